@@ -1,7 +1,7 @@
 //! Builders for the inputs of a search: provider rows, groups, requests and settings. Each bench adds its own to these.
 
 use placet::benchmarked::{
-    ClassId, Group, GroupPolicy, Inventory, ProviderId, ProviderRow, Request, SearchSettings, Traits,
+    ClassId, Group, GroupPolicy, HostConditions, Inventory, ProviderId, ProviderRow, Request, SearchSettings, Traits,
 };
 
 /// No limits, and one tree after the other.
@@ -52,6 +52,7 @@ pub fn request(groups: Vec<Group>, policy: GroupPolicy, limit: Option<usize>) ->
         group_policy: Some(policy),
         same_subtrees: Vec::new(),
         root_required: Traits::default(),
+        host: HostConditions::default(),
         limit,
         nested: true,
     }

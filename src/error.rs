@@ -26,6 +26,14 @@ pub enum Error {
     /// A value that a schema cannot check. `detail` is the whole sentence.
     #[error("{detail}")]
     BadRequest { detail: String },
+    /// A condition that cannot be read. `context` is empty, or says where it stands and ends with `: `. The column counts
+    /// characters from 1.
+    #[error("{context}Invalid expression at column {column}: {detail}.")]
+    InvalidExpression {
+        context: String,
+        column: usize,
+        detail: String,
+    },
     /// A query parameter's value is wrong (error code `placement.query.bad_value`).
     #[error("{detail}")]
     BadQueryValue { detail: String },

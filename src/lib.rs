@@ -25,8 +25,9 @@ pub mod benchmarked {
     pub use crate::db::{Database, DatabaseSettings, DbConnection, SetupError, schema};
     pub use crate::error::{Error, Result};
     pub use crate::search::{
-        AggregateId, Catalog, ClassId, Group, GroupPolicy, Interrupt, Inventory, ProviderId, ProviderRow, Ranked,
-        Request, Scoring, SearchSettings, Snapshot, TraitId, Traits, TreeOrder, best, candidates,
+        AggregateId, Catalog, ClassId, Description, Domain, Expression, Group, GroupPolicy, HostConditions, Interrupt,
+        Inventory, PropertyValue, ProviderId, ProviderRow, Ranked, Request, Scoring, SearchSettings, Snapshot, TraitId,
+        Traits, TreeOrder, best, candidates,
     };
     pub use crate::version::Version;
     pub use crate::wire::allocation_candidates::CandidatesAnswer;

@@ -6,6 +6,7 @@
 //!
 //! - `snapshot/`: the data, in columns and in blocks of 64 providers, and how a new version is made from an old one;
 //! - `request`: the question, in names; `resolve`: the same in ids, with unknown names refused;
+//! - `expression/`: the language of conditions on properties; `described_filter`: conditions on hosts;
 //! - `scan`: evaluates a filter over one block, a bit for each provider that passes;
 //! - `block_walk`: the order in which blocks are visited; `zone_filter`: skips regions that cannot contain a result;
 //! - `providers` and `candidates`: the two answers; `single`: candidates of one provider each; `trees/`: candidates
@@ -20,7 +21,9 @@
 
 mod block_walk;
 mod candidates;
+mod described_filter;
 mod explain;
+mod expression;
 mod group_providers;
 mod interrupt;
 mod providers;
@@ -42,14 +45,15 @@ mod tests;
 
 pub use candidates::{Candidate, Placement, SearchLimits, SearchSettings, TreeOrder, candidates};
 pub use explain::{Explain, Rejection};
+pub use expression::{BUILT_IN_PROPERTIES, Comparison, Expression, Verdict};
 pub use interrupt::Interrupt;
 pub use providers::providers;
 pub use rank::{Load, Rank, Ranked, Scored, Scoring, best};
-pub use request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
+pub use request::{Domain, Group, GroupPolicy, HostConditions, Members, ProviderQuery, Request, Traits};
 pub use selection::Selection;
 pub use sequence::{CandidateSequence, PlannedUsage};
 pub use snapshot::{
-    AggregateId, BlockSlots, Catalog, ClassId, Delta, Inventory, LANES, NameKinds, ProviderId, ProviderRow, Slot,
-    Snapshot, SnapshotChange, TraitId,
+    AggregateId, BlockSlots, Catalog, ClassId, Delta, Description, Inventory, LANES, NameKinds, PropertyValue,
+    ProviderId, ProviderRow, Slot, Snapshot, SnapshotChange, TraitId, domain_path,
 };
 pub use totals::{AggregateTotals, ClassTotals, CloudTotals, totals};

@@ -5,7 +5,7 @@
 //!
 //! - `json`, `query`: parsers of bodies and query strings; `value`: the parsed form;
 //! - `schema`, `validation`: the schemas in `schemas/*.json`, and the validation of requests against them;
-//! - `filters`, `integer`, `uuid`: the syntax of parameter values;
+//! - `filters`, `native_keys`, `integer`, `uuid`: the syntax of parameter values;
 //! - `python`: Python's formatting of values, for error sentences;
 //! - `output`: helpers for answers; `quoted`, `provider_texts`: caches of JSON texts;
 //! - `documents`: the list of schemas, for the description of the API.
@@ -28,6 +28,7 @@ pub mod v1;
 mod filters;
 pub mod integer;
 mod json;
+mod native_keys;
 mod output;
 mod provider_texts;
 pub mod python;

@@ -4,6 +4,7 @@ import io
 import json
 import re
 import subprocess
+import urllib.parse
 import warnings
 
 import webob
@@ -12,6 +13,7 @@ from placement import util
 from placement.schemas import (
     aggregate, allocation, allocation_candidate, inventory, reshaper, resource_class, resource_provider, trait, usage)
 
+from functional_tests.fuzz.expressions import is_expression
 from functional_tests.process.placet_process import binary, environment
 from functional_tests.process.raw_http import HEAD, RawConnection, request
 
@@ -19,6 +21,8 @@ UUID = "4e8e5957-649f-477b-9e5b-f1f75b21c03c"
 PROVIDERS = "/resource_providers"
 # A command of placet ends within this time.
 COMMAND_SECONDS = 20
+# A request's head may be refused if it is longer.
+LONGEST_QUERY = 8000
 # Sentences that the schemas and parsers of bodies and queries alone produce.
 MALFORMED, INVALID, QUERY = "Malformed JSON: ", "JSON does not validate: ", "Invalid query string parameters: "
 # placet's own bounds of JSON, see src/wire/json.rs.
@@ -132,6 +136,30 @@ class Queries(Http):
             assert QUERY not in detail or "Failed validating" not in detail, f"{path}: OpenStack Placement accepts, placet: {detail}"
         else:
             assert QUERY in detail, f"{path}: {first_line(wanted)!r}, placet: {reply}"
+
+
+class Expressions(Http):
+    """Conditions of `where`, against a second reader of the language: what one refuses, the other refuses, at a column."""
+
+    seeds = [b"Value >= 5", b"NodeColor != green", b'HasSSD == true && SomeProperty >= -4 || Name == "a \\" b"',
+             b"((OneProperty < 100) || ((AnotherProperty == false) && (OneProperty >= 100)))", b"!(NodeType == NodeType01)",
+             b"a == fd:/dc1/r-0.x && b <= 9223372036854775807", b"!!(a.b-c != \xc3\xa4)", b" "]
+    words = [b"==", b"!=", b">=", b"<", b"&&", b"||", b"!", b"(", b")", b'"', b"\\", b"-", b"true", b"9223372036854775808", b"a == 1",
+             b" ", b"\t", b"&", b";", b"%", b"+", b"(" * 65, b"a == 1 || " * 300]
+
+    def check(self, data, _random):
+        text = data.decode("utf-8", "ignore")
+        query = f"resources=VCPU:1&limit=1&where={urllib.parse.quote(text, safe='')}"
+        reply = self.exchange(request("GET", f"/v1/candidates?{query}"))
+        assert reply, "no answer"
+        if len(query) > LONGEST_QUERY and reply.status != 200:
+            return
+        code = reply.error.get("code") if reply.status >= 400 else None
+        assert reply.status == 200 or code == "placet.invalid_expression", reply
+        assert (reply.status == 200) == is_expression(text), f"{text!r}: {reply}"
+        if code:
+            column = int(re.search(r"at column (\d+): ", reply.error["detail"])[1])
+            assert 1 <= column <= len(text) + 1, f"{text!r}: {reply}"
 
 
 class Targets(Http):
@@ -256,4 +284,4 @@ class Policies(Command):
         self.run("--config-file", file, "policy", "list")
 
 
-TARGETS = {each.__name__.lower(): each for each in (Queries, Bodies, Policies, Urls, Targets, Ini)}
+TARGETS = {each.__name__.lower(): each for each in (Queries, Bodies, Expressions, Policies, Urls, Targets, Ini)}

@@ -70,6 +70,8 @@ SCENARIO = [
     ("GET", "/allocation_candidates?resources=NO_SUCH_THING:1"),
     ("GET", "/v1/candidates?resources=VCPU:2&required=CUSTOM_FAST&rank=emptiest&limit=1"),
     ("GET", "/v1/candidates?resources=VCPU:2&required=CUSTOM_FAST&rank=tightest&limit=1&summaries=false"),
+    ("GET", "/v1/candidates?resources=VCPU:2&where=NodeName%20==%20host1&limit=1&summaries=false"),
+    ("GET", "/v1/candidates?resources=VCPU:2&where=Value%20%3E%20green"),
     ("GET", "/v1/candidates?resources=VCPU:2&rank=best"),
     ("PUT", f"/allocations/{NEW_SERVER}", claim({HOST: {"VCPU": 2, "MEMORY_MB": 1024}})),
     ("PUT", f"/allocations/{NEW_SERVER}", claim({HOST: {"VCPU": 2, "MEMORY_MB": 1024}})),

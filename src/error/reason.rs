@@ -25,6 +25,12 @@ pub enum ReasonCode {
     Aggregates,
     /// The roots of providers do not match `root_required`.
     RootTraits,
+    /// The condition `where` is not true for providers or their hosts.
+    Condition,
+    /// The hosts of providers are not in a required domain or are in a forbidden one.
+    Domain,
+    /// Providers are draining, off or lost.
+    State,
     /// Another consumer of the same call got no place, and the call is atomic.
     OtherRefused,
     /// The consumer's generation is another one than the caller expects.
@@ -48,6 +54,9 @@ impl ReasonCode {
             ReasonCode::Traits => "placet.required",
             ReasonCode::Aggregates => "placet.member_of",
             ReasonCode::RootTraits => "placet.root_required",
+            ReasonCode::Condition => "placet.where",
+            ReasonCode::Domain => "placet.domain",
+            ReasonCode::State => "placet.state",
             ReasonCode::OtherRefused => "placet.other_refused",
             ReasonCode::ConcurrentUpdate => "placement.concurrent_update",
             ReasonCode::ConsumerGenerationLimit | ReasonCode::ProviderGenerationLimit => "placet.generation_limit",

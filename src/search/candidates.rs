@@ -8,7 +8,7 @@ use super::group_providers::GroupProviders;
 use super::interrupt::Interrupt;
 use super::rank::{BestCandidates, Ranking};
 use super::request::Request;
-use super::resolve::{self, ProviderFilter, TraitIds};
+use super::resolve::{self, ProviderFilter, RootConditions};
 use super::selection::Selection;
 use super::single::SingleProvider;
 use super::snapshot::{ClassId, Slot, Snapshot, by_block};
@@ -146,10 +146,20 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
     settings: &SearchSettings,
     explain: E,
 ) -> Result<Candidates<S, E>> {
-    let root = resolve::root_traits(&snapshot, &request.root_required)?;
+    let root = resolve::root_conditions(&snapshot, &request.root_required, &request.host)?;
     let mut filters = Vec::with_capacity(request.groups.len());
     for group in &request.groups {
-        match resolve::group_filter(&snapshot, &root, group, settings.strict_step) {
+        // Groups with equal conditions have equal filters, so that the search can exchange their providers.
+        let same = request
+            .groups
+            .iter()
+            .position(|other| other.condition == group.condition);
+        match resolve::group_filter(
+            &snapshot,
+            &root,
+            (same.unwrap_or_default(), group),
+            settings.strict_step,
+        ) {
             Ok(Some(filter)) => filters.push(filter),
             Ok(None) => {
                 filters.clear();
@@ -188,7 +198,7 @@ fn begin<S: Deref<Target = Snapshot>, E: Explain>(
     snapshot: S,
     request: &Request,
     settings: &SearchSettings,
-    root: &TraitIds,
+    root: &RootConditions,
     mut filters: Vec<ProviderFilter>,
     explain: E,
 ) -> Candidates<S, E> {
@@ -229,8 +239,8 @@ fn is_single_provider(snapshot: &Snapshot, request: &Request, filter: &ProviderF
     if filter.spans_tree {
         !shared && (filter.amounts.len() == 1 || !request.nested || !snapshot.has_trees())
     } else {
-        // A sharing provider may serve another tree although its own root does not have the required traits.
-        filter.root.is_empty() || snapshot.sharing().next().is_none()
+        // A sharing provider may serve another tree although its own root does not meet the conditions on the root.
+        (filter.root.is_empty() && filter.host.is_none()) || snapshot.sharing().next().is_none()
     }
 }
 

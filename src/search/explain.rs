@@ -1,6 +1,7 @@
 //! Why a search rejects providers, for callers that want to explain an answer.
 
-use super::snapshot::{ClassId, Slot};
+use super::expression::Verdict;
+use super::snapshot::{ClassId, ProviderState, Slot};
 
 /// Why a provider was rejected: the first reason that was found, in the order in which filters are tried. An `index`
 /// points into the request's own list.
@@ -16,6 +17,15 @@ pub enum Rejection {
     ForbiddenMember,
     /// The root lacks a trait of `root_required` or has a forbidden one.
     Root,
+    /// The root is in none of the required domains of a dimension.
+    OtherDomain,
+    /// The root is in a forbidden domain.
+    ForbiddenDomain,
+    /// The condition of a group is not true for the provider; without a group, that of the request for the root. Of groups
+    /// with equal conditions it is the first.
+    Condition { group: Option<usize>, verdict: Verdict },
+    /// The provider, or one above it, is in this state.
+    State { state: ProviderState },
     /// The provider has no inventory of the class.
     NoInventory { class: ClassId },
     /// The amount is not between `min_unit` and `max_unit`, or not a multiple of `step_size`.

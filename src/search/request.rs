@@ -1,6 +1,9 @@
 //! Requests in their newest form, with names that are not yet looked up.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::expression::Expression;
 
 /// A request for allocation candidates. Requests of older microversions are this with fewer fields set
 /// (ARCHITECTURE.md, rule 1).
@@ -13,6 +16,8 @@ pub struct Request {
     pub same_subtrees: Vec<Vec<String>>,
     /// Required and forbidden for the root of the tree that serves the request (1.35).
     pub root_required: Traits,
+    /// Only the native API has them.
+    pub host: HostConditions,
     /// The maximum number of candidates; at least 1.
     pub limit: Option<usize>,
     /// Whether several providers of one tree may serve it, and summaries show whole trees (1.29).
@@ -30,6 +35,29 @@ pub struct Group {
     pub member_of: Members,
     /// The uuid of any provider of the only tree that may serve the group.
     pub in_tree: Option<String>,
+    /// A condition on the provider that serves a granular group. The group without a suffix has none: its condition is
+    /// one on the host.
+    pub condition: Arc<Expression>,
+}
+
+/// What the host of a request must be: the root of the tree that serves. The default asks for nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostConditions {
+    pub condition: Arc<Expression>,
+    /// Those of one dimension are alternatives; of each dimension one is required.
+    pub in_domains: Vec<Domain>,
+    /// None of these is allowed.
+    pub not_in_domains: Vec<Domain>,
+    /// Whether providers serve only if they, and all above them, are in state `up`.
+    pub only_up: bool,
+}
+
+/// A domain of a dimension, with all domains that lie in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Domain {
+    pub dimension: Arc<str>,
+    /// As [`super::snapshot::domain_path`] returns it.
+    pub path: Arc<str>,
 }
 
 /// Whether granular groups of one request may share providers.

@@ -4,8 +4,11 @@
 //! filter that no provider passes makes the answer empty, before the names that come after it are looked at.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::request::{Group, Members, ProviderQuery, Traits};
+use super::described_filter::HostFilter;
+use super::expression::CompiledExpression;
+use super::request::{Group, HostConditions, Members, ProviderQuery, Traits};
 use super::scan;
 use super::snapshot::{AggregateId, Catalog, ClassId, Slot, Snapshot, TraitId};
 use crate::error::{Error, Result};
@@ -18,6 +21,12 @@ pub(super) struct ProviderFilter {
     pub members: MemberIds,
     /// Traits of the root of the provider's tree.
     pub root: TraitIds,
+    /// Conditions on the description of the root of the provider's tree.
+    pub host: Option<Arc<HostFilter>>,
+    /// A condition on the provider itself, with the index of the first group that has it.
+    pub condition: Option<(usize, CompiledExpression)>,
+    /// Whether the provider, and all above it, must be in state `up`.
+    pub only_up: bool,
     /// The root of the only tree whose providers pass.
     pub tree: Option<Slot>,
     /// Whether aggregates of a root count for its whole tree: they do for the group without a suffix, not for granular
@@ -51,31 +60,55 @@ impl TraitIds {
 ///
 /// # Errors
 /// [`Error::UnknownTraitsInCandidates`], with the first unknown name.
-pub(super) fn root_traits(snapshot: &Snapshot, traits: &Traits) -> Result<TraitIds> {
+fn root_traits(snapshot: &Snapshot, traits: &Traits) -> Result<TraitIds> {
     trait_ids(snapshot.catalog(), traits, |names| Error::UnknownTraitsInCandidates {
         names,
     })
 }
 
-/// The filter of a group in trees whose root has the traits `root`; `None` if no provider can match.
+/// What all groups of a request require of the root of the tree that serves, and of every provider.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RootConditions {
+    pub traits: TraitIds,
+    pub host: Option<Arc<HostFilter>>,
+    pub only_up: bool,
+}
+
+/// The conditions of a request that concern the root of the tree that serves.
+///
+/// # Errors
+/// As of [`root_traits`].
+pub(super) fn root_conditions(snapshot: &Snapshot, traits: &Traits, host: &HostConditions) -> Result<RootConditions> {
+    Ok(RootConditions {
+        traits: root_traits(snapshot, traits)?,
+        host: HostFilter::new(snapshot, host).map(Arc::new),
+        only_up: host.only_up,
+    })
+}
+
+/// The filter of a group in trees whose root meets `root`; `None` if no provider can match. The group comes with the index
+/// of the first one that has its condition.
 ///
 /// # Errors
 /// [`Error::UnknownClassInQuery`] and [`Error::UnknownTraitsInCandidates`], with the first unknown name.
 pub(super) fn group_filter(
     snapshot: &Snapshot,
-    root: &TraitIds,
-    group: &Group,
+    root: &RootConditions,
+    (index, group): (usize, &Group),
     strict: bool,
 ) -> Result<Option<ProviderFilter>> {
     let catalog = snapshot.catalog();
     let mut filter = ProviderFilter {
-        root: root.clone(),
+        root: root.traits.clone(),
+        host: root.host.clone(),
+        condition: (!group.condition.is_empty()).then(|| (index, CompiledExpression::new(snapshot, &group.condition))),
+        only_up: root.only_up,
         spans_tree: group.suffix.is_empty(),
         strict,
         ..ProviderFilter::default()
     };
     let roots = ProviderFilter {
-        root: root.clone(),
+        root: root.traits.clone(),
         ..ProviderFilter::default()
     };
     filter.amounts = match class_ids(catalog, &group.resources) {

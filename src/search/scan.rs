@@ -1,6 +1,8 @@
 //! Evaluates a filter over one block: 64 providers at a time, with a bit for each provider that still passes.
 
+use super::described_filter::HostFilter;
 use super::explain::{Explain, Rejection};
+use super::expression::CompiledExpression;
 use super::resolve::{MemberIds, ProviderFilter, TraitIds};
 use super::snapshot::{Block, ClassCapacity, ClassId, LANES, ProfileColumns, Slot, Snapshot, lanes_of};
 
@@ -30,10 +32,28 @@ pub(super) fn fitting<E: Explain>(
     if scan.traits(&filter.traits, &data.profile)
         && scan.members(snapshot, filter, data)
         && scan.root(snapshot, &filter.root, data)
+        && scan.is_described(snapshot, filter, data)
     {
         scan.amounts(filter, data);
     }
     scan.passing
+}
+
+/// Those of `roots` of a block that match the conditions on hosts.
+pub(super) fn on_hosts<E: Explain>(
+    snapshot: &Snapshot,
+    host: &HostFilter,
+    block: usize,
+    roots: u64,
+    explain: &mut E,
+) -> u64 {
+    let matching = host.matching(snapshot, block, roots);
+    if E::ENABLED {
+        for slot in lanes_of(roots & !matching).map(|lane| Slot::new(block, lane)) {
+            explain.rejected(slot, host.rejection(snapshot, slot));
+        }
+    }
+    matching
 }
 
 /// The scan of one block. Each of its conditions returns whether any lane still passes.
@@ -95,6 +115,52 @@ impl<E: Explain> BlockScan<'_, E> {
         self.keep(children | roots & !traits.any(&root_traits.forbidden), Rejection::Root)
     }
 
+    /// States, the description of the root, and that of the provider itself.
+    fn is_described(&mut self, snapshot: &Snapshot, filter: &ProviderFilter, data: &Block) -> bool {
+        if filter.only_up {
+            let unavailable = snapshot.unavailable_lanes(self.block);
+            self.keep_described(!unavailable, |slot| Rejection::State {
+                state: snapshot.state(slot),
+            });
+        }
+        if let Some(host) = &filter.host {
+            let matching = self.with_matching_host(snapshot, host, data);
+            self.keep_described(matching, |slot| host.rejection(snapshot, snapshot.root(slot)));
+        }
+        if let Some((group, condition)) = &filter.condition {
+            let described = snapshot.inheriting_lanes(self.block);
+            let matching = condition.matching(snapshot, self.block, described, self.passing);
+            self.keep_described(matching, |slot| condition_rejection(snapshot, *group, condition, slot));
+        }
+        self.passing != 0
+    }
+
+    /// The lanes that pass so far and whose root matches.
+    fn with_matching_host(&self, snapshot: &Snapshot, host: &HostFilter, data: &Block) -> u64 {
+        let children = self.passing & !data.roots;
+        let here = host.matching(snapshot, self.block, data.roots & data.present);
+        let matches = |lane: &usize| {
+            let root = snapshot.cached_root(Slot::new(self.block, *lane));
+            if root.block() == self.block {
+                here & root.bit() != 0
+            } else {
+                host.matching(snapshot, root.block(), root.bit()) != 0
+            }
+        };
+        let children = lanes_of(children).filter(matches);
+        children.fold(here, |lanes, lane| lanes | 1 << lane)
+    }
+
+    /// As `keep`, with a reason for each provider that is computed only if it is wanted.
+    fn keep_described(&mut self, lanes: u64, reason: impl Fn(Slot) -> Rejection) {
+        if E::ENABLED {
+            for slot in lanes_of(self.passing & !lanes).map(|lane| Slot::new(self.block, lane)) {
+                self.explain.rejected(slot, reason(slot));
+            }
+        }
+        self.passing &= lanes;
+    }
+
     fn amounts(&mut self, filter: &ProviderFilter, data: &Block) {
         if filter.amounts.is_empty() {
             return;
@@ -131,6 +197,13 @@ impl<E: Explain> BlockScan<'_, E> {
                 return;
             }
         }
+    }
+}
+
+fn condition_rejection(snapshot: &Snapshot, group: usize, condition: &CompiledExpression, slot: Slot) -> Rejection {
+    Rejection::Condition {
+        group: Some(group),
+        verdict: snapshot.judge(slot, condition.expression()),
     }
 }
 

@@ -20,6 +20,10 @@ mod build;
 mod catalog;
 mod change;
 mod derived_cache;
+mod described;
+mod described_lanes;
+mod description_names;
+mod descriptions;
 mod free_capacity;
 mod identity_columns;
 mod ids;
@@ -37,6 +41,7 @@ mod zone_map;
 pub use block_slots::BlockSlots;
 pub use catalog::{Catalog, NameKinds};
 pub use change::{Delta, ProviderRow, SnapshotChange};
+pub use descriptions::{Description, PropertyValue, ProviderState, domain_path, is_in_domain};
 pub use ids::{AggregateId, ClassId, LANES, ProviderId, Slot, TraitId};
 pub use inventory::Inventory;
 pub use version::Snapshot;
@@ -44,6 +49,8 @@ pub use version::Snapshot;
 pub(super) use block::Block;
 #[cfg(test)]
 pub(super) use build::IDLE_VERSIONS;
+pub(super) use described_lanes::DescribedLanes;
+pub(super) use description_names::NameId;
 pub(super) use free_capacity::ClassCapacity;
 pub(super) use ids::lanes_of;
 #[cfg(test)]

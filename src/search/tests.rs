@@ -1,6 +1,7 @@
 //! Tests of the search as a whole, on small worlds: providers in trees, with inventories and usage.
 
 mod candidates;
+mod descriptions;
 mod interrupts;
 mod oracle;
 mod properties;
@@ -28,6 +29,7 @@ use super::snapshot::{
 };
 use crate::error::Result;
 use oracle::World;
+pub(super) use properties::few_cases;
 
 pub(super) const VCPU: ClassId = ClassId(0);
 pub(super) const DISK: ClassId = ClassId(2);
@@ -119,6 +121,7 @@ pub(super) fn request(group: Group) -> Request {
         group_policy: None,
         same_subtrees: Vec::new(),
         root_required: Traits::default(),
+        host: Default::default(),
         limit: None,
         nested: true,
     }

@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use super::python::{repr_list, strip};
 use super::query::Query;
 use super::schema::Steps;
-use super::{filters, integer};
+use super::{filters, integer, native_keys};
 use crate::error::{Error, Result};
 use crate::search::{Group, GroupPolicy, Request, Traits};
 use crate::version::{FORBIDDEN_TRAITS, NESTED_CANDIDATES, SAME_SUBTREE, Version};
@@ -19,7 +19,7 @@ pub use answer::CandidatesAnswer;
 static LIST: Steps = Steps::of_query(include_str!("schemas/allocation_candidates.json"), "list");
 
 /// The names of a group's parameters, without its suffix.
-const PREFIXES: [&str; 4] = ["resources", "required", "member_of", "in_tree"];
+const PREFIXES: [&str; 5] = ["resources", "required", "member_of", "in_tree", native_keys::WHERE];
 
 /// The groups by suffix, in the order of their first occurrence.
 type Groups = IndexMap<String, Group>;
@@ -37,17 +37,13 @@ pub fn read_list(version: Version, query: &str) -> Result<Request> {
     read_request(version, &Query::read(&LIST, version, query)?)
 }
 
-/// Reads the parameters of the newest version, which are not in a URL.
-pub fn read_pairs(pairs: Vec<(String, String)>) -> Result<Request> {
-    read_request(Version::MAX, &Query::read_pairs(&LIST, Version::MAX, pairs)?)
-}
-
 /// Reads a query that a schema has accepted. Parameters with other names are ignored.
 pub fn read_request(version: Version, query: &Query) -> Result<Request> {
     let limit = limit(query)?;
     let policy = query.all("group_policy").first().copied();
     let root_required = root_required(query)?;
     let same_subtrees = same_subtrees(query)?;
+    let host = native_keys::host_conditions(query)?;
     let groups = groups(version, query)?;
     if version >= SAME_SUBTREE {
         check_subtrees(&groups, &same_subtrees)?;
@@ -77,6 +73,7 @@ pub fn read_request(version: Version, query: &Query) -> Result<Request> {
             .map(|suffixes| suffixes.into_iter().collect())
             .collect(),
         root_required,
+        host,
         limit,
         nested: version >= NESTED_CANDIDATES,
     })
@@ -142,6 +139,9 @@ fn groups(version: Version, query: &Query) -> Result<Groups> {
         let Some((prefix, suffix)) = split else { continue };
         // As a Python pattern, the schema accepts a final line feed. It does not belong to the suffix.
         let suffix = suffix.strip_suffix('\n').unwrap_or(suffix);
+        if name == native_keys::WHERE {
+            continue;
+        }
         let group = groups.entry(suffix.to_owned()).or_insert_with(|| Group {
             suffix: suffix.to_owned(),
             ..Group::default()
@@ -150,6 +150,7 @@ fn groups(version: Version, query: &Query) -> Result<Groups> {
         let first = names.insert(name);
         match prefix {
             "resources" => group.resources = filters::resources(text)?,
+            native_keys::WHERE => group.condition = native_keys::condition(query, name)?,
             "in_tree" => group.in_tree = Some(filters::in_tree(text)?),
             _ if !first => {}
             "required" => group.traits = filters::required(version, query, suffix)?,

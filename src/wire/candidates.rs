@@ -1,13 +1,16 @@
 //! `GET /v1/candidates`: the query language of `GET /allocation_candidates` in its newest form, and a rank.
 
 use super::allocation_candidates::read_request;
+use super::native_keys::check_ampersands;
 use super::query::Query;
 use super::schema::NativeSchema;
 use crate::error::Result;
 use crate::search::{Rank, Request};
 use crate::version::Version;
 
-static LIST: NativeSchema = NativeSchema::of_query(include_str!("schemas/candidates.json"), "list");
+const SCHEMAS: &str = include_str!("schemas/candidates.json");
+static LIST: NativeSchema = NativeSchema::of_query(SCHEMAS, "list");
+static QUERY: NativeSchema = NativeSchema::of_query(SCHEMAS, "query");
 
 /// A request for candidates, and what its answer shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,13 +26,38 @@ pub struct CandidatesQuery {
 /// # Errors
 /// As of [`read_request`], and `InvalidQuery` for other parameters and values.
 pub fn read_list(query: &str) -> Result<CandidatesQuery> {
+    check_ampersands(query)?;
     let query = Query::read_native(&LIST, query)?;
     Ok(CandidatesQuery {
-        request: read_request(Version::MAX, &query)?,
+        request: native_request(&query)?,
         // The schema has checked the names.
         rank: query.last("rank").and_then(Rank::by_name),
         has_summaries: query.last("summaries") != Some("false"),
     })
+}
+
+/// Reads a query that is one text in a body: the parameters of `GET /v1/candidates` that say what is wanted.
+///
+/// # Errors
+/// As of [`read_list`].
+pub fn read_query(query: &str) -> Result<Request> {
+    check_ampersands(query)?;
+    native_request(&Query::read_native(&QUERY, query)?)
+}
+
+/// As [`read_query`], from parameters that are not in a URL.
+///
+/// # Errors
+/// As of [`read_list`].
+pub fn read_pairs(pairs: Vec<(String, String)>) -> Result<Request> {
+    native_request(&Query::read_pairs(&QUERY, pairs)?)
+}
+
+/// The native API gives nothing new to providers that are not up.
+fn native_request(query: &Query) -> Result<Request> {
+    let mut request = read_request(Version::MAX, query)?;
+    request.host.only_up = true;
+    Ok(request)
 }
 
 #[cfg(test)]
@@ -42,7 +70,9 @@ mod tests {
         let plain = read_list(query).unwrap();
         assert_eq!((plain.rank, plain.has_summaries), (None, true));
         let old = super::super::allocation_candidates::read_list(Version::MAX, query);
-        assert_eq!(Ok(plain.request.clone()), old);
+        let mut old = old.unwrap();
+        old.host.only_up = true;
+        assert_eq!(plain.request, old);
         for (name, rank) in Rank::ALL {
             let ranked = read_list(&format!("{query}&rank={name}&summaries=false")).unwrap();
             assert_eq!((ranked.rank, ranked.has_summaries), (Some(rank), false));

@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 use ::uuid::Uuid;
 use serde::Serialize;
 
+use super::native_keys::in_context;
 use super::output::{Members, Pairs, json};
 use super::query::Query;
 use super::schema::NativeSchema;
 use super::value::Value;
-use super::{allocation_candidates, allocations, uuid};
+use super::{allocations, candidates, uuid};
 use crate::error::{ClaimRefusal, Error, Reasons, Result};
 use crate::model::allocations::{ConsumerClaim, Expected, Owner};
 use crate::model::claims::memory::{ClaimId, RepeatableCall};
@@ -17,7 +18,6 @@ use crate::model::claims::{
     ClaimCandidate, ClaimQuery, ClaimedConsumer, PlaceRequest, Placed, RequestedConsumer, Wanted,
 };
 use crate::search::Rank;
-use crate::version::Version;
 
 const SCHEMAS: &str = include_str!("schemas/claims.json");
 static CREATE: NativeSchema = NativeSchema::of_body(SCHEMAS, "create");
@@ -168,11 +168,15 @@ impl Reader<'_> {
             return Ok(Wanted::Query(*known));
         }
         let request = match query {
-            Value::String(text) => allocation_candidates::read_list(Version::MAX, text),
-            object => allocation_candidates::read_pairs(pairs(object)),
+            Value::String(text) => candidates::read_query(text),
+            object => candidates::read_pairs(pairs(object)),
         };
-        let request = request.map_err(|error| Error::BadRequest {
-            detail: format!("{path}.query: {error}"),
+        let place = format!("{path}.query");
+        let request = request.map_err(|error| match error {
+            Error::InvalidExpression { .. } => in_context(error, &place),
+            error => Error::BadRequest {
+                detail: format!("{place}: {error}"),
+            },
         })?;
         if request.limit.is_some() {
             return bad_request(format!(

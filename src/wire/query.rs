@@ -37,9 +37,9 @@ impl Query {
         Query::validated(schema.get(), raw)
     }
 
-    /// Like `read`, for parameters that are not in a URL.
-    pub fn read_pairs(steps: &Steps, version: Version, pairs: Vec<(String, String)>) -> Result<Query> {
-        Query { pairs }.checked(steps.at(version))
+    /// Like `read_native`, for parameters that are not in a URL.
+    pub fn read_pairs(schema: &NativeSchema, pairs: Vec<(String, String)>) -> Result<Query> {
+        Query { pairs }.checked(schema.get())
     }
 
     fn validated(schema: &Schema, raw: &str) -> Result<Query> {

@@ -17,6 +17,7 @@ pub fn answer(version: Version, snapshot: &Arc<Snapshot>, suffix: &str, amount: 
         group_policy: None,
         same_subtrees: Vec::new(),
         root_required: Traits::default(),
+        host: Default::default(),
         limit: None,
         nested: true,
     };

@@ -11,6 +11,7 @@ const CONCURRENT_UPDATE: &str = "placement.concurrent_update";
 const DUPLICATE_NAME: &str = "placement.duplicate_name";
 const ID_REUSED: &str = "placet.id_reused";
 const INVENTORY_IN_USE: &str = "placement.inventory.inuse";
+const INVALID_EXPRESSION: &str = "placet.invalid_expression";
 const PROVIDER_NOT_FOUND: &str = "placement.resource_provider.not_found";
 const PROVIDER_IN_USE: &str = "placement.resource_provider.inuse";
 const PROVIDER_HAS_CHILDREN: &str = "placement.resource_provider.cannot_delete_parent";
@@ -34,6 +35,7 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         E::BadQueryValue { .. } => (StatusCode::BAD_REQUEST, QUERY_BAD_VALUE),
         E::DuplicateQueryKey { .. } => (StatusCode::BAD_REQUEST, QUERY_DUPLICATE_KEY),
         E::MissingQueryValue { .. } => (StatusCode::BAD_REQUEST, QUERY_MISSING_VALUE),
+        E::InvalidExpression { .. } => (StatusCode::BAD_REQUEST, INVALID_EXPRESSION),
         E::ProviderNotFoundForReshape { .. } => (StatusCode::BAD_REQUEST, PROVIDER_NOT_FOUND),
         E::MalformedJson(_)
         | E::InvalidBody(_)

@@ -23,6 +23,11 @@ pub fn all() -> Vec<Error> {
         E::InvalidBody(text("problem")),
         E::InvalidQuery(text("problem")),
         E::BadRequest { detail: text("detail") },
+        E::InvalidExpression {
+            context: text("context"),
+            column: 1,
+            detail: text("detail"),
+        },
         E::BadQueryValue { detail: text("detail") },
         E::DuplicateQueryKey { detail: text("detail") },
         E::MissingQueryValue { detail: text("detail") },

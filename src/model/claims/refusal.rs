@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Reason, ReasonCode, Reasons, Result};
-use crate::search::{self, ClassId, Explain, Rejection, Request, SearchSettings, Slot, Snapshot};
+use crate::search::{
+    self, ClassId, Comparison, Explain, Expression, Rejection, Request, SearchSettings, Slot, Snapshot, Verdict,
+};
 
 /// How many providers each condition left out.
 #[derive(Default)]
@@ -59,10 +61,67 @@ fn condition(snapshot: &Snapshot, request: &Request, rejection: Rejection, count
         Rejection::ForbiddenTrait => other(ReasonCode::Traits, "have a forbidden trait"),
         Rejection::NotMember => other(ReasonCode::Aggregates, "are not in a required aggregate"),
         Rejection::ForbiddenMember => other(ReasonCode::Aggregates, "are in a forbidden aggregate"),
+        Rejection::OtherDomain => other(ReasonCode::Domain, "have a host in no required domain of a dimension"),
+        Rejection::ForbiddenDomain => other(ReasonCode::Domain, "have a host in a forbidden domain"),
+        Rejection::Condition { group, verdict } => {
+            let detail = described(snapshot, request, (group, verdict), count);
+            Reason::new(ReasonCode::Condition, detail)
+        }
+        Rejection::State { state } => {
+            let what = format!("are {} themselves or below a provider that is", state.name());
+            other(ReasonCode::State, &what)
+        }
         Rejection::Root => other(
             ReasonCode::RootTraits,
             "have a root whose traits do not match root_required",
         ),
+    }
+}
+
+/// Why a condition is not true for `count` providers.
+fn described(
+    snapshot: &Snapshot,
+    request: &Request,
+    (group, verdict): (Option<usize>, Verdict),
+    count: usize,
+) -> String {
+    let group = group.and_then(|index| request.groups.get(index));
+    let (condition, suffix, who) = match group {
+        Some(group) => (&group.condition, &*group.suffix, "resource providers"),
+        None => (&request.host.condition, "", "hosts"),
+    };
+    let compared = |at: usize| -> Option<Comparison> { condition.comparisons().get(at).map(|&found| found.clone()) };
+    match verdict {
+        Verdict::Missing(at) => {
+            let name = compared(at).map_or_else(String::new, |comparison| comparison.name.to_string());
+            if is_known(snapshot, &name) {
+                format!("{count} {who} lack property {name} of where{suffix}.")
+            } else {
+                format!("{count} {who} lack property {name} of where{suffix}, which no provider has.")
+            }
+        }
+        Verdict::Type(at) => {
+            let (name, kind) = compared(at).map_or_else(Default::default, |comparison| {
+                (comparison.name.to_string(), comparison.type_name())
+            });
+            format!("{count} {who} have property {name} of another type than the {kind} in where{suffix}.")
+        }
+        Verdict::True | Verdict::False => format!("{count} {who} do not meet where{suffix}: {}.", short(condition)),
+    }
+}
+
+/// Whether any provider has a property of this name.
+fn is_known(snapshot: &Snapshot, name: &str) -> bool {
+    search::BUILT_IN_PROPERTIES.contains(&name) || snapshot.is_described_by(name)
+}
+
+/// The beginning of a condition, enough to know which one it is.
+fn short(condition: &Expression) -> String {
+    const MAX_CHARACTERS: usize = 100;
+    let text = condition.to_string();
+    match text.char_indices().nth(MAX_CHARACTERS) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text,
     }
 }
 

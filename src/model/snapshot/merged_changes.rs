@@ -75,6 +75,7 @@ impl MergedChanges {
             deltas: self.unmarked_deltas(snapshot),
             removed: self.marked.difference(&existing).copied().collect(),
             reloaded,
+            descriptions: Vec::new(),
             catalog,
         }
     }

@@ -6,7 +6,7 @@ use crate::model::claims::{PlaceAnswer, PlaceRequest};
 use crate::statistics::Counter;
 
 /// The reasons of refusals. Those that `POST /v1/claims` gives too have the names of its codes.
-const REASONS: [&str; 16] = [
+const REASONS: [&str; 19] = [
     "no_room",
     "units",
     "no_inventory",
@@ -16,6 +16,9 @@ const REASONS: [&str; 16] = [
     "required",
     "member_of",
     "root_required",
+    "where",
+    "domain",
+    "state",
     "other_refused",
     "concurrent_update",
     "generation_limit",

@@ -22,6 +22,7 @@ pub(super) fn query(amount: i64, rank: Option<Rank>) -> ClaimQuery {
             group_policy: None,
             same_subtrees: Vec::new(),
             root_required: Default::default(),
+            host: Default::default(),
             limit: None,
             nested: true,
         },

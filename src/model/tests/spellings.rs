@@ -110,6 +110,7 @@ async fn a_candidate_is_found_by_each_spelling_of_its_tree() {
         group_policy: None,
         same_subtrees: Vec::new(),
         root_required: Traits::default(),
+        host: Default::default(),
         limit: None,
         nested: true,
     };

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::change::ProviderRow;
 use super::derived_cache::BlockCache;
+use super::described::BlockDescriptions;
 use super::free_capacity::FreeCapacity;
 use super::identity_columns::IdentityColumns;
 use super::layout::Layout;
@@ -23,6 +24,8 @@ pub(in crate::search) struct Block {
     pub identity: Arc<IdentityColumns>,
     pub profile: Arc<ProfileColumns>,
     pub usage: Arc<UsageColumns>,
+    /// `None` if no provider of the block, nor any above one of them, ever had a description.
+    pub described: Option<Arc<BlockDescriptions>>,
     /// Computed when a search first needs it, dropped when a tree of the block changes.
     pub layout: Arc<OnceLock<Layout>>,
     /// Computed when a search first needs it, dropped when profile or usage changes.
@@ -44,6 +47,7 @@ impl Block {
             identity,
             profile: Arc::default(),
             usage,
+            described: None,
             layout: Arc::default(),
             free_capacity: Arc::default(),
             stale_lanes: Arc::default(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::block::Block;
 use super::catalog::Catalog;
 use super::change::{Delta, ProviderRow, SnapshotChange};
+use super::described::Described;
 use super::ids::{LANES, ProviderId, Slot};
 use super::index::{IdIndex, TextIndex};
 use super::persistent_vec::PersistentVec;
@@ -57,6 +58,7 @@ impl Snapshot {
             slot_count: 0,
             child_count: 0,
             sharing: Arc::default(),
+            described: Described::default(),
             version: 0,
         };
         let (mut gaps, mut shrunk) = (Vec::new(), 0);
@@ -106,6 +108,9 @@ impl Snapshot {
         change.removed.iter().for_each(|&id| next.remove(id));
         change.deltas.iter().for_each(|delta| next.apply_delta(delta));
         next.reload(&change.reloaded);
+        for (id, description) in &change.descriptions {
+            next.describe(*id, description);
+        }
         next
     }
 
@@ -132,6 +137,8 @@ impl Snapshot {
 
     fn remove(&mut self, id: ProviderId) {
         let Some(slot) = self.by_id(id) else { return };
+        self.forget_description(slot);
+        self.drop_inherited(slot);
         self.unlink_from_parent(slot);
         self.remove_names(slot);
         self.by_id.remove(id);
@@ -172,7 +179,8 @@ impl Snapshot {
                 .set_profile_and_usage(slot.lane(), row);
             self.update_sharing(slot, row);
         }
-        moved.into_iter().for_each(|slot| self.link_to_parent(slot));
+        moved.iter().for_each(|&slot| self.link_to_parent(slot));
+        moved.into_iter().for_each(|slot| self.drop_inherited(slot));
     }
 
     /// The slot of a removed provider, or a new one.
@@ -217,6 +225,10 @@ impl Snapshot {
 
     fn set_identity(&mut self, slot: Slot, row: &ProviderRow, is_known: bool) {
         if is_known {
+            if self.uuid(slot) != &*row.uuid {
+                // Another provider, to which SQLite gave the id of a removed one.
+                self.forget_description(slot);
+            }
             self.unlink_from_parent(slot);
             self.remove_names(slot);
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::block::Block;
 use super::catalog::Catalog;
 use super::change::ProviderRow;
+use super::described::Described;
 use super::ids::{AggregateId, ClassId, LANES, ProviderId, Slot, TraitId, lanes_of};
 use super::index::{IdIndex, TextIndex};
 use super::inventory::{Inventory, Units};
@@ -34,6 +35,7 @@ pub struct Snapshot {
     /// `MISC_SHARES_VIA_AGGREGATE`, and the providers that have it.
     pub(super) sharing_trait: Option<TraitId>,
     pub(super) sharing: Arc<BTreeSet<Slot>>,
+    pub(super) described: Described,
     /// The number of versions before this one.
     pub(super) version: u64,
 }

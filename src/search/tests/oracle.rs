@@ -5,11 +5,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Error, Result};
-use crate::search::request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
-use crate::search::snapshot::{Catalog, ClassId, ProviderId, ProviderRow};
+use crate::search::expression::{Expression, Verdict};
+use crate::search::request::{Domain, Group, GroupPolicy, HostConditions, Members, ProviderQuery, Request, Traits};
+use crate::search::snapshot::{Catalog, ClassId, Description, PropertyValue, ProviderId, ProviderRow, ProviderState};
 
 /// All providers, by id.
 pub(in crate::search) type World = BTreeMap<ProviderId, ProviderRow>;
+
+/// What providers say about themselves, by id.
+pub(in crate::search) type Descriptions = BTreeMap<ProviderId, Description>;
 
 /// The answer of `GET /resource_providers`.
 pub(in crate::search) fn providers(
@@ -63,13 +67,25 @@ pub(in crate::search) type Choice = (BTreeMap<(ProviderId, ClassId), i64>, Mappi
 
 pub(in crate::search) type Mappings = BTreeMap<String, BTreeSet<ProviderId>>;
 
-/// All candidates.
+/// All candidates of a world without descriptions.
 pub(in crate::search) fn candidates(
     catalog: &Catalog,
     rows: &World,
     request: &Request,
     strict: bool,
 ) -> Result<BTreeSet<Choice>> {
+    described_candidates(catalog, rows, &Descriptions::new(), request, strict)
+}
+
+/// All candidates.
+pub(in crate::search) fn described_candidates(
+    catalog: &Catalog,
+    rows: &World,
+    descriptions: &Descriptions,
+    request: &Request,
+    strict: bool,
+) -> Result<BTreeSet<Choice>> {
+    let world = Described { rows, descriptions };
     let mut found = BTreeSet::new();
     let unknown = |names| Error::UnknownTraitsInCandidates { names };
     check_traits(catalog, &request.root_required, unknown)?;
@@ -78,6 +94,10 @@ pub(in crate::search) fn candidates(
     if request.root_required != Traits::default() && roots.is_empty() {
         return Ok(found);
     }
+    let roots: Vec<&ProviderRow> = roots
+        .into_iter()
+        .filter(|root| world.is_host(root, &request.host))
+        .collect();
     // For each root and each group, all ways to serve the group.
     let mut ways: Vec<Vec<Vec<GroupAmounts>>> = vec![Vec::new(); roots.len()];
     for group in &request.groups {
@@ -88,11 +108,12 @@ pub(in crate::search) fn candidates(
         check_traits(catalog, &group.traits, unknown)?;
         let mut any = false;
         for (root, ways) in roots.iter().zip(&mut ways) {
-            let here = if group.suffix.is_empty() {
+            let mut here = if group.suffix.is_empty() {
                 serve_unsuffixed(catalog, rows, group, root, strict)
             } else {
                 serve_granular(catalog, rows, group, root, strict)
             };
+            here.retain(|shares| shares.iter().all(|(id, _)| world.may_give(&rows[id], request, group)));
             any |= !here.is_empty();
             ways.push(here);
         }
@@ -109,6 +130,68 @@ pub(in crate::search) fn candidates(
         }
     }
     Ok(found)
+}
+
+/// A world with descriptions.
+struct Described<'a> {
+    rows: &'a World,
+    descriptions: &'a Descriptions,
+}
+
+impl Described<'_> {
+    /// The provider and those above it, with what they say.
+    fn lineage(&self, row: &ProviderRow) -> Vec<&Description> {
+        let mut found: Vec<&Description> = self.descriptions.get(&row.id).into_iter().collect();
+        if let Some(parent) = row.parent.and_then(|parent| self.rows.get(&parent)) {
+            found.extend(self.lineage(parent));
+        }
+        found
+    }
+
+    fn property(&self, row: &ProviderRow, name: &str) -> Option<PropertyValue> {
+        let lineage = self.lineage(row);
+        match name {
+            "ProviderName" | "NodeName" => Some(PropertyValue::Text(row.name.clone())),
+            "ProviderUuid" => Some(PropertyValue::Text(row.uuid.clone())),
+            "ProviderType" | "NodeType" => lineage.iter().find_map(|own| own.kind.clone()).map(PropertyValue::Text),
+            name => lineage
+                .iter()
+                .find_map(|own| own.properties.get(name).cloned())
+                .flatten(),
+        }
+    }
+
+    fn meets(&self, row: &ProviderRow, condition: &Expression) -> bool {
+        condition.judge(|name| self.property(row, name)) == Verdict::True
+    }
+
+    fn is_in(&self, row: &ProviderRow, domain: &Domain) -> bool {
+        let path = self
+            .lineage(row)
+            .into_iter()
+            .find_map(|own| own.domains.get(&domain.dimension));
+        let segments = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+        path.is_some_and(|path| segments(path).starts_with(&segments(&domain.path)))
+    }
+
+    fn is_host(&self, root: &ProviderRow, host: &HostConditions) -> bool {
+        let of_dimension = |wanted: &Domain| {
+            let mut same = host
+                .in_domains
+                .iter()
+                .filter(|domain| domain.dimension == wanted.dimension);
+            same.any(|domain| self.is_in(root, domain))
+        };
+        self.meets(root, &host.condition)
+            && host.in_domains.iter().all(of_dimension)
+            && !host.not_in_domains.iter().any(|domain| self.is_in(root, domain))
+    }
+
+    /// Whether a provider may serve a group, as far as its description says.
+    fn may_give(&self, row: &ProviderRow, request: &Request, group: &Group) -> bool {
+        let is_up = || self.lineage(row).iter().all(|own| own.state == ProviderState::Up);
+        (!request.host.only_up || is_up()) && self.meets(row, &group.condition)
+    }
 }
 
 /// One way to serve a group: amounts from providers. A granular group without resources has its provider with `None`.

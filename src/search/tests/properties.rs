@@ -10,10 +10,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-use super::oracle::{self, Choice, World};
+use super::oracle::{self, Choice, Descriptions, World};
 use super::requests::{packing, query, request};
 use super::worlds::{row, world};
 use super::{Found, bare, build_colliding, catalog};
+use crate::error::Result;
 use crate::search::group_providers::GroupProviders;
 use crate::search::request::Request;
 use crate::search::snapshot::{ClassId, Delta, ProviderId, ProviderRow, Snapshot, SnapshotChange};
@@ -26,6 +27,14 @@ pub(super) fn config() -> ProptestConfig {
         rng_seed: RngSeed::Fixed(asked("PLACET_SEED").unwrap_or(5)),
         failure_persistence: None,
         ..ProptestConfig::default()
+    }
+}
+
+/// For properties of small things.
+pub(in crate::search) fn few_cases() -> ProptestConfig {
+    ProptestConfig {
+        cases: config().cases / 20,
+        ..config()
     }
 }
 
@@ -97,6 +106,27 @@ fn compare_candidates(world: &World, request: &Request, seed: u64, strict: bool)
 
 fn compare(snapshot: &Snapshot, world: &World, request: &Request, seed: u64, strict: bool) {
     let expected = oracle::candidates(&catalog(), world, request, strict);
+    compare_with(expected, snapshot, world, request, (seed, strict));
+}
+
+pub(super) fn compare_described(
+    snapshot: &Snapshot,
+    world: &World,
+    descriptions: &Descriptions,
+    request: &Request,
+    seed: u64,
+) {
+    let expected = oracle::described_candidates(&catalog(), world, descriptions, request, false);
+    compare_with(expected, snapshot, world, request, (seed, false));
+}
+
+fn compare_with(
+    expected: Result<BTreeSet<Choice>>,
+    snapshot: &Snapshot,
+    world: &World,
+    request: &Request,
+    (seed, strict): (u64, bool),
+) {
     let found = candidates(snapshot, request, &settings(seed, strict), ()).and_then(|all| all.found());
     match (&expected, &found) {
         (Ok(expected), Ok(found)) => {

@@ -64,6 +64,7 @@ fn group(suffix: &'static str, min: usize) -> BoxedStrategy<Group> {
             traits,
             member_of,
             in_tree,
+            condition: Default::default(),
         })
         .boxed()
 }
@@ -134,6 +135,7 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
                     group_policy,
                     same_subtrees,
                     root_required,
+                    host: Default::default(),
                     nested,
                     ..super::request(Group::default())
                 }

@@ -56,6 +56,11 @@ impl<E: Explain> FitCache<E> {
         self.masks[at]
     }
 
+    /// Receives the reasons of rejected providers.
+    pub fn explain(&mut self) -> &mut E {
+        &mut self.explain
+    }
+
     /// Whether this one provider could serve a part of `kind`. The rest of its block is not scanned.
     pub fn fits(&self, snapshot: &Snapshot, request: &SplitRequest, slot: Slot, kind: usize) -> bool {
         let PartKind { filter, lanes, .. } = &request.kinds[kind];

@@ -84,11 +84,13 @@ impl RootFilter {
         if self.can_skip::<E>(snapshot, request, block) {
             return 0;
         }
-        let lanes = lanes & snapshot.blocks().get(block).roots;
-        let mut roots = match &self.root {
-            Some(root) => scan::fitting(snapshot, root, block, lanes, &mut ()),
-            None => lanes,
-        };
+        let mut roots = lanes & snapshot.blocks().get(block).roots;
+        if let Some(host) = &request.host {
+            roots = scan::on_hosts(snapshot, host, block, roots, fits.explain());
+        }
+        if let Some(root) = &self.root {
+            roots = scan::fitting(snapshot, root, block, roots, &mut ());
+        }
         // With explanations every rejected provider needs its own reason, so these two conditions on whole trees are
         // left to the search.
         if !E::ENABLED && roots != 0 {

@@ -10,13 +10,16 @@ use super::super::candidates::{SearchLimits, SearchSettings};
 use super::super::interrupt::Interrupt;
 use super::super::request::{Group, GroupPolicy, Request};
 use super::super::snapshot::{ClassId, Slot, Snapshot, TraitId, by_block};
-use crate::search::resolve::{MemberIds, ProviderFilter, TraitIds};
+use crate::search::described_filter::HostFilter;
+use crate::search::resolve::{MemberIds, ProviderFilter, RootConditions, TraitIds};
 
 /// The parts of a request, and the constraints on all of them together.
 #[derive(Debug)]
 pub(in crate::search) struct SplitRequest {
     /// Required and forbidden for the root of the tree that serves.
     pub root: TraitIds,
+    /// Conditions on the description of that root.
+    pub host: Option<Arc<HostFilter>>,
     pub unsuffixed: Option<UnsuffixedGroup>,
     pub kinds: Vec<PartKind>,
     pub parts: Vec<RequestPart>,
@@ -74,12 +77,13 @@ impl SplitRequest {
     pub fn new(
         snapshot: &Snapshot,
         request: &Request,
-        root: TraitIds,
+        root: RootConditions,
         filters: Vec<ProviderFilter>,
         settings: &SearchSettings,
     ) -> Self {
         let mut split = Self {
-            root,
+            root: root.traits,
+            host: root.host,
             unsuffixed: None,
             kinds: Vec::new(),
             parts: Vec::new(),
@@ -119,6 +123,7 @@ impl SplitRequest {
                     forbidden: filter.members.forbidden.clone(),
                 },
                 strict: filter.strict,
+                only_up: filter.only_up,
                 ..ProviderFilter::default()
             };
             let kind = PartKind {
@@ -151,6 +156,7 @@ impl SplitRequest {
             .map(|root| by_block(snapshot.tree(root)).into_iter().collect());
         let filter = ProviderFilter {
             root: TraitIds::default(),
+            host: None,
             ..filter
         };
         let subtrees = subtrees

@@ -1,0 +1,153 @@
+//! Time of conditions on hosts on top of a search: `cargo bench --bench conditions [HOSTS [ROUNDS]]`.
+//!
+//! There is a cloud of flat hosts and one of nested hosts, each host with a type, three properties and two domains. The
+//! same search runs without a condition, with `where` of three comparisons, and with domains. The bench prints medians,
+//! their ratio to the search without, and the memory that the descriptions add to a snapshot.
+
+mod search_inputs;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use placet::benchmarked::{
+    Catalog, ClassId, Description, Domain, GroupPolicy, HostConditions, PropertyValue, ProviderId, ProviderRow,
+    Request, Scoring, Snapshot, best, candidates,
+};
+use search_inputs::{BuildRow, group, request, row, settings};
+
+const CLASSES: [(&str, i32, i64); 3] = [("VCPU", 64, 4), ("MEMORY_MB", 262_144, 8_192), ("DISK_GB", 4_000, 40)];
+/// True for one host in four.
+const CONDITION: &str = "HasSSD == true && SomeProperty >= 4 && NodeColor != green";
+
+fn main() {
+    let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
+    let (hosts, rounds) = (numbers.next().unwrap_or(10_000), numbers.next().unwrap_or(41));
+    println!("| hosts | search | without | with where | ratio | with domains | ratio |");
+    println!("|---|---|---|---|---|---|---|");
+    for (name, rows) in [("flat", flat(hosts)), ("nested", nested(hosts))] {
+        let before = resident_bytes();
+        let snapshot = Snapshot::build(catalog(), rows);
+        let roots = snapshot.iter().filter(|&slot| snapshot.parent(slot).is_none());
+        let roots: Vec<ProviderId> = roots.map(|slot| snapshot.id(slot)).collect();
+        let built = resident_bytes();
+        let snapshot = snapshot.with_descriptions(roots.into_iter().map(|id| (id, description(id.0))));
+        let described = resident_bytes();
+        for (search, limit) in [("the first", Some(1)), ("1000", Some(1000)), ("best 10", None)] {
+            measure(&format!("{hosts} {name}"), search, &snapshot, limit, rounds);
+        }
+        println!(
+            "{name}: {} bytes a host without descriptions, {} more with them",
+            built.saturating_sub(before) / hosts as u64,
+            described.saturating_sub(built) / hosts as u64
+        );
+    }
+}
+
+fn measure(name: &str, search: &str, snapshot: &Snapshot, limit: Option<usize>, rounds: i32) {
+    let time = |host: HostConditions| {
+        let resources = CLASSES.map(|(class, _, amount)| (class, amount));
+        let request = Request {
+            host,
+            ..request(vec![group("", &resources)], GroupPolicy::None, limit)
+        };
+        median(rounds, || match limit {
+            Some(_) => candidates(snapshot, &request, &settings(), ()).map_or(0, |all| all.select().count()),
+            None => best(snapshot, &request, Scoring::Emptiest, 10, &settings()).map_or(0, |found| found.best.len()),
+        })
+    };
+    let without = time(HostConditions::default());
+    let condition = time(HostConditions {
+        condition: Arc::new(CONDITION.parse().unwrap_or_default()),
+        only_up: true,
+        ..HostConditions::default()
+    });
+    let domains = time(HostConditions {
+        in_domains: vec![domain("fault", "fd:/dc1"), domain("fault", "fd:/dc2")],
+        not_in_domains: vec![domain("upgrade", "UD1")],
+        ..HostConditions::default()
+    });
+    let micros = |time: Duration| time.as_secs_f64() * 1e6;
+    println!(
+        "| {name} | {search} | {:.1} µs | {:.1} µs | {:.2} | {:.1} µs | {:.2} |",
+        micros(without),
+        micros(condition),
+        micros(condition) / micros(without),
+        micros(domains),
+        micros(domains) / micros(without)
+    );
+}
+
+fn median(rounds: i32, mut measured: impl FnMut() -> usize) -> Duration {
+    let mut times: Vec<Duration> = (0..rounds)
+        .map(|_| {
+            let start = Instant::now();
+            std::hint::black_box(measured());
+            start.elapsed()
+        })
+        .collect();
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn domain(dimension: &str, path: &str) -> Domain {
+    Domain {
+        dimension: dimension.into(),
+        path: path.into(),
+    }
+}
+
+/// Ten racks in each of three sites, 64 hosts alike in a row.
+fn description(id: i32) -> Description {
+    let number = i64::from(id / 64);
+    let properties = [
+        ("HasSSD", PropertyValue::Boolean(id % 2 == 0)),
+        (
+            "NodeColor",
+            PropertyValue::Text(["green", "blue", "red"][number as usize % 3].into()),
+        ),
+        ("SomeProperty", PropertyValue::Integer(i64::from(id % 8))),
+    ];
+    let domains = [
+        ("fault", format!("fd:/dc{}/r{}", 1 + number % 3, number % 10)),
+        ("upgrade", format!("UD{}", id % 5)),
+    ];
+    Description {
+        kind: Some(format!("NodeType{:02}", number % 10).into()),
+        properties: properties.map(|(name, value)| (name.into(), Some(value))).into(),
+        domains: domains.map(|(dimension, path)| (dimension.into(), path.into())).into(),
+        ..Description::default()
+    }
+}
+
+fn provider(id: i32, classes: &[usize]) -> ProviderRow {
+    classes
+        .iter()
+        .fold(row(id), |row, &class| row.with(ClassId(class as i32), CLASSES[class].1))
+}
+
+fn flat(hosts: i32) -> Vec<ProviderRow> {
+    (1..=hosts).map(|id| provider(id, &[0, 1, 2])).collect()
+}
+
+/// Each host has its disk at the root, and cores and memory at two NUMA nodes.
+fn nested(hosts: i32) -> Vec<ProviderRow> {
+    let mut rows = Vec::new();
+    for root in (0..hosts).map(|n| 3 * n + 1) {
+        rows.push(provider(root, &[2]));
+        rows.extend((1..=2).map(|node| provider(root + node, &[0, 1]).below(root)));
+    }
+    rows
+}
+
+fn catalog() -> Catalog {
+    let classes = CLASSES.iter().enumerate();
+    let classes = classes.map(|(id, (name, ..))| (ClassId(id as i32), (*name).into()));
+    Catalog::new(classes.collect(), Vec::new(), Vec::new())
+}
+
+/// Of this process, as Linux counts it; zero elsewhere.
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = status.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or_default() * 4096
+}

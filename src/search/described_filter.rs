@@ -1,0 +1,104 @@
+//! The conditions of a request on what its host is: an expression and domains, for the root of the tree that serves.
+
+use std::sync::Arc;
+
+use super::explain::Rejection;
+use super::expression::CompiledExpression;
+use super::request::{Domain, HostConditions};
+use super::snapshot::{DescribedLanes, NameId, Slot, Snapshot, is_in_domain};
+
+/// [`HostConditions`] with names looked up.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct HostFilter {
+    condition: Option<CompiledExpression>,
+    /// By dimension. A host must be in one domain of each.
+    domains: Vec<Domains>,
+    /// By dimension. A host must be in none.
+    forbidden: Vec<Domains>,
+}
+
+/// Domains of one dimension.
+#[derive(Clone, Debug, PartialEq)]
+struct Domains {
+    name: Arc<str>,
+    /// `None` if no host has a path of it.
+    dimension: Option<NameId>,
+    tops: Vec<Arc<str>>,
+}
+
+impl HostFilter {
+    /// `None` if every host matches.
+    pub fn new(snapshot: &Snapshot, host: &HostConditions) -> Option<Self> {
+        let HostConditions {
+            condition,
+            in_domains,
+            not_in_domains,
+            // Of all providers, not of hosts alone.
+            only_up: _,
+        } = host;
+        let has_condition = !condition.is_empty();
+        (has_condition || !in_domains.is_empty() || !not_in_domains.is_empty()).then(|| Self {
+            condition: has_condition.then(|| CompiledExpression::new(snapshot, condition)),
+            domains: by_dimension(snapshot, in_domains),
+            forbidden: by_dimension(snapshot, not_in_domains),
+        })
+    }
+
+    /// Those of `lanes` of a block, all of them roots, that match.
+    pub fn matching(&self, snapshot: &Snapshot, block: usize, mut lanes: u64) -> u64 {
+        let described = snapshot.described_lanes(block);
+        for domains in &self.domains {
+            lanes &= domains.lanes(described);
+        }
+        for domains in &self.forbidden {
+            lanes &= !domains.lanes(described);
+        }
+        match &self.condition {
+            Some(condition) if lanes != 0 => condition.matching(snapshot, block, described, lanes),
+            _ => lanes,
+        }
+    }
+
+    /// Why a root does not match.
+    pub fn rejection(&self, snapshot: &Snapshot, root: Slot) -> Rejection {
+        let is_in = |domains: &Domains| {
+            let path = snapshot.domain(root, &domains.name);
+            path.is_some_and(|path| domains.tops.iter().any(|top| is_in_domain(path, top)))
+        };
+        if !self.domains.iter().all(is_in) {
+            return Rejection::OtherDomain;
+        }
+        match &self.condition {
+            Some(condition) if !self.forbidden.iter().any(is_in) => Rejection::Condition {
+                group: None,
+                verdict: snapshot.judge(root, condition.expression()),
+            },
+            _ => Rejection::ForbiddenDomain,
+        }
+    }
+}
+
+impl Domains {
+    /// The lanes that are in one of them.
+    fn lanes(&self, described: &DescribedLanes) -> u64 {
+        let Some(dimension) = self.dimension else { return 0 };
+        let paths = described.paths(dimension);
+        let inside = paths.filter(|(path, _)| self.tops.iter().any(|top| is_in_domain(path, top)));
+        inside.fold(0, |all, (_, lanes)| all | lanes)
+    }
+}
+
+fn by_dimension(snapshot: &Snapshot, domains: &[Domain]) -> Vec<Domains> {
+    let mut all: Vec<Domains> = Vec::new();
+    for Domain { dimension, path } in domains {
+        match all.iter_mut().find(|known| known.name == *dimension) {
+            Some(known) => known.tops.push(Arc::clone(path)),
+            None => all.push(Domains {
+                name: Arc::clone(dimension),
+                dimension: snapshot.property_name(dimension),
+                tops: vec![Arc::clone(path)],
+            }),
+        }
+    }
+    all
+}

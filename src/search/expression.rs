@@ -1,0 +1,133 @@
+//! Expressions over the properties of providers, as in `where=HasSSD == true && SomeProperty >= 4`.
+//!
+//! - `parse` reads a text, and says at which column it is wrong;
+//! - `print` writes it back, in one form for equal expressions;
+//! - `judge` decides for one provider by walking the tree: the meaning of the language;
+//! - `compiled` decides for 64 providers of a block at a time.
+//!
+//! Each comparison has a name on the left and a typed literal on the right. A provider that lacks any of the properties that
+//! the expression names, or has one of another type than its literal, never matches: not under `!=` or `!` either, nor in
+//! a branch of `||` that is not needed. Without this rule a misspelled name under `!` would match every provider.
+
+mod compiled;
+mod judge;
+mod parse;
+mod print;
+
+use std::sync::Arc;
+
+use super::snapshot::PropertyValue;
+
+pub(super) use compiled::CompiledExpression;
+pub use judge::Verdict;
+
+/// The properties that every provider has, or may have, without setting them. They cannot be set.
+pub const BUILT_IN_PROPERTIES: [&str; 5] = ["ProviderName", "ProviderUuid", PROVIDER_TYPE, "NodeName", "NodeType"];
+
+/// The type of a provider, which is kept with its properties.
+pub(super) const PROVIDER_TYPE: &str = "ProviderType";
+
+/// A condition on one provider. The default is always true.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expression(Option<Node>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Node {
+    /// At least two.
+    Or(Vec<Node>),
+    /// At least two.
+    And(Vec<Node>),
+    Not(Box<Node>),
+    Comparison(Comparison),
+}
+
+/// A property against a literal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    pub name: Arc<str>,
+    operator: Operator,
+    literal: PropertyValue,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    NotEqual,
+    AtLeast,
+    AtMost,
+    Less,
+    Greater,
+}
+
+impl Operator {
+    /// All operators; no one is the beginning of one after it.
+    const ALL: [(&'static str, Operator); 6] = [
+        ("==", Operator::Equal),
+        ("!=", Operator::NotEqual),
+        (">=", Operator::AtLeast),
+        ("<=", Operator::AtMost),
+        ("<", Operator::Less),
+        (">", Operator::Greater),
+    ];
+
+    fn is_order(self) -> bool {
+        !matches!(self, Operator::Equal | Operator::NotEqual)
+    }
+}
+
+impl Comparison {
+    /// Whether a value has the type of the literal.
+    fn has_type_of(&self, value: &PropertyValue) -> bool {
+        std::mem::discriminant(value) == std::mem::discriminant(&self.literal)
+    }
+
+    /// Whether it holds for a value of the literal's type. Texts are compared by code point.
+    fn holds(&self, value: &PropertyValue) -> bool {
+        match self.operator {
+            Operator::Equal => *value == self.literal,
+            Operator::NotEqual => *value != self.literal,
+            Operator::AtLeast => *value >= self.literal,
+            Operator::AtMost => *value <= self.literal,
+            Operator::Less => *value < self.literal,
+            Operator::Greater => *value > self.literal,
+        }
+    }
+
+    /// The type of the literal, for messages.
+    pub fn type_name(&self) -> &'static str {
+        match self.literal {
+            PropertyValue::Text(_) => "text",
+            PropertyValue::Boolean(_) => "boolean",
+            PropertyValue::Integer(_) => "integer",
+        }
+    }
+}
+
+impl Expression {
+    /// Whether it is true for every provider.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Its comparisons, in the order of the text.
+    pub fn comparisons(&self) -> Vec<&Comparison> {
+        let mut found = Vec::new();
+        if let Some(node) = &self.0 {
+            node.add_comparisons(&mut found);
+        }
+        found
+    }
+}
+
+impl Node {
+    fn add_comparisons<'a>(&'a self, found: &mut Vec<&'a Comparison>) {
+        match self {
+            Node::Or(all) | Node::And(all) => all.iter().for_each(|node| node.add_comparisons(found)),
+            Node::Not(node) => node.add_comparisons(found),
+            Node::Comparison(comparison) => found.push(comparison),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! Decides for one provider by walking the tree of an expression.
+
+use super::{Expression, Node};
+use crate::search::snapshot::PropertyValue;
+
+/// What an expression says about one provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    True,
+    False,
+    /// The provider lacks the property of the comparison with this index.
+    Missing(usize),
+    /// The provider's property is of another type than the literal of the comparison with this index.
+    Type(usize),
+}
+
+impl Expression {
+    /// Decides for a provider with these properties. The first comparison whose property is missing, or else of another
+    /// type, decides before any is evaluated.
+    pub fn judge(&self, property: impl Fn(&str) -> Option<PropertyValue>) -> Verdict {
+        let comparisons = self.comparisons();
+        let values: Vec<_> = comparisons
+            .iter()
+            .map(|comparison| property(&comparison.name))
+            .collect();
+        if let Some(missing) = values.iter().position(Option::is_none) {
+            return Verdict::Missing(missing);
+        }
+        let values: Vec<PropertyValue> = values.into_iter().flatten().collect();
+        let mut pairs = comparisons.iter().zip(&values);
+        if let Some(other) = pairs.position(|(comparison, value)| !comparison.has_type_of(value)) {
+            return Verdict::Type(other);
+        }
+        let mut values = values.iter();
+        if self.0.as_ref().is_none_or(|node| node.holds(&mut values)) {
+            Verdict::True
+        } else {
+            Verdict::False
+        }
+    }
+}
+
+impl Node {
+    /// `values` are those of its comparisons, in their order. All of them are taken, whatever the result.
+    fn holds<'a>(&self, values: &mut impl Iterator<Item = &'a PropertyValue>) -> bool {
+        match self {
+            Node::Or(all) => all.iter().fold(false, |holds, node| node.holds(values) || holds),
+            Node::And(all) => all.iter().fold(true, |holds, node| node.holds(values) && holds),
+            Node::Not(node) => !node.holds(values),
+            Node::Comparison(comparison) => values.next().is_some_and(|value| comparison.holds(value)),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The descriptions of a version: how they are set, inherited and read. Without any, a version has nothing of this.
+//!
+//! A block keeps what its own providers say. What they inherit is computed when a search first needs it, and dropped when
+//! a description or a tree that the block has a part of changes.
+
+use std::sync::{Arc, OnceLock};
+
+use super::described_lanes::{DescribedLanes, UNDESCRIBED};
+use super::description_names::{DescriptionNames, NameId};
+use super::descriptions::{Description, PropertyValue, ProviderState};
+use super::ids::{ProviderId, Slot, lanes_of};
+use super::layout::by_block;
+use super::version::Snapshot;
+use crate::search::expression::{Expression, PROVIDER_TYPE, Verdict};
+
+/// What concerns all descriptions of a version.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Described {
+    names: DescriptionNames,
+    /// The number of providers with a description.
+    providers: usize,
+    /// The number of those that are not up themselves.
+    not_up: usize,
+}
+
+/// The descriptions of a block.
+#[derive(Clone, Debug, Default)]
+pub(in crate::search) struct BlockDescriptions {
+    own: Arc<DescribedLanes>,
+    /// Those of the providers with what they inherit.
+    inherited: OnceLock<Arc<DescribedLanes>>,
+    /// The lanes that are not up, or below one that is not.
+    unavailable: OnceLock<u64>,
+}
+
+impl Snapshot {
+    /// The same version with these descriptions, each the provider's own. Unknown providers are skipped.
+    pub fn with_descriptions(mut self, all: impl IntoIterator<Item = (ProviderId, Description)>) -> Snapshot {
+        for (id, description) in all {
+            self.describe(id, &description);
+        }
+        for block in 0..self.blocks.len() {
+            if let Some(described) = &mut self.blocks.get_mut(block).described {
+                Arc::make_mut(&mut Arc::make_mut(described).own).shrink();
+            }
+        }
+        self
+    }
+
+    /// Replaces the description of a provider.
+    pub(super) fn describe(&mut self, id: ProviderId, description: &Description) {
+        let Some(slot) = self.by_id(id) else { return };
+        self.forget_description(slot);
+        if description.is_empty() {
+            return;
+        }
+        self.described.providers += 1;
+        self.described.not_up += usize::from(description.state != ProviderState::Up);
+        self.drop_inherited(slot);
+        let block = self.blocks.get_mut(slot.block());
+        if let Some(described) = &mut block.described {
+            let own = Arc::make_mut(&mut Arc::make_mut(described).own);
+            own.set(slot.lane(), description, &mut self.described.names);
+        }
+    }
+
+    /// Removes the description of a provider, if it has one.
+    pub(super) fn forget_description(&mut self, slot: Slot) {
+        let old = self.description(slot);
+        if old.is_empty() {
+            return;
+        }
+        self.drop_inherited(slot);
+        self.described.providers -= 1;
+        self.described.not_up -= usize::from(old.state != ProviderState::Up);
+        if let Some(described) = &mut self.blocks.get_mut(slot.block()).described {
+            Arc::make_mut(&mut Arc::make_mut(described).own).clear(slot.lane());
+        }
+    }
+
+    /// Must be called if a description changes, or a provider joins or leaves a tree: what the providers below it inherit
+    /// is computed again.
+    pub(super) fn drop_inherited(&mut self, slot: Slot) {
+        if self.described.providers == 0 {
+            return;
+        }
+        for (block, _) in by_block(self.tree(slot)) {
+            let described = self.blocks.get_mut(block).described.get_or_insert_default();
+            let described = Arc::make_mut(described);
+            described.inherited = OnceLock::new();
+            described.unavailable = OnceLock::new();
+        }
+    }
+
+    /// What a provider itself says, without what it inherits.
+    pub fn description(&self, slot: Slot) -> Description {
+        match &self.blocks.get(slot.block()).described {
+            Some(described) => described.own.of(slot.lane(), &self.described.names),
+            None => Description::default(),
+        }
+    }
+
+    /// What a provider is, with what it inherits. A property that it hides is `None`.
+    pub fn effective_description(&self, slot: Slot) -> Description {
+        let lineage: Vec<Slot> = self.lineage(slot).collect();
+        let mut effective = Description::default();
+        for &slot in lineage.iter().rev() {
+            let own = self.description(slot);
+            effective.kind = own.kind.or(effective.kind);
+            effective.properties.extend(own.properties);
+            effective.domains.extend(own.domains);
+            if own.state != ProviderState::Up {
+                effective.state = own.state;
+            }
+        }
+        effective
+    }
+
+    /// A property of a provider, built-in or set, own or inherited.
+    pub fn property(&self, slot: Slot, name: &str) -> Option<PropertyValue> {
+        let name = match name {
+            "ProviderName" | "NodeName" => return Some(PropertyValue::Text(self.name(slot).into())),
+            "ProviderUuid" => return Some(PropertyValue::Text(self.uuid(slot).into())),
+            "NodeType" => PROVIDER_TYPE,
+            name => name,
+        };
+        let id = self.property_name(name)?;
+        let mut said = self
+            .lineage(slot)
+            .filter_map(|slot| self.own_of(slot)?.property(slot.lane(), id));
+        said.next()?.cloned()
+    }
+
+    /// The path of a provider in a dimension, own or inherited.
+    pub fn domain(&self, slot: Slot, dimension: &str) -> Option<&Arc<str>> {
+        let id = self.property_name(dimension)?;
+        let mut paths = self
+            .lineage(slot)
+            .filter_map(|slot| self.own_of(slot)?.path(slot.lane(), id));
+        paths.next()
+    }
+
+    /// The state of a provider: its own, or if that is `Up` the nearest other one above it.
+    pub fn state(&self, slot: Slot) -> ProviderState {
+        let states = self
+            .lineage(slot)
+            .filter_map(|slot| Some(self.own_of(slot)?.state(slot.lane())));
+        let mut not_up = states.filter(|&state| state != ProviderState::Up);
+        not_up.next().unwrap_or_default()
+    }
+
+    /// What an expression says about a provider.
+    pub fn judge(&self, slot: Slot, expression: &Expression) -> Verdict {
+        expression.judge(|name| self.property(slot, name))
+    }
+
+    /// Whether any provider has a property of this name, or is hidden an inherited one.
+    pub fn is_described_by(&self, name: &str) -> bool {
+        let Some(id) = self.property_name(name) else {
+            return false;
+        };
+        let has = |block: usize| self.described_lanes(block).values(id).next().is_some();
+        (0..self.blocks.len()).any(has)
+    }
+
+    /// The number of a property's or a dimension's name; `None` if no description has it.
+    pub(in crate::search) fn property_name(&self, name: &str) -> Option<NameId> {
+        self.described.names.id(name)
+    }
+
+    /// What the providers of a block say, without what they inherit. Roots inherit nothing.
+    pub(in crate::search) fn described_lanes(&self, block: usize) -> &DescribedLanes {
+        let described = self.blocks.get(block).described.as_ref();
+        described.map_or(&UNDESCRIBED, |described| &described.own)
+    }
+
+    /// What the providers of a block are, with what they inherit.
+    pub(in crate::search) fn inheriting_lanes(&self, block: usize) -> &DescribedLanes {
+        let Some(described) = &self.blocks.get(block).described else {
+            return &UNDESCRIBED;
+        };
+        described
+            .inherited
+            .get_or_init(|| self.inherited(block, &described.own))
+    }
+
+    /// The lanes of a block that get nothing new, because they or a provider above them are not up.
+    pub(in crate::search) fn unavailable_lanes(&self, block: usize) -> u64 {
+        if self.described.not_up == 0 {
+            return 0;
+        }
+        let data = self.blocks.get(block);
+        let Some(described) = &data.described else { return 0 };
+        *described.unavailable.get_or_init(|| {
+            let is_not_up = |lane: &usize| self.state(Slot::new(block, *lane)) != ProviderState::Up;
+            let below = lanes_of(data.present & !data.roots).filter(is_not_up);
+            below.fold(described.own.not_up(), |lanes, lane| lanes | 1 << lane)
+        })
+    }
+
+    fn inherited(&self, block: usize, own: &Arc<DescribedLanes>) -> Arc<DescribedLanes> {
+        let data = self.blocks.get(block);
+        let children = data.present & !data.roots;
+        if children == 0 {
+            return Arc::clone(own);
+        }
+        let mut inherited = DescribedLanes::clone(own);
+        // Their names are known, because every one is of a description.
+        let mut names = self.described.names.clone();
+        for lane in lanes_of(children) {
+            inherited.set(lane, &self.effective_description(Slot::new(block, lane)), &mut names);
+        }
+        Arc::new(inherited)
+    }
+
+    fn own_of(&self, slot: Slot) -> Option<&DescribedLanes> {
+        let described = self.blocks.get(slot.block()).described.as_ref()?;
+        Some(&described.own)
+    }
+
+    /// A provider and those above it, up to the root. A cycle of parents, which another program may have left in the
+    /// tables, ends too.
+    fn lineage(&self, slot: Slot) -> impl Iterator<Item = Slot> {
+        std::iter::successors(Some(slot), |&slot| self.parent(slot)).take(self.len())
+    }
+}

@@ -1,0 +1,41 @@
+//! The names of properties and dimensions, by small numbers that the columns of blocks have instead.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The number of a name in a snapshot and in all versions that follow it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(in crate::search) struct NameId(u32);
+
+/// All names that descriptions used since the snapshot was built. A copy shares them until a new one is added.
+#[derive(Clone, Debug, Default)]
+pub(in crate::search) struct DescriptionNames(Arc<Names>);
+
+#[derive(Clone, Debug, Default)]
+struct Names {
+    ids: HashMap<Arc<str>, NameId>,
+    texts: Vec<Arc<str>>,
+}
+
+impl DescriptionNames {
+    pub fn id(&self, name: &str) -> Option<NameId> {
+        self.0.ids.get(name).copied()
+    }
+
+    pub fn text(&self, id: NameId) -> &Arc<str> {
+        &self.0.texts[id.0 as usize]
+    }
+
+    /// The number of a name, which is added if it is new.
+    pub fn intern(&mut self, name: &Arc<str>) -> NameId {
+        if let Some(id) = self.id(name) {
+            return id;
+        }
+        let names = Arc::make_mut(&mut self.0);
+        // A name takes several bytes, so there is no memory for as many.
+        let id = NameId(u32::try_from(names.texts.len()).expect("fewer names than 32-bit numbers"));
+        names.ids.insert(Arc::clone(name), id);
+        names.texts.push(Arc::clone(name));
+        id
+    }
+}

@@ -1,0 +1,96 @@
+//! What providers are: type, properties, domains and state, as plain values. The snapshot keeps them in columns
+//! (`described_lanes`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The own description of one provider, without what it inherits. The default says nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// The built-in property `ProviderType`.
+    pub kind: Option<Arc<str>>,
+    /// By name. `None` hides an inherited property.
+    pub properties: BTreeMap<Arc<str>, Option<PropertyValue>>,
+    /// By dimension, a path whose segments are separated by `/`, as [`domain_path`] returns it.
+    pub domains: BTreeMap<Arc<str>, Arc<str>>,
+    pub state: ProviderState,
+}
+
+/// A typed value. Values of different types are never equal, and only integers are ordered.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PropertyValue {
+    Text(Arc<str>),
+    Boolean(bool),
+    Integer(i64),
+}
+
+/// Whether a provider may get anything new. A provider below one that is not up gets nothing either.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProviderState {
+    #[default]
+    Up,
+    Draining,
+    Off,
+    Lost,
+}
+
+impl ProviderState {
+    /// All states with their names.
+    pub const ALL: [(&'static str, ProviderState); 4] = [
+        ("up", ProviderState::Up),
+        ("draining", ProviderState::Draining),
+        ("off", ProviderState::Off),
+        ("lost", ProviderState::Lost),
+    ];
+
+    pub fn by_name(name: &str) -> Option<ProviderState> {
+        let found = ProviderState::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|&(_, state)| state)
+    }
+
+    pub fn name(self) -> &'static str {
+        ProviderState::ALL[self as usize].0
+    }
+}
+
+impl Description {
+    /// Whether it says nothing, so that it needs no room in the snapshot.
+    pub fn is_empty(&self) -> bool {
+        *self == Description::default()
+    }
+}
+
+/// A path of a domain without slashes at its end, by which equal domains are equal texts.
+pub fn domain_path(path: &str) -> &str {
+    path.trim_end_matches('/')
+}
+
+/// Whether a path is the domain `top` or lies in it. Whole segments are compared.
+pub fn is_in_domain(path: &str, top: &str) -> bool {
+    path.strip_prefix(top)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_domain_holds_the_paths_that_begin_with_its_whole_segments() {
+        let top = domain_path("fd:/dc1/");
+        let inside = |path: &str| is_in_domain(path, top);
+        assert_eq!(
+            ["fd:/dc1", "fd:/dc1/r0", "fd:/dc10", "fd:", "fd:/DC1/r0"].map(inside),
+            [true, true, false, false, false]
+        );
+        assert!(is_in_domain("/dc1/r0", domain_path("/")));
+    }
+
+    #[test]
+    fn a_state_has_a_name() {
+        for (name, state) in ProviderState::ALL {
+            assert_eq!((ProviderState::by_name(name), state.name()), (Some(state), name));
+        }
+        assert_eq!(ProviderState::by_name("UP"), None);
+    }
+}

@@ -1,0 +1,393 @@
+//! Conditions on descriptions: random small worlds against the oracle, and single cases with names.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+
+use super::oracle::{Descriptions, World};
+use super::properties::{compare_described, config};
+use super::requests::request;
+use super::worlds::world;
+use super::{VCPU, bare, build_colliding, group, rows, settings};
+use crate::search::candidates;
+use crate::search::explain::{Explain, Rejection};
+use crate::search::expression::Verdict;
+use crate::search::request::{Domain, HostConditions, Request};
+use crate::search::snapshot::{
+    Description, PropertyValue, ProviderId, ProviderRow, ProviderState, Slot, Snapshot, SnapshotChange,
+};
+
+fn value() -> impl Strategy<Value = Option<PropertyValue>> {
+    prop_oneof![
+        4 => (0i64..3).prop_map(|number| Some(PropertyValue::Integer(number))),
+        1 => any::<bool>().prop_map(|boolean| Some(PropertyValue::Boolean(boolean))),
+        1 => Just(Some(PropertyValue::Text("x".into()))),
+        1 => Just(None),
+    ]
+}
+
+fn path() -> impl Strategy<Value = Arc<str>> {
+    prop_oneof![
+        Just("/d1"),
+        Just("/d1/r1"),
+        Just("/d1/r2"),
+        Just("/d10"),
+        Just("/d2/r1")
+    ]
+    .prop_map(Arc::from)
+}
+
+fn description() -> impl Strategy<Value = Description> {
+    let states = prop_oneof![
+        9 => Just(ProviderState::Up),
+        1 => Just(ProviderState::Draining),
+        1 => Just(ProviderState::Off),
+        1 => Just(ProviderState::Lost)
+    ];
+    let kind = prop_oneof![3 => Just(None), 1 => Just(Some(Arc::from("big")))];
+    let domains = btree_map(
+        prop_oneof![Just("fault"), Just("upgrade")].prop_map(Arc::from),
+        path(),
+        0..3,
+    );
+    let properties = btree_map("[abc]".prop_map(Arc::from), value(), 0..4);
+    (kind, properties, domains, states).prop_map(|(kind, properties, domains, state)| Description {
+        kind,
+        properties,
+        domains,
+        state,
+    })
+}
+
+fn descriptions() -> impl Strategy<Value = Descriptions> {
+    btree_map((1..10).prop_map(ProviderId), description(), 0..10)
+}
+
+/// Mostly true for some providers.
+fn condition() -> impl Strategy<Value = &'static str> {
+    prop_oneof![
+        6 => Just(""),
+        1 => Just("a >= 1"),
+        1 => Just("a != 1"),
+        1 => Just("!(b == 0) || c == true"),
+        1 => Just("ProviderType == big"),
+        1 => Just("NodeName != name-1"),
+        1 => Just("a == 0 || a == x"),
+        1 => Just("unheard == 1"),
+    ]
+}
+
+fn domains() -> impl Strategy<Value = Vec<Domain>> {
+    let dimension = prop_oneof![4 => Just("fault"), 2 => Just("upgrade"), 1 => Just("unheard")];
+    let domain = (dimension, path()).prop_map(|(dimension, path)| Domain {
+        dimension: dimension.into(),
+        path,
+    });
+    prop_oneof![3 => Just(Vec::new()), 2 => vec(domain, 1..3)]
+}
+
+fn asking() -> impl Strategy<Value = Request> {
+    let conditions = (condition(), vec(condition(), 8));
+    (request(), conditions, domains(), domains(), any::<bool>()).prop_map(
+        |(mut request, (condition, of_groups), in_domains, not_in_domains, only_up)| {
+            let parsed = |text: &str| Arc::new(text.parse().unwrap());
+            for (group, condition) in request.groups.iter_mut().zip(of_groups) {
+                if !group.suffix.is_empty() {
+                    group.condition = parsed(condition);
+                }
+            }
+            request.host = HostConditions {
+                condition: parsed(condition),
+                in_domains,
+                not_in_domains,
+                only_up,
+            };
+            request
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: config().cases / 4, ..config() })]
+
+    #[test]
+    fn candidates_of_described_providers_are_equal_to_those_of_the_oracle(
+        world in world(),
+        descriptions in descriptions(),
+        request in asking(),
+        seed: u64,
+    ) {
+        let snapshot = super::properties::build(&world).with_descriptions(descriptions.clone());
+        compare_described(&snapshot, &world, &descriptions, &request, seed);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: config().cases / 40, ..config() })]
+
+    #[test]
+    fn changed_descriptions_are_those_of_a_version_built_with_them(
+        world in world(),
+        first in descriptions(),
+        then in descriptions(),
+        moved in 1..10i32,
+        request in asking(),
+    ) {
+        let mut world = world;
+        let mut descriptions = first.clone();
+        let snapshot = super::properties::build(&world).with_descriptions(first);
+        // What a search caches in one version must not be found in the next.
+        let _ = candidates(&snapshot, &request, &settings(), ()).map(Iterator::count);
+        // A leaf becomes a root, or another leaf's child, and keeps its description.
+        let leaf = |id: &ProviderId, world: &World| !world.values().any(|row| row.parent == Some(*id));
+        let mut reloaded = Vec::new();
+        if let Some(row) = world.get(&ProviderId(moved)).cloned().filter(|row| leaf(&row.id, &world)) {
+            let above = world.values().find(|other| other.id != row.id && row.parent.is_none()).cloned();
+            let root = above.as_ref().map_or(row.id, |above| above.root);
+            let row = ProviderRow { parent: above.map(|above| above.id), root, ..row };
+            world.insert(row.id, row.clone());
+            reloaded.push(row);
+        }
+        descriptions.extend(then.clone());
+        let snapshot = snapshot.apply(&SnapshotChange {
+            reloaded,
+            descriptions: then.into_iter().collect(),
+            ..SnapshotChange::default()
+        });
+        for slot in snapshot.iter() {
+            let expected = descriptions.get(&snapshot.id(slot)).cloned().unwrap_or_default();
+            prop_assert_eq!(snapshot.description(slot), expected);
+        }
+        compare_described(&snapshot, &world, &descriptions, &request, 1);
+    }
+}
+
+/// A host with 8 VCPU.
+fn host(id: i32) -> ProviderRow {
+    bare(id).with(VCPU, 8)
+}
+
+fn property(name: &str, value: i64) -> Description {
+    Description {
+        properties: [(name.into(), Some(PropertyValue::Integer(value)))].into(),
+        ..Description::default()
+    }
+}
+
+fn in_state(state: ProviderState) -> Description {
+    Description {
+        state,
+        ..Description::default()
+    }
+}
+
+fn in_domain(dimension: &str, path: &str) -> Description {
+    Description {
+        domains: [(dimension.into(), path.into())].into(),
+        ..Description::default()
+    }
+}
+
+fn described(all: Vec<ProviderRow>, descriptions: impl IntoIterator<Item = (i32, Description)>) -> Snapshot {
+    let descriptions = descriptions
+        .into_iter()
+        .map(|(id, description)| (ProviderId(id), description));
+    build_colliding(all).with_descriptions(descriptions)
+}
+
+/// The ids of the providers that serve one VCPU on a host that meets the conditions.
+fn found(snapshot: &Snapshot, host: HostConditions) -> Vec<i32> {
+    let request = Request {
+        host,
+        ..super::request(group(&[("VCPU", 1)]))
+    };
+    let found = candidates(snapshot, &request, &settings(), ()).unwrap();
+    let mut ids: Vec<i32> = found
+        .map(|candidate| snapshot.id(candidate.placements[0].slot).0)
+        .collect();
+    ids.sort_unstable();
+    ids
+}
+
+fn condition_on_hosts(condition: &str) -> HostConditions {
+    HostConditions {
+        condition: Arc::new(condition.parse().unwrap()),
+        ..HostConditions::default()
+    }
+}
+
+#[test]
+fn a_plain_condition_is_for_the_root_of_the_tree() {
+    let child = |id: i32, root: i32| bare(id).with(VCPU, 8).below(root, root);
+    let snapshot = described(
+        vec![bare(1), child(2, 1), bare(3), child(4, 3)],
+        [(1, property("a", 1)), (3, property("a", 2)), (4, property("a", 1))],
+    );
+    assert_eq!(found(&snapshot, condition_on_hosts("a == 1")), [2]);
+    assert_eq!(found(&snapshot, condition_on_hosts("a == 2")), [4]);
+}
+
+#[test]
+fn a_provider_inherits_what_it_does_not_set_or_hide() {
+    let hidden = Description {
+        properties: [("a".into(), None)].into(),
+        ..Description::default()
+    };
+    let snapshot = described(
+        vec![
+            host(1),
+            host(2).below(1, 1),
+            host(3).below(1, 1),
+            host(4).below(3, 1),
+            host(5).below(2, 1),
+        ],
+        [(1, property("a", 1)), (2, property("a", 2)), (3, hidden)],
+    );
+    let a = |id: i32| snapshot.property(snapshot.by_id(ProviderId(id)).unwrap(), "a");
+    assert_eq!(
+        [1, 2, 3, 4, 5].map(a),
+        [Some(1), Some(2), None, None, Some(2)].map(|value| value.map(PropertyValue::Integer))
+    );
+}
+
+#[test]
+fn domains_of_one_dimension_are_alternatives_and_whole_segments_count() {
+    let snapshot = described(
+        (1..6).map(host).collect(),
+        [
+            (1, in_domain("fault", "fd:/dc1/r0")),
+            (2, in_domain("fault", "fd:/dc10/r0")),
+            (3, in_domain("fault", "fd:/dc2")),
+            (4, in_domain("upgrade", "fd:/dc1")),
+        ],
+    );
+    let domain = |path: &str| Domain {
+        dimension: "fault".into(),
+        path: path.into(),
+    };
+    let within = |paths: &[&str]| HostConditions {
+        in_domains: paths.iter().map(|path| domain(path)).collect(),
+        ..HostConditions::default()
+    };
+    assert_eq!(found(&snapshot, within(&["fd:/dc1"])), [1]);
+    assert_eq!(found(&snapshot, within(&["fd:/dc1", "fd:/dc2"])), [1, 3]);
+    assert_eq!(found(&snapshot, within(&["fd:"])), [1, 2, 3]);
+    let outside = HostConditions {
+        not_in_domains: vec![domain("fd:/dc1"), domain("fd:/dc2")],
+        ..HostConditions::default()
+    };
+    assert_eq!(found(&snapshot, outside), [2, 4, 5]);
+}
+
+#[test]
+fn a_provider_that_is_not_up_and_those_below_it_get_nothing_new() {
+    let child = |id: i32, root: i32| bare(id).with(VCPU, 8).below(root, root);
+    let mut all: Vec<ProviderRow> = (1..6).map(host).collect();
+    all.extend([child(6, 1), child(7, 5)]);
+    let states = [
+        ProviderState::Draining,
+        ProviderState::Off,
+        ProviderState::Lost,
+        ProviderState::Up,
+    ];
+    let snapshot = described(
+        all,
+        (1..)
+            .zip(states.map(in_state))
+            .chain([(7, in_state(ProviderState::Off))]),
+    );
+    let only_up = HostConditions {
+        only_up: true,
+        ..HostConditions::default()
+    };
+    assert_eq!(found(&snapshot, only_up.clone()), [4, 5]);
+    assert_eq!(found(&snapshot, HostConditions::default()), [1, 2, 3, 4, 5, 6, 7]);
+    let back = snapshot.apply(&SnapshotChange {
+        descriptions: vec![(ProviderId(1), Description::default())],
+        ..SnapshotChange::default()
+    });
+    assert_eq!(found(&back, only_up), [1, 4, 5, 6]);
+}
+
+/// Counts rejections.
+#[derive(Default)]
+struct Counted(BTreeMap<Rejection, usize>);
+
+impl Explain for Counted {
+    fn rejected(&mut self, _: Slot, reason: Rejection) {
+        *self.0.entry(reason).or_default() += 1;
+    }
+}
+
+#[test]
+fn every_rejected_host_is_counted_with_its_reason() {
+    let text = Description {
+        properties: [("a".into(), Some(PropertyValue::Text("1".into())))].into(),
+        ..Description::default()
+    };
+    for child in [false, true] {
+        let mut all: Vec<ProviderRow> = (1..6).map(host).collect();
+        // A tree of several providers takes the other way of the search.
+        all.extend(child.then(|| bare(9).below(4, 4)));
+        let snapshot = described(
+            all,
+            [
+                (1, property("a", 1)),
+                (2, text.clone()),
+                (4, property("a", 2)),
+                (5, in_domain("fault", "/d1")),
+            ],
+        );
+        let mut request = super::request(group(&[("VCPU", 1), ("MEMORY_MB", 1)]));
+        request.host = HostConditions {
+            not_in_domains: vec![Domain {
+                dimension: "fault".into(),
+                path: "/d1".into(),
+            }],
+            ..condition_on_hosts("a == 2")
+        };
+        let mut counted = Counted::default();
+        assert_eq!(
+            candidates(&snapshot, &request, &settings(), &mut counted)
+                .unwrap()
+                .count(),
+            0
+        );
+        let of_condition = |verdict| Rejection::Condition { group: None, verdict };
+        let of = |rejection| counted.0.get(&rejection).copied().unwrap_or_default();
+        assert_eq!(of(of_condition(Verdict::False)), 1, "{:?}", counted.0);
+        assert_eq!(of(of_condition(Verdict::Type(0))), 1);
+        assert_eq!(of(of_condition(Verdict::Missing(0))), 1);
+        assert_eq!(of(Rejection::ForbiddenDomain), 1);
+    }
+}
+
+#[test]
+fn a_removed_provider_takes_its_description_along() {
+    let snapshot = described(
+        rows([host(1), host(2)]).into_values().collect(),
+        [(1, property("a", 1)), (2, property("a", 1))],
+    );
+    let removed = snapshot.apply(&SnapshotChange {
+        removed: vec![ProviderId(1)],
+        ..SnapshotChange::default()
+    });
+    // Another provider, which gets its slot and, as SQLite does, its id.
+    let again = removed.apply(&SnapshotChange {
+        reloaded: vec![host(1)],
+        ..SnapshotChange::default()
+    });
+    assert_eq!(found(&again, condition_on_hosts("a == 1")), [2]);
+    let renewed = ProviderRow {
+        uuid: "uuid-other".into(),
+        ..host(2)
+    };
+    let again = again.apply(&SnapshotChange {
+        reloaded: vec![renewed],
+        ..SnapshotChange::default()
+    });
+    assert_eq!(found(&again, condition_on_hosts("a == 1")), [0i32; 0]);
+    assert_eq!(found(&snapshot, condition_on_hosts("a == 1")), [1, 2]);
+}

@@ -1,0 +1,198 @@
+//! The parameters of a query for candidates that only the native API has: conditions on what providers are.
+
+use std::sync::Arc;
+
+use super::query::Query;
+use crate::error::{Error, Result};
+use crate::search::{Domain, Expression, HostConditions, domain_path};
+
+/// With a suffix a condition on the provider of that group, without one on the host.
+pub const WHERE: &str = "where";
+const IN_DOMAIN: &str = "in_domain";
+const NOT_IN_DOMAIN: &str = "not_in_domain";
+
+/// The conditions on the host.
+///
+/// # Errors
+/// [`Error::InvalidExpression`], [`Error::BadQueryValue`], [`Error::DuplicateQueryKey`].
+pub fn host_conditions(query: &Query) -> Result<HostConditions> {
+    Ok(HostConditions {
+        condition: condition(query, WHERE)?,
+        in_domains: domains(query, IN_DOMAIN)?,
+        not_in_domains: domains(query, NOT_IN_DOMAIN)?,
+        only_up: false,
+    })
+}
+
+/// The expression of a parameter; always true without it.
+///
+/// # Errors
+/// As of [`host_conditions`].
+pub fn condition(query: &Query, name: &str) -> Result<Arc<Expression>> {
+    let texts = query.all(name);
+    if texts.len() > 1 {
+        return Err(Error::DuplicateQueryKey {
+            detail: format!("Query parameter '{name}' may be specified only once; join conditions with '&&'."),
+        });
+    }
+    let text = texts.first().copied().unwrap_or_default();
+    let expression = text.parse().map_err(|error| in_context(error, name))?;
+    Ok(Arc::new(expression))
+}
+
+/// The error with the place of the expression.
+pub fn in_context(error: Error, place: &str) -> Error {
+    match error {
+        Error::InvalidExpression {
+            context,
+            column,
+            detail,
+        } => Error::InvalidExpression {
+            context: format!("{place}: {context}"),
+            column,
+            detail,
+        },
+        error => error,
+    }
+}
+
+fn domains(query: &Query, name: &str) -> Result<Vec<Domain>> {
+    let domain = |text: &str| {
+        let split = text
+            .split_once(':')
+            .filter(|(dimension, path)| !dimension.is_empty() && !path.is_empty());
+        match split {
+            Some((dimension, path)) => Ok(Domain {
+                dimension: dimension.into(),
+                path: domain_path(path).into(),
+            }),
+            None => Err(Error::BadQueryValue {
+                detail: format!(
+                    "Expected '{name}' parameter value of the form: dimension:path, such as fault:fd:/dc1. Got: {text}"
+                ),
+            }),
+        }
+    };
+    query.all(name).into_iter().map(domain).collect()
+}
+
+/// Refuses a query string in which `&&` was meant to be part of an expression.
+///
+/// # Errors
+/// [`Error::InvalidExpression`].
+pub fn check_ampersands(raw: &str) -> Result<()> {
+    let parts: Vec<&str> = raw.split('&').collect();
+    for parts in parts.windows(3) {
+        let [part, "", _] = parts else { continue };
+        let Some((name, _)) = part.split_once('=').filter(|(name, _)| name.starts_with(WHERE)) else {
+            continue;
+        };
+        let parsed = Query::parse(part)?;
+        let column = parsed.last(name).map_or(0, |text| text.chars().count()) + 1;
+        return Err(Error::InvalidExpression {
+            context: format!("{name}: "),
+            column,
+            detail: "the expression ends here, because & separates parameters; write %26%26 for &&".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::candidates::{read_pairs, read_query};
+
+    fn refusal(query: &str) -> String {
+        read_query(&format!("resources=VCPU:1&{query}"))
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn where_without_a_suffix_is_for_the_host_and_with_one_for_its_group() {
+        let request =
+            read_query("resources=VCPU:1&where=a+==+1+%26%26+b==true&resources_D=DISK_GB:1&where_D=kind==ssd");
+        let request = request.unwrap();
+        assert_eq!(request.host.condition.to_string(), "a == 1 && b == true");
+        let conditions = request
+            .groups
+            .iter()
+            .map(|group| (&*group.suffix, group.condition.to_string()));
+        assert_eq!(
+            conditions.collect::<Vec<_>>(),
+            [("", String::new()), ("_D", "kind == ssd".to_owned())]
+        );
+        assert!(request.host.only_up);
+    }
+
+    #[test]
+    fn where_alone_adds_no_group() {
+        let request = read_query("resources_A=VCPU:1&where=a==1").unwrap();
+        assert_eq!(request.groups.len(), 1);
+        assert!(refusal("where_B=a==1").contains("same_subtree"));
+    }
+
+    #[test]
+    fn a_wrong_expression_is_refused_with_its_parameter_and_column() {
+        let invalid = "Invalid expression at column";
+        assert!(refusal("where=5+<=+a").starts_with(&format!("where: {invalid} 1: ")));
+        assert!(refusal("resources_A=VCPU:1&where_A=a+==").starts_with(&format!("where_A: {invalid} 5: ")));
+        assert!(refusal("where=a&where=b").contains("only once"));
+    }
+
+    #[test]
+    fn an_ampersand_that_is_not_encoded_is_explained() {
+        let refused = refusal("where=a%20==%201&&b==2");
+        assert!(
+            refused.starts_with("where: Invalid expression at column 7: "),
+            "{refused}"
+        );
+        assert!(refused.contains("%26%26"));
+        assert!(read_query("resources=VCPU:1&where=a==1&").is_ok());
+    }
+
+    #[test]
+    fn domains_have_a_dimension_and_a_path_and_may_be_repeated() {
+        let query = "in_domain=fault:fd:/dc1/&in_domain=fault:fd:/dc2&not_in_domain=upgrade:UD1";
+        let request = read_query(&format!("resources=VCPU:1&{query}")).unwrap();
+        let domain = |dimension: &str, path: &str| Domain {
+            dimension: dimension.into(),
+            path: path.into(),
+        };
+        assert_eq!(
+            request.host.in_domains,
+            [domain("fault", "fd:/dc1"), domain("fault", "fd:/dc2")]
+        );
+        assert_eq!(request.host.not_in_domains, [domain("upgrade", "UD1")]);
+        for wrong in [
+            "in_domain=",
+            "in_domain=fault",
+            "not_in_domain=:UD1",
+            "in_domain=fault:",
+        ] {
+            assert!(refusal(wrong).contains("dimension:path"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_object_has_plain_texts() {
+        let pairs = [
+            ("resources", "VCPU:1"),
+            ("where", "a == 1 && b == \"x y\""),
+            ("in_domain", "fault:/a"),
+        ];
+        let pairs = pairs.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        let request = read_pairs(pairs.to_vec()).unwrap();
+        assert_eq!(request.host.condition.to_string(), "a == 1 && b == \"x y\"");
+    }
+
+    #[test]
+    fn routes_of_openstack_do_not_know_these_parameters() {
+        for native in ["where=a==1", "in_domain=fault:/a", "not_in_domain=fault:/a"] {
+            let query = format!("resources=VCPU:1&{native}");
+            let refused = crate::wire::allocation_candidates::read_list(crate::version::Version::MAX, &query);
+            assert!(matches!(refused, Err(Error::InvalidQuery(_))), "{native}");
+        }
+    }
+}
