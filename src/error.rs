@@ -94,6 +94,9 @@ pub enum Error {
         actual: i64,
         given: String,
     },
+    /// Descriptions have other generations than the caller knows. `detail` names each of them.
+    #[error("Another client described a provider in between: {detail}. Read it again, then describe it.")]
+    StaleDescriptions { detail: String },
     #[error("consumer generation conflict - expected {expected} but got {got}")]
     StaleConsumerGeneration { expected: String, got: String },
     #[error(

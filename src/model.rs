@@ -8,6 +8,7 @@ pub mod claims;
 mod comparisons;
 mod database_state;
 pub mod inventories;
+pub mod providers;
 pub mod reads;
 pub mod reshaper;
 pub mod resource_classes;

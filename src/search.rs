@@ -54,6 +54,6 @@ pub use selection::Selection;
 pub use sequence::{CandidateSequence, PlannedUsage};
 pub use snapshot::{
     AggregateId, BlockSlots, Catalog, ClassId, Delta, Description, Inventory, LANES, NameKinds, PropertyValue,
-    ProviderId, ProviderRow, Slot, Snapshot, SnapshotChange, TraitId, domain_path,
+    ProviderId, ProviderRow, ProviderState, Slot, Snapshot, SnapshotChange, TraitId, domain_path,
 };
 pub use totals::{AggregateTotals, ClassTotals, CloudTotals, totals};

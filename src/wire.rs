@@ -17,6 +17,7 @@ pub mod candidates;
 pub mod claims;
 pub mod documents;
 pub mod inventories;
+pub mod providers;
 pub mod reshaper;
 pub mod resource_classes;
 pub mod resource_providers;

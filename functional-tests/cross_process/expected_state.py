@@ -16,6 +16,7 @@ class Provider:
         self.name, self.uuid, self.parent = name, identity, parent
         self.generation, self.alive = 0, True
         self.inventories, self.traits, self.aggregates = {}, set(), set()
+        self.described, self.description = None, {}  # the generation and the properties of its description
 
     @property
     def root(self):

@@ -299,6 +299,20 @@ def classes_listed(state, ask, thing):
     ask.expect({name for name in state.classes if name.startswith("CUSTOM")}, own, "its own classes")
 
 
+@kind("GET /v1/providers/{uuid}", "provider")
+def description_shown(state, ask, provider):
+    shown = ask(f"/v1/providers/{provider.uuid}", 200 if provider.alive else 404)
+    if provider.alive:
+        ask.expect((provider.described, provider.description), (shown["generation"], shown["properties"]), "the description")
+
+
+@kind("GET /v1/providers", "provider")
+def descriptions_listed(state, ask, provider):
+    shown = {it["uuid"]: (it["generation"], it["properties"]) for it in ask("/v1/providers")["providers"]}
+    own = {p.uuid: (p.described, p.description) for p in state.living()}
+    ask.expect(own, {uuid: shown.get(uuid) for uuid in own}, "the descriptions")
+
+
 @kind("GET /allocation_candidates", "class")
 def class_in_candidates(state, ask, thing):
     """A search for a deleted class is refused. A search for a class without inventories finds nothing."""

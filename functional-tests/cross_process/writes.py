@@ -98,6 +98,28 @@ def provider_deleted(state):
     return provider and Write("DELETE", at(provider), None, done, [provider])
 
 
+def _described(state, path, body_of):
+    provider, value = state.chance.choice(state.living()), state.chance.randint(0, 9)
+    body = {"generation": provider.described, "properties": {"Value": value}}
+
+    def done():
+        if provider.described is None or provider.description != body["properties"]:
+            provider.described = (provider.described or 0) + 1
+        provider.description = body["properties"]
+    return Write("PUT", path(provider), body_of(provider, body), done, [provider])
+
+
+@kind("PUT /v1/providers/{uuid}")
+def provider_described(state):
+    return _described(state, lambda provider: f"/v1/providers/{provider.uuid}", lambda _, body: body)
+
+
+@kind("PUT /v1/providers")
+def providers_described(state):
+    return _described(state, lambda _: "/v1/providers",
+                      lambda provider, body: {"providers": [{"uuid": provider.uuid, **body}]})
+
+
 # --- inventories ---
 
 @kind("POST /resource_providers/{uuid}/inventories")

@@ -6,6 +6,7 @@ pub mod allocations;
 pub mod candidates;
 pub mod claims;
 pub mod inventories;
+pub mod providers;
 pub mod reshaper;
 pub mod resource_classes;
 pub mod resource_providers;

@@ -3,8 +3,8 @@
 use actix_web::http::Method;
 
 use super::handlers::{
-    aggregates, allocation_candidates, allocations, candidates, claims, inventories, reshaper, resource_classes,
-    resource_providers, root, traits, usages, v1,
+    aggregates, allocation_candidates, allocations, candidates, claims, inventories, providers, reshaper,
+    resource_classes, resource_providers, root, traits, usages, v1,
 };
 use super::openapi;
 use super::route::{Authorization, Handler, Route};
@@ -41,6 +41,8 @@ const RESHAPER: &str = "/reshaper";
 const USAGES: &str = "/usages";
 const NATIVE: &str = "/v1/";
 const NATIVE_CANDIDATES: &str = "/v1/candidates";
+const DESCRIPTIONS: &str = "/v1/providers";
+const DESCRIPTION: &str = "/v1/providers/{uuid}";
 const CLAIMS: &str = "/v1/claims";
 
 /// Every route. The methods of a path are in the order in which `Allow` lists them.
@@ -225,6 +227,21 @@ pub static ROUTES: &[Route] = &[
     Route::post(CLAIMS, rule(&rules::CLAIMS_CREATE), handler!(claims::create))
         .with_long_body()
         .native(),
+    Route::get(DESCRIPTIONS, rule(&rules::DESCRIPTIONS_LIST), handler!(providers::list)).native(),
+    Route::put(
+        DESCRIPTIONS,
+        rule(&rules::DESCRIPTIONS_UPDATE),
+        handler!(providers::describe_all),
+    )
+    .with_long_body()
+    .native(),
+    Route::get(DESCRIPTION, rule(&rules::DESCRIPTIONS_SHOW), handler!(providers::show)).native(),
+    Route::put(
+        DESCRIPTION,
+        rule(&rules::DESCRIPTIONS_UPDATE),
+        handler!(providers::describe),
+    )
+    .native(),
 ];
 
 /// The routes that a rule authorizes, each once, in the form `GET /usages`.

@@ -186,6 +186,19 @@ table! {
     }
 }
 
+table! {
+    /// What providers are (`/v1/providers`). `created_at` is the time of the last write.
+    placet_descriptions (resource_provider_id) {
+        resource_provider_id -> Integer,
+        uuid -> Text,
+        created_at -> Timestamp,
+        generation -> Integer,
+        state -> Text,
+        sets_trait -> Integer,
+        body -> Text,
+    }
+}
+
 allow_tables_to_appear_in_same_query!(
     resource_classes,
     traits,

@@ -65,6 +65,29 @@ pub mod consumers {
     };
 }
 
+pub mod descriptions {
+    use crate::db::engines::rows::{DeleteRows, InsertFromRows};
+
+    pub const INSERT: InsertFromRows = InsertFromRows {
+        table: "placet_descriptions",
+        columns: &[
+            "resource_provider_id",
+            "uuid",
+            "generation",
+            "state",
+            "sets_trait",
+            "body",
+        ],
+        is_repeatable: false,
+    };
+
+    /// Guarded by the generation.
+    pub const DELETE: DeleteRows = DeleteRows {
+        table: "placet_descriptions",
+        columns: ["resource_provider_id", "generation"],
+    };
+}
+
 pub mod inventories {
     use crate::db::engines::rows::{DeleteRows, UpdateFromRows};
 

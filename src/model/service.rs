@@ -195,6 +195,14 @@ impl Model {
         typed::<C>(answer)
     }
 
+    /// The answer that a command would get now. Nothing is changed.
+    ///
+    /// # Errors
+    /// As of [`Self::submit`].
+    pub async fn foresee<C: Write>(&self, command: C) -> Result<C::Answer> {
+        self.dry_run(command, self.writer.deadline()).await
+    }
+
     /// Reads with a single statement.
     pub async fn ask<T: Send + 'static>(
         &self,

@@ -6,6 +6,7 @@ mod batches;
 mod choices;
 mod claims;
 mod comparison;
+mod descriptions;
 mod following;
 mod foreign;
 mod generation_limits;

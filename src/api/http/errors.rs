@@ -73,6 +73,7 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::NoAllocations { .. } => (StatusCode::NOT_FOUND, UNDEFINED),
 
         E::StaleInventoryGeneration
+        | E::StaleDescriptions { .. }
         | E::StaleProviderGeneration
         | E::StaleReshapeGeneration { .. }
         | E::StaleConsumerGeneration { .. }

@@ -61,6 +61,7 @@ pub fn all() -> Vec<Error> {
             actual: 1,
             given: "0".to_owned(),
         },
+        E::StaleDescriptions { detail: text("detail") },
         E::StaleConsumerGeneration {
             expected: text("expected"),
             got: text("got"),

@@ -12,6 +12,7 @@
 mod answers;
 mod claim_rows;
 mod consumers;
+mod descriptions;
 mod held;
 mod providers;
 mod users;
@@ -23,6 +24,7 @@ pub use claim_rows::{claim_rows, is_read_by_one_statement};
 #[cfg(feature = "mutants")]
 pub(super) use consumers::AllocationColumns;
 pub use consumers::{UUID_CHARS_MAX, consumers};
+pub use descriptions::descriptions;
 pub use held::held_rows;
 pub use providers::{lock_providers, providers};
 pub use users::{class_users, trait_times, trait_users};

@@ -2,7 +2,9 @@
 
 use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::{self, ClaimAnswer};
-use crate::model::{aggregates, allocations, inventories, reshaper, resource_classes, resource_providers, traits};
+use crate::model::{
+    aggregates, allocations, inventories, providers, reshaper, resource_classes, resource_providers, traits,
+};
 
 /// One change that a client requested, as the writer takes it from its queue.
 #[derive(Debug, Clone)]
@@ -28,6 +30,7 @@ pub enum Command {
     ClaimFirst(claims::ClaimFirst),
     Release(allocations::Release),
     Reshape(reshaper::Reshape),
+    Describe(providers::DescribeAll),
 }
 
 impl Command {
@@ -43,6 +46,7 @@ impl Command {
             }
             Command::ReplaceInventories(replace) => replace.inventories.len(),
             Command::ReplaceTraits(replace) => replace.traits.len(),
+            Command::Describe(describe) => describe.providers.len(),
             Command::ReplaceAggregates(replace) => replace.aggregates.len(),
             _ => 1,
         }
@@ -73,6 +77,7 @@ pub enum Answer {
     Aggregates(aggregates::ProviderAggregates),
     Ensured(Ensured),
     Claim(ClaimAnswer),
+    Described(Vec<providers::Described>),
 }
 
 /// The answer of a `PUT` that creates a class or trait unless it exists.
@@ -130,6 +135,7 @@ write_commands! {
     aggregates::Replace => ReplaceAggregates answers Aggregates(aggregates::ProviderAggregates);
     resource_classes::Ensure => EnsureClass answers Ensured(Ensured);
     claims::ClaimFirst => ClaimFirst answers Claim(ClaimAnswer);
+    providers::DescribeAll => Describe answers Described(Vec<providers::Described>);
 }
 
 write_commands! {

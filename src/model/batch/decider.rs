@@ -147,12 +147,14 @@ impl Decider {
         #[cfg(feature = "mutants")]
         let base = self.earlier_reads.replace_usage(base);
         let providers_max = base.provider_count();
+        let descriptions = batch_rows::descriptions(conn, footprint, &base)?;
         let mut state = State::new(base, consumers, now.and_utc());
         state.names_first = dialect::checks_names_first(conn);
         state.folding = dialect::folding(conn);
         state.class_users = batch_rows::class_users(conn, footprint, providers_max)?;
         state.trait_users = batch_rows::trait_users(conn, footprint, providers_max)?;
         state.trait_times = batch_rows::trait_times(conn, footprint)?;
+        state.descriptions = descriptions;
         state.answers = batch_rows::answers(conn, footprint)?;
         Ok(state)
     }

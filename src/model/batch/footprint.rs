@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::command::Command;
+use super::decide::providers::DISABLED_TRAIT;
 use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::ConsumerChoice;
 use crate::model::claims::memory::ClaimId;
@@ -38,6 +39,8 @@ pub struct Footprint<'a> {
     /// name.
     pub removed_classes: Vec<&'a str>,
     pub removed_traits: Vec<&'a str>,
+    /// Those of `providers` that commands describe.
+    pub described: BTreeSet<&'a str>,
     /// Whether a command is neither a claim nor a release.
     pub beyond_claims: bool,
     /// Whether a command is neither a claim, nor a release, nor a change of inventories.
@@ -146,6 +149,12 @@ impl<'a> Footprint<'a> {
             Command::ReplaceAggregates(command) => {
                 self.providers.insert(&command.provider);
                 self.aggregates.extend(command.aggregates.iter().map(String::as_str));
+            }
+            Command::Describe(command) => {
+                let uuids = || command.providers.iter().map(|new| new.provider.as_str());
+                self.providers.extend(uuids());
+                self.described.extend(uuids());
+                self.traits.insert(DISABLED_TRAIT);
             }
             Command::CreateClass(_) | Command::EnsureClass(_) => {}
             other => self.providers.extend(provider_of(other)),

@@ -55,7 +55,7 @@ impl Verification<'_> {
     fn verify_kind(&self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
         let footprint = Footprint::of(commands);
         if let Some(found) = batch_rows::claim_rows(conn, &footprint, self.snapshot)? {
-            return Ok(self.decide_each(commands, found.rows, &found.consumers));
+            return self.decide_each(conn, commands, found.rows, &found.consumers);
         }
         dialect::read_transaction(conn, |conn| self.verify_on_all_rows(conn, commands))
     }
@@ -72,23 +72,26 @@ impl Verification<'_> {
         let known = self.may_decide.then(|| self.snapshot.catalog());
         let consumers = batch_rows::consumers(conn, &footprint, RowAccess::Consistent)?;
         let rows = batch_rows::providers(conn, &footprint, &consumers, known, RowAccess::Consistent)?;
-        Ok(self.decide_each(commands, rows, &consumers))
+        self.decide_each(conn, commands, rows, &consumers)
     }
 
     /// Decides each command alone on the rows.
     fn decide_each(
         &self,
+        conn: &mut DbConnection,
         commands: &[&Command],
         rows: Rows,
         consumers: &BTreeMap<String, ConsumerEntry>,
-    ) -> Vec<Result<Answer>> {
+    ) -> DbResult<Vec<Result<Answer>>> {
         let base = Base::Rows(Arc::new(rows));
+        let descriptions = batch_rows::descriptions(conn, &Footprint::of(commands), &base)?;
         let now = dialect::now().and_utc();
         let decide_alone = |command: &&Command| {
             let mut state = State::new(base.clone(), consumers_of(command, consumers), now);
+            state.descriptions.clone_from(&descriptions);
             decide(&mut state, self.rules, command)
         };
-        commands.iter().map(decide_alone).collect()
+        Ok(commands.iter().map(decide_alone).collect())
     }
 }
 

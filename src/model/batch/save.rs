@@ -16,6 +16,7 @@ mod inventories;
 mod name_guards;
 mod owner_ids;
 mod plan;
+mod providers;
 mod resource_providers;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -121,6 +122,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>,
         catalog::write,
         |save| save.write(&name_guards::class_names(save.state)),
         resource_providers::write,
+        providers::write,
         inventories::write,
         consumers::insert_and_delete,
         |save| save.write(&allocations::insert(save.state, &save.ids)),
@@ -147,6 +149,7 @@ fn has_changes(state: &State) -> bool {
         || state.classes.values().any(is_changed)
         || state.traits.values().any(is_changed)
         || !state.new_aggregates.is_empty()
+        || state.changed_descriptions().next().is_some()
 }
 
 /// Whether more of a provider changed than a [`Delta`] carries, so that peers must read it again.
@@ -189,7 +192,8 @@ fn changed_beyond_inventories(base: &ProviderRow, now: &ProviderRow) -> bool {
 /// The change for this process: the one for peers, and what this process can apply without a reload.
 fn committed_change(precision: Precision, state: &State, ids: &NewRowIds) -> Committed {
     let mut committed = change_for_peers(state, ids);
-    let entries = state.providers.iter();
+    let described: BTreeSet<ProviderId> = state.changed_descriptions().map(|(id, ..)| id).collect();
+    let entries = state.providers.iter().filter(|(id, _)| !described.contains(id));
     committed.rewritten = entries
         .filter_map(|(id, entry)| rewritten(precision, *id, entry))
         .collect();
@@ -209,6 +213,12 @@ fn change_for_peers(state: &State, ids: &NewRowIds) -> Committed {
             _ => committed.deltas.extend(delta(*id, entry)),
         }
     }
+    let described = state.changed_descriptions();
+    let described = described.map(|(id, ..)| ProviderId(ids.provider(id)));
+    committed.reload.extend(described);
+    committed
+        .deltas
+        .retain(|delta| !committed.reload.contains(&delta.provider));
     let is_changed = |entry: &NameEntry| entry.base != entry.now;
     committed.names = NameKinds {
         classes: state.classes.values().any(is_changed),

@@ -8,6 +8,7 @@
 //! command checks everything before it changes anything, so a refused command leaves no trace. At the end only the net
 //! effect is written: the difference between `base` and `now` of each entry (`save`).
 
+mod descriptions;
 mod names;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -18,6 +19,7 @@ use super::savepoint::Savepoint;
 use crate::model::Moment;
 use crate::model::claims::memory::{ClaimId, StoredAnswer};
 use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, TraitId};
+pub use descriptions::DescriptionEntry;
 
 /// A provider that a command of the batch read.
 #[derive(Debug, Clone)]
@@ -107,6 +109,8 @@ pub struct State {
     pub consumers: BTreeMap<String, ConsumerEntry>,
     /// Answers to calls with an id, of those that the batch names.
     pub answers: BTreeMap<ClaimId, AnswerEntry>,
+    /// Descriptions of the providers that commands describe.
+    pub descriptions: BTreeMap<ProviderId, DescriptionEntry>,
     /// Providers that had, before the batch, an inventory of a class that a command removes.
     pub class_users: BTreeSet<(ClassId, ProviderId)>,
     /// Providers that had, before the batch, a trait that a command deletes.
@@ -138,6 +142,7 @@ impl State {
             new_aggregates: HashMap::new(),
             consumers,
             answers: BTreeMap::new(),
+            descriptions: BTreeMap::new(),
             class_users: BTreeSet::new(),
             trait_users: BTreeSet::new(),
             trait_times: BTreeMap::new(),

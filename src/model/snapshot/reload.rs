@@ -15,7 +15,8 @@ use crate::db::change_feed::{self, ChangeRecord, FeedError, FeedPage, Revisions}
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::resource_providers;
 use crate::db::{DbConnection, DbResult};
-use crate::search::{NameKinds, ProviderId, ProviderRow, Snapshot};
+use crate::model::providers;
+use crate::search::{NameKinds, ProviderId, ProviderRow, Snapshot, SnapshotChange};
 
 /// The result of a reload.
 pub struct Reload {
@@ -30,7 +31,7 @@ pub fn everything(conn: &mut DbConnection, check: impl Fn() -> DbResult<()>) -> 
     let revisions = change_feed::revisions(conn)?;
     let (catalog, rows) = load::snapshot_parts(conn, check)?;
     Ok(Reload {
-        snapshot: Arc::new(Snapshot::lay_out(catalog, rows)),
+        snapshot: Arc::new(providers::describe_all(conn, Snapshot::lay_out(catalog, rows))?),
         revisions,
         differing: Vec::new(),
     })
@@ -90,7 +91,9 @@ fn read_marked(conn: &mut DbConnection, snapshot: &Snapshot, merged: &MergedChan
     let renewed = || load::renewed_catalog(conn, snapshot.catalog(), merged.names);
     let catalog = merged.names.any().then(renewed).transpose()?;
     let rows = load::providers(conn, &ids)?;
-    Ok(snapshot.apply(&merged.snapshot_change(snapshot, rows, catalog)))
+    let descriptions = providers::of_reloaded(conn, &rows)?;
+    let change = merged.snapshot_change(snapshot, rows, catalog);
+    Ok(snapshot.apply(&SnapshotChange { descriptions, ..change }))
 }
 
 /// Whether a provider that was read has a class, trait or aggregate that the catalog lacks. A foreign writer creates

@@ -6,7 +6,9 @@ use super::{Save, SaveResult};
 use crate::db::engines::dialect::insert_rows;
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::engines::rows::Value;
-use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits, resource_providers};
+use crate::db::schema::{
+    inventories, placet_descriptions, resource_provider_aggregates, resource_provider_traits, resource_providers,
+};
 use crate::db::statements::resource_providers as statements;
 use crate::db::{DbResult, WriteError};
 use crate::model::batch::state::{ProviderEntry, State};
@@ -57,6 +59,8 @@ pub fn delete(save: &mut Save<'_>) -> SaveResult {
     )
     .execute(save.conn)?;
     diesel::delete(resource_provider_traits::table.filter(resource_provider_traits::resource_provider_id.eq_any(&ids)))
+        .execute(save.conn)?;
+    diesel::delete(placet_descriptions::table.filter(placet_descriptions::resource_provider_id.eq_any(&ids)))
         .execute(save.conn)?;
     let rows = || resource_providers::table.filter(resource_providers::id.eq_any(&ids));
     // A root refers to itself, and MariaDB does not delete a row that is referred to.

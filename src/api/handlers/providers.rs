@@ -1,0 +1,47 @@
+//! `/v1/providers`
+
+use crate::api::http::reply::Reply;
+use crate::api::http::request_context::RequestContext;
+use crate::error::Result;
+use crate::model::providers::{self, DescribeAll, Described};
+use crate::wire::providers as wire;
+
+pub async fn list(context: RequestContext) -> Result<Reply> {
+    let page = wire::read_list(&context.query)?;
+    let read = move |conn: &mut _| providers::list(conn, page.after.as_deref(), page.limit);
+    let (found, next) = context.reader().read(read).await?;
+    Ok(Reply::json(wire::write_list(&found, next.as_deref())))
+}
+
+pub async fn show(context: RequestContext) -> Result<Reply> {
+    wire::read_show(&context.query)?;
+    let uuid = context.field("uuid").to_owned();
+    let found = context.reader().read(move |conn| providers::show(conn, &uuid)).await?;
+    Ok(Reply::json(wire::write_one(&found)))
+}
+
+pub async fn describe(context: RequestContext) -> Result<Reply> {
+    let (uuid, query) = (context.field("uuid").to_owned(), context.query.clone());
+    let (command, is_dry_run) = context
+        .read_body(move |body| wire::read_describe(&uuid, &query, body))
+        .await?;
+    let described = decided(&context, command, is_dry_run).await?;
+    Ok(Reply::json(described.first().map(wire::write_one).unwrap_or_default()))
+}
+
+pub async fn describe_all(context: RequestContext) -> Result<Reply> {
+    let query = context.query.clone();
+    let (command, is_dry_run) = context
+        .read_body(move |body| wire::read_describe_all(&query, body))
+        .await?;
+    let described = decided(&context, command, is_dry_run).await?;
+    Ok(Reply::json(wire::write_list(&described, None)))
+}
+
+async fn decided(context: &RequestContext, command: DescribeAll, is_dry_run: bool) -> Result<Vec<Described>> {
+    if is_dry_run {
+        context.model().foresee(command).await
+    } else {
+        context.model().submit(command).await
+    }
+}

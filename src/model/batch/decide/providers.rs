@@ -1,0 +1,151 @@
+//! The rules of descriptions: each provider exists, and the caller knows the description that it replaces.
+//!
+//! A host that is not up gets the trait that Nova's scheduler forbids, so that OpenStack's routes propose it to Nova no
+//! more. placet takes the trait away when the host is up again, but only if placet had set it.
+
+use crate::error::{Error, Result};
+use crate::model::batch::generation_moves::GENERATION_MAX;
+use crate::model::batch::state::State;
+use crate::model::providers::{Describe, DescribeAll, Described, DescriptionRow};
+use crate::search::{ProviderId, ProviderState, TraitId};
+
+/// The standard trait that Nova's request filter forbids on the root provider of a host.
+pub const DISABLED_TRAIT: &str = "COMPUTE_STATUS_DISABLED";
+
+/// One provider whose description is allowed, and what it changes.
+struct Allowed<'a> {
+    id: ProviderId,
+    new: &'a Describe,
+    generation: i64,
+    sets_trait: bool,
+    /// Whether the trait is to be added (`true`) or removed.
+    trait_change: Option<bool>,
+}
+
+/// `PUT /v1/providers` and `PUT /v1/providers/{uuid}`: all of them or none.
+///
+/// # Errors
+/// [`Error::ProviderNotFound`], [`Error::StaleDescriptions`], [`Error::ProviderGenerationLimit`]; in a list
+/// [`Error::BadRequest`] for providers that do not exist.
+pub fn describe(state: &mut State, command: &DescribeAll) -> Result<Vec<Described>> {
+    let ids = found(state, command)?;
+    check_generations(state, command, &ids)?;
+    let disabled = state.trait_id(DISABLED_TRAIT);
+    let allowed: Vec<Allowed<'_>> = ids
+        .iter()
+        .zip(&command.providers)
+        .map(|(id, new)| allowed(state, *id, new, disabled))
+        .collect();
+    let moved = allowed.iter().filter(|it| it.trait_change.is_some()).map(|it| it.id);
+    let moves = state.check_moves(moved.collect())?;
+    for it in &allowed {
+        write(state, it, disabled);
+    }
+    state.move_generations(moves);
+    Ok(allowed.iter().map(|it| described(state, it)).collect())
+}
+
+/// The ids of the providers, in the order of the command.
+fn found(state: &State, command: &DescribeAll) -> Result<Vec<ProviderId>> {
+    let ids: Vec<Option<ProviderId>> = command
+        .providers
+        .iter()
+        .map(|new| state.find_provider(&new.provider))
+        .collect();
+    let missing: Vec<String> = ids
+        .iter()
+        .zip(&command.providers)
+        .enumerate()
+        .filter(|(_, (id, _))| id.is_none())
+        .map(|(at, (_, new))| format!("providers[{at}].uuid: there is no provider {}", new.provider))
+        .collect();
+    match (missing.is_empty(), command.is_list) {
+        (true, _) => Ok(ids.into_iter().flatten().collect()),
+        (false, true) => Err(Error::BadRequest {
+            detail: format!("{}.", missing.join("; ")),
+        }),
+        (false, false) => Err(Error::ProviderNotFound {
+            uuid: command
+                .providers
+                .first()
+                .map(|new| new.provider.clone())
+                .unwrap_or_default(),
+        }),
+    }
+}
+
+fn check_generations(state: &State, command: &DescribeAll, ids: &[ProviderId]) -> Result<()> {
+    let text = |generation: Option<i64>| generation.map_or_else(|| "null".to_owned(), |it| it.to_string());
+    let stale = ids
+        .iter()
+        .zip(&command.providers)
+        .enumerate()
+        .filter_map(|(at, (id, new))| {
+            let current = state.description(*id).map(|row| row.generation);
+            let path = if command.is_list {
+                format!("providers[{at}].generation")
+            } else {
+                "generation".to_owned()
+            };
+            let is_usable = current == new.generation && current.is_none_or(|current| current < GENERATION_MAX);
+            (!is_usable).then(|| format!("{path} is {} and not {}", text(current), text(new.generation)))
+        });
+    let stale: Vec<String> = stale.collect();
+    if stale.is_empty() {
+        return Ok(());
+    }
+    Err(Error::StaleDescriptions {
+        detail: stale.join("; "),
+    })
+}
+
+fn allowed<'a>(state: &mut State, id: ProviderId, new: &'a Describe, disabled: Option<TraitId>) -> Allowed<'a> {
+    let base = state.description(id).cloned();
+    let row = state.provider(id);
+    let is_host = row.is_some_and(|row| row.parent.is_none());
+    let has = row.is_some_and(|row| disabled.is_some_and(|disabled| row.traits.contains(&disabled)));
+    let is_out = is_host && disabled.is_some() && new.description.state != ProviderState::Up;
+    let did_set = base.as_ref().is_some_and(|row| row.sets_trait);
+    let trait_change = match (is_out, has) {
+        (true, false) => Some(true),
+        (false, true) if did_set => Some(false),
+        _ => None,
+    };
+    let is_same = base.as_ref().is_some_and(|row| row.description == new.description);
+    let current = base.map_or(0, |row| row.generation);
+    Allowed {
+        id,
+        new,
+        generation: if is_same { current } else { current + 1 },
+        sets_trait: is_out && (did_set || !has),
+        trait_change,
+    }
+}
+
+fn write(state: &mut State, it: &Allowed<'_>, disabled: Option<TraitId>) {
+    if let (Some(disabled), Some(add)) = (disabled, it.trait_change) {
+        state.edit(it.id, |row| {
+            if add {
+                row.traits.insert(disabled);
+            } else {
+                row.traits.remove(&disabled);
+            }
+        });
+    }
+    let row = DescriptionRow {
+        generation: it.generation,
+        sets_trait: it.sets_trait,
+        description: it.new.description.clone(),
+    };
+    state.set_description(it.id, row);
+}
+
+fn described(state: &mut State, it: &Allowed<'_>) -> Described {
+    let row = state.provider(it.id);
+    Described {
+        uuid: row.map_or_else(|| it.new.provider.clone(), |row| row.uuid.to_string()),
+        name: row.map(|row| row.name.to_string()).unwrap_or_default(),
+        generation: Some(it.generation),
+        description: it.new.description.clone(),
+    }
+}

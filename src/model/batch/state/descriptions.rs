@@ -1,0 +1,45 @@
+//! The descriptions of a batch's state.
+
+use super::State;
+use crate::model::providers::DescriptionRow;
+use crate::search::ProviderId;
+
+/// The description of a provider that a command of the batch names.
+#[derive(Debug, Clone, Default)]
+pub struct DescriptionEntry {
+    /// The row before the batch; `None` if there was none.
+    pub base: Option<DescriptionRow>,
+    pub now: Option<DescriptionRow>,
+}
+
+impl DescriptionEntry {
+    /// The entry of a row that was read.
+    pub fn of_row(row: DescriptionRow) -> DescriptionEntry {
+        DescriptionEntry {
+            base: Some(row.clone()),
+            now: Some(row),
+        }
+    }
+}
+
+impl State {
+    /// The current description of a provider.
+    pub fn description(&self, id: ProviderId) -> Option<&DescriptionRow> {
+        self.descriptions.get(&id)?.now.as_ref()
+    }
+
+    pub fn set_description(&mut self, id: ProviderId, row: DescriptionRow) {
+        self.descriptions.entry(id).or_default().now = Some(row);
+    }
+
+    /// The providers whose descriptions the batch changed, with the rows before and after. Those of providers that it
+    /// deleted are left out.
+    pub fn changed_descriptions(&self) -> impl Iterator<Item = (ProviderId, Option<&DescriptionRow>, &DescriptionRow)> {
+        let exists = |id: &ProviderId| self.providers.get(id).is_none_or(|entry| entry.now.is_some());
+        let entries = self.descriptions.iter().filter(move |(id, _)| exists(id));
+        entries.filter_map(|(id, entry)| {
+            let now = entry.now.as_ref().filter(|_| entry.base != entry.now)?;
+            Some((*id, entry.base.as_ref(), now))
+        })
+    }
+}

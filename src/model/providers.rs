@@ -1,0 +1,171 @@
+//! What providers are: type, properties, domains and state (`/v1/providers`). A description has a generation of its own,
+//! so that it never collides with that of the provider.
+//!
+//! The row names the provider's uuid beside its id. OpenStack Placement deletes providers without it, and SQLite reuses
+//! ids: a row whose uuid is another one is ignored, and replaced by the next description.
+
+mod body;
+
+use std::collections::BTreeMap;
+
+use diesel::prelude::*;
+
+use crate::db::engines::dialect::in_lists;
+use crate::db::schema::{placet_descriptions as table, resource_providers as providers};
+use crate::db::{DbConnection, DbResult};
+use crate::error::{Error, Result};
+use crate::search::{Description, ProviderId, ProviderRow, Snapshot};
+
+pub use body::encode;
+
+/// The description of one provider, as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Described {
+    /// Of the provider.
+    pub uuid: String,
+    pub name: String,
+    /// `None` if it was never described.
+    pub generation: Option<i64>,
+    pub description: Description,
+}
+
+/// A new description of one provider.
+#[derive(Debug, Clone)]
+pub struct Describe {
+    /// Uuid.
+    pub provider: String,
+    /// The generation that the caller knows; `None` if the provider was never described.
+    pub generation: Option<i64>,
+    pub description: Description,
+}
+
+/// `PUT /v1/providers/{uuid}`, and of several `PUT /v1/providers`.
+#[derive(Debug, Clone)]
+pub struct DescribeAll {
+    pub providers: Vec<Describe>,
+    /// Whether the providers are named by the body, so that a refusal says where.
+    pub is_list: bool,
+}
+
+/// A row of `placet_descriptions`, without the provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DescriptionRow {
+    pub generation: i64,
+    /// Whether placet gave the provider the trait that keeps Nova away.
+    pub sets_trait: bool,
+    pub description: Description,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = table)]
+struct Columns {
+    resource_provider_id: i32,
+    uuid: String,
+    generation: i32,
+    state: String,
+    sets_trait: i32,
+    body: String,
+}
+
+impl Columns {
+    fn into_row(self) -> DescriptionRow {
+        let description = body::decode(&self.state, &self.body).unwrap_or_else(|| {
+            log::error!(
+                "placet_descriptions has a description of provider {} that cannot be read: it is ignored; describe the \
+                 provider again",
+                self.uuid
+            );
+            Description::default()
+        });
+        DescriptionRow {
+            generation: self.generation.into(),
+            sets_trait: self.sets_trait != 0,
+            description,
+        }
+    }
+}
+
+/// The providers of a page, by uuid, and the uuid after which the next page begins.
+pub fn list(conn: &mut DbConnection, after: Option<&str>, limit: usize) -> Result<(Vec<Described>, Option<String>)> {
+    let mut query = providers::table.into_boxed();
+    if let Some(after) = after {
+        query = query.filter(providers::uuid.gt(after));
+    }
+    let mut found: Vec<(i32, String, Option<String>)> = query
+        .order(providers::uuid)
+        .limit(i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))
+        .select((providers::id, providers::uuid, providers::name))
+        .load(conn)?;
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+    let next = found.last().filter(|_| has_more).map(|(_, uuid, _)| uuid.clone());
+    Ok((described(conn, found)?, next))
+}
+
+/// One provider.
+///
+/// # Errors
+/// [`Error::ProviderNotFound`].
+pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<Described> {
+    let found = providers::table
+        .filter(providers::uuid.eq(uuid))
+        .select((providers::id, providers::uuid, providers::name))
+        .load(conn)?;
+    described(conn, found)?
+        .pop()
+        .ok_or_else(|| Error::ProviderNotFound { uuid: uuid.to_owned() })
+}
+
+fn described(conn: &mut DbConnection, found: Vec<(i32, String, Option<String>)>) -> Result<Vec<Described>> {
+    let keys: Vec<(i32, &str)> = found.iter().map(|(id, uuid, _)| (*id, uuid.as_str())).collect();
+    let mut rows = rows(conn, &keys)?;
+    let described = found.into_iter().map(|(id, uuid, name)| {
+        let row = rows.remove(&ProviderId(id));
+        Described {
+            uuid,
+            name: name.unwrap_or_default(),
+            generation: row.as_ref().map(|row| row.generation),
+            description: row.map(|row| row.description).unwrap_or_default(),
+        }
+    });
+    Ok(described.collect())
+}
+
+/// The descriptions of providers, which are named by id and uuid.
+pub fn rows(conn: &mut DbConnection, keys: &[(i32, &str)]) -> DbResult<BTreeMap<ProviderId, DescriptionRow>> {
+    let uuids: BTreeMap<i32, &str> = keys.iter().copied().collect();
+    let ids: Vec<i32> = uuids.keys().copied().collect();
+    let found: Vec<Columns> = in_lists(&ids, |ids| {
+        table::table
+            .filter(table::resource_provider_id.eq_any(ids))
+            .select(Columns::as_select())
+            .load(&mut *conn)
+    })?;
+    let is_of_provider = |row: &Columns| uuids.get(&row.resource_provider_id) == Some(&row.uuid.as_str());
+    let rows = found.into_iter().filter(is_of_provider);
+    Ok(rows
+        .map(|row| (ProviderId(row.resource_provider_id), row.into_row()))
+        .collect())
+}
+
+/// What `reloaded` providers are; a provider without a description says nothing.
+pub fn of_reloaded(conn: &mut DbConnection, reloaded: &[ProviderRow]) -> DbResult<Vec<(ProviderId, Description)>> {
+    let keys: Vec<(i32, &str)> = reloaded.iter().map(|row| (row.id.0, &*row.uuid)).collect();
+    let mut rows = rows(conn, &keys)?;
+    let ids = reloaded.iter().map(|row| row.id);
+    Ok(ids
+        .map(|id| (id, rows.remove(&id).map(|row| row.description).unwrap_or_default()))
+        .collect())
+}
+
+/// `snapshot` with all descriptions of the tables.
+pub fn describe_all(conn: &mut DbConnection, snapshot: Snapshot) -> DbResult<Snapshot> {
+    let found: Vec<Columns> = table::table.select(Columns::as_select()).load(conn)?;
+    let known = found.into_iter().filter_map(|columns| {
+        let id = ProviderId(columns.resource_provider_id);
+        let slot = snapshot.by_id(id)?;
+        (snapshot.uuid(slot) == columns.uuid).then(|| (id, columns.into_row().description))
+    });
+    let known: Vec<(ProviderId, Description)> = known.collect();
+    Ok(snapshot.with_descriptions(known))
+}

@@ -1,0 +1,102 @@
+//! The body of a row of `placet_descriptions`, as JSON: all of a description but its state.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::search::{Description, PropertyValue, ProviderState};
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    properties: BTreeMap<String, Option<Property>>,
+    domains: BTreeMap<String, String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Property {
+    Boolean(bool),
+    Integer(i64),
+    Text(String),
+}
+
+/// The state and the body.
+pub fn encode(description: &Description) -> (&'static str, String) {
+    let Description {
+        kind,
+        properties,
+        domains,
+        state,
+    } = description;
+    let property = |value: &PropertyValue| match value {
+        PropertyValue::Text(text) => Property::Text(text.to_string()),
+        PropertyValue::Boolean(boolean) => Property::Boolean(*boolean),
+        PropertyValue::Integer(integer) => Property::Integer(*integer),
+    };
+    let body = Body {
+        kind: kind.as_deref().map(str::to_owned),
+        properties: properties
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.as_ref().map(property)))
+            .collect(),
+        domains: domains
+            .iter()
+            .map(|(dimension, path)| (dimension.to_string(), path.to_string()))
+            .collect(),
+    };
+    let text = serde_json::to_string(&body).expect("texts and numbers can be written");
+    (state.name(), text)
+}
+
+/// The description; `None` if this version of placet cannot read it.
+pub fn decode(state: &str, body: &str) -> Option<Description> {
+    let body: Body = serde_json::from_str(body).ok()?;
+    let value = |value: Property| match value {
+        Property::Boolean(boolean) => PropertyValue::Boolean(boolean),
+        Property::Integer(integer) => PropertyValue::Integer(integer),
+        Property::Text(text) => PropertyValue::Text(text.into()),
+    };
+    Some(Description {
+        kind: body.kind.map(Arc::from),
+        properties: body
+            .properties
+            .into_iter()
+            .map(|(name, property)| (name.into(), property.map(value)))
+            .collect(),
+        domains: body
+            .domains
+            .into_iter()
+            .map(|(dimension, path)| (dimension.into(), path.into()))
+            .collect(),
+        state: ProviderState::by_name(state)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_with_its_types() {
+        let properties = [
+            ("Text", Some(PropertyValue::Text("5".into()))),
+            ("Least", Some(PropertyValue::Integer(i64::MIN))),
+            ("HasSSD", Some(PropertyValue::Boolean(true))),
+            ("Hidden", None),
+        ];
+        let description = Description {
+            kind: Some("NodeType01".into()),
+            properties: properties.map(|(name, value)| (name.into(), value)).into(),
+            domains: [("fault".into(), "fd:/dc1/r0".into())].into(),
+            state: ProviderState::Draining,
+        };
+        let (state, body) = encode(&description);
+        assert_eq!(decode(state, &body), Some(description));
+        assert_eq!(decode("gone", &body), None);
+        assert_eq!(decode("up", "{}"), None);
+    }
+}
