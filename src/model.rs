@@ -7,6 +7,7 @@ pub mod batch;
 pub mod claims;
 mod comparisons;
 mod database_state;
+pub mod domains;
 pub mod inventories;
 pub mod providers;
 pub mod reads;

@@ -16,6 +16,7 @@ pub mod allocations;
 pub mod candidates;
 pub mod claims;
 pub mod documents;
+pub mod domains;
 pub mod inventories;
 pub mod providers;
 pub mod reshaper;

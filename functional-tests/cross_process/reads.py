@@ -306,6 +306,12 @@ def description_shown(state, ask, provider):
         ask.expect((provider.described, provider.description), (shown["generation"], shown["properties"]), "the description")
 
 
+@kind("GET /v1/domains", "provider")
+def domains_listed(state, ask, provider):
+    """Nothing here is in a domain: descriptions of this suite have none."""
+    ask.expect([], ask("/v1/domains?dimension=fault")["domains"], "the domains")
+
+
 @kind("GET /v1/providers", "provider")
 def descriptions_listed(state, ask, provider):
     shown = {it["uuid"]: (it["generation"], it["properties"]) for it in ask("/v1/providers")["providers"]}

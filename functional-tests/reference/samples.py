@@ -105,6 +105,7 @@ SCENARIO = [
     ("PUT", f"/v1/providers/{HOST}", {"generation": 1, "properties": {"NodeName": "host1"}}),
     ("PUT", "/v1/providers?dry_run=true", {"providers": [{"uuid": HOST, "generation": 1, "state": "draining"}]}),
     ("GET", "/v1/providers?limit=1"),
+    ("GET", "/v1/domains?dimension=fault"),
     ("DELETE", f"/allocations/{OTHER_SERVER}"),
     ("POST", "/reshaper",
      {"inventories": {OTHER_HOST: {"resource_provider_generation": 3,

@@ -5,6 +5,7 @@ pub mod allocation_candidates;
 pub mod allocations;
 pub mod candidates;
 pub mod claims;
+pub mod domains;
 pub mod inventories;
 pub mod providers;
 pub mod reshaper;

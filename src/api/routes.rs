@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 
 use super::handlers::{
-    aggregates, allocation_candidates, allocations, candidates, claims, inventories, providers, reshaper,
+    aggregates, allocation_candidates, allocations, candidates, claims, domains, inventories, providers, reshaper,
     resource_classes, resource_providers, root, traits, usages, v1,
 };
 use super::openapi;
@@ -41,6 +41,7 @@ const RESHAPER: &str = "/reshaper";
 const USAGES: &str = "/usages";
 const NATIVE: &str = "/v1/";
 const NATIVE_CANDIDATES: &str = "/v1/candidates";
+const DOMAINS: &str = "/v1/domains";
 const DESCRIPTIONS: &str = "/v1/providers";
 const DESCRIPTION: &str = "/v1/providers/{uuid}";
 const CLAIMS: &str = "/v1/claims";
@@ -227,6 +228,7 @@ pub static ROUTES: &[Route] = &[
     Route::post(CLAIMS, rule(&rules::CLAIMS_CREATE), handler!(claims::create))
         .with_long_body()
         .native(),
+    Route::get(DOMAINS, rule(&rules::DOMAINS_LIST), handler!(domains::list)).native(),
     Route::get(DESCRIPTIONS, rule(&rules::DESCRIPTIONS_LIST), handler!(providers::list)).native(),
     Route::put(
         DESCRIPTIONS,
@@ -257,7 +259,7 @@ pub fn authorized_by(rule: &str) -> Vec<String> {
 }
 
 /// Routes that are answered from memory, so a replica of the database cannot serve them.
-const FROM_MEMORY: [&str; 4] = [PROVIDERS, CANDIDATES, NATIVE, NATIVE_CANDIDATES];
+const FROM_MEMORY: [&str; 5] = [PROVIDERS, CANDIDATES, NATIVE, NATIVE_CANDIDATES, DOMAINS];
 
 /// The paths of the routes in `names`, which may then read from a replica that lags. A name has the form `GET /usages`.
 ///

@@ -167,6 +167,7 @@ rules! {
         "Place and claim for consumers of other projects than the token's.",
     );
     NATIVE_SHOW = native("placet:api:show", "@", "List the operations of the native API.");
+    DOMAINS_LIST = native("placet:domains:list", ADMIN_OR_SERVICE, "List the domains of a dimension.");
     DESCRIPTIONS_LIST = native("placet:providers:list", ADMIN_OR_SERVICE, "List what providers are.");
     DESCRIPTIONS_SHOW = native("placet:providers:show", ADMIN_OR_SERVICE, "Show what a provider is.");
     DESCRIPTIONS_UPDATE = native("placet:providers:update", ADMIN_OR_SERVICE, "Describe providers.");

@@ -33,6 +33,7 @@ pub static DOCUMENTS: &[Document] = documents![
     "v1",
     "candidates",
     "claims",
+    "domains",
     "providers",
     "errors",
 ];
