@@ -29,9 +29,11 @@ pub struct Reload {
 /// Loads all tables. `check` runs between the statements, and its error ends the reading.
 pub fn everything(conn: &mut DbConnection, check: impl Fn() -> DbResult<()>) -> DbResult<Reload> {
     let revisions = change_feed::revisions(conn)?;
-    let (catalog, rows) = load::snapshot_parts(conn, check)?;
+    let (catalog, rows) = load::snapshot_parts(conn, &check)?;
+    let described = providers::describe_all(conn, Snapshot::lay_out(catalog, rows))?;
+    check()?;
     Ok(Reload {
-        snapshot: Arc::new(providers::describe_all(conn, Snapshot::lay_out(catalog, rows))?),
+        snapshot: Arc::new(described),
         revisions,
         differing: Vec::new(),
     })

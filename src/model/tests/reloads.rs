@@ -193,7 +193,7 @@ async fn a_reload_that_became_obsolete_is_given_up_after_its_statement() {
     let (whole, all) = statements(u32::MAX);
     let (given_up, few) = (statements(0), statements(2));
     assert!(whole && !given_up.0 && !few.0);
-    assert_eq!((all - given_up.1, all - few.1), (5, 3));
+    assert_eq!((all - given_up.1, all - few.1), (6, 4));
 }
 
 #[actix_web::test]
