@@ -240,6 +240,27 @@ def from_upstream(tests, binary, engine):
         compare(tests, engine, path, "switched again", theirs, answers(service.port, asked))
 
 
+def described(tests, binary, engine):
+    """OpenStack Placement deletes a provider that placet described, and makes it again."""
+    path, host = engine.create(), new_uuid()
+    made = {"name": "described", "uuid": host}
+    with live.Service("placet", binary=binary, database=path) as service:
+        rest = Rest(service.port)
+        rest.must("POST", "/resource_providers", made)
+        rest.must("PUT", f"/v1/providers/{host}", {"generation": None, "state": "draining"})
+    with live.Service("upstream", database=path) as service:
+        rest = Rest(service.port)
+        shown = rest("GET", f"/resource_providers/{host}/traits").json["traits"]
+        tests.equal("OpenStack Placement sees the trait of a draining host", ["COMPUTE_STATUS_DISABLED"], shown)
+        rest.must("DELETE", f"/resource_providers/{host}")
+        rest.must("POST", "/resource_providers", made | {"uuid": new_uuid()})
+        rest.must("POST", "/resource_providers", made | {"name": "again"})
+    with live.Service("placet", binary=binary, database=path) as service:
+        found = Rest(service.port)("GET", f"/v1/providers/{host}").json
+        tests.equal("a provider that OpenStack Placement made again is not described", (None, "up"),
+                    (found["generation"], found["state"]))
+
+
 def compare(tests, engine, database, when, theirs, ours):
     """Both answer alike. If OpenStack Placement fails on PostgreSQL, placet answers what that answers on SQLite."""
     failed = [question for question, (status, _) in theirs.items() if status == 500]
@@ -273,7 +294,7 @@ def main():
     arguments = parser.parse_args()
     tests = TestCounts()
     with engines.Engine(arguments.engine) as engine:
-        for part in (from_placet, from_upstream):
+        for part in (from_placet, from_upstream, described):
             try:
                 part(tests, arguments.binary, engine)
             except RuntimeError as error:
