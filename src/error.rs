@@ -97,6 +97,12 @@ pub enum Error {
     /// Descriptions have other generations than the caller knows. `detail` names each of them.
     #[error("Another client described a provider in between: {detail}. Read it again, then describe it.")]
     StaleDescriptions { detail: String },
+    #[error("The normal limit of {class} has the generation {actual}, and not {given}. Read it again, then set it.")]
+    StaleLimitGeneration {
+        class: String,
+        actual: String,
+        given: String,
+    },
     #[error("consumer generation conflict - expected {expected} but got {got}")]
     StaleConsumerGeneration { expected: String, got: String },
     #[error(

@@ -9,6 +9,7 @@ mod comparisons;
 mod database_state;
 pub mod domains;
 pub mod inventories;
+pub mod limits;
 pub mod providers;
 pub mod reads;
 pub mod reshaper;

@@ -40,6 +40,8 @@ pub enum Mutant {
     KeepLostGang,
     /// `first-candidate-only`: of the candidates of a claim only the first is tried.
     FirstCandidateOnly,
+    /// `skip-normal-limit`: the writer takes every claim to be within the normal limits.
+    SkipNormalLimit,
     /// `look-once`: a call with an id is refused without another look for its answer.
     LookOnce,
     /// `forget-answers`: the answer to a call with an id is not stored.
@@ -86,6 +88,7 @@ pub fn is(mutant: Mutant) -> bool {
             "wait-together" => Some(Mutant::WaitTogether),
             "keep-lost-gang" => Some(Mutant::KeepLostGang),
             "first-candidate-only" => Some(Mutant::FirstCandidateOnly),
+            "skip-normal-limit" => Some(Mutant::SkipNormalLimit),
             "look-once" => Some(Mutant::LookOnce),
             "forget-answers" => Some(Mutant::ForgetAnswers),
             "panic-in-handler" => Some(Mutant::PanicInHandler),

@@ -15,6 +15,7 @@
 //! - `selection`: how many candidates an answer holds, and which providers its summaries show
 //!   (`shown_providers`); `group_providers`: the
 //!   providers that serve a group;
+//! - `purpose`: whether a claim may go over the normal limits; `over_normal`: the candidate that goes least over them;
 //! - `totals`: sums over the whole cloud, for the metrics;
 //! - `explain`: why a provider was rejected; `interrupt`: cancels a search from outside;
 //! - `tests/oracle`: a slow and simple implementation, with which tests compare the answers.
@@ -26,7 +27,9 @@ mod explain;
 mod expression;
 mod group_providers;
 mod interrupt;
+mod over_normal;
 mod providers;
+mod purpose;
 mod rank;
 mod request;
 mod resolve;
@@ -47,13 +50,15 @@ pub use candidates::{Candidate, Placement, SearchLimits, SearchSettings, TreeOrd
 pub use explain::{Explain, Rejection};
 pub use expression::{BUILT_IN_PROPERTIES, Comparison, Expression, Verdict};
 pub use interrupt::Interrupt;
+pub use over_normal::{for_purpose, least_over};
 pub use providers::providers;
+pub use purpose::Purpose;
 pub use rank::{Load, Rank, Ranked, Scored, Scoring, best};
 pub use request::{Domain, Group, GroupPolicy, HostConditions, Members, ProviderQuery, Request, Traits};
 pub use selection::Selection;
 pub use sequence::{CandidateSequence, PlannedUsage};
 pub use snapshot::{
-    AggregateId, BlockSlots, Catalog, ClassId, Delta, Description, Inventory, LANES, NameKinds, PropertyValue,
-    ProviderId, ProviderRow, ProviderState, Slot, Snapshot, SnapshotChange, TraitId, domain_path,
+    AggregateId, BlockSlots, Catalog, ClassId, Delta, Description, Inventory, LANES, NameKinds, NormalLimit,
+    PropertyValue, ProviderId, ProviderRow, ProviderState, Slot, Snapshot, SnapshotChange, TraitId, domain_path,
 };
 pub use totals::{AggregateTotals, ClassTotals, CloudTotals, totals};

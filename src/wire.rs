@@ -18,6 +18,7 @@ pub mod claims;
 pub mod documents;
 pub mod domains;
 pub mod inventories;
+pub mod limits;
 pub mod providers;
 pub mod reshaper;
 pub mod resource_classes;

@@ -319,6 +319,20 @@ def descriptions_listed(state, ask, provider):
     ask.expect(own, {uuid: shown.get(uuid) for uuid in own}, "the descriptions")
 
 
+@kind("GET /v1/limits/{class}", "class")
+def limit_shown(state, ask, thing):
+    shown = ask(f"/v1/limits/{thing[1]}", 200 if thing[1] in state.classes else 404)
+    if thing[1] in state.classes:
+        ask.expect(state.limits.get(thing[1], (None, None)), (shown["generation"], shown["normal"]), "its limit")
+
+
+@kind("GET /v1/limits", "class")
+def limits_listed(state, ask, thing):
+    shown = {it["resource_class"]: (it["generation"], it["normal"]) for it in ask("/v1/limits")["limits"]}
+    own = {name: limit for name, limit in shown.items() if f"_{state.number}_" in name}
+    ask.expect(state.limits, own, "its own limits")
+
+
 @kind("GET /allocation_candidates", "class")
 def class_in_candidates(state, ask, thing):
     """A search for a deleted class is refused. A search for a class without inventories finds nothing."""

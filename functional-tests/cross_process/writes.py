@@ -278,6 +278,17 @@ def class_deleted(state):
     return _deleted(state, "class", state.classes, "/resource_classes", state.is_class_used)
 
 
+@kind("PUT /v1/limits/{class}")
+def limit_set(state):
+    name = one_of(state, (c for c in state.classes if c.startswith("CUSTOM")))
+    generation, _ = state.limits.get(name, (None, None))
+    normal = state.chance.choice((None, {"buffer": "0"}))
+
+    def done():
+        state.limits[name] = ((generation or 0) + 1, normal)
+    return name and Write("PUT", f"/v1/limits/{name}", {"generation": generation, "normal": normal}, done, [("class", name)])
+
+
 @kind("PUT /traits/{name}")
 def trait_ensured(state):
     return _ensured(state, "trait", state.traits, "/traits")

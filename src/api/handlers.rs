@@ -7,6 +7,7 @@ pub mod candidates;
 pub mod claims;
 pub mod domains;
 pub mod inventories;
+pub mod limits;
 pub mod providers;
 pub mod reshaper;
 pub mod resource_classes;

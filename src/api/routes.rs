@@ -3,8 +3,8 @@
 use actix_web::http::Method;
 
 use super::handlers::{
-    aggregates, allocation_candidates, allocations, candidates, claims, domains, inventories, providers, reshaper,
-    resource_classes, resource_providers, root, traits, usages, v1,
+    aggregates, allocation_candidates, allocations, candidates, claims, domains, inventories, limits, providers,
+    reshaper, resource_classes, resource_providers, root, traits, usages, v1,
 };
 use super::openapi;
 use super::route::{Authorization, Handler, Route};
@@ -45,6 +45,8 @@ const DOMAINS: &str = "/v1/domains";
 const DESCRIPTIONS: &str = "/v1/providers";
 const DESCRIPTION: &str = "/v1/providers/{uuid}";
 const CLAIMS: &str = "/v1/claims";
+const LIMITS: &str = "/v1/limits";
+const LIMIT: &str = "/v1/limits/{class}";
 
 /// Every route. The methods of a path are in the order in which `Allow` lists them.
 pub static ROUTES: &[Route] = &[
@@ -244,6 +246,9 @@ pub static ROUTES: &[Route] = &[
         handler!(providers::describe),
     )
     .native(),
+    Route::get(LIMITS, rule(&rules::LIMITS_LIST), handler!(limits::list)).native(),
+    Route::get(LIMIT, rule(&rules::LIMITS_SHOW), handler!(limits::show)).native(),
+    Route::put(LIMIT, rule(&rules::LIMITS_UPDATE), handler!(limits::set)).native(),
 ];
 
 /// The routes that a rule authorizes, each once, in the form `GET /usages`.

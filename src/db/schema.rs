@@ -199,6 +199,17 @@ table! {
     }
 }
 
+table! {
+    /// The normal limits of classes (`/v1/limits`). `normal` is null after a limit was removed.
+    placet_limits (resource_class) {
+        resource_class -> Text,
+        created_at -> Timestamp,
+        updated_at -> Nullable<Timestamp>,
+        generation -> BigInt,
+        normal -> Nullable<Text>,
+    }
+}
+
 allow_tables_to_appear_in_same_query!(
     resource_classes,
     traits,

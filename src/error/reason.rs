@@ -11,6 +11,8 @@ const KEPT_OF_A_CODE: usize = 15;
 pub enum ReasonCode {
     /// The provider has too little free capacity.
     NoRoom,
+    /// The provider has room, but not within the normal limit of the class.
+    NoRoomNormal,
     /// The amount violates `min_unit`, `max_unit` or `step_size`.
     Units,
     /// The provider has no inventory of the class.
@@ -46,6 +48,7 @@ impl ReasonCode {
     pub fn name(self) -> &'static str {
         match self {
             ReasonCode::NoRoom => "placet.no_room",
+            ReasonCode::NoRoomNormal => "placet.no_room_normal",
             ReasonCode::Units => "placet.units",
             ReasonCode::NoInventory => "placet.no_inventory",
             ReasonCode::ProviderNotFound => "placet.provider_not_found",

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use self::memory::{Memory, RepeatableCall};
 use super::allocations::{ConsumerClaim, ProviderShare};
 use crate::error::Reasons;
-use crate::search::{self, Rank};
+use crate::search::{self, Purpose, Rank};
 pub use plan::{Plan, PlanJob, Planned};
 
 /// A call: up to a thousand consumers, each with candidates or a query.
@@ -29,6 +29,8 @@ pub struct PlaceRequest {
     pub consumers: Vec<RequestedConsumer>,
     /// Each query once.
     pub queries: Vec<ClaimQuery>,
+    /// Whether the consumers may go over the normal limits.
+    pub purpose: Purpose,
     /// Whether all consumers are placed or none.
     pub is_atomic: bool,
     /// Whether the answer is only foreseen, and nothing is written.
@@ -105,6 +107,16 @@ pub struct ConsumerChoice {
     /// The claim without its allocations, which come from a candidate.
     pub claim: ConsumerClaim,
     pub candidates: Candidates,
+    pub limits: Limits,
+}
+
+/// Which limits hold for a claim with a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limits {
+    /// The normal limit of each class that has one.
+    Normal,
+    /// The normal limits, for all candidates first. If none is within them, the one that goes least over them.
+    NormalFirst,
 }
 
 /// Candidates in order of preference. Consumers with the same request share the list, and begin at different ones.
@@ -135,6 +147,8 @@ pub struct ClaimedConsumer {
     /// The index of the candidate in the list.
     pub candidate: usize,
     pub mappings: Option<Vec<(String, Vec<String>)>>,
+    /// The classes that it took beyond their normal limits.
+    pub over_normal: Vec<String>,
     /// The consumer's generation after the claim.
     pub generation: i64,
     /// With the providers' generations after the whole call.
@@ -215,6 +229,17 @@ impl Candidates {
         let rows =
             |candidate: &ClaimCandidate| candidate.allocations.iter().map(|(_, resources)| resources.len()).sum();
         self.list.iter().map(rows).max().unwrap_or_default()
+    }
+}
+
+impl Limits {
+    /// Those of a purpose.
+    pub fn of(purpose: Purpose) -> Limits {
+        if purpose.may_exceed_normal() {
+            Limits::NormalFirst
+        } else {
+            Limits::Normal
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod generation_limits;
 mod inventory_races;
 mod inventory_writes;
 mod large_claims;
+mod limits;
 mod locked_batches;
 mod multi_process;
 mod name_races;

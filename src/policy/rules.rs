@@ -166,6 +166,9 @@ rules! {
         ADMIN_OR_SERVICE,
         "Place and claim for consumers of other projects than the token's.",
     );
+    LIMITS_LIST = native("placet:limits:list", ADMIN_OR_SERVICE, "List the limits of resource classes.");
+    LIMITS_SHOW = native("placet:limits:show", ADMIN_OR_SERVICE, "Show the limit of a resource class.");
+    LIMITS_UPDATE = native("placet:limits:update", ADMIN_OR_SERVICE, "Set the limit of a resource class.");
     NATIVE_SHOW = native("placet:api:show", "@", "List the operations of the native API.");
     DOMAINS_LIST = native("placet:domains:list", ADMIN_OR_SERVICE, "List the domains of a dimension.");
     DESCRIPTIONS_LIST = native("placet:providers:list", ADMIN_OR_SERVICE, "List what providers are.");

@@ -32,6 +32,7 @@ mod inventory;
 mod lane_offsets;
 mod lanes;
 mod layout;
+mod limits;
 mod persistent_vec;
 mod profile_columns;
 mod usage_columns;
@@ -44,6 +45,7 @@ pub use change::{Delta, ProviderRow, SnapshotChange};
 pub use descriptions::{Description, PropertyValue, ProviderState, domain_path, is_in_domain};
 pub use ids::{AggregateId, ClassId, LANES, ProviderId, Slot, TraitId};
 pub use inventory::Inventory;
+pub use limits::NormalLimit;
 pub use version::Snapshot;
 
 pub(super) use block::Block;

@@ -1,11 +1,12 @@
 //! `GET /v1/candidates`: the query language of `GET /allocation_candidates` in its newest form, and a rank.
 
 use super::allocation_candidates::read_request;
+use super::claims;
 use super::native_keys::check_ampersands;
 use super::query::Query;
 use super::schema::NativeSchema;
 use crate::error::Result;
-use crate::search::{Rank, Request};
+use crate::search::{Purpose, Rank, Request};
 use crate::version::Version;
 
 const SCHEMAS: &str = include_str!("schemas/candidates.json");
@@ -17,6 +18,8 @@ static QUERY: NativeSchema = NativeSchema::of_query(SCHEMAS, "query");
 pub struct CandidatesQuery {
     pub request: Request,
     pub rank: Option<Rank>,
+    /// Which limits hold; `None`: the capacity alone.
+    pub purpose: Option<Purpose>,
     /// Whether the answer has `provider_summaries`.
     pub has_summaries: bool,
 }
@@ -32,6 +35,7 @@ pub fn read_list(query: &str) -> Result<CandidatesQuery> {
         request: native_request(&query)?,
         // The schema has checked the names.
         rank: query.last("rank").and_then(Rank::by_name),
+        purpose: Some(claims::purpose(query.last("purpose"))),
         has_summaries: query.last("summaries") != Some("false"),
     })
 }
@@ -82,7 +86,14 @@ mod tests {
 
     #[test]
     fn an_unknown_parameter_or_value_is_refused_by_name() {
-        for wrong in ["rank=best", "summaries=no", "order=x", "limit=0", "rank="] {
+        for wrong in [
+            "rank=best",
+            "purpose=fun",
+            "summaries=no",
+            "order=x",
+            "limit=0",
+            "rank=",
+        ] {
             let refused = read_list(&format!("resources=VCPU:1&{wrong}")).unwrap_err().to_string();
             let name = wrong.split('=').next().unwrap();
             assert!(refused.contains(name), "{refused}");

@@ -17,7 +17,7 @@ use crate::model::claims::memory::{ClaimId, RepeatableCall};
 use crate::model::claims::{
     ClaimCandidate, ClaimQuery, ClaimedConsumer, PlaceRequest, Placed, RequestedConsumer, Wanted,
 };
-use crate::search::Rank;
+use crate::search::{Purpose, Rank};
 
 const SCHEMAS: &str = include_str!("schemas/claims.json");
 static CREATE: NativeSchema = NativeSchema::of_body(SCHEMAS, "create");
@@ -71,10 +71,16 @@ pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRe
     Ok(PlaceRequest {
         consumers,
         queries: reader.queries,
+        purpose: purpose(body.get("purpose").map(Value::text)),
         is_atomic: !matches!(body.field("atomic"), Value::Bool(false)),
         is_dry_run: parameters.last("dry_run") == Some("true"),
         repeatable: id.map(|id| repeatable(id, raw_body, defaults)),
     })
+}
+
+/// The purpose of this name, which the schema has checked.
+pub fn purpose(name: Option<&str>) -> Purpose {
+    name.and_then(Purpose::by_name).unwrap_or_default()
 }
 
 fn repeatable(id: String, body: &[u8], defaults: &Defaults) -> RepeatableCall {
@@ -250,6 +256,8 @@ enum Outcome<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         mappings: Option<Members<&'a str, &'a [String]>>,
         allocations: Members<&'a str, Share<'a>>,
+        #[serde(skip_serializing_if = "<[String]>::is_empty")]
+        over_normal: &'a [String],
     },
     Refused {
         reasons: Vec<ReasonAnswer<'a>>,
@@ -337,6 +345,7 @@ fn granted_consumer<'a>(requested: &RequestedConsumer, claimed: &'a ClaimedConsu
             generation: claimed.generation,
             mappings,
             allocations: shares.collect(),
+            over_normal: &claimed.over_normal,
         },
     }
 }

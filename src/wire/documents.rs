@@ -35,6 +35,7 @@ pub static DOCUMENTS: &[Document] = documents![
     "claims",
     "domains",
     "providers",
+    "limits",
     "errors",
 ];
 

@@ -30,6 +30,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let asked = CandidatesQuery {
         request,
         rank: None,
+        purpose: None,
         has_summaries: true,
     };
     answer(context, asked, "/allocation_candidates").await
@@ -40,6 +41,7 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
     let CandidatesQuery {
         request,
         rank,
+        purpose,
         has_summaries,
     } = asked;
     let prepared = context.model().prepare_search(request, context.settings().stale_reads);
@@ -60,7 +62,11 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
             interrupt: interrupt.clone(),
             ..settings.clone()
         };
-        let answer = find(version, &snapshot, &request, rank, &settings)?;
+        let limited = match purpose {
+            Some(purpose) => search::for_purpose(&snapshot, purpose, &request, &settings)?,
+            None => Arc::clone(&snapshot),
+        };
+        let answer = find(version, &limited, &request, rank, &settings)?;
         let source: Box<dyn ChunkSource> = Box::new(CandidatesSource {
             answer: if has_summaries {
                 answer

@@ -62,6 +62,11 @@ pub fn all() -> Vec<Error> {
             given: "0".to_owned(),
         },
         E::StaleDescriptions { detail: text("detail") },
+        E::StaleLimitGeneration {
+            class: text("class"),
+            actual: text("actual"),
+            given: text("given"),
+        },
         E::StaleConsumerGeneration {
             expected: text("expected"),
             got: text("got"),

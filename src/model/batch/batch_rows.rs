@@ -14,6 +14,7 @@ mod claim_rows;
 mod consumers;
 mod descriptions;
 mod held;
+mod limits;
 mod providers;
 mod users;
 
@@ -26,6 +27,7 @@ pub(super) use consumers::AllocationColumns;
 pub use consumers::{UUID_CHARS_MAX, consumers};
 pub use descriptions::descriptions;
 pub use held::held_rows;
+pub use limits::limits;
 pub use providers::{lock_providers, providers};
 pub use users::{class_users, trait_times, trait_users};
 

@@ -3,7 +3,7 @@
 use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::{self, ClaimAnswer};
 use crate::model::{
-    aggregates, allocations, inventories, providers, reshaper, resource_classes, resource_providers, traits,
+    aggregates, allocations, inventories, limits, providers, reshaper, resource_classes, resource_providers, traits,
 };
 
 /// One change that a client requested, as the writer takes it from its queue.
@@ -28,6 +28,7 @@ pub enum Command {
     DeleteClass(resource_classes::Delete),
     Claim(allocations::Claim),
     ClaimFirst(claims::ClaimFirst),
+    SetLimit(limits::Set),
     Release(allocations::Release),
     Reshape(reshaper::Reshape),
     Describe(providers::DescribeAll),
@@ -78,6 +79,7 @@ pub enum Answer {
     Ensured(Ensured),
     Claim(ClaimAnswer),
     Described(Vec<providers::Described>),
+    Limit(limits::Limit),
 }
 
 /// The answer of a `PUT` that creates a class or trait unless it exists.
@@ -134,6 +136,7 @@ write_commands! {
     traits::Ensure => EnsureTrait answers Ensured(Ensured);
     aggregates::Replace => ReplaceAggregates answers Aggregates(aggregates::ProviderAggregates);
     resource_classes::Ensure => EnsureClass answers Ensured(Ensured);
+    limits::Set => SetLimit answers Limit(limits::Limit);
     claims::ClaimFirst => ClaimFirst answers Claim(ClaimAnswer);
     providers::DescribeAll => Describe answers Described(Vec<providers::Described>);
 }

@@ -5,6 +5,7 @@ mod aggregates;
 mod allocations;
 mod claims;
 mod inventories;
+mod limits;
 pub mod providers;
 mod reshaper;
 mod resource_classes;
@@ -61,6 +62,7 @@ pub fn decide(state: &mut State, rules: &Rules, command: &Command) -> Result<Ans
         Command::DeleteClass(command) => done(resource_classes::delete(state, command)),
         Command::Claim(command) => done(allocations::claim(state, rules, command)),
         Command::ClaimFirst(command) => claims::claim_first(state, rules, command).map(Answer::Claim),
+        Command::SetLimit(command) => limits::set(state, command).map(Answer::Limit),
         Command::Release(command) => done(allocations::release(state, command)),
         Command::Describe(command) => providers::describe(state, command).map(Answer::Described),
         Command::Reshape(command) => done(reshaper::reshape(state, rules, command)),

@@ -156,6 +156,7 @@ impl Decider {
         state.trait_times = batch_rows::trait_times(conn, footprint)?;
         state.descriptions = descriptions;
         state.answers = batch_rows::answers(conn, footprint)?;
+        state.limits = batch_rows::limits(conn, footprint)?;
         Ok(state)
     }
 

@@ -41,6 +41,8 @@ pub struct Footprint<'a> {
     pub removed_traits: Vec<&'a str>,
     /// Those of `providers` that commands describe.
     pub described: BTreeSet<&'a str>,
+    /// Classes whose normal limits commands replace.
+    pub limits: BTreeSet<&'a str>,
     /// Whether a command is neither a claim nor a release.
     pub beyond_claims: bool,
     /// Whether a command is neither a claim, nor a release, nor a change of inventories.
@@ -155,6 +157,9 @@ impl<'a> Footprint<'a> {
                 self.providers.extend(uuids());
                 self.described.extend(uuids());
                 self.traits.insert(DISABLED_TRAIT);
+            }
+            Command::SetLimit(command) => {
+                self.limits.insert(&command.class);
             }
             Command::CreateClass(_) | Command::EnsureClass(_) => {}
             other => self.providers.extend(provider_of(other)),

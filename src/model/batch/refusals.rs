@@ -84,11 +84,14 @@ impl Verification<'_> {
         consumers: &BTreeMap<String, ConsumerEntry>,
     ) -> DbResult<Vec<Result<Answer>>> {
         let base = Base::Rows(Arc::new(rows));
-        let descriptions = batch_rows::descriptions(conn, &Footprint::of(commands), &base)?;
+        let footprint = Footprint::of(commands);
+        let descriptions = batch_rows::descriptions(conn, &footprint, &base)?;
+        let limits = batch_rows::limits(conn, &footprint)?;
         let now = dialect::now().and_utc();
         let decide_alone = |command: &&Command| {
             let mut state = State::new(base.clone(), consumers_of(command, consumers), now);
             state.descriptions.clone_from(&descriptions);
+            state.limits.clone_from(&limits);
             decide(&mut state, self.rules, command)
         };
         Ok(commands.iter().map(decide_alone).collect())

@@ -13,6 +13,7 @@ mod answers;
 mod catalog;
 mod consumers;
 mod inventories;
+mod limits;
 mod name_guards;
 mod owner_ids;
 mod plan;
@@ -120,6 +121,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>,
         allocations::delete,
         resource_providers::delete,
         catalog::write,
+        limits::write,
         |save| save.write(&name_guards::class_names(save.state)),
         resource_providers::write,
         providers::write,
@@ -150,6 +152,12 @@ fn has_changes(state: &State) -> bool {
         || state.traits.values().any(is_changed)
         || !state.new_aggregates.is_empty()
         || state.changed_descriptions().next().is_some()
+        || has_new_limits(state)
+}
+
+/// Whether a command replaced a normal limit. Peers read the limits again with the names of the classes.
+fn has_new_limits(state: &State) -> bool {
+    state.limits.values().any(|entry| entry.base != entry.now)
 }
 
 /// Whether more of a provider changed than a [`Delta`] carries, so that peers must read it again.
@@ -221,7 +229,7 @@ fn change_for_peers(state: &State, ids: &NewRowIds) -> Committed {
         .retain(|delta| !committed.reload.contains(&delta.provider));
     let is_changed = |entry: &NameEntry| entry.base != entry.now;
     committed.names = NameKinds {
-        classes: state.classes.values().any(is_changed),
+        classes: state.classes.values().any(is_changed) || has_new_limits(state),
         traits: state.traits.values().any(is_changed),
         aggregates: !state.new_aggregates.is_empty(),
     };

@@ -9,6 +9,7 @@
 //! effect is written: the difference between `base` and `now` of each entry (`save`).
 
 mod descriptions;
+mod limits;
 mod names;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -20,6 +21,7 @@ use crate::model::Moment;
 use crate::model::claims::memory::{ClaimId, StoredAnswer};
 use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, TraitId};
 pub use descriptions::DescriptionEntry;
+pub use limits::LimitEntry;
 
 /// A provider that a command of the batch read.
 #[derive(Debug, Clone)]
@@ -111,6 +113,8 @@ pub struct State {
     pub answers: BTreeMap<ClaimId, AnswerEntry>,
     /// Descriptions of the providers that commands describe.
     pub descriptions: BTreeMap<ProviderId, DescriptionEntry>,
+    /// Normal limits that the commands replace, by class.
+    pub limits: BTreeMap<String, LimitEntry>,
     /// Providers that had, before the batch, an inventory of a class that a command removes.
     pub class_users: BTreeSet<(ClassId, ProviderId)>,
     /// Providers that had, before the batch, a trait that a command deletes.
@@ -143,6 +147,7 @@ impl State {
             consumers,
             answers: BTreeMap::new(),
             descriptions: BTreeMap::new(),
+            limits: BTreeMap::new(),
             class_users: BTreeSet::new(),
             trait_users: BTreeSet::new(),
             trait_times: BTreeMap::new(),

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use super::memory::Memory;
 use super::preparation::Contradiction;
 use super::{
-    Candidates, ClaimAnswer, ClaimFirst, ConsumerChoice, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob, Planned,
-    RequestedConsumer, Wanted,
+    Candidates, ClaimAnswer, ClaimFirst, ConsumerChoice, Limits, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob,
+    Planned, RequestedConsumer, Wanted,
 };
 use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
@@ -161,6 +161,7 @@ impl Call<'_> {
             });
         let planned = lists.map(|list| Planned {
             candidates: Candidates::all(list),
+            limits: Limits::of(self.request.purpose),
             has_room: false,
         });
         planned.map(Ok).collect()
@@ -179,6 +180,7 @@ impl Call<'_> {
                     round.choices.push(ConsumerChoice {
                         claim: self.request.consumers[*at].claim.clone(),
                         candidates: planned.candidates,
+                        limits: planned.limits,
                     });
                 }
                 Err(reasons) => round.refused[*at] = Some(reasons),
@@ -210,6 +212,7 @@ impl Call<'_> {
         let without_candidates = compared.iter().map(|at| ConsumerChoice {
             claim: self.request.consumers[*at].claim.clone(),
             candidates: Candidates::all(Arc::new([])),
+            limits: Limits::Normal,
         });
         let command = ClaimFirst::new(without_candidates.collect(), None);
         if let Err(error) = self.model.dry_run(command, self.deadline).await {

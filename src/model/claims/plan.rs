@@ -4,6 +4,9 @@
 //! back. Naively, each would be searched for on its own. But a gang mostly repeats one query, and one search finds places
 //! for all of it: see [`CandidateSequence`].
 //!
+//! If a class has a normal limit, the search runs on a version of the snapshot in which normal limits replace capacities.
+//! A consumer that finds nothing there, and whose purpose allows it, gets what goes least over them.
+//!
 //! Each consumer keeps the candidates of all consumers with its query, and a few to spare. If its own candidate is gone
 //! when the claim is decided, the next one is tried.
 
@@ -12,11 +15,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Candidates, ClaimCandidate, ClaimQuery, PlaceRequest, RequestedConsumer, Wanted, refusal};
+use super::{Candidates, ClaimCandidate, ClaimQuery, Limits, PlaceRequest, RequestedConsumer, Wanted, refusal};
 use crate::error::{Reasons, Result};
 use crate::search::{
-    Candidate, CandidateSequence, ClassId, Interrupt, Placement, PlannedUsage, ProviderId, Rank, SearchSettings, Slot,
-    Snapshot,
+    self, Candidate, CandidateSequence, ClassId, Interrupt, Placement, PlannedUsage, ProviderId, Rank, SearchSettings,
+    Slot, Snapshot,
 };
 
 /// How many candidates a list has beyond those of its consumers, for those that others take first.
@@ -50,6 +53,7 @@ pub struct Plan {
 /// The candidates of a consumer.
 pub struct Planned {
     pub candidates: Candidates,
+    pub limits: Limits,
     /// Whether one of them fits, beside what the consumers before it take.
     pub has_room: bool,
 }
@@ -58,8 +62,13 @@ pub struct Planned {
 struct Planning<'a> {
     job: &'a PlanJob,
     settings: SearchSettings,
+    /// Within the normal limits.
     usage: PlannedUsage,
+    /// Within the capacity. `None` if no class has a normal limit.
+    beyond: Option<PlannedUsage>,
     queries: BTreeMap<usize, PlannedQuery<'a>>,
+    /// Whether every search beyond the normal limits compared all candidates.
+    is_exact: bool,
 }
 
 /// The candidates of a query.
@@ -77,8 +86,11 @@ struct PlannedQuery<'a> {
 enum Place {
     Posted {
         list: Arc<[ClaimCandidate]>,
+        limits: Limits,
         has_room: bool,
     },
+    /// Beyond the normal limits.
+    Beyond(ClaimCandidate),
     /// The index of its first choice in the list of its query.
     Chosen {
         query: usize,
@@ -93,14 +105,23 @@ impl PlanJob {
     /// # Errors
     /// Of the search, as for `GET /allocation_candidates`.
     pub fn run(&self, interrupt: &Interrupt) -> Result<Plan> {
+        let is_limited = self.snapshot.catalog().has_normal_limits();
+        let beyond = is_limited.then(|| PlannedUsage::new(Arc::clone(&self.snapshot)));
+        let normal = if is_limited {
+            Arc::new(self.snapshot.at_normal_limits())
+        } else {
+            Arc::clone(&self.snapshot)
+        };
         let mut planning = Planning {
             job: self,
             settings: SearchSettings {
                 interrupt: interrupt.clone(),
                 ..self.settings.clone()
             },
-            usage: PlannedUsage::new(Arc::clone(&self.snapshot)),
+            usage: PlannedUsage::new(normal),
+            beyond,
             queries: BTreeMap::new(),
+            is_exact: true,
         };
         let mut places = Vec::with_capacity(self.pending.len());
         for consumer in self.consumers() {
@@ -123,9 +144,10 @@ impl<'a> Planning<'a> {
         self.add(&negated(&own));
         let (place, taken) = match &consumer.wanted {
             Wanted::Candidates(list) => {
-                let taken = first_that_fits(&self.job.snapshot, &self.usage, list, self.settings.strict_step);
+                let (taken, limits) = self.first_that_fits(list);
                 let place = Place::Posted {
                     list: Arc::clone(list),
+                    limits,
                     has_room: !taken.is_empty(),
                 };
                 (place, taken)
@@ -152,6 +174,9 @@ impl<'a> Planning<'a> {
         if placements.is_empty() {
             return;
         }
+        if let Some(beyond) = &mut self.beyond {
+            beyond.add(placements);
+        }
         let change = self.usage.add(placements);
         let planned = self.queries.values_mut();
         planned.for_each(|planned| planned.sequence.note(&change));
@@ -164,12 +189,10 @@ impl<'a> Planning<'a> {
             Entry::Vacant(entry) => entry.insert(PlannedQuery::new(self.job, query, consumer, &self.settings)),
         };
         let Some((number, candidate)) = planned.sequence.next(&mut self.usage)? else {
-            if planned.refusal.is_none() {
-                let request = &self.job.queries[query].request;
-                planned.refusal = Some(refusal::reasons(self.usage.snapshot(), request, &self.settings)?);
+            if let Some(beyond) = self.place_beyond(query)? {
+                return Ok(beyond);
             }
-            let reasons = planned.refusal.clone().unwrap_or_default();
-            return Ok((Place::Nowhere(reasons), Vec::new()));
+            return Ok((Place::Nowhere(self.refusal(query)?), Vec::new()));
         };
         let chosen = &mut planned.chosen;
         let first = *planned.chosen_at.entry(number).or_insert_with(|| {
@@ -179,15 +202,77 @@ impl<'a> Planning<'a> {
         Ok((Place::Chosen { query, first }, candidate.placements.clone()))
     }
 
+    /// The place that goes least over the normal limits, if the purpose allows that.
+    fn place_beyond(&mut self, query: usize) -> Result<Option<(Place, Vec<Placement>)>> {
+        let Some(beyond) = &mut self.beyond else {
+            return Ok(None);
+        };
+        if !self.job.request.purpose.may_exceed_normal() {
+            return Ok(None);
+        }
+        let ClaimQuery { request, rank } = &self.job.queries[query];
+        let scoring = rank.and_then(Rank::scoring);
+        let found = search::least_over(&self.usage, beyond.snapshot(), request, scoring, &self.settings)?;
+        self.is_exact &= found.is_exact;
+        Ok(found.candidate.map(|candidate| {
+            let place = Place::Beyond(claim_candidate(&self.job.snapshot, &candidate));
+            (place, candidate.placements)
+        }))
+    }
+
+    /// Why a query has no candidate.
+    fn refusal(&mut self, query: usize) -> Result<Reasons> {
+        let request = &self.job.queries[query].request;
+        let known = self.queries.get(&query).and_then(|planned| planned.refusal.clone());
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let beyond = self.beyond.as_mut().map(|beyond| Arc::clone(beyond.snapshot()));
+        let reasons = if self.job.request.purpose.may_exceed_normal() {
+            let snapshot = beyond.as_ref().unwrap_or_else(|| self.usage.snapshot());
+            refusal::reasons(snapshot, None, request, &self.settings)?
+        } else {
+            refusal::reasons(self.usage.snapshot(), beyond.as_deref(), request, &self.settings)?
+        };
+        if let Some(planned) = self.queries.get_mut(&query) {
+            planned.refusal = Some(reasons.clone());
+        }
+        Ok(reasons)
+    }
+
+    /// What the first of the posted candidates takes that fits within the normal limits; if there is none and the purpose
+    /// allows it, what the one takes that goes least over them.
+    fn first_that_fits(&self, list: &[ClaimCandidate]) -> (Vec<Placement>, Limits) {
+        let (snapshot, is_strict) = (&self.job.snapshot, self.settings.strict_step);
+        let limits = Limits::of(self.job.request.purpose);
+        let mut fitting = fitting(snapshot, &self.usage, list, is_strict);
+        if let Some(taken) = fitting.next() {
+            return (taken, limits);
+        }
+        let beyond = self.beyond.as_ref().filter(|_| limits == Limits::NormalFirst);
+        let taken = beyond.and_then(|beyond| {
+            let fitting = self::fitting(snapshot, beyond, list, is_strict);
+            fitting.min_by_key(|placements| self.usage.added_over(placements))
+        });
+        (taken.unwrap_or_default(), limits)
+    }
+
     fn into_plan(self, places: Vec<Place>) -> Plan {
-        let is_exact = self.queries.values().all(|planned| planned.sequence.is_exact());
+        let are_exact = self.queries.values().all(|planned| planned.sequence.is_exact());
+        let is_exact = self.is_exact && are_exact;
         let queries = self.queries.into_iter();
         let lists: BTreeMap<usize, Arc<[ClaimCandidate]>> = queries
             .map(|(query, planned)| (query, planned.into_list(&self.job.snapshot)))
             .collect();
         let consumers = places.into_iter().map(|place| match place {
-            Place::Posted { list, has_room } => Ok(Planned {
+            Place::Beyond(candidate) => Ok(Planned {
+                candidates: Candidates::all(Arc::new([candidate])),
+                limits: Limits::NormalFirst,
+                has_room: true,
+            }),
+            Place::Posted { list, limits, has_room } => Ok(Planned {
                 candidates: Candidates::all(list),
+                limits,
                 has_room,
             }),
             Place::Chosen { query, first } => Ok(Planned {
@@ -196,6 +281,8 @@ impl<'a> Planning<'a> {
                     list: Arc::clone(&lists[&query]),
                     first,
                 },
+                // Beyond them another host may have normal room: then it is planned again.
+                limits: Limits::Normal,
                 has_room: true,
             }),
             Place::Nowhere(reasons) => Err(reasons),
@@ -248,14 +335,14 @@ fn negated(placements: &[Placement]) -> Vec<Placement> {
     placements.iter().map(negative).collect()
 }
 
-/// What the first of the posted candidates takes that fits. The claim is decided by all rules.
-fn first_that_fits(
-    snapshot: &Snapshot,
-    usage: &PlannedUsage,
-    list: &[ClaimCandidate],
+/// What each of the posted candidates takes that fits. The claim is decided by all rules.
+fn fitting<'a>(
+    snapshot: &'a Snapshot,
+    usage: &'a PlannedUsage,
+    list: &'a [ClaimCandidate],
     is_strict: bool,
-) -> Vec<Placement> {
-    let placements = |candidate: &ClaimCandidate| {
+) -> impl Iterator<Item = Vec<Placement>> + 'a {
+    let placements = move |candidate: &ClaimCandidate| {
         let of_provider = candidate.allocations.iter().map(|(uuid, resources)| {
             let slot = snapshot.by_uuid(uuid)?;
             let of_class = resources.iter().map(move |(class, amount)| {
@@ -269,7 +356,7 @@ fn first_that_fits(
         let all = of_provider.collect::<Option<Vec<_>>>()?.concat();
         usage.has_room(&all).then_some(all)
     };
-    list.iter().find_map(placements).unwrap_or_default()
+    list.iter().filter_map(placements)
 }
 
 /// A candidate in the names of a claim.

@@ -25,6 +25,8 @@ pub(super) struct Contradiction {
     class: Option<String>,
     /// The room for the consumer, if that is too little.
     free: Option<i64>,
+    /// Whether that is the room within the normal limit.
+    is_normal: bool,
 }
 
 impl Contradiction {
@@ -36,7 +38,10 @@ impl Contradiction {
                 consumer: refused.consumer.clone(),
                 provider: reason.resource_provider.clone()?,
                 class: reason.resource_class.clone(),
-                free: reason.free.filter(|_| reason.code == ReasonCode::NoRoom),
+                free: reason
+                    .free
+                    .filter(|_| matches!(reason.code, ReasonCode::NoRoom | ReasonCode::NoRoomNormal)),
+                is_normal: reason.code == ReasonCode::NoRoomNormal,
             })
         })
     }
@@ -54,7 +59,15 @@ impl Contradiction {
             .filter(|(its_provider, its_class, _)| (*its_provider, *its_class) == (provider, class))
             .map(|(_, _, used)| used)
             .sum();
-        let limit = snapshot.inventory(slot, class)?.limit();
+        let inventory = snapshot.inventory(slot, class)?;
+        let normal = self
+            .class
+            .as_deref()
+            .and_then(|name| snapshot.catalog().normal_limit(name));
+        let limit = match normal.filter(|_| self.is_normal) {
+            Some(normal) => normal.of(&inventory),
+            None => inventory.limit(),
+        };
         let shown = limit.saturating_sub(snapshot.used(slot, class) - own);
         (shown > free).then_some(provider)
     }

@@ -20,27 +20,48 @@ impl Explain for Counter {
 }
 
 /// The reasons: first that there is no candidate, then the conditions, those that left out most before the others.
+/// `beyond` is the snapshot without normal limits, if `snapshot` has them: what has room there lacks only normal room.
 ///
 /// # Errors
 /// As of [`search::candidates`].
-pub fn reasons(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<Reasons> {
-    let mut counter = Counter::default();
-    search::candidates(snapshot, request, settings, &mut counter)?.next();
+pub fn reasons(
+    snapshot: &Snapshot,
+    beyond: Option<&Snapshot>,
+    request: &Request,
+    settings: &SearchSettings,
+) -> Result<Reasons> {
+    let counter = count(snapshot, request, settings)?;
+    let beyond = beyond.map(|beyond| count(beyond, request, settings)).transpose()?;
     let providers = snapshot.len();
     let mut reasons = Reasons::from(Reason::new(
         ReasonCode::NoCandidate,
         format!("None of the {providers} resource providers, nor several of a tree together, can serve the query."),
     ));
-    let mut counts: Vec<(Rejection, usize)> = counter.0.into_iter().collect();
-    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    for (rejection, count) in counts {
-        reasons.add_counted(condition(snapshot, request, rejection, count), count);
+    let mut counts: Vec<(Rejection, bool, usize)> = Vec::new();
+    for (rejection, all) in counter.0 {
+        let hard = match (rejection, &beyond) {
+            (Rejection::NoRoom { .. }, Some(beyond)) => beyond.0.get(&rejection).copied().unwrap_or(0).min(all),
+            _ => all,
+        };
+        counts.push((rejection, false, hard));
+        counts.push((rejection, true, all - hard));
+    }
+    counts.retain(|(.., count)| *count > 0);
+    counts.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
+    for (rejection, is_normal, count) in counts {
+        reasons.add_counted(condition(snapshot, request, rejection, is_normal, count), count);
     }
     Ok(reasons)
 }
 
-/// One condition, with the number of providers that it left out.
-fn condition(snapshot: &Snapshot, request: &Request, rejection: Rejection, count: usize) -> Reason {
+fn count(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<Counter> {
+    let mut counter = Counter::default();
+    search::candidates(snapshot, request, settings, &mut counter)?.next();
+    Ok(counter)
+}
+
+/// One condition, with the number of providers that it left out. `is_normal`: within the normal limit only.
+fn condition(snapshot: &Snapshot, request: &Request, rejection: Rejection, is_normal: bool, count: usize) -> Reason {
     let of_class = |code, class: ClassId, what: &str| {
         let name = snapshot
             .catalog()
@@ -54,6 +75,11 @@ fn condition(snapshot: &Snapshot, request: &Request, rejection: Rejection, count
     };
     let other = |code, what: &str| Reason::new(code, format!("{count} resource providers {what}."));
     match rejection {
+        Rejection::NoRoom { class } if is_normal => of_class(
+            ReasonCode::NoRoomNormal,
+            class,
+            "have too little room within the normal limit for",
+        ),
         Rejection::NoRoom { class } => of_class(ReasonCode::NoRoom, class, "have too little room for"),
         Rejection::Units { class } => of_class(ReasonCode::Units, class, "do not allow this amount of"),
         Rejection::NoInventory { class } => of_class(ReasonCode::NoInventory, class, "have no inventory of"),

@@ -17,6 +17,7 @@ use crate::db::schema::{
     resource_provider_traits, resource_providers, traits,
 };
 use crate::db::{DbConnection, DbResult};
+use crate::model::limits;
 use crate::search::{AggregateId, Catalog, ClassId, NameKinds, ProviderRow, TraitId};
 
 /// Usage by provider and class, of all allocations or of those that a filter selects. A macro, because the type of the
@@ -42,12 +43,14 @@ pub fn catalog(conn: &mut DbConnection) -> DbResult<Catalog> {
     renewed_catalog(conn, &Catalog::default(), NameKinds::ALL)
 }
 
-/// `known`, with the names of these kinds as the tables have them now.
+/// `known`, with the names of these kinds as the tables have them now, and the normal limits with the classes.
 pub fn renewed_catalog(conn: &mut DbConnection, known: &Catalog, kinds: NameKinds) -> DbResult<Catalog> {
+    let limits = kinds.classes.then(|| limits::normal_limits(conn)).transpose()?;
     let classes = kinds.classes.then(|| classes(conn)).transpose()?;
     let traits = kinds.traits.then(|| traits(conn)).transpose()?;
     let aggregates = kinds.aggregates.then(|| aggregates(conn)).transpose()?;
-    Ok(known.renewed(classes, traits, aggregates))
+    let renewed = known.renewed(classes, traits, aggregates);
+    Ok(limits.map_or_else(|| renewed.clone(), |limits| renewed.with_limits(limits)))
 }
 
 fn traits(conn: &mut DbConnection) -> DbResult<Vec<(TraitId, Arc<str>)>> {

@@ -6,8 +6,9 @@ use crate::model::claims::{PlaceAnswer, PlaceRequest};
 use crate::statistics::Counter;
 
 /// The reasons of refusals. Those that `POST /v1/claims` gives too have the names of its codes.
-const REASONS: [&str; 19] = [
+const REASONS: [&str; 20] = [
     "no_room",
+    "no_room_normal",
     "units",
     "no_inventory",
     "provider_not_found",
@@ -145,6 +146,7 @@ mod tests {
     fn every_reason_of_a_refused_claim_has_a_name_of_its_own() {
         for code in [
             ReasonCode::NoRoom,
+            ReasonCode::NoRoomNormal,
             ReasonCode::Units,
             ReasonCode::NoInventory,
             ReasonCode::ProviderNotFound,

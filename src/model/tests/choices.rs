@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::multi_process::{submit_together, tally};
 use super::*;
 use crate::error::{ClaimRefusal, Reason, ReasonCode};
-use crate::model::claims::{Candidates, ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice};
+use crate::model::claims::{
+    Candidates, ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice, Limits,
+};
 
 /// Candidates of one provider and class each.
 fn candidates(asks: &[(u32, &str, i64)]) -> Candidates {
@@ -20,6 +22,7 @@ pub(super) fn choice(consumer: u32, generation: Expected, asks: &[(u32, &str, i6
     ConsumerChoice {
         claim: consumer_claim(consumer, Vec::new(), generation),
         candidates: candidates(asks),
+        limits: Limits::Normal,
     }
 }
 

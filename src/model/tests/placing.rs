@@ -9,7 +9,7 @@ use crate::error::{ReasonCode, Reasons};
 use crate::model::claims::{
     ClaimCandidate, ClaimQuery, PlaceAnswer, PlaceRequest, Placed, PlanJob, RequestedConsumer, Wanted,
 };
-use crate::search::{Group, GroupPolicy, Interrupt, Rank, Request, SearchSettings};
+use crate::search::{Group, GroupPolicy, Interrupt, Purpose, Rank, Request, SearchSettings};
 
 pub(super) fn query(amount: i64, rank: Option<Rank>) -> ClaimQuery {
     let group = Group {
@@ -39,6 +39,7 @@ pub(super) fn gang(consumers: std::ops::Range<u32>, query: ClaimQuery) -> PlaceR
     PlaceRequest {
         consumers: consumers.collect(),
         queries: vec![query],
+        purpose: Purpose::Normal,
         is_atomic: true,
         is_dry_run: false,
         repeatable: None,

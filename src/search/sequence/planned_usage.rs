@@ -69,6 +69,21 @@ impl PlannedUsage {
         })
     }
 
+    /// By how much these amounts would raise what is used above limits, summed over their providers and classes.
+    pub fn added_over(&self, placements: &[Placement]) -> i64 {
+        let over = placements.iter().map(|placement| {
+            let load = self.load(placement);
+            let after = load.used.saturating_sub(load.limit).max(0);
+            let before = load
+                .used
+                .saturating_sub(placement.amount)
+                .saturating_sub(load.limit)
+                .max(0);
+            after - before
+        });
+        over.fold(0, i64::saturating_add)
+    }
+
     /// The cost of a candidate; `None` if it does not fit.
     pub(super) fn cost(&self, scoring: Scoring, placements: &[Placement]) -> Option<f64> {
         let loads: Vec<Load> = placements.iter().map(|placement| self.load(placement)).collect();

@@ -7,7 +7,9 @@ use super::derived_cache::BlockCache;
 use super::described::BlockDescriptions;
 use super::free_capacity::FreeCapacity;
 use super::identity_columns::IdentityColumns;
+use super::ids::ClassId;
 use super::layout::Layout;
+use super::limits::NormalLimit;
 use super::profile_columns::ProfileColumns;
 use super::usage_columns::UsageColumns;
 
@@ -111,6 +113,12 @@ impl Block {
             self.drop_derived();
         }
         self.usage_mut().set(lane, row);
+    }
+
+    /// Replaces the limits of classes by normal limits.
+    pub fn lower_limits(&mut self, limited: &[(ClassId, NormalLimit)]) {
+        Arc::make_mut(&mut self.profile).lower_limits(limited);
+        self.free_capacity = Arc::default();
     }
 
     /// Makes a lane vacant. All caches are replaced, not cleared: readers of the version before this one still use

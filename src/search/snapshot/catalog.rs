@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::derived_cache::DerivedCache;
 use super::ids::{AggregateId, ClassId, TraitId};
+use super::limits::NormalLimit;
 
 /// The names of one kind. They are listed by id, so standard names come before custom ones.
 #[derive(Debug, PartialEq)]
@@ -64,6 +65,8 @@ struct CatalogData {
     classes: Arc<NameTable<ClassId>>,
     traits: Arc<NameTable<TraitId>>,
     aggregates: Arc<NameTable<AggregateId>>,
+    /// By the name of the class. A name without a class has no effect.
+    limits: Arc<BTreeMap<Arc<str>, NormalLimit>>,
     derived: DerivedCache,
 }
 
@@ -84,6 +87,7 @@ impl Catalog {
             classes: Arc::new(NameTable::new(classes)),
             traits: Arc::new(NameTable::new(traits)),
             aggregates: Arc::new(NameTable::new(aggregates)),
+            limits: Arc::default(),
             derived: DerivedCache::default(),
         }))
     }
@@ -106,8 +110,44 @@ impl Catalog {
             classes: table(classes, &self.0.classes),
             traits: table(traits, &self.0.traits),
             aggregates: table(aggregates, &self.0.aggregates),
+            limits: self.0.limits.clone(),
             derived: DerivedCache::default(),
         }))
+    }
+
+    /// As this catalog, with these normal limits, by the names of classes.
+    pub fn with_limits(&self, limits: BTreeMap<Arc<str>, NormalLimit>) -> Self {
+        if *self.0.limits == limits {
+            return self.clone();
+        }
+        Self(Arc::new(CatalogData {
+            classes: self.0.classes.clone(),
+            traits: self.0.traits.clone(),
+            aggregates: self.0.aggregates.clone(),
+            limits: Arc::new(limits),
+            derived: DerivedCache::default(),
+        }))
+    }
+
+    /// As this catalog, with the normal limits of another.
+    pub fn with_limits_of(&self, other: &Self) -> Self {
+        self.with_limits((*other.0.limits).clone())
+    }
+
+    /// Whether any class has a normal limit.
+    pub fn has_normal_limits(&self) -> bool {
+        !self.0.limits.is_empty()
+    }
+
+    /// The normal limit of the class with this name.
+    pub fn normal_limit(&self, class: &str) -> Option<NormalLimit> {
+        self.0.limits.get(class).copied()
+    }
+
+    /// The classes that have a normal limit.
+    pub fn normal_limits(&self) -> impl Iterator<Item = (ClassId, NormalLimit)> {
+        let limits = self.0.limits.iter();
+        limits.filter_map(|(name, limit)| Some((self.class_id(name)?, *limit)))
     }
 
     /// Data that a reader derives from the names, cached with this catalog. All readers must use the same type `T`.

@@ -1,9 +1,10 @@
 //! Profiles of the providers of a block: traits, aggregates and inventories, in columns.
 
 use super::change::ProviderRow;
-use super::ids::{AggregateId, ClassId, LANES, TraitId};
+use super::ids::{AggregateId, ClassId, LANES, TraitId, lanes_of};
 use super::inventory::{Inventory, Units};
 use super::lanes::Lanes;
+use super::limits::NormalLimit;
 
 /// The part of a block that changes with the inventories, traits and aggregates of a provider.
 #[derive(Clone, Debug, Default)]
@@ -81,6 +82,21 @@ impl ProfileColumns {
         self.classes
             .retain(|_| columns.next().is_some_and(|column| column.present != 0));
         self.columns.retain(|column| column.present != 0);
+    }
+
+    /// Replaces the limits of these classes by their normal limits. The other terms of the inventories stay.
+    pub fn lower_limits(&mut self, limited: &[(ClassId, NormalLimit)]) {
+        for (class, normal) in limited {
+            let Ok(at) = self.classes.binary_search(class) else {
+                continue;
+            };
+            let column = &mut self.columns[at];
+            for lane in lanes_of(column.present) {
+                if let Some(inventory) = column.inventory(lane) {
+                    column.limits[lane] = normal.of(&inventory);
+                }
+            }
+        }
     }
 
     pub fn shrink(&mut self) {

@@ -166,6 +166,7 @@ fn the_answer_says_what_each_consumer_got() {
     let claimed = ClaimedConsumer {
         consumer: CONSUMER.to_owned(),
         candidate: 3,
+        over_normal: Vec::new(),
         mappings: Some(vec![(String::new(), vec![PROVIDER.to_owned()])]),
         generation: 1,
         providers: vec![ProviderShare {

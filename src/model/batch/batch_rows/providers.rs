@@ -13,6 +13,7 @@ use crate::model::batch::base::Rows;
 use crate::model::batch::collation::CollatedNames;
 use crate::model::batch::footprint::Footprint;
 use crate::model::batch::state::ConsumerEntry;
+use crate::model::limits;
 use crate::model::snapshot::load;
 use crate::search::{AggregateId, Catalog, ClassId, ProviderId, ProviderRow};
 
@@ -76,7 +77,8 @@ fn catalog(conn: &mut DbConnection, footprint: &Footprint<'_>, known: Option<&Ca
     let aggregates: Vec<&str> = footprint.aggregates.iter().copied().collect();
     let found = load::aggregates_named(conn, &aggregates)?;
     let aggregates = in_each_spelling(conn, &aggregates, found);
-    Ok(Catalog::new(classes, traits, aggregates))
+    let limits = limits::normal_limits(conn)?;
+    Ok(Catalog::new(classes, traits, aggregates).with_limits(limits))
 }
 
 /// The aggregates that were found, by every spelling that commands use, and last by that of the table.

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Rules;
 use crate::error::{Error, Result, Room};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Release};
-use crate::model::batch::generation_moves::GENERATION_MAX;
+use crate::model::batch::generation_moves::{GENERATION_MAX, GenerationMoves};
 use crate::model::batch::state::{ConsumerRow, State};
 use crate::model::inventories::Inventory;
 use crate::search::{ClassId, ProviderId};
@@ -27,6 +27,19 @@ pub struct AllocationRequest<'a> {
 
 /// `PUT /allocations/{consumer}` and `POST /allocations`: all of the claim, or nothing.
 pub fn claim(state: &mut State, rules: &Rules, claim: &Claim) -> Result<()> {
+    let checked = check(state, rules, claim)?;
+    grant(state, rules, claim, checked);
+    Ok(())
+}
+
+/// A claim that is allowed.
+pub struct CheckedClaim<'a> {
+    requests: Vec<AllocationRequest<'a>>,
+    moves: GenerationMoves,
+}
+
+/// Checks a claim, and changes nothing.
+pub fn check<'a>(state: &mut State, rules: &Rules, claim: &'a Claim) -> Result<CheckedClaim<'a>> {
     for consumer_claim in &claim.consumers {
         check_consumer(state, consumer_claim)?;
     }
@@ -36,9 +49,14 @@ pub fn claim(state: &mut State, rules: &Rules, claim: &Claim) -> Result<()> {
     check_amounts(state, rules, &InterimInventories::new(), &change)?;
     check_consumer_generations(state, &claim.consumers)?;
     let moves = state.check_moves(change.moved.iter().copied().collect())?;
-    apply(state, rules, &claim.consumers, &change.requests);
-    state.move_generations(moves);
-    Ok(())
+    let requests = change.requests;
+    Ok(CheckedClaim { requests, moves })
+}
+
+/// Changes the state as the claim says. No other command may have changed it since the check.
+pub fn grant(state: &mut State, rules: &Rules, claim: &Claim, checked: CheckedClaim<'_>) {
+    apply(state, rules, &claim.consumers, &checked.requests);
+    state.move_generations(checked.moves);
 }
 
 /// `DELETE /allocations/{consumer}`.

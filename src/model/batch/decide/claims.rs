@@ -1,14 +1,18 @@
 //! The rule of claims with a choice: each consumer gets the first of its candidates that fits, as if it had claimed them
-//! one after the other. If one consumer gets none, the whole call is refused. A call with an id that was answered before
+//! one after the other. It fits within the normal limits, or if its purpose allows within the capacity. If one consumer
+//! gets none, the whole call is refused. A call with an id that was answered before
 //! claims nothing, and gets the same answer.
+
+mod normal_limits;
 
 use std::sync::Arc;
 
+use self::normal_limits::{OverNormal, over_normal};
 use super::{Rules, allocations};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 use crate::model::allocations::{Claim, ProviderShare};
 use crate::model::batch::state::{AnswerEntry, State};
-use crate::model::claims::{ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice};
+use crate::model::claims::{ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice, Limits};
 use crate::mutants::{self, Mutant};
 
 /// Claims for all consumers, or for none.
@@ -52,11 +56,11 @@ fn claim_all(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<A
         .into_iter()
         .filter_map(|(consumer, taken)| Some((consumer, taken.ok()?)));
     Ok(granted
-        .map(|(consumer, candidate)| claimed(state, consumer, candidate))
+        .map(|(consumer, taken)| claimed(state, consumer, taken))
         .collect())
 }
 
-fn refusal(taken: Vec<(&ConsumerChoice, std::result::Result<usize, Reasons>)>) -> ClaimRefusal {
+fn refusal(taken: Vec<(&ConsumerChoice, std::result::Result<Taken, Reasons>)>) -> ClaimRefusal {
     let consumers = taken.into_iter().map(|(consumer, taken)| RefusedConsumer {
         consumer: consumer.claim.consumer.clone(),
         reasons: taken.err().unwrap_or_default(),
@@ -66,24 +70,47 @@ fn refusal(taken: Vec<(&ConsumerChoice, std::result::Result<usize, Reasons>)>) -
     }
 }
 
-/// Claims the first candidate that fits, and returns its index.
+/// The candidate that a consumer got.
+struct Taken {
+    /// In the list.
+    index: usize,
+    /// The classes beyond their normal limits.
+    over_normal: Vec<String>,
+}
+
+/// Claims the first candidate that fits within the normal limits. If there is none and the consumer may go over them:
+/// the one that goes least over them.
 ///
 /// # Errors
 /// Why each of them does not fit. That the consumer has another generation is a reason without candidates, too.
-fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> std::result::Result<usize, Reasons> {
+fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> std::result::Result<Taken, Reasons> {
     if let Err(stale) = allocations::check_consumer(state, &consumer.claim) {
         return Err(Reason::new(ReasonCode::ConcurrentUpdate, stale.to_string()).into());
     }
     let mut reasons = Reasons::default();
+    // The candidate that goes least over normal limits, and by how much.
+    let mut least: Option<(i64, usize, Vec<OverNormal>)> = None;
     for (index, candidate) in consumer.candidates.in_order() {
-        let claim = Claim {
-            consumers: vec![consumer.claim_of(candidate)],
-            names_consumer: false,
+        let claim = claim_of(consumer, candidate);
+        let reason = match allocations::check(state, rules, &claim) {
+            Ok(checked) => {
+                let over = over_normal(state, &claim.consumers[0]);
+                let Some(first) = over.first() else {
+                    allocations::grant(state, rules, &claim, checked);
+                    return Ok(Taken {
+                        index,
+                        over_normal: Vec::new(),
+                    });
+                };
+                let reason = over_normal_reason(first);
+                let added = over.iter().map(|over| over.added).fold(0, i64::saturating_add);
+                if least.as_ref().is_none_or(|(least, ..)| added < *least) {
+                    least = Some((added, index, over));
+                }
+                reason
+            }
+            Err(error) => reason(state, consumer, candidate, &error),
         };
-        let Err(error) = allocations::claim(state, rules, &claim) else {
-            return Ok(index);
-        };
-        let reason = reason(state, consumer, candidate, &error);
         if reason.code.concerns_consumer() {
             return Err(reason.into());
         }
@@ -95,7 +122,57 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
             break;
         }
     }
-    Err(reasons)
+    match least {
+        Some((_, index, over)) if consumer.limits == Limits::NormalFirst => {
+            take_over_normal(state, rules, consumer, index, over).ok_or(reasons)
+        }
+        _ => Err(reasons),
+    }
+}
+
+fn claim_of(consumer: &ConsumerChoice, candidate: &ClaimCandidate) -> Claim {
+    Claim {
+        consumers: vec![consumer.claim_of(candidate)],
+        names_consumer: false,
+    }
+}
+
+/// Claims a candidate that was found to fit beyond normal limits.
+fn take_over_normal(
+    state: &mut State,
+    rules: &Rules,
+    consumer: &ConsumerChoice,
+    index: usize,
+    over: Vec<OverNormal>,
+) -> Option<Taken> {
+    let claim = claim_of(consumer, &consumer.candidates.list[index]);
+    let checked = allocations::check(state, rules, &claim).ok()?;
+    allocations::grant(state, rules, &claim, checked);
+    let mut over_normal: Vec<String> = over.into_iter().map(|over| over.class).collect();
+    over_normal.sort_unstable();
+    over_normal.dedup();
+    Some(Taken { index, over_normal })
+}
+
+/// Why a candidate that has room is refused within the normal limits.
+fn over_normal_reason(over: &OverNormal) -> Reason {
+    let OverNormal {
+        provider, class, free, ..
+    } = over;
+    Reason {
+        resource_provider: Some(provider.clone()),
+        resource_class: Some(class.clone()),
+        requested: Some(over.requested),
+        free: Some(*free),
+        ..Reason::new(
+            ReasonCode::NoRoomNormal,
+            format!(
+                "{class} on resource provider {provider} would exceed its normal limit: {} requested, {free} free \
+                 within it.",
+                over.requested
+            ),
+        )
+    }
 }
 
 /// The refusal of a candidate, with the numbers that it rests on.
@@ -165,12 +242,13 @@ fn free(state: &mut State, consumer: &ConsumerChoice, provider: &str, class: &st
 }
 
 /// What a consumer got, with the generations that the whole call left.
-fn claimed(state: &mut State, consumer: &ConsumerChoice, index: usize) -> ClaimedConsumer {
-    let candidate = &consumer.candidates.list[index];
+fn claimed(state: &mut State, consumer: &ConsumerChoice, taken: Taken) -> ClaimedConsumer {
+    let candidate = &consumer.candidates.list[taken.index];
     let generation = state.consumer(&consumer.claim.consumer).now.as_ref();
     ClaimedConsumer {
         consumer: consumer.claim.consumer.clone(),
-        candidate: index,
+        candidate: taken.index,
+        over_normal: taken.over_normal,
         mappings: candidate.mappings.clone(),
         generation: generation.map_or(0, |row| row.generation),
         providers: candidate

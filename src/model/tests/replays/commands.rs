@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::super::{Inventory, Level, uuid};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Owner, Release};
 use crate::model::batch::command::{Command, Write};
-use crate::model::claims::{Candidates, ClaimCandidate, ClaimFirst, ConsumerChoice};
+use crate::model::claims::{Candidates, ClaimCandidate, ClaimFirst, ConsumerChoice, Limits};
 use crate::model::reshaper::{Reshape, Reshaped};
 use crate::model::resource_providers::NewParent;
 use crate::model::{aggregates, inventories, resource_classes, resource_providers, traits};
@@ -166,6 +166,7 @@ fn choice(rng: &mut Rng, known: &Known, consumer: String) -> ConsumerChoice {
             first,
             ..Candidates::all(list.into())
         },
+        limits: Limits::NormalFirst,
     }
 }
 

@@ -1,0 +1,33 @@
+//! `/v1/limits`
+
+use crate::api::http::reply::Reply;
+use crate::api::http::request_context::RequestContext;
+use crate::error::Result;
+use crate::model::limits;
+use crate::wire::limits as wire;
+
+pub async fn list(context: RequestContext) -> Result<Reply> {
+    wire::read_show(&context.query)?;
+    let found = context.reader().ask(limits::list).await?;
+    Ok(Reply::json(wire::write_list(&found)))
+}
+
+pub async fn show(context: RequestContext) -> Result<Reply> {
+    wire::read_show(&context.query)?;
+    let class = context.field("class").to_owned();
+    let found = context.reader().read(move |conn| limits::show(conn, &class)).await?;
+    Ok(Reply::json(wire::write_one(&found)))
+}
+
+pub async fn set(context: RequestContext) -> Result<Reply> {
+    let (class, query) = (context.field("class").to_owned(), context.query.clone());
+    let (set, is_dry_run) = context
+        .read_body(move |body| wire::read_set(&class, &query, body))
+        .await?;
+    let limit = if is_dry_run {
+        context.model().foresee(set).await?
+    } else {
+        context.model().submit(set).await?
+    };
+    Ok(Reply::json(wire::write_one(&limit)))
+}

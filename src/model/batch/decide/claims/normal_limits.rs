@@ -1,0 +1,62 @@
+//! Which classes a candidate would take beyond their normal limits.
+
+use crate::model::allocations::ConsumerClaim;
+use crate::model::batch::state::State;
+use crate::mutants::{self, Mutant};
+use crate::search::{ClassId, ProviderId};
+
+/// A class of a provider that would be used beyond its normal limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverNormal {
+    pub provider: String,
+    pub class: String,
+    pub requested: i64,
+    /// The normal room for the consumer, whose own allocations count as free.
+    pub free: i64,
+    /// By how much more than before.
+    pub added: i64,
+}
+
+/// What the claim would take beyond normal limits. What the consumer has already, or more, is not beyond them: as with
+/// capacity, an excess may stay if the claim does not make it worse.
+pub fn over_normal(state: &mut State, claim: &ConsumerClaim) -> Vec<OverNormal> {
+    if !state.has_normal_limits() || mutants::is(Mutant::SkipNormalLimit) {
+        return Vec::new();
+    }
+    let own = state.consumer(&claim.consumer).allocations.clone();
+    let mut all = Vec::new();
+    for (provider, resources) in &claim.allocations {
+        for (class, requested) in resources {
+            let over = over_of_class(state, &own, provider, class, *requested);
+            all.extend(over);
+        }
+    }
+    all
+}
+
+fn over_of_class(
+    state: &mut State,
+    own: &[(ProviderId, ClassId, i64)],
+    provider: &str,
+    class: &str,
+    requested: i64,
+) -> Option<OverNormal> {
+    let (id, class_id) = (state.find_provider(provider)?, state.class_id(class)?);
+    let limit = state.normal_limit(class_id)?;
+    let row = state.provider(id)?;
+    let normal = limit.of(row.inventories.get(&class_id)?);
+    let before = row.used.get(&class_id).copied().unwrap_or(0);
+    let own = own
+        .iter()
+        .filter(|(its_provider, its_class, _)| (*its_provider, *its_class) == (id, class_id));
+    let others = before - own.map(|(_, _, used)| used).sum::<i64>();
+    let after = others.saturating_add(requested);
+    let over = OverNormal {
+        provider: provider.to_owned(),
+        class: class.to_owned(),
+        requested,
+        free: normal.saturating_sub(others),
+        added: after.saturating_sub(normal.max(before)),
+    };
+    (after > normal && after > before).then_some(over)
+}

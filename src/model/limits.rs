@@ -1,0 +1,115 @@
+//! The normal limits of resource classes (`/v1/limits`): how far a class may be used as a rule.
+//!
+//! A limit belongs to the name of a class, not to its id: a foreign writer may delete a class and create another one,
+//! which gets the same id.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use diesel::prelude::*;
+
+use super::resource_classes;
+use crate::db::engines::dialect::in_lists;
+use crate::db::schema::placet_limits as table;
+use crate::db::{DbConnection, DbResult};
+use crate::error::Result;
+use crate::search::NormalLimit;
+
+/// The normal limit of a class, as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    pub class: String,
+    /// `None` if the limit was never set.
+    pub generation: Option<i64>,
+    /// `None` if the class has no normal limit.
+    pub normal: Option<NormalLimit>,
+}
+
+/// `PUT /v1/limits/{class}`.
+#[derive(Debug, Clone)]
+pub struct Set {
+    pub class: String,
+    /// The generation that the caller knows; `None` if the limit was never set.
+    pub generation: Option<i64>,
+    pub normal: Option<NormalLimit>,
+}
+
+/// A row of `placet_limits`, without the class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitRow {
+    pub generation: i64,
+    pub normal: Option<NormalLimit>,
+}
+
+impl Limit {
+    pub fn new(class: &str, row: Option<LimitRow>) -> Limit {
+        Limit {
+            class: class.to_owned(),
+            generation: row.map(|row| row.generation),
+            normal: row.and_then(|row| row.normal),
+        }
+    }
+}
+
+impl LimitRow {
+    /// A text that this version cannot read limits nothing.
+    fn new(generation: i64, normal: Option<String>) -> LimitRow {
+        let normal = normal.and_then(|text| match text.parse() {
+            Ok(normal) => Some(normal),
+            Err(()) => {
+                log::error!("placet_limits has the normal limit '{text}', which is ignored: set it again");
+                None
+            }
+        });
+        LimitRow { generation, normal }
+    }
+}
+
+/// All limits that were ever set, by class.
+pub fn list(conn: &mut DbConnection) -> Result<Vec<Limit>> {
+    let rows: Vec<(String, i64, Option<String>)> = table::table
+        .order(table::resource_class)
+        .select((table::resource_class, table::generation, table::normal))
+        .load(conn)?;
+    let limits = rows
+        .into_iter()
+        .map(|(class, generation, normal)| Limit::new(&class, Some(LimitRow::new(generation, normal))));
+    Ok(limits.collect())
+}
+
+/// The limit of one class.
+///
+/// # Errors
+/// [`crate::error::Error::ClassNotFound`].
+pub fn show(conn: &mut DbConnection, class: &str) -> Result<Limit> {
+    resource_classes::show(conn, class)?;
+    let row = rows(conn, &[class])?.remove(class);
+    Ok(Limit::new(class, row))
+}
+
+/// The rows of these classes, of those that were ever set.
+pub fn rows(conn: &mut DbConnection, classes: &[&str]) -> DbResult<BTreeMap<String, LimitRow>> {
+    let rows: Vec<(String, i64, Option<String>)> = in_lists(classes, |classes| {
+        table::table
+            .filter(table::resource_class.eq_any(classes))
+            .select((table::resource_class, table::generation, table::normal))
+            .load(&mut *conn)
+    })?;
+    let rows = rows
+        .into_iter()
+        .map(|(class, generation, normal)| (class, LimitRow::new(generation, normal)));
+    Ok(rows.collect())
+}
+
+/// The normal limits of all classes that have one, by name.
+pub fn normal_limits(conn: &mut DbConnection) -> DbResult<BTreeMap<Arc<str>, NormalLimit>> {
+    let rows: Vec<(String, i64, Option<String>)> = table::table
+        .filter(table::normal.is_not_null())
+        .select((table::resource_class, table::generation, table::normal))
+        .load(conn)?;
+    let limits = rows.into_iter().filter_map(|(class, generation, normal)| {
+        let normal = LimitRow::new(generation, normal).normal?;
+        Some((class.into(), normal))
+    });
+    Ok(limits.collect())
+}
