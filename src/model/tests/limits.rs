@@ -259,7 +259,13 @@ async fn random_claims_get_what_a_slow_oracle_gives_them() {
             let (_, purpose) = Purpose::ALL[rng.below(9) as usize];
             let amount = 1 + rng.below(20) as i64;
             let list: Vec<u32> = (0..=rng.below(4)).map(|_| 1 + rng.below(4) as u32).collect();
-            let expected = oracle(&mut expected_used, &[list.clone()], amount, purpose, 100 - percent);
+            let expected = oracle(
+                &mut expected_used,
+                std::slice::from_ref(&list),
+                amount,
+                purpose,
+                100 - percent,
+            );
             let placed = place(&f.model, gang(round..round + 1, Some(&[&list]), amount, purpose)).await;
             let found = placed.ok().map(|placed| got(&placed)[0].clone());
             let expected = expected[0].map(|(host, over)| (uuid(host), over));

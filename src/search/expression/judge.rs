@@ -44,8 +44,8 @@ impl Node {
     /// `values` are those of its comparisons, in their order. All of them are taken, whatever the result.
     fn holds<'a>(&self, values: &mut impl Iterator<Item = &'a PropertyValue>) -> bool {
         match self {
-            Node::Or(all) => all.iter().fold(false, |holds, node| node.holds(values) || holds),
-            Node::And(all) => all.iter().fold(true, |holds, node| node.holds(values) && holds),
+            Node::Or(all) => all.iter().fold(false, |holds, node| holds | node.holds(values)),
+            Node::And(all) => all.iter().fold(true, |holds, node| holds & node.holds(values)),
             Node::Not(node) => !node.holds(values),
             Node::Comparison(comparison) => values.next().is_some_and(|value| comparison.holds(value)),
         }
