@@ -19,16 +19,18 @@ from functional_tests.lib.test_counts import TestCounts
 
 TOUR = "README.md"
 # By page: the page whose commands come before its own, in the same shell.
-PAGES = {TOUR: None, "docs/claims.md": TOUR, "docs/scheduling.md": TOUR}
+PAGES = {TOUR: None, "docs/claims.md": TOUR, "docs/scheduling.md": TOUR, "docs/providers.md": TOUR}
 # By page with commands that need more than a placet in an empty folder: the suite that runs them, or what they are.
 ELSEWHERE = {
     "docs/backup.md": "process.backup, process.old_log, process.lost_file; those of the servers' own tools are not run",
+    "docs/conditions.md": "no commands: a body and a message; gabbi claims and candidates",
     "docs/configuration.md": "no commands: URLs and options",
     "docs/databases.md": "model::tests::generation_limits",
     "docs/observing.md": "metrics; HAProxy's lines are not run",
     "docs/faults.md": "race.defects.table and chaos.table, by hand: they write the page",
     "docs/install.md": "packaging, process.systemd, process.tls; podman and systemctl are not run",
     "docs/keystone.md": "no commands: options and lines of the log; auth::keystone::tests",
+    "docs/limits.md": "no commands: a request with its body; gabbi limits",
     "docs/logging.md": "process.log_lines, process.request_lines; the block of logrotate's configuration is not run",
     "docs/security.md": "process.token_files",
     "docs/speed.md": "benches.wide_trees, by hand: it writes the page",

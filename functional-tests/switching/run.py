@@ -197,10 +197,9 @@ class Switch:
             client.ended.wait(0.02)
 
     def remove_tables(self, made):
-        for line in guide("What is left"):
-            names = re.fullmatch(r"DROP TABLE (.*);", line)[1].split(", ")
-            for name in names:
-                self.database.run(f"DROP TABLE {name}")
+        statement = " ".join(guide("What is left"))
+        for name in re.fullmatch(r"DROP TABLE ([^;]*);", statement)[1].split(", "):
+            self.database.run(f"DROP TABLE {name}")
         found = shape(self.database)
         assert not differences(made, found) and of_openstack(found) == found, found.keys()
 
