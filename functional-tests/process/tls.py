@@ -80,7 +80,7 @@ def fails(function, *arguments):
     """Whether a handshake, or the first read after it, fails."""
     try:
         function(*arguments)
-    except (ssl.SSLError, ConnectionError):
+    except (ssl.SSLError, ConnectionError, http.client.BadStatusLine):
         return True
     return False
 
@@ -178,6 +178,37 @@ def replaced():
         time.sleep(1.2)
         equal(subject(placet, context), "other", "after the key was removed")
         placet.stop()
+
+
+@case("SIGHUP reads the certificate at once, before any client connects")
+def hangup():
+    with site() as at, Placet(at.here, at.options()) as placet:
+        at.renew("renewed")
+        placet.signal(signal.SIGHUP)
+        waits_for(lambda: "the TLS certificate was loaded again" in placet.log())
+        equal(subject(placet, at.context()), "renewed")
+        placet.stop()
+
+
+@case("the metrics' own port speaks TLS, and asks for a client's certificate as the API does")
+def metrics_port():
+    with site() as at:
+        authority, own = put(at.here / "clients.pem", Authority("of clients").pem), live.free_port()
+        address = f"127.0.0.1:{own}"
+        with Placet(at.here, at.options(metrics_bind=address)) as placet:
+            check(scraped(own, at.context()) == 200, "no metrics by TLS")
+            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", own, timeout=20)) as clear:
+                check(fails(clear.request, "GET", "/metrics") or fails(clear.getresponse), "metrics in clear text")
+            placet.stop()
+        with Placet(at.here, at.options(metrics_bind=address, tls_client_ca=authority)) as placet:
+            check(fails(scraped, own, at.context()), "a scraper without a certificate was served")
+            placet.stop()
+
+
+def scraped(port, context):
+    with contextlib.closing(http.client.HTTPSConnection("127.0.0.1", port, timeout=20, context=context)) as connection:
+        connection.request("GET", "/metrics")
+        return connection.getresponse().status
 
 
 @case("handshakes that are not finished delay no other client, and end in time")

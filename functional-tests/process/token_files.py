@@ -8,6 +8,7 @@ import signal
 import time
 
 from functional_tests.lib import live
+from functional_tests.lib.rest import Rest
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.configuration import names
 from functional_tests.process.placet_process import Placet, refused, run
@@ -145,3 +146,20 @@ def beyond_loopback():
             equal((status(placet, token), status(placet, "admin")), (200, 401))
             placet.stop()
             check(any("clear text" in line and " WARN " in line for line in placet.log().splitlines()), placet.log())
+
+
+@case("with a token file no client reads the metrics until they have a token or a port of their own")
+def metrics():
+    with folder() as here:
+        admin, _ = create(here, config(here), "admin")
+        scraper, own = here / "scraper", live.free_port()
+        scraper.write_text("scraper")
+        for options, on_api in (({}, 403), ({"metrics_token_file": scraper}, 401), ({"metrics_bind": f"127.0.0.1:{own}"}, 404)):
+            with Placet(here, arguments=["--config-file", config(here, **options)]) as placet:
+                equal(status(placet, admin, "/metrics"), on_api, options)
+                if "metrics_token_file" in options:
+                    equal(status(placet, admin, "/metrics", authorization="Bearer scraper"), 200)
+                    equal(status(placet, admin, "/metrics", authorization=f"Bearer {admin}"), 401)
+                if "metrics_bind" in options:
+                    equal(Rest(own)("GET", "/metrics", headers={"x-auth-token": None}).status, 200)
+                placet.stop()

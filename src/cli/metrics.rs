@@ -43,7 +43,9 @@ fn access(options: &Options) -> MetricsAccess {
         // Read for each scrape, so that a new token counts at once.
         Some(file) => MetricsAccess::Token(read_token(move || std::fs::read_to_string(&file))),
         None if options.placet.metrics_bind.is_some() => MetricsAccess::Open,
-        None if options.api.auth_strategy == AuthStrategy::Noauth2 => MetricsAccess::Open,
+        None if options.api.auth_strategy == AuthStrategy::Noauth2 && options.placet.token_file.is_none() => {
+            MetricsAccess::Open
+        }
         None => MetricsAccess::Closed,
     }
 }
