@@ -24,7 +24,7 @@ def execute(placet, script):
 def dropped_tables():
     """The tables that the page's way back removes."""
     page = (ROOT / "docs/upgrading.md").read_text()
-    return re.search(r"^    DROP TABLE (.*);$", page, re.MULTILINE)[1].split(", ")
+    return re.split(r",\s+", re.search(r"^    DROP TABLE ([^;]*);$", page, re.MULTILINE)[1])
 
 
 @case("a process goes on while a newer placet migrates; the older one is then refused at start, until its way back is gone")

@@ -20,7 +20,7 @@ CONSUMER = "11111111-1111-4111-8111-111111111111"
 TIMEOUT_SECONDS = 20
 ROUTES = "GET /usages, GET  /allocations/{consumer_uuid} ,"
 KNOWN = ("GET /usages", "GET /allocations/{consumer_uuid}", "GET /resource_providers/{uuid}/inventories")
-FIELDS = {"{uuid}": HOST, "{consumer_uuid}": CONSUMER, "{resource_class}": "VCPU"}
+FIELDS = {"{uuid}": HOST, "{consumer_uuid}": CONSUMER, "{resource_class}": "VCPU", "{class}": "VCPU"}
 
 
 def options(replica, routes=ROUTES):
