@@ -146,3 +146,28 @@ async fn a_description_that_another_program_left_is_ignored_and_replaced() {
         Some(PropertyValue::Integer(2))
     );
 }
+
+#[actix_web::test]
+async fn rows_that_were_left_with_exchanged_ids_are_replaced_together() {
+    let mut f = fixture();
+    for provider in [1, 2] {
+        f.host(provider, 10).await.unwrap();
+        describe(&f.model, one(provider, None, 1, ProviderState::Up))
+            .await
+            .unwrap();
+    }
+    // As after both were deleted by another program, and made again in the other order.
+    let (first, second) = (uuid(1), uuid(2));
+    f.execute(&format!(
+        "UPDATE placet_descriptions SET uuid = CASE uuid WHEN '{first}' THEN '{second}' ELSE '{first}' END"
+    ));
+    let mut both = one(1, None, 2, ProviderState::Up);
+    both.providers.extend(one(2, None, 3, ProviderState::Up).providers);
+    both.is_list = true;
+    let described = f.model.submit(both).await.unwrap();
+    assert!(described.iter().all(|it| it.generation == Some(1)), "{described:?}");
+    for (provider, given) in [(1, 2), (2, 3)] {
+        let shown = providers::show(&mut f.conn, &uuid(provider)).unwrap().description;
+        assert_eq!(shown.properties["Value"], Some(PropertyValue::Integer(given)));
+    }
+}

@@ -1,5 +1,7 @@
 //! Writes the descriptions of providers.
 
+use std::collections::BTreeMap;
+
 use diesel::prelude::*;
 
 use super::{Save, SaveResult};
@@ -12,18 +14,19 @@ use crate::model::providers;
 
 /// Replaces rows. Guard: the generation that the batch was decided on; for a new row the primary key.
 pub fn write(save: &mut Save<'_>) -> SaveResult {
-    let (mut replaced, mut new, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut replaced, mut new, mut rows) = (Vec::new(), BTreeMap::new(), Vec::new());
     for (id, base, now) in save.state.changed_descriptions() {
         let provider = save.ids.provider(id);
+        let row = save.state.providers.get(&id).and_then(|entry| entry.now.as_ref());
+        let uuid = row.map(|row| row.uuid.to_string()).unwrap_or_default();
         match base {
             Some(base) => replaced.push((provider, i32::try_from(base.generation).unwrap_or(i32::MAX))),
-            None => new.push(provider),
+            None => drop(new.insert(provider, uuid.clone())),
         }
-        let uuid = save.state.providers.get(&id).and_then(|entry| entry.now.as_ref());
         let (state, body) = providers::encode(&now.description);
         rows.push(vec![
             Value::Int(provider.into()),
-            Value::Text(uuid.map(|row| row.uuid.to_string()).unwrap_or_default()),
+            Value::Text(uuid),
             Value::Int(now.generation),
             Value::Text(state.to_owned()),
             Value::Int(now.sets_trait.into()),
@@ -33,18 +36,27 @@ pub fn write(save: &mut Save<'_>) -> SaveResult {
     if rows.is_empty() {
         return Ok(());
     }
-    // What another program left of a deleted provider with this id.
-    let uuids: Vec<&str> = rows.iter().filter_map(|row| uuid_of(row)).collect();
-    let left = table::table.filter(table::resource_provider_id.eq_any(&new));
-    diesel::delete(left.filter(table::uuid.ne_all(&uuids))).execute(save.conn)?;
+    delete_left(save, &new)?;
     let deleted = statements::DELETE.run(save.conn, &replaced)?;
     WriteError::unless_touched(replaced.len(), deleted)?;
     save.write(&GuardedWrite::Insert(statements::INSERT, rows))
 }
 
-fn uuid_of(row: &[Value]) -> Option<&str> {
-    match row.get(1) {
-        Some(Value::Text(uuid)) => Some(uuid),
-        _ => None,
+/// Deletes what another program left of deleted providers whose ids `new` providers have now. A uuid alone does not say
+/// that a row was left: its provider may exist again with another id, and be described by the same batch.
+fn delete_left(save: &mut Save<'_>, new: &BTreeMap<i32, String>) -> SaveResult {
+    if new.is_empty() {
+        return Ok(());
     }
+    let found: Vec<(i32, String)> = table::table
+        .filter(table::resource_provider_id.eq_any(new.keys()))
+        .select((table::resource_provider_id, table::uuid))
+        .load(save.conn)?;
+    let is_left = |(id, uuid): &(i32, String)| new.get(id) != Some(uuid);
+    let (ids, uuids): (Vec<i32>, Vec<String>) = found.into_iter().filter(is_left).unzip();
+    if !ids.is_empty() {
+        let left = table::table.filter(table::resource_provider_id.eq_any(ids));
+        diesel::delete(left.filter(table::uuid.eq_any(uuids))).execute(save.conn)?;
+    }
+    Ok(())
 }
