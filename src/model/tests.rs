@@ -295,6 +295,11 @@ fn assert_shows_tables(snapshot: &Snapshot, conn: &mut DbConnection) {
         dialect::read_transaction(conn, |conn| super::snapshot::load::snapshot_parts(conn, || Ok(()))).unwrap();
     assert_eq!(*snapshot.catalog(), catalog);
     assert_eq!(snapshot.len(), rows.len(), "the number of providers");
+    let rows: Vec<_> = rows.collect();
+    for (id, description) in super::providers::of_reloaded(conn, &rows).unwrap() {
+        let shown = snapshot.by_id(id).map(|slot| snapshot.description(slot));
+        assert_eq!(shown, Some(description), "the description of provider {}", id.0);
+    }
     for row in rows {
         let slot = snapshot
             .by_id(row.id)

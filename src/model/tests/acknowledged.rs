@@ -6,20 +6,21 @@
 //! threads share. `PLACET_SEED` repeats a run, as far as threads can be repeated. `PLACET_STEPS` is the number of steps
 //! (600; 3,000 in the long run).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, RwLock};
 use std::time::Duration;
 
+use super::descriptions::one as described;
 use super::foreign::foreign_claim;
 use super::replays::{Known, Rng, command};
 use super::*;
 use crate::db::Identity;
-use crate::db::schema::{consumers, placet_writers};
+use crate::db::schema::placet_writers;
 use crate::error::Error;
 use crate::model::allocations::Release;
 use crate::model::inventories::Update;
-use crate::search::ClassId;
+use crate::search::{ClassId, PropertyValue, ProviderState};
 
 const PROCESSES: usize = 3;
 const THREADS: usize = 3;
@@ -59,6 +60,8 @@ struct Host {
     number: u32,
     used: BTreeMap<u32, i64>,
     total: i32,
+    /// The generation of its description, which is also the value of its property `Value`; 0 if it was never described.
+    described: i64,
     rng: Rng,
 }
 
@@ -92,6 +95,13 @@ impl Host {
                 };
                 process.submit(update).await.unwrap();
             }
+            6 => {
+                let generation = (self.described > 0).then_some(self.described);
+                self.described += 1;
+                let state = self.rng.of(&[ProviderState::Up, ProviderState::Draining]);
+                let describe = described(self.number, generation, self.described, state);
+                process.submit(describe).await.unwrap();
+            }
             _ => self.write_shared_hosts(&process, conn).await,
         }
         let other = world.any(&mut self.rng);
@@ -100,18 +110,7 @@ impl Host {
 
     /// Sends a random command about the shared hosts, which may be refused.
     async fn write_shared_hosts(&mut self, process: &Model, conn: &mut DbConnection) {
-        let snapshot = process.snapshot().await.unwrap();
-        let hosts = snapshot
-            .iter()
-            .map(|slot| (snapshot.uuid(slot).to_string(), snapshot.generation(slot)));
-        let found: Vec<(String, i32)> = consumers::table
-            .select((consumers::uuid, consumers::generation))
-            .load(conn)
-            .unwrap();
-        let known = Known {
-            providers: hosts.collect::<HashMap<_, _>>(),
-            consumers: found.into_iter().map(|(uuid, it)| (uuid, it.into())).collect(),
-        };
+        let known = Known::read(conn).unwrap();
         let answer = process
             .send(command(&mut self.rng, &known, Level::All), process.writer_deadline())
             .await;
@@ -126,9 +125,11 @@ impl Host {
         let slot = snapshot.by_uuid(&uuid(self.number)).unwrap();
         let shown = snapshot.used(slot, ClassId(0));
         let total = snapshot.inventory(slot, ClassId(0)).unwrap().total;
+        let value = snapshot.property(slot, "Value");
+        let described = (self.described > 0).then_some(PropertyValue::Integer(self.described));
         assert_eq!(
-            (shown, total),
-            (self.used.values().sum(), self.total),
+            (shown, total, value),
+            (self.used.values().sum(), self.total, described),
             "host {}",
             self.number
         );
@@ -141,6 +142,10 @@ impl Host {
              WHERE p.uuid = '{}'",
             uuid(self.number)
         )) as i32;
+        self.described = f.number(&format!(
+            "SELECT COALESCE(SUM(generation), 0) AS n FROM placet_descriptions WHERE uuid = '{}'",
+            uuid(self.number)
+        ));
         let held = f.texts(&format!(
             "SELECT a.consumer_id || ' ' || a.used AS t FROM allocations a JOIN resource_providers p ON \
              p.id = a.resource_provider_id WHERE p.uuid = '{}'",
@@ -266,6 +271,7 @@ fn a_write_that_one_process_acknowledged_is_shown_by_every_other() {
             number: 1000 + n,
             used: BTreeMap::new(),
             total: 1000,
+            described: 0,
             rng: Rng::new(seed + 1 + u64::from(n)),
         })
         .collect();

@@ -5,7 +5,8 @@ use super::*;
 use crate::model::providers::{self, Describe, DescribeAll, Described};
 use crate::search::{Description, PropertyValue, ProviderState};
 
-fn one(provider: u32, generation: Option<i64>, value: i64, state: ProviderState) -> DescribeAll {
+/// The property `Value`, a domain and a state of one provider.
+pub(super) fn one(provider: u32, generation: Option<i64>, value: i64, state: ProviderState) -> DescribeAll {
     let properties = [("Value".into(), Some(PropertyValue::Integer(value)))];
     DescribeAll {
         providers: vec![Describe {

@@ -4,8 +4,8 @@
 //! `PLACET_SEEDS` sets the number of seeds (8). A failure prints its seed, its round, and the batch.
 
 mod commands;
-
-use std::collections::HashMap;
+mod descriptions;
+mod searches;
 
 use super::process::Process;
 use super::{Fixture, Level, fixture, inventory, uuid};
@@ -57,7 +57,7 @@ impl Side {
 
     /// The rows of all tables as sorted texts, with names instead of ids.
     fn tables(&mut self) -> Vec<String> {
-        const TABLES: [&str; 8] = [
+        const TABLES: [&str; 10] = [
             "SELECT 'provider ' || p.uuid || ' ' || p.name || ' ' || p.generation || ' ' || COALESCE(q.uuid, '-') || ' ' \
              || COALESCE(r.uuid, '?') AS t FROM resource_providers p LEFT JOIN resource_providers q ON \
              q.id = p.parent_provider_id LEFT JOIN resource_providers r ON r.id = p.root_provider_id",
@@ -77,6 +77,11 @@ impl Side {
             "SELECT 'consumer ' || c.uuid || ' ' || c.generation || ' ' || p.external_id || ' ' || u.external_id || ' ' \
              || COALESCE(t.name, '-') AS t FROM consumers c LEFT JOIN projects p ON p.id = c.project_id LEFT JOIN users \
              u ON u.id = c.user_id LEFT JOIN consumer_types t ON t.id = c.consumer_type_id",
+            "SELECT 'description ' || COALESCE(p.uuid, '?') || ' ' || d.uuid || ' ' || d.generation || ' ' || d.state || ' ' \
+             || d.sets_trait || ' ' || d.body AS t FROM placet_descriptions d LEFT JOIN resource_providers p ON \
+             p.id = d.resource_provider_id",
+            "SELECT 'limit ' || resource_class || ' ' || generation || ' ' || COALESCE(normal, '-') AS t FROM \
+             placet_limits",
             "SELECT 'class ' || name AS t FROM resource_classes WHERE id >= 10000",
             "SELECT 'custom trait ' || name AS t FROM traits WHERE name LIKE 'CUSTOM%'",
         ];
@@ -93,6 +98,8 @@ impl Side {
             catalog.classes().map(|(id, name)| format!("{} {name}", id.0)).collect()
         };
         assert_eq!(classes(snapshot.catalog()), classes(&catalog));
+        let limits = |catalog: &crate::search::Catalog| catalog.normal_limits().collect::<Vec<_>>();
+        assert_eq!(limits(snapshot.catalog()), limits(&catalog));
         assert_eq!(snapshot.len(), rows.len());
         for row in rows {
             let slot = snapshot
@@ -134,27 +141,6 @@ impl Side {
             assert!(self.run(&all).iter().all(Result::is_ok));
         }
     }
-
-    /// The generations that a client can know.
-    fn known(&mut self) -> Known {
-        let pairs = |rows: Vec<String>| -> HashMap<String, i64> {
-            let pair = |row: String| {
-                row.split_once(' ')
-                    .map(|(uuid, n)| (uuid.to_owned(), n.parse().unwrap()))
-            };
-            rows.into_iter().filter_map(pair).collect()
-        };
-        Known {
-            providers: pairs(
-                self.fixture
-                    .texts("SELECT uuid || ' ' || generation AS t FROM resource_providers"),
-            ),
-            consumers: pairs(
-                self.fixture
-                    .texts("SELECT uuid || ' ' || generation AS t FROM consumers"),
-            ),
-        }
-    }
 }
 
 /// An answer as text, without times, and without names whose order is not defined.
@@ -185,7 +171,7 @@ fn replay(seed: u64) {
     batched.prepare();
     alone.prepare();
     for round in 0..ROUNDS {
-        let known = alone.known();
+        let known = Known::read(&mut alone.fixture.conn).unwrap();
         let level = if rng.chance(40) { Level::Claims } else { Level::All };
         let commands: Vec<Command> = (0..=rng.below(12)).map(|_| command(&mut rng, &known, level)).collect();
         let all: Vec<&Command> = commands.iter().collect();
@@ -203,6 +189,8 @@ fn replay(seed: u64) {
         );
         batched.check_snapshot();
         alone.check_snapshot();
+        searches::check(&batched.process.store.newest(), &mut batched.fixture.conn);
+        searches::check(&alone.process.store.newest(), &mut alone.fixture.conn);
     }
 }
 

@@ -2,16 +2,23 @@
 
 use std::collections::HashMap;
 
+use diesel::prelude::*;
+
 use super::super::{Inventory, Level, uuid};
+use super::descriptions;
+use crate::db::schema::{consumers, placet_descriptions, placet_limits, resource_providers as provider_rows};
+use crate::db::{DbConnection, DbResult};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Owner, Release};
 use crate::model::batch::command::{Command, Write};
+use crate::model::batch::decide::providers::DISABLED_TRAIT;
 use crate::model::claims::{Candidates, ClaimCandidate, ClaimFirst, ConsumerChoice, Limits};
 use crate::model::reshaper::{Reshape, Reshaped};
 use crate::model::resource_providers::NewParent;
 use crate::model::{aggregates, inventories, resource_classes, resource_providers, traits};
 
 const CLASSES: [&str; 5] = ["VCPU", "MEMORY_MB", "CUSTOM_A", "CUSTOM_B", "CUSTOM_C"];
-const TRAITS: [&str; 4] = ["HW_CPU_X86_AVX", "CUSTOM_T1", "CUSTOM_T2", "CUSTOM_T3"];
+/// Two standard ones, then custom ones.
+const TRAITS: [&str; 5] = ["HW_CPU_X86_AVX", DISABLED_TRAIT, "CUSTOM_T1", "CUSTOM_T2", "CUSTOM_T3"];
 const AGGREGATES: [&str; 3] = ["a1", "a2", "a3"];
 
 /// A random generator, which gives the same numbers for the same seed.
@@ -33,7 +40,7 @@ impl Rng {
         self.below(100) < percent
     }
 
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+    pub fn of<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len() as u64) as usize]
     }
 
@@ -45,13 +52,29 @@ impl Rng {
     }
 }
 
-/// The generations before the batch, by uuid.
+/// The generations before the batch that a client can know, by uuid; of limits by class.
 pub struct Known {
     pub providers: HashMap<String, i64>,
     pub consumers: HashMap<String, i64>,
+    pub descriptions: HashMap<String, i64>,
+    pub limits: HashMap<String, i64>,
 }
 
 impl Known {
+    pub fn read(conn: &mut DbConnection) -> DbResult<Known> {
+        let wide = |rows: Vec<(String, i32)>| rows.into_iter().map(|(uuid, it)| (uuid, it.into())).collect();
+        let providers = provider_rows::table.select((provider_rows::uuid, provider_rows::generation.assume_not_null()));
+        let consumers = consumers::table.select((consumers::uuid, consumers::generation));
+        let described = placet_descriptions::table.select((placet_descriptions::uuid, placet_descriptions::generation));
+        let limits = placet_limits::table.select((placet_limits::resource_class, placet_limits::generation));
+        Ok(Known {
+            providers: wide(providers.load(conn)?),
+            consumers: wide(consumers.load(conn)?),
+            descriptions: wide(described.load(conn)?),
+            limits: limits.load::<(String, i64)>(conn)?.into_iter().collect(),
+        })
+    }
+
     /// A provider's generation, or in 15 % of the calls a wrong one.
     fn generation(&self, rng: &mut Rng, provider: &str) -> i64 {
         self.providers.get(provider).unwrap_or(&0) + if rng.chance(15) { 1 } else { 0 }
@@ -76,7 +99,7 @@ fn inventories(rng: &mut Rng) -> Vec<(String, Inventory)> {
         .collect()
 }
 
-fn provider(rng: &mut Rng) -> String {
+pub fn provider(rng: &mut Rng) -> String {
     uuid(1 + rng.below(6) as u32)
 }
 
@@ -166,7 +189,7 @@ fn choice(rng: &mut Rng, known: &Known, consumer: String) -> ConsumerChoice {
             first,
             ..Candidates::all(list.into())
         },
-        limits: Limits::NormalFirst,
+        limits: rng.of(&[Limits::Normal, Limits::NormalFirst]),
     }
 }
 
@@ -178,8 +201,13 @@ pub fn command(rng: &mut Rng, known: &Known, level: Level) -> Command {
         rng.below(100)
     };
     match kind {
-        0..22 => on_providers(rng),
-        22..42 => on_inventories(rng, known),
+        0..18 => on_providers(rng),
+        18..24 => descriptions::describe(rng, known),
+        24..26 => {
+            let class = rng.of(&CLASSES);
+            descriptions::set_limit(rng, known, class)
+        }
+        26..42 => on_inventories(rng, known),
         42..54 => on_traits_and_aggregates(rng, known),
         54..60 => on_classes(rng),
         60..64 => reshape(rng, known),
@@ -261,7 +289,7 @@ fn on_inventories(rng: &mut Rng, known: &Known) -> Command {
 fn on_traits_and_aggregates(rng: &mut Rng, known: &Known) -> Command {
     let provider = provider(rng);
     let generation = known.generation(rng, &provider);
-    let name = rng.of(&TRAITS[1..]).to_owned();
+    let name = rng.of(&TRAITS[2..]).to_owned();
     match rng.below(12) {
         0..4 => traits::Replace {
             provider,

@@ -1,0 +1,86 @@
+//! Random descriptions of few providers with few words, and random normal limits.
+
+use std::sync::Arc;
+
+use super::commands::{Known, Rng, provider};
+use crate::model::batch::command::{Command, Write};
+use crate::model::limits;
+use crate::model::providers::{Describe, DescribeAll};
+use crate::search::{Description, NormalLimit, PropertyValue, ProviderState};
+
+const PATHS: [&str; 5] = ["/d1", "/d1/r1", "/d1/r2", "/d10", "/d2/r1"];
+
+/// The generation that a client knows, or in 15 % of the calls a wrong one.
+fn generation(rng: &mut Rng, known: Option<&i64>) -> Option<i64> {
+    match (rng.chance(15), known) {
+        (true, Some(known)) => rng.of(&[None, Some(known + 1)]),
+        (true, None) => Some(1),
+        (false, known) => known.copied(),
+    }
+}
+
+/// Describes from one to three different providers.
+pub fn describe(rng: &mut Rng, known: &Known) -> Command {
+    let mut providers: Vec<Describe> = Vec::new();
+    for _ in 0..=rng.below(3) {
+        let provider = provider(rng);
+        if providers.iter().all(|other| other.provider != provider) {
+            providers.push(Describe {
+                generation: generation(rng, known.descriptions.get(&provider)),
+                description: description(rng),
+                provider,
+            });
+        }
+    }
+    let is_list = providers.len() > 1 || rng.chance(50);
+    DescribeAll { providers, is_list }.into_command()
+}
+
+fn description(rng: &mut Rng) -> Description {
+    let mut description = Description {
+        kind: rng.chance(25).then(|| "big".into()),
+        state: rng.of(&[
+            ProviderState::Up,
+            ProviderState::Up,
+            ProviderState::Up,
+            ProviderState::Draining,
+            ProviderState::Off,
+            ProviderState::Lost,
+        ]),
+        ..Description::default()
+    };
+    for name in ["a", "b", "c"] {
+        if rng.chance(50) {
+            let value = match rng.below(7) {
+                0 => None,
+                1 => Some(PropertyValue::Boolean(rng.chance(50))),
+                2 => Some(PropertyValue::Text("x".into())),
+                _ => Some(PropertyValue::Integer(rng.below(3) as i64)),
+            };
+            description.properties.insert(name.into(), value);
+        }
+    }
+    for dimension in ["fault", "upgrade"] {
+        if rng.chance(50) {
+            let path: Arc<str> = rng.of(&PATHS).into();
+            description.domains.insert(dimension.into(), path);
+        }
+    }
+    description
+}
+
+/// Sets or removes the normal limit of a class, which may not exist.
+pub fn set_limit(rng: &mut Rng, known: &Known, class: &str) -> Command {
+    let normal = rng.of(&[
+        None,
+        Some(NormalLimit::Physical),
+        Some(NormalLimit::Buffer(200_000)),
+        Some(NormalLimit::Buffer(500_000)),
+    ]);
+    limits::Set {
+        class: class.to_owned(),
+        generation: generation(rng, known.limits.get(class)),
+        normal,
+    }
+    .into_command()
+}
