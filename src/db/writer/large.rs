@@ -57,6 +57,7 @@ struct LargeInsert<B: Batch> {
     /// The rows that it inserts.
     rows: HeldRows,
     thread: InsertThread,
+    began: Instant,
     /// When the writer no longer waits for the thread.
     give_up_at: Instant,
     /// [`Writer::reconnects`] when it began.
@@ -92,26 +93,32 @@ impl<B: Batch> Writer<B> {
 
     /// Begins or ends a large job, if one is due.
     pub(super) fn advance_large(&mut self) {
-        let began = Instant::now();
-        if let Some(insert) = self.large.pending.take_if(|insert| insert.is_due()) {
+        let began = if let Some(insert) = self.large.pending.take_if(|insert| insert.is_due()) {
+            let began = insert.began;
             self.finish_large(insert);
+            began
         } else if self.large.pending.is_none()
             && let Some(job) = self.waiting.take_large()
         {
-            self.begin_large(job);
+            let began = Instant::now();
+            self.begin_large(job, began);
+            began
         } else {
             return;
+        };
+        if self.large.pending.is_none() {
+            self.waiting.release_large(began);
         }
-        self.waiting.release_large(began);
     }
 
     /// Begins to insert the rows of a large job, or commits it if it has none that can be inserted early.
-    fn begin_large(&mut self, job: Job<B>) {
+    fn begin_large(&mut self, job: Job<B>, began: Instant) {
         let mut jobs = self.park(vec![job]);
         match self.start_insert(&jobs) {
             Ok(Some(thread)) => {
                 self.large.pending = jobs.pop().map(|job| LargeInsert {
                     rows: job.command.new_rows(),
+                    began,
                     give_up_at: Instant::now() + job.deadline.saturating_duration_since(BootInstant::now()) / 2,
                     reconnects: self.reconnects,
                     job,
