@@ -24,7 +24,7 @@ pub fn url(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return MASK.to_owned();
     };
-    if scheme.starts_with("sqlite") {
+    if scheme.starts_with("sqlite") && rest.starts_with('/') {
         return text.to_owned();
     }
     let masked = match rest.rsplit_once('@') {
@@ -63,6 +63,9 @@ mod tests {
                 "postgresql://h/d?user=u&password=***",
             ),
             ("sqlite:////var/a:b@c.sqlite", "sqlite:////var/a:b@c.sqlite"),
+            // A mistyped URL of SQLite, which has no slash before its path, may be that of a server.
+            ("sqlite://u:pw@h/d", "sqlite://u:***@h/d"),
+            ("sqlite://", "sqlite://"),
             ("hunter2", "***"),
         ] {
             assert_eq!(url(text), shown);
