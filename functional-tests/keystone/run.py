@@ -11,12 +11,13 @@ import os
 import pathlib
 import tempfile
 
-from functional_tests.keystone import actors, matrix, outages, services, sessions, tokens
+from functional_tests.keystone import actors, matrix, numbers, outages, services, sessions, tokens
 from functional_tests.lib import command_line
 from functional_tests.lib.keystone import Keystone
 from functional_tests.lib.test_counts import TestCounts
 
-PARTS = {"matrix": matrix.run, "tokens": tokens.run, "outages": outages.run, "sessions": sessions.run}
+PARTS = {"matrix": matrix.run, "tokens": tokens.run, "outages": outages.run, "sessions": sessions.run,
+         "numbers": numbers.run}
 
 
 @dataclasses.dataclass

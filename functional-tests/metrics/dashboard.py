@@ -11,6 +11,9 @@ VARIABLES = {"$job": "placet", "$instance": ".*", "$class": ".*", "$__rate_inter
 TRAFFIC_SECONDS = 8
 
 
+KEYSTONE = "Keystone: "  # the titles of panels that are empty without Keystone; functional_tests.keystone has theirs
+
+
 def queries():
     """Each query of the dashboard, with the title of its panel."""
     dashboard = json.loads((scrape.CONTRIB / "grafana" / "placet.json").read_text())
@@ -46,6 +49,8 @@ def every_query_and_every_alert_gives_an_answer(binary, engine):
             "/api/v1/query", query="placet_build_info[1m]")["result"][0]["values"]) >= 4)
         empty = []
         for title, expression in queries():
+            if title.startswith(KEYSTONE):
+                continue
             values = [float(sample["value"][1]) for sample in prometheus.query(expression)]
             if not values or all(math.isnan(value) for value in values):
                 empty.append(f"{title}: {expression}: {values}")

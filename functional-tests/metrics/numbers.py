@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import http.client
+import re
 from collections import Counter
 
 from functional_tests.lib import live
@@ -231,6 +232,36 @@ def promtool_accepts_the_metrics(binary, engine):
         assert rest("POST", "/metrics").status == 405
 
 
+def documented():
+    """The names in the table of docs/observing.md. `…_x` continues the name before it, and a name that ends with `…` is a
+    prefix."""
+    names, prefixes = set(), set()
+    rows = (scrape.CONTRIB.parent / "docs" / "observing.md").read_text().splitlines()
+    for cell in (row.split("|")[1] for row in rows if row.startswith("| `")):
+        for name in re.findall(r"`((?:placet_|process_|…)[\w…]*)`", cell):
+            if name.endswith("…"):
+                prefixes.add(name.removesuffix("…"))
+            elif name.startswith("…"):
+                names.add(found.rsplit("_", 1)[0] + name.removeprefix("…"))
+            else:
+                found = name
+                names.add(name)
+    return names, prefixes
+
+
+def the_names_are_those_of_the_documentation(binary, engine):
+    """In both directions; those of Keystone are there only if placet validates tokens with it."""
+    with service(binary, engine) as placet:
+        make_cloud(KeptRest(placet.port))
+        text = scrape.read(placet.port).text
+    there = set(re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE))
+    names, prefixes = documented()
+    names = {name for name in names if not name.startswith("placet_keystone_")}
+    assert len(names) > 40 and names <= there, names - there
+    missing = {name for name in there - names if not name.startswith(tuple(prefixes))}
+    assert not missing, missing
+
+
 CASES = [
     the_cloud_is_what_the_api_says,
     claims_are_counted_by_their_answers,
@@ -239,4 +270,5 @@ CASES = [
     the_metrics_can_have_a_port_a_token_or_be_off,
     promtool_accepts_the_metrics,
     odd_requests_make_no_series,
+    the_names_are_those_of_the_documentation,
 ]

@@ -4,6 +4,7 @@
 //! large cloud take milliseconds. One scrape is served at a time.
 
 mod cloud;
+mod keystone;
 mod process;
 mod service;
 mod text;
@@ -149,6 +150,9 @@ fn page(metrics: &Metrics, service: Option<&Service>) -> String {
         service::write_pools(&mut page, &service.pools);
         service::write_model(&mut page, &numbers);
         cloud::write(&mut page, &numbers, metrics.max_aggregates);
+        if let Some(statistics) = service.auth.keystone_statistics() {
+            keystone::write(&mut page, statistics);
+        }
     }
     page.into_text()
 }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub use client::{ConnectionSettings, SetupError};
 pub use login::{Credentials, Domain, Scope, User};
 pub use settings::Settings;
-pub use statistics::KeystoneStatistics;
+pub use statistics::{Call, CallOutcome, Eviction, KeystoneStatistics, LookUp};
 use token::ValidToken;
 use validation::Validator;
 

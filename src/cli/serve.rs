@@ -106,7 +106,7 @@ pub fn run(
         Served::Failed(error) => return Err(error),
     }
     if let Some(statistics) = statistics {
-        log::info!("Keystone: {}", statistics.snapshot());
+        log::info!("Keystone: {statistics}");
     }
     log::info!("stopped");
     Ok(())

@@ -79,9 +79,9 @@ impl TokenCache {
         shard.tokens.insert(hash, Entry { token, until });
         shard.order.push_back((until, hash));
         let added = shard.tokens.len() - before;
-        let removed = shard.remove_old(now);
+        let (aged, displaced) = shard.remove_old(now);
         drop(shard);
-        self.statistics.count_cached(added, removed);
+        self.statistics.count_cached(added, aged, displaced);
     }
 
     fn shard(&self, hash: &TokenHash) -> MutexGuard<'_, Shard> {
@@ -92,9 +92,9 @@ impl TokenCache {
 }
 
 impl Shard {
-    /// Removes what has expired, and the oldest entries beyond the limit. Returns how many.
-    fn remove_old(&mut self, now: Instant) -> usize {
-        let before = self.tokens.len();
+    /// Removes the entries whose lifetime is over, and the oldest ones beyond the limit. Returns how many of each.
+    fn remove_old(&mut self, now: Instant) -> (usize, usize) {
+        let (mut aged, mut displaced) = (0, 0);
         while let Some((until, hash)) = self.order.front().copied() {
             if until > now && self.order.len() <= MAX_TOKENS / SHARDS {
                 break;
@@ -103,15 +103,21 @@ impl Shard {
             // If it was replaced, its newer entry comes later in the order.
             if self.tokens.get(&hash).is_some_and(|entry| entry.until == until) {
                 self.tokens.remove(&hash);
+                if until <= now {
+                    aged += 1;
+                } else {
+                    displaced += 1;
+                }
             }
         }
-        before - self.tokens.len()
+        (aged, displaced)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::keystone::statistics::Eviction;
     use crate::auth::keystone::tests::valid_token;
 
     fn cache(lifetime: Duration) -> (TokenCache, Arc<KeystoneStatistics>) {
@@ -121,6 +127,13 @@ mod tests {
 
     const LIFETIME: Duration = Duration::from_secs(300);
 
+    /// Another token of the same shard.
+    fn other_of_shard(hash: &TokenHash) -> TokenHash {
+        let others = (0..1_000).map(|number| TokenHash::of(&number.to_string()));
+        let mut others = others.filter(|other| usize::from(other.0[0]) % SHARDS == usize::from(hash.0[0]) % SHARDS);
+        others.next().expect("a token of the shard")
+    }
+
     #[test]
     fn a_token_leaves_the_cache_after_its_lifetime() {
         let (cache, statistics) = cache(LIFETIME);
@@ -129,9 +142,9 @@ mod tests {
         let almost = now + LIFETIME - Duration::from_millis(1);
         assert!(cache.get_at(&hash, almost).is_some() && cache.get_at(&TokenHash::of("b"), now).is_none());
         assert!(cache.get_at(&hash, now + LIFETIME).is_none());
-        // The same shard gets it again, which removes the old one.
-        cache.insert_at(hash, valid_token("user"), now + LIFETIME);
-        assert_eq!(statistics.snapshot().cached_tokens, 1);
+        let other = other_of_shard(&hash);
+        cache.insert_at(other, valid_token("user"), now + LIFETIME);
+        assert_eq!((statistics.cached_tokens(), statistics.evicted(Eviction::Aged)), (1, 1));
     }
 
     #[test]
@@ -141,7 +154,7 @@ mod tests {
         for number in 0..2 * MAX_TOKENS {
             cache.insert(hash(number), valid_token("user"));
         }
-        let cached = statistics.snapshot().cached_tokens;
+        let cached = statistics.cached_tokens();
         assert!(
             cached <= MAX_TOKENS as u64 && cached > MAX_TOKENS as u64 / 2,
             "{cached}"
@@ -153,6 +166,11 @@ mod tests {
             .map(|shard| shard.lock().expect("a shard").tokens.len())
             .sum();
         assert_eq!(held as u64, cached);
+        let displaced = statistics.evicted(Eviction::Full);
+        assert_eq!(
+            (displaced, statistics.evicted(Eviction::Aged)),
+            (2 * MAX_TOKENS as u64 - cached, 0)
+        );
     }
 
     #[test]
@@ -162,15 +180,9 @@ mod tests {
         cache.insert_at(hash, valid_token("user"), now);
         cache.insert_at(hash, valid_token("user"), now + LIFETIME / 2);
         // Another token of the shard comes when the first entry has expired, which removes that one alone.
-        let other = (0..1_000).map(|number| TokenHash::of(&number.to_string()));
-        let mut other = other.filter(|other| usize::from(other.0[0]) % SHARDS == usize::from(hash.0[0]) % SHARDS);
-        cache.insert_at(
-            other.next().expect("a token of the shard"),
-            valid_token("user"),
-            now + LIFETIME,
-        );
+        cache.insert_at(other_of_shard(&hash), valid_token("user"), now + LIFETIME);
         assert!(cache.get_at(&hash, now + LIFETIME).is_some());
-        assert_eq!(statistics.snapshot().cached_tokens, 2);
+        assert_eq!((statistics.cached_tokens(), statistics.evicted(Eviction::Aged)), (2, 0));
     }
 
     #[test]

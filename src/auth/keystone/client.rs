@@ -1,13 +1,16 @@
 //! HTTP to Keystone: one pool of connections, TLS as configured, and retries if no connection comes about.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client as HttpClient, Identity, RequestBuilder, StatusCode};
 use thiserror::Error;
+
+use super::statistics::{Call, CallOutcome, KeystoneStatistics};
 
 /// How Keystone is reached.
 #[derive(Debug, Clone)]
@@ -77,12 +80,13 @@ pub struct Client {
     max_retries: u32,
     /// Whether the last request had no answer. Then the next ones are not repeated, so that they do not pile up.
     down: AtomicBool,
+    statistics: Arc<KeystoneStatistics>,
 }
 
 impl Client {
     /// # Errors
     /// A file with a certificate that cannot be read.
-    pub fn new(settings: &ConnectionSettings) -> Result<Client, SetupError> {
+    pub fn new(settings: &ConnectionSettings, statistics: Arc<KeystoneStatistics>) -> Result<Client, SetupError> {
         let mut builder = HttpClient::builder()
             .timeout(settings.timeout)
             .connect_timeout(settings.timeout)
@@ -115,6 +119,7 @@ impl Client {
             http,
             max_retries: settings.max_retries,
             down: AtomicBool::new(false),
+            statistics,
         })
     }
 
@@ -122,7 +127,12 @@ impl Client {
     ///
     /// # Errors
     /// [`Failure::Unreachable`]
-    pub async fn send(&self, url: &str, request: impl Fn(&HttpClient) -> RequestBuilder) -> Result<Answer, Failure> {
+    pub async fn send(
+        &self,
+        call: Call,
+        url: &str,
+        request: impl Fn(&HttpClient) -> RequestBuilder,
+    ) -> Result<Answer, Failure> {
         let mut delay = FIRST_DELAY;
         let mut retries = if self.down.load(Ordering::Relaxed) {
             0
@@ -130,7 +140,11 @@ impl Client {
             self.max_retries
         };
         loop {
-            let error = match exchange(request(&self.http)).await {
+            let began = Instant::now();
+            let exchanged = exchange(request(&self.http)).await;
+            let outcome = outcome(call, exchanged.as_ref().ok().map(|answer| answer.status));
+            self.statistics.count_call(call, outcome, began.elapsed());
+            let error = match exchanged {
                 Ok(answer) => {
                     self.down.store(false, Ordering::Relaxed);
                     return Ok(answer);
@@ -149,6 +163,18 @@ impl Client {
             retries -= 1;
             delay = (delay * 2).min(MAX_DELAY);
         }
+    }
+}
+
+/// What an answer with this status means; without a status there was no answer.
+fn outcome(call: Call, status: Option<StatusCode>) -> CallOutcome {
+    match (call, status) {
+        (_, None) => CallOutcome::Unreachable,
+        (Call::Login, Some(StatusCode::CREATED)) | (Call::Validation, Some(StatusCode::OK)) => CallOutcome::Accepted,
+        (Call::Validation, Some(StatusCode::NOT_FOUND)) => CallOutcome::Rejected,
+        (_, Some(StatusCode::UNAUTHORIZED)) => CallOutcome::Unauthorized,
+        (Call::Login, Some(status)) if status.is_client_error() => CallOutcome::Unauthorized,
+        _ => CallOutcome::Error,
     }
 }
 

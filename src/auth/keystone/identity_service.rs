@@ -6,7 +6,7 @@ use reqwest::header::HeaderValue;
 use super::client::{self, Client, Failure};
 use super::own_token::{OwnToken, TokenSource};
 use super::settings::Settings;
-use super::statistics::KeystoneStatistics;
+use super::statistics::Call;
 use super::token::{Answer, ValidToken};
 
 /// Keystone, as this service uses it.
@@ -30,27 +30,18 @@ impl IdentityService {
     ///
     /// # Errors
     /// [`Failure`]
-    pub async fn log_in(&self, statistics: &KeystoneStatistics) -> Result<OwnToken, Failure> {
-        let (token, is_new) = self.own_token.get(&self.client).await?;
-        if is_new {
-            statistics.count_own_token();
-        }
-        Ok(token)
+    pub async fn log_in(&self) -> Result<OwnToken, Failure> {
+        self.own_token.get(&self.client).await
     }
 
     /// What Keystone says about `token`; `None` if it is not valid.
     ///
     /// # Errors
     /// Keystone cannot say whether it is.
-    pub async fn validate(
-        &self,
-        token: &HeaderValue,
-        may_be_expired: bool,
-        statistics: &KeystoneStatistics,
-    ) -> Result<Option<ValidToken>, Failure> {
+    pub async fn validate(&self, token: &HeaderValue, may_be_expired: bool) -> Result<Option<ValidToken>, Failure> {
         // The own token may be revoked before its time; then a new one is got, once.
         for _ in 0..2 {
-            let own = self.log_in(statistics).await?;
+            let own = self.log_in().await?;
             let url = format!("{}/auth/tokens", own.endpoint);
             let answer = self.ask(&url, &own, token, may_be_expired).await?;
             match answer.status {
@@ -91,7 +82,7 @@ impl IdentityService {
                 .header("x-subject-token", token)
                 .header("openstack-identity-access-rules", "1")
         };
-        self.client.send(url, send).await
+        self.client.send(Call::Validation, url, send).await
     }
 }
 

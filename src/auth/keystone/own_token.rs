@@ -9,6 +9,7 @@ use tokio::sync::Mutex;
 use super::client::{Client, Failure};
 use super::login;
 use super::settings::Settings;
+use super::statistics::Call;
 use super::token::{Answer, CatalogService};
 
 /// A token with less time left is renewed, as keystoneauth does it.
@@ -54,16 +55,15 @@ impl TokenSource {
     }
 
     /// The token. If there is none that lasts, it is got from Keystone; other tasks wait for that, and share its failure.
-    /// The flag says whether it is new.
     ///
     /// # Errors
     /// [`Failure`]
-    pub async fn get(&self, client: &Client) -> Result<(OwnToken, bool), Failure> {
+    pub async fn get(&self, client: &Client) -> Result<OwnToken, Failure> {
         let asked = Instant::now();
         let mut state = self.state.lock().await;
         let soon = SystemTime::now() + MIN_LIFETIME;
         if let Some(token) = state.token.as_ref().filter(|token| token.expires > soon) {
-            return Ok((token.clone(), false));
+            return Ok(token.clone());
         }
         if let Some((_, failure)) = state.failed.as_ref().filter(|(failed, _)| *failed >= asked) {
             return Err(failure.clone());
@@ -72,13 +72,13 @@ impl TokenSource {
             Ok(token) => {
                 state.failed = None;
                 state.token = Some(token.clone());
-                Ok((token, true))
+                Ok(token)
             }
             Err(failure) => {
                 state.failed = Some((Instant::now(), failure.clone()));
                 // It lasts for a while, and Keystone may only be down for renewals.
                 let usable = state.token.clone().filter(|token| token.expires > SystemTime::now());
-                usable.map(|token| (token, false)).ok_or(failure)
+                usable.ok_or(failure)
             }
         }
     }
@@ -93,7 +93,7 @@ impl TokenSource {
 
     async fn request(&self, client: &Client) -> Result<OwnToken, Failure> {
         let answer = client
-            .send(&self.url, |http| {
+            .send(Call::Login, &self.url, |http| {
                 let request = http.post(&self.url).header(CONTENT_TYPE, "application/json");
                 request.body(self.body.clone())
             })

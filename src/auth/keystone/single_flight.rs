@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::cache::TokenHash;
 use super::client::Failure;
+use super::statistics::{KeystoneStatistics, LookUp};
 use super::token::ValidToken;
 
 /// The end of a validation: `None` means that the token is not valid.
@@ -22,12 +23,19 @@ pub type Key = (TokenHash, bool);
 /// More validations at a time are refused, so that a flood of tokens does not fill the memory.
 const MAX_RUNNING: usize = 4096;
 
-#[derive(Default)]
 pub struct SingleFlight {
     running: Mutex<HashMap<Key, watch::Receiver<Option<Validation>>>>,
+    statistics: Arc<KeystoneStatistics>,
 }
 
 impl SingleFlight {
+    pub fn new(statistics: Arc<KeystoneStatistics>) -> SingleFlight {
+        SingleFlight {
+            running: Mutex::default(),
+            statistics,
+        }
+    }
+
     /// The end of the validation that runs for `key`, or else of `work`.
     pub async fn run<F>(self: &Arc<Self>, runtime: &Handle, key: Key, work: impl FnOnce() -> F) -> Validation
     where
@@ -51,11 +59,14 @@ impl SingleFlight {
     {
         let mut running = self.lock();
         if let Some(receiver) = running.get(&key) {
+            self.statistics.count_look_up(LookUp::Shared);
             return Ok(receiver.clone());
         }
         if running.len() >= MAX_RUNNING {
+            self.statistics.count_look_up(LookUp::Refused);
             return Err(Failure::TooMany);
         }
+        self.statistics.count_look_up(LookUp::Miss);
         let (sender, receiver) = watch::channel(None);
         running.insert(key, receiver.clone());
         let registration = Registration {

@@ -1,103 +1,242 @@
-//! Counters of what authentication by Keystone does.
+//! Counters of what authentication by Keystone does: requests to Keystone, look-ups of tokens, and the cache.
+//!
+//! A look-up that misses the cache begins a validation. A validation is one call, or several: if the service needs a token
+//! of its own first, or if Keystone does not answer.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Counted since the start of the process.
-#[derive(Debug, Default)]
-pub struct KeystoneStatistics {
-    cache_hits: AtomicU64,
-    accepted: AtomicU64,
-    rejected: AtomicU64,
-    failures: AtomicU64,
-    own_tokens: AtomicU64,
-    validation_micros: AtomicU64,
-    cached_tokens: AtomicU64,
-}
+use crate::statistics::{Counter, Distribution, Gauge, Histogram};
 
-/// The counters at one moment.
+/// What Keystone is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Snapshot {
-    /// Tokens that were found in the cache.
-    pub cache_hits: u64,
-    /// Validations after which the token was accepted.
-    pub accepted: u64,
-    /// Validations after which the token was rejected.
-    pub rejected: u64,
-    /// Validations that Keystone did not answer, or with an error.
-    pub failures: u64,
-    /// Tokens that the service got for itself.
-    pub own_tokens: u64,
-    /// How long all validations took together, with the failed ones.
-    pub validation_time: Duration,
-    /// The tokens in the cache, with those that have expired and are not removed yet.
-    pub cached_tokens: u64,
+pub enum Call {
+    /// A token of the service's own.
+    Login,
+    /// Whether a token is valid.
+    Validation,
 }
 
-impl fmt::Display for Snapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Destructured, so that a new counter cannot be forgotten here.
-        let Snapshot {
-            cache_hits,
-            accepted,
-            rejected,
-            failures,
-            own_tokens,
-            validation_time,
-            cached_tokens,
-        } = self;
-        write!(
-            f,
-            "{accepted} tokens accepted, {rejected} rejected, {failures} validations failed, in {validation_time:.1?}; \
-             {cache_hits} found in the cache, which has {cached_tokens}; {own_tokens} own tokens"
-        )
-    }
+/// How one request to Keystone ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallOutcome {
+    /// The token was given, or is valid.
+    Accepted,
+    /// Keystone does not know the token.
+    Rejected,
+    /// Keystone refuses the service's credentials, or its own token.
+    Unauthorized,
+    /// The answer is neither yes nor no.
+    Error,
+    /// There was no connection, or no answer in time.
+    Unreachable,
+}
+
+/// How the look-up of a token ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LookUp {
+    /// The token was in the cache.
+    Hit,
+    /// It was there, and has expired since it was validated.
+    Expired,
+    /// A validation of the same token was running; the request waited for it.
+    Shared,
+    /// A validation was begun.
+    Miss,
+    /// Too many validations were running.
+    Refused,
 }
 
 /// How a validation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Accepted,
     Rejected,
     Failed,
 }
 
+/// Why a token left the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Eviction {
+    /// It was there for `token_cache_time`.
+    Aged,
+    /// The cache was full, and it was the oldest.
+    Full,
+}
+
+impl Call {
+    pub const ALL: [(Call, &'static str); 2] = [(Call::Login, "login"), (Call::Validation, "validation")];
+}
+
+impl CallOutcome {
+    pub const ALL: [(CallOutcome, &'static str); 5] = [
+        (CallOutcome::Accepted, "accepted"),
+        (CallOutcome::Rejected, "rejected"),
+        (CallOutcome::Unauthorized, "unauthorized"),
+        (CallOutcome::Error, "error"),
+        (CallOutcome::Unreachable, "unreachable"),
+    ];
+}
+
+impl LookUp {
+    pub const ALL: [(LookUp, &'static str); 5] = [
+        (LookUp::Hit, "hit"),
+        (LookUp::Expired, "expired"),
+        (LookUp::Shared, "shared"),
+        (LookUp::Miss, "miss"),
+        (LookUp::Refused, "refused"),
+    ];
+}
+
+impl Outcome {
+    pub const ALL: [(Outcome, &'static str); 3] = [
+        (Outcome::Accepted, "accepted"),
+        (Outcome::Rejected, "rejected"),
+        (Outcome::Failed, "failed"),
+    ];
+}
+
+impl Eviction {
+    pub const ALL: [(Eviction, &'static str); 2] = [(Eviction::Aged, "aged"), (Eviction::Full, "full")];
+}
+
+/// Counted since the start of the process.
+#[derive(Debug)]
+pub struct KeystoneStatistics {
+    calls: [[Counter; CallOutcome::ALL.len()]; Call::ALL.len()],
+    call_times: [Histogram; Call::ALL.len()],
+    look_ups: [Counter; LookUp::ALL.len()],
+    validations: [Counter; Outcome::ALL.len()],
+    cached: Counter,
+    evicted: [Counter; Eviction::ALL.len()],
+    /// 1 if the last validation or the first log-in failed.
+    failing: Gauge,
+}
+
+impl Default for KeystoneStatistics {
+    fn default() -> KeystoneStatistics {
+        KeystoneStatistics {
+            calls: Default::default(),
+            call_times: [Histogram::of_times(), Histogram::of_times()],
+            look_ups: Default::default(),
+            validations: Default::default(),
+            cached: Counter::default(),
+            evicted: Default::default(),
+            failing: Gauge::default(),
+        }
+    }
+}
+
 impl KeystoneStatistics {
-    pub fn snapshot(&self) -> Snapshot {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Snapshot {
-            cache_hits: read(&self.cache_hits),
-            accepted: read(&self.accepted),
-            rejected: read(&self.rejected),
-            failures: read(&self.failures),
-            own_tokens: read(&self.own_tokens),
-            validation_time: Duration::from_micros(read(&self.validation_micros)),
-            cached_tokens: read(&self.cached_tokens),
+    /// Requests that were sent to Keystone, the repeated ones included.
+    pub fn calls(&self, call: Call, outcome: CallOutcome) -> u64 {
+        self.calls[call as usize][outcome as usize].value()
+    }
+
+    pub fn call_times(&self, call: Call) -> Distribution {
+        self.call_times[call as usize].read()
+    }
+
+    pub fn look_ups(&self, look_up: LookUp) -> u64 {
+        self.look_ups[look_up as usize].value()
+    }
+
+    pub fn validations(&self, outcome: Outcome) -> u64 {
+        self.validations[outcome as usize].value()
+    }
+
+    pub fn evicted(&self, eviction: Eviction) -> u64 {
+        self.evicted[eviction as usize].value()
+    }
+
+    /// The tokens in the cache, with those whose time is over and that are not removed yet.
+    pub fn cached_tokens(&self) -> u64 {
+        let evicted: u64 = self.evicted.iter().map(Counter::value).sum();
+        // A token is counted as cached before it is counted as evicted.
+        self.cached.value().saturating_sub(evicted)
+    }
+
+    /// Whether Keystone could not be asked when it was asked last.
+    pub fn is_failing(&self) -> bool {
+        self.failing.value() > 0
+    }
+
+    pub(super) fn count_call(&self, call: Call, outcome: CallOutcome, took: Duration) {
+        self.calls[call as usize][outcome as usize].increment();
+        self.call_times[call as usize].record_time(took);
+    }
+
+    pub(super) fn count_look_up(&self, look_up: LookUp) {
+        self.look_ups[look_up as usize].increment();
+    }
+
+    pub(super) fn count_validation(&self, outcome: Outcome) {
+        self.validations[outcome as usize].increment();
+    }
+
+    /// Counts tokens that came into the cache, and those that left it.
+    pub(super) fn count_cached(&self, added: usize, aged: usize, displaced: usize) {
+        self.cached.add(added as u64);
+        self.evicted[Eviction::Aged as usize].add(aged as u64);
+        self.evicted[Eviction::Full as usize].add(displaced as u64);
+    }
+
+    pub(super) fn set_failing(&self, failing: bool) {
+        self.failing.set(usize::from(failing));
+    }
+}
+
+/// The line at the end of the process.
+impl fmt::Display for KeystoneStatistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [accepted, rejected, failed] = Outcome::ALL.map(|(outcome, _)| self.validations(outcome));
+        let took = Duration::from_secs_f64(self.call_times(Call::Validation).sum);
+        write!(
+            f,
+            "{accepted} tokens accepted, {rejected} rejected, {failed} validations failed, in {took:.1?}; \
+             {} found in the cache, which has {}; {} own tokens",
+            self.look_ups(LookUp::Hit),
+            self.cached_tokens(),
+            self.calls(Call::Login, CallOutcome::Accepted),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_variant_is_listed_at_its_place() {
+        for (place, (call, _)) in Call::ALL.into_iter().enumerate() {
+            assert_eq!(call as usize, place);
+        }
+        for (place, (outcome, _)) in CallOutcome::ALL.into_iter().enumerate() {
+            assert_eq!(outcome as usize, place);
+        }
+        for (place, (look_up, _)) in LookUp::ALL.into_iter().enumerate() {
+            assert_eq!(look_up as usize, place);
+        }
+        for (place, (outcome, _)) in Outcome::ALL.into_iter().enumerate() {
+            assert_eq!(outcome as usize, place);
+        }
+        for (place, (eviction, _)) in Eviction::ALL.into_iter().enumerate() {
+            assert_eq!(eviction as usize, place);
         }
     }
 
-    pub(super) fn count_hit(&self) {
-        self.cache_hits.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn count_validation(&self, outcome: &Outcome, duration: Duration) {
-        let counter = match outcome {
-            Outcome::Accepted => &self.accepted,
-            Outcome::Rejected => &self.rejected,
-            Outcome::Failed => &self.failures,
-        };
-        counter.fetch_add(1, Ordering::Relaxed);
-        let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
-        self.validation_micros.fetch_add(micros, Ordering::Relaxed);
-    }
-
-    pub(super) fn count_own_token(&self) {
-        self.own_tokens.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Counts tokens that came into the cache and left it.
-    pub(super) fn count_cached(&self, added: usize, removed: usize) {
-        self.cached_tokens.fetch_add(added as u64, Ordering::Relaxed);
-        self.cached_tokens.fetch_sub(removed as u64, Ordering::Relaxed);
+    #[test]
+    fn the_last_line_has_the_numbers() {
+        let statistics = KeystoneStatistics::default();
+        statistics.count_look_up(LookUp::Hit);
+        statistics.count_validation(Outcome::Accepted);
+        statistics.count_validation(Outcome::Failed);
+        statistics.count_call(Call::Login, CallOutcome::Accepted, Duration::from_secs(9));
+        statistics.count_call(Call::Validation, CallOutcome::Accepted, Duration::from_millis(1500));
+        statistics.count_cached(5, 1, 2);
+        assert_eq!(
+            statistics.to_string(),
+            "1 tokens accepted, 0 rejected, 1 validations failed, in 1.5s; 1 found in the cache, which has 2; 1 own tokens"
+        );
     }
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use server::TestKeystone;
+use statistics::Outcome;
 
 /// A token of `user` without roles that lasts for an hour.
 pub fn valid_token(user: &str) -> Arc<ValidToken> {
@@ -165,7 +166,12 @@ async fn a_token_that_keystone_does_not_know_is_rejected_each_time() {
     assert_eq!(server.validations(), 2);
     assert_eq!(with_token(&keystone, "garbage").await, Err(rejected()));
     assert_eq!(server.validations(), 3);
-    assert_eq!(keystone.statistics().snapshot().rejected, 3);
+    let counted = keystone.statistics();
+    assert_eq!(
+        (counted.validations(Outcome::Rejected), counted.look_ups(LookUp::Miss)),
+        (3, 3)
+    );
+    assert_eq!(counted.calls(Call::Validation, CallOutcome::Rejected), 3);
 }
 
 #[tokio::test]
@@ -176,8 +182,16 @@ async fn a_validated_token_is_asked_for_once_until_it_leaves_the_cache() {
     for _ in 0..3 {
         with_token(&keystone, "t").await.expect("a caller");
     }
-    let counted = keystone.statistics().snapshot();
-    assert_eq!((counted.accepted, counted.cache_hits, server.validations()), (1, 2, 1));
+    let counted = keystone.statistics();
+    assert_eq!(
+        (
+            counted.look_ups(LookUp::Miss),
+            counted.look_ups(LookUp::Hit),
+            server.validations()
+        ),
+        (1, 2, 1)
+    );
+    assert_eq!(counted.call_times(Call::Validation).count, 1);
     let forgetful = start(&server, |settings| settings.cache_time = Duration::from_millis(50));
     with_token(&forgetful, "t").await.expect("a caller");
     server.revoke("t");
@@ -197,6 +211,11 @@ async fn requests_with_one_token_share_its_validation() {
         answer.expect("a caller");
     }
     assert_eq!(server.validations(), 1);
+    let counted = keystone.statistics();
+    assert_eq!(
+        (counted.look_ups(LookUp::Miss), counted.look_ups(LookUp::Shared)),
+        (1, 19)
+    );
 }
 
 /// Runs all futures at the same time, on this thread.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Instant;
 
 use reqwest::header::HeaderValue;
 use tokio::runtime::{Builder, Handle};
@@ -14,7 +13,7 @@ use super::client::{Client, Failure, SetupError};
 use super::identity_service::IdentityService;
 use super::settings::Settings;
 use super::single_flight::{SingleFlight, Validation};
-use super::statistics::{KeystoneStatistics, Outcome};
+use super::statistics::{KeystoneStatistics, LookUp, Outcome};
 use super::token::ValidToken;
 
 /// Longer tokens are not valid: Keystone's have some hundred bytes, signed ones some thousand.
@@ -45,8 +44,8 @@ impl Validator {
     /// # Errors
     /// A certificate that cannot be used, or no thread.
     pub fn start(settings: &Settings) -> Result<Validator, SetupError> {
-        let client = Client::new(&settings.connection)?;
         let statistics = Arc::<KeystoneStatistics>::default();
+        let client = Client::new(&settings.connection, Arc::clone(&statistics))?;
         let cache = Arc::new(TokenCache::new(settings.cache_time, Arc::clone(&statistics)));
         let asker = Arc::new(Asker {
             keystone: IdentityService::new(settings, client),
@@ -75,7 +74,7 @@ impl Validator {
             .map_err(SetupError::Thread)?;
         Ok(Validator {
             cache,
-            flights: Arc::default(),
+            flights: Arc::new(SingleFlight::new(Arc::clone(&asker.statistics))),
             asker,
             runtime: handle,
             _stop: stop,
@@ -96,8 +95,10 @@ impl Validator {
         }
         let hash = TokenHash::of(text);
         if let Some(token) = self.cache.get(&hash) {
-            self.statistics().count_hit();
-            return Ok(in_time(token, may_be_expired));
+            let in_time = in_time(token, may_be_expired);
+            let look_up = in_time.as_ref().map_or(LookUp::Expired, |_| LookUp::Hit);
+            self.statistics().count_look_up(look_up);
+            return Ok(in_time);
         }
         let work = || {
             let asker = Arc::clone(&self.asker);
@@ -116,7 +117,7 @@ fn in_time(token: Arc<ValidToken>, may_be_expired: bool) -> Option<Arc<ValidToke
 impl Asker {
     /// Gets the first own token.
     async fn log_in(&self) {
-        match self.keystone.log_in(&self.statistics).await {
+        match self.keystone.log_in().await {
             Ok(own) => log::info!("Tokens are validated by Keystone at {}", own.endpoint),
             Err(failure) => self.note(Some(&failure)),
         }
@@ -130,14 +131,13 @@ impl Asker {
         let Ok(_permit) = self.requests.acquire().await else {
             return Err(Failure::Stopped);
         };
-        let begun = Instant::now();
-        let found = self.keystone.validate(&header, may_be_expired, &self.statistics).await;
+        let found = self.keystone.validate(&header, may_be_expired).await;
         let outcome = match &found {
             Ok(Some(_)) => Outcome::Accepted,
             Ok(None) => Outcome::Rejected,
             Err(_) => Outcome::Failed,
         };
-        self.statistics.count_validation(&outcome, begun.elapsed());
+        self.statistics.count_validation(outcome);
         self.note(found.as_ref().err());
         let token = found?.map(Arc::new);
         if let Some(token) = &token {
@@ -149,6 +149,7 @@ impl Asker {
     /// Writes a line if Keystone stops to answer, and one if it answers again.
     fn note(&self, failure: Option<&Failure>) {
         let was_failing = self.failing.swap(failure.is_some(), Ordering::Relaxed);
+        self.statistics.set_failing(failure.is_some());
         match (failure, was_failing) {
             (Some(failure), false) => log::error!(
                 "Keystone cannot validate tokens: {failure}. Requests whose token is not cached are answered with 503 \

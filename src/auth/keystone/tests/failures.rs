@@ -16,7 +16,7 @@ async fn while_keystone_is_down_cached_tokens_go_on_and_others_are_unavailable()
     assert_eq!(request(&keystone, "/usages", &[]).await, Err(rejected()));
     server.restart();
     with_token(&keystone, "new").await.expect("a caller");
-    assert_eq!(keystone.statistics().snapshot().failures, 1);
+    assert_eq!(keystone.statistics().validations(Outcome::Failed), 1);
 }
 
 #[tokio::test]
@@ -78,7 +78,10 @@ async fn the_own_token_is_renewed_if_keystone_refuses_it() {
     // If even a new one is refused, the token is neither valid nor invalid.
     server.change(|state| state.status = Some(401));
     assert_eq!(with_token(&keystone, "v").await, Err(unavailable()));
-    assert_eq!(keystone.statistics().snapshot().own_tokens, u64::from(server.logins()));
+    assert_eq!(
+        keystone.statistics().calls(Call::Login, CallOutcome::Accepted),
+        u64::from(server.logins())
+    );
 }
 
 #[tokio::test]
