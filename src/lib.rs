@@ -12,6 +12,7 @@ pub(crate) mod error;
 pub(crate) mod log_context;
 pub(crate) mod model;
 pub(crate) mod mutants;
+pub(crate) mod placing;
 pub(crate) mod policy;
 pub(crate) mod search;
 pub(crate) mod statistics;
@@ -30,5 +31,13 @@ pub mod benchmarked {
         Traits, TreeOrder, best, candidates,
     };
     pub use crate::version::Version;
+
+    pub mod placing {
+        pub use crate::placing::{
+            Axis, Broken, Cluster, Dimension, DomainCount, DomainId, DomainLimit, DomainTree, Effort, Hosts, Judgement,
+            Level, Members, Mode, Near, NearKind, Offer, Placed, Proof, Refusal, Removed, Replica, Rule, Spread,
+            SpreadMode, Standing, Violation, Workload, judge, place, release,
+        };
+    }
     pub use crate::wire::allocation_candidates::CandidatesAnswer;
 }

@@ -42,6 +42,10 @@ pub enum Mutant {
     FirstCandidateOnly,
     /// `skip-normal-limit`: the writer takes every claim to be within the normal limits.
     SkipNormalLimit,
+    /// `judge-room`: a host without room is taken for one that is not eligible.
+    JudgeRoom,
+    /// `skip-level`: the domains below the first level of a dimension are not compared.
+    SkipLevel,
     /// `look-once`: a call with an id is refused without another look for its answer.
     LookOnce,
     /// `forget-answers`: the answer to a call with an id is not stored.
@@ -89,6 +93,8 @@ pub fn is(mutant: Mutant) -> bool {
             "keep-lost-gang" => Some(Mutant::KeepLostGang),
             "first-candidate-only" => Some(Mutant::FirstCandidateOnly),
             "skip-normal-limit" => Some(Mutant::SkipNormalLimit),
+            "judge-room" => Some(Mutant::JudgeRoom),
+            "skip-level" => Some(Mutant::SkipLevel),
             "look-once" => Some(Mutant::LookOnce),
             "forget-answers" => Some(Mutant::ForgetAnswers),
             "panic-in-handler" => Some(Mutant::PanicInHandler),

@@ -19,9 +19,11 @@ MUTANTS = {
     "drop-fence": "writers::a_fence_finds_a_commit_and_waits_for_an_open_batch"
                   " writers::a_batch_cannot_be_committed_after_its_fence",
     "ignore-gaps": "writers::a_process_that_lacks_a_pruned_change_reloads",
+    "judge-room": "properties::a_placement_is_granted_if_and_only_if_there_is_one_and_is_the_best",
+    "skip-level": "figures::e9_siblings_are_compared_and_not_all_domains_of_a_level",
     "keep-identity": "writers::a_writer_whose_row_is_lost_registers_again_and_loses_no_claim"}
 TESTS = ["following", "tests::reloads", "tests::reload_races", "tests::reconnects", "acknowledged", "identity::tests",
-         "tests::writers"]
+         "tests::writers", "placing::tests"]
 SEED = "2026"
 
 

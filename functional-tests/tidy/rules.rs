@@ -109,6 +109,7 @@ const FOREIGN: &[Foreign] = &[
     Foreign {
         below: &[
             "src/search/",
+            "src/placing/",
             "src/policy/",
             "src/model/batch/decide/",
             "src/model/batch/state.rs",

@@ -1,0 +1,159 @@
+//! Bounds of the domains of one dimension: how many replicas each may have.
+//!
+//! If a domain has `c` or `c + 1` replicas, and each of its k children has an even share, each child has `g` or `g + 1`
+//! with one `g` for both. So the bounds of the whole tree follow from the total. Exceptions are domains that have
+//! hosts of their own beside children (mixed ones), and children that stand above their share. There the range of
+//! the replicas below a domain is wide, and the search splits it.
+
+use super::compared::{ComparedDimension, Demands};
+use super::cost::Cost;
+use super::even::{Range, share, share_with};
+
+/// A part of the search: the replicas in the children of a domain are within a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// The index of the compared dimension.
+    pub compared: usize,
+    pub domain: u32,
+    pub range: Range,
+}
+
+/// The bounds of a domain.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DomainBounds {
+    pub standing: u32,
+    pub hard: Range,
+    pub even: Range,
+    pub is_first_level: bool,
+}
+
+impl DomainBounds {
+    /// The cost of the domain with `count` replicas, standing ones included.
+    pub fn cost_at(&self, count: u32, demands: &Demands) -> Cost {
+        Cost::HARD * self.hard.least.saturating_sub(count) + demands.cost_at(count, self.even, self.is_first_level)
+    }
+
+    /// The cost of the new replica with this number, from 0.
+    pub fn unit(&self, number: u32, demands: &Demands) -> Option<Cost> {
+        let count = self.standing + number;
+        (count < self.hard.most).then(|| self.cost_at(count + 1, demands) - self.cost_at(count, demands))
+    }
+}
+
+/// The bounds of all domains of a dimension.
+pub struct Bounds {
+    /// By domain. Those of dead domains mean nothing.
+    pub domains: Vec<DomainBounds>,
+    /// The replicas in the children of each domain, standing ones included.
+    pub below: Vec<Range>,
+    /// What the domains cost before a replica is placed.
+    pub cost_before: Cost,
+}
+
+/// The number of new replicas, and of all.
+#[derive(Clone, Copy, Debug)]
+pub struct Totals {
+    pub new: u32,
+    pub all: u32,
+}
+
+/// The bounds of a dimension within splits. `direct` are the free places directly in each domain. `None`: there are none
+/// that fit together.
+pub fn bounds(dimension: &ComparedDimension, direct: &[u32], totals: Totals, splits: &[Split]) -> Option<Bounds> {
+    let tree = &dimension.tree;
+    let mut walk = Walk {
+        dimension,
+        direct,
+        totals,
+        domains: vec![DomainBounds::default(); tree.len()],
+        below: vec![Range::default(); tree.len()],
+        follows: vec![None; tree.len()],
+    };
+    let all = Range::of(totals.all, totals.all);
+    walk.follows[0] = Some(all);
+    (walk.domains[0].hard, walk.domains[0].even) = (all, all);
+    let mut cost_before = Cost::ZERO;
+    for domain in (0..tree.len() as u32).filter(|&domain| tree.is_live(domain)) {
+        let split = splits
+            .iter()
+            .find(|split| split.domain == domain)
+            .map(|split| split.range);
+        if !tree.children(domain).is_empty() {
+            walk.limit_below(domain, split)?;
+            walk.limit_children(domain);
+        }
+        let own = &walk.domains[domain as usize];
+        if domain > 0 {
+            cost_before += own.cost_at(own.standing, &dimension.demands);
+        }
+    }
+    Some(Bounds {
+        domains: walk.domains,
+        below: walk.below,
+        cost_before,
+    })
+}
+
+struct Walk<'a> {
+    dimension: &'a ComparedDimension,
+    direct: &'a [u32],
+    totals: Totals,
+    domains: Vec<DomainBounds>,
+    below: Vec<Range>,
+    /// The replicas of a domain, if a hard rule compares its children.
+    follows: Vec<Option<Range>>,
+}
+
+impl Walk<'_> {
+    /// Sets the range of the replicas in the children of a domain. `None`: it is empty.
+    fn limit_below(&mut self, domain: u32, split: Option<Range>) -> Option<()> {
+        let at = domain as usize;
+        let beside = self.dimension.beside(domain);
+        let inside = self.dimension.standing[at] - beside;
+        let mut below = Range::of(inside, inside + self.totals.new);
+        if let Some(all) = self.follows[at] {
+            below.least = below.least.max(all.least.saturating_sub(beside + self.direct[at]));
+            below.most = below.most.min(all.most.saturating_sub(beside));
+        }
+        if let Some(split) = split {
+            below = Range::of(below.least.max(split.least), below.most.min(split.most));
+            // Without places of its own, the domain has as many replicas as its children, and those beside.
+            if self.direct[at] == 0 && domain > 0 {
+                let own = &mut self.domains[at].hard;
+                *own = Range::of(own.least.max(below.least + beside), own.most.min(below.most + beside));
+            }
+        }
+        self.below[at] = below;
+        (below.least <= below.most).then_some(())
+    }
+
+    /// Sets the bounds of the children of a domain.
+    fn limit_children(&mut self, domain: u32) {
+        let at = domain as usize;
+        let (tree, below) = (&self.dimension.tree, self.below[at]);
+        let children = tree.children(domain);
+        let count = children.len() as u32;
+        let is_compared = self.dimension.demands.is_even && tree.compares(domain);
+        let hard = (is_compared && self.follows[at].is_some()).then(|| {
+            let share_of = |all: u32| share_with(all, count, &mut self.dimension.occupied(domain));
+            Range::of(share_of(below.least).least, share_of(below.most).most)
+        });
+        let (own, beside) = (self.domains[at].even, self.dimension.beside(domain));
+        let even_below = match self.direct[at] {
+            0 => Range::of(own.least.saturating_sub(beside), own.most.saturating_sub(beside)),
+            _ => below,
+        };
+        let even = Range::of(share(even_below.least, count).least, share(even_below.most, count).most);
+        let is_first_level = children == tree.first_level();
+        for &child in children {
+            let standing = self.dimension.standing[child as usize];
+            self.follows[child as usize] = hard.filter(|hard| standing <= hard.most);
+            self.domains[child as usize] = DomainBounds {
+                standing,
+                hard: self.dimension.hard_range(hard, standing, is_first_level),
+                even,
+                is_first_level,
+            };
+        }
+    }
+}

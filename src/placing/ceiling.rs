@@ -1,0 +1,32 @@
+//! The most replicas that the rules of one dimension alone admit. It saves flows for numbers that cannot be placed.
+
+use super::compared::{Compared, ComparedDimension};
+
+/// No more new replicas than this have a place, `most` at most. `direct`: the free places directly in each domain, by
+/// compared dimension.
+pub fn ceiling(compared: &Compared, direct: &[Vec<u32>], most: u32) -> u32 {
+    let all = compared.dimensions.iter().zip(direct);
+    let ceilings = all.map(|(dimension, direct)| of_dimension(dimension, direct) - dimension.standing[0]);
+    ceilings.min().map_or(most, |ceiling| ceiling.min(most))
+}
+
+/// The most replicas in the whole dimension, standing ones included.
+fn of_dimension(dimension: &ComparedDimension, direct: &[u32]) -> u32 {
+    let (tree, demands) = (&dimension.tree, &dimension.demands);
+    let mut most = vec![0_u32; tree.len()];
+    for domain in (0..tree.len() as u32).rev().filter(|&domain| tree.is_live(domain)) {
+        let is_first_level = tree.children(domain) == tree.first_level();
+        let cap = demands.cap.filter(|_| is_first_level).unwrap_or(u32::MAX);
+        let children = tree.children(domain).iter().map(|&child| {
+            let standing = dimension.standing[child as usize];
+            (standing, most[child as usize].min(cap.max(standing)))
+        });
+        let even = match children.clone().map(|(_, most)| most).min() {
+            Some(least) if demands.is_even => least.saturating_add(1),
+            _ => u32::MAX,
+        };
+        let below: u32 = children.map(|(standing, most)| most.min(even.max(standing))).sum();
+        most[domain as usize] = dimension.beside(domain) + direct[domain as usize] + below;
+    }
+    most[0]
+}

@@ -1,0 +1,64 @@
+//! What a decision is made of: hosts with their domains, and the workload's replicas.
+
+use super::domain_tree::{DomainId, DomainTree};
+use super::rules::Rule;
+
+/// All hosts that count, by index from 0, and where they are.
+#[derive(Clone, Debug, Default)]
+pub struct Cluster {
+    /// The number of hosts.
+    pub hosts: u32,
+    /// By the index that [`super::Axis::Domain`] has.
+    pub dimensions: Vec<Dimension>,
+}
+
+/// The domains of one dimension, and in which each host is.
+#[derive(Clone, Debug, Default)]
+pub struct Dimension {
+    pub tree: DomainTree,
+    /// By host. [`DomainTree::ROOT`] for a host without a domain of this dimension.
+    pub leaves: Vec<DomainId>,
+}
+
+/// What is known of the hosts of a [`Cluster`]. Roles are indices of [`Workload::wanted`].
+pub trait Hosts {
+    /// Whether the host is what the role asks for. Room does not matter, nor who else is there. A host that is eligible
+    /// for any role counts in the modes and in the comparison of domains.
+    fn is_eligible(&self, host: u32, role: usize) -> bool;
+
+    /// What one more replica of the role costs on an eligible host that gets `already` new ones of this role. `None`: it
+    /// has no room. The costs may not fall as `already` rises.
+    fn offer(&self, host: u32, role: usize, already: u32) -> Option<Offer>;
+
+    /// Whether an eligible host has room for new replicas of several roles together: `counts` by role. It is asked only
+    /// if more than one role is to go there; what does not fit, does not fit with more.
+    fn fits(&self, host: u32, counts: &[u32]) -> bool;
+}
+
+/// The cost of one replica on one host. Lower is better; `over` comes before `score`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offer {
+    /// By how much the replica goes over normal limits; between 0 and 2^40.
+    pub over: i64,
+    /// The rank; between -2^35 and 2^35, greater ones are cut.
+    pub score: i64,
+}
+
+/// A workload: what is wanted, the rules, and what stands already.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload<'a> {
+    /// The number of replicas by role. Their sum is the `n` of the rules.
+    pub wanted: &'a [u32],
+    pub rules: &'a [Rule],
+    /// Whether the workload needs the majority of its replicas: only then is `safe` said.
+    pub quorum: bool,
+    /// The replicas that have a place.
+    pub standing: &'a [Standing],
+}
+
+/// A replica that has a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub role: usize,
+    pub host: u32,
+}

@@ -1,0 +1,226 @@
+//! What the rules compare: the dimensions that they name, with the standing replicas in their domains.
+
+use super::cluster::{Cluster, Standing};
+use super::cost::Cost;
+use super::even::{Range, share, share_with};
+use super::live_tree::LiveTree;
+use super::modes::AxisRule;
+use super::rules::{Axis, Level, Mode};
+
+/// What all rules together ask of the domains of one dimension.
+#[derive(Clone, Debug, Default)]
+pub struct Demands {
+    /// Whether siblings must differ by at most 1.
+    pub is_even: bool,
+    /// What one replica costs that is outside of an even share, if the rule may be broken.
+    pub even_cost: Option<Cost>,
+    /// The most replicas in a domain of the first level with several.
+    pub cap: Option<u32>,
+    /// The same of rules that may be broken, with the cost of one replica above it.
+    pub costly_caps: Vec<(u32, Cost)>,
+}
+
+impl Demands {
+    /// Of one axis. `keeps_hard`: hard rules are bounds, else they are the most expensive costs.
+    fn of(rules: &[AxisRule], axis: Axis, keeps_hard: bool) -> Demands {
+        let mut demands = Demands::default();
+        for rule in rules.iter().filter(|rule| rule.axis == axis) {
+            let is_hard = keeps_hard && rule.level == Level::Hard;
+            let cost = Cost::of_level(rule.level);
+            if rule.mode == Mode::MaxDifference {
+                if is_hard {
+                    demands.is_even = true;
+                } else {
+                    demands.even_cost = Some(demands.even_cost.unwrap_or_default() + cost);
+                }
+            }
+            match rule.cap {
+                Some(cap) if is_hard => demands.cap = Some(demands.cap.map_or(cap, |other| other.min(cap))),
+                Some(cap) => demands.costly_caps.push((cap, cost)),
+                None => {}
+            }
+        }
+        demands
+    }
+
+    /// What rules cost that may be broken, in a domain with `count` replicas.
+    pub fn cost_at(&self, count: u32, even: Range, is_first_level: bool) -> Cost {
+        let mut cost = self.even_cost.map_or(Cost::ZERO, |one| one * even.distance(count));
+        for &(cap, one) in self.costly_caps.iter().filter(|_| is_first_level) {
+            cost += one * count.saturating_sub(cap);
+        }
+        cost
+    }
+
+    fn is_empty(&self) -> bool {
+        !self.is_even && self.even_cost.is_none() && self.cap.is_none() && self.costly_caps.is_empty()
+    }
+}
+
+/// A dimension that rules name.
+#[derive(Clone, Debug)]
+pub struct ComparedDimension {
+    /// Its index in [`Cluster::dimensions`].
+    pub dimension: usize,
+    pub tree: LiveTree,
+    pub demands: Demands,
+    /// Standing replicas in each domain and below it. Those of a dead domain count in the live ones above it.
+    pub standing: Vec<u32>,
+}
+
+impl ComparedDimension {
+    /// The standing replicas of the children of a domain that have any.
+    pub fn occupied(&self, domain: u32) -> Vec<u32> {
+        let standing = self
+            .tree
+            .children(domain)
+            .iter()
+            .map(|&child| self.standing[child as usize]);
+        standing.filter(|&count| count > 0).collect()
+    }
+
+    /// Standing replicas in a domain that are in none of its live children.
+    pub fn beside(&self, domain: u32) -> u32 {
+        let inside = self
+            .tree
+            .children(domain)
+            .iter()
+            .map(|&child| self.standing[child as usize]);
+        self.standing[domain as usize] - inside.sum::<u32>()
+    }
+
+    /// The range of a child with standing replicas, given the even share of hard rules. What stands above a bound stays,
+    /// and gets nothing new.
+    pub fn hard_range(&self, share: Option<Range>, standing: u32, is_first_level: bool) -> Range {
+        let mut range = match share {
+            Some(share) if standing > share.most => Range::of(0, standing),
+            Some(share) => share,
+            None => Range::of(0, u32::MAX),
+        };
+        if let Some(cap) = self.demands.cap.filter(|_| is_first_level) {
+            range.most = range.most.min(cap.max(standing));
+        }
+        range
+    }
+}
+
+/// What the rules ask of hosts as domains of their own.
+#[derive(Clone, Debug)]
+pub struct HostDemands {
+    pub demands: Demands,
+    /// The number of eligible hosts.
+    eligible: u32,
+    /// The standing replicas of eligible hosts that have any.
+    standing: Vec<u32>,
+    /// Standing replicas on other hosts.
+    elsewhere: u32,
+}
+
+/// All that is compared.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    pub dimensions: Vec<ComparedDimension>,
+    pub hosts: HostDemands,
+    /// The number of standing replicas.
+    pub standing: u32,
+}
+
+impl Compared {
+    /// `one_a_host`: no rule says how many replicas a host takes.
+    pub fn new(
+        cluster: &Cluster,
+        trees: &[LiveTree],
+        eligible: &[bool],
+        rules: &[AxisRule],
+        standing: &[Standing],
+        (one_a_host, keeps_hard): (bool, bool),
+    ) -> Compared {
+        let all = trees.iter().enumerate().filter_map(|(dimension, tree)| {
+            let demands = Demands::of(rules, Axis::Domain(dimension), keeps_hard);
+            (!demands.is_empty()).then(|| {
+                let mut counts = vec![0; tree.len()];
+                for replica in standing {
+                    counts[cluster.dimensions[dimension].leaves[replica.host as usize].0 as usize] += 1;
+                }
+                tree.sum_up(&mut counts);
+                ComparedDimension {
+                    dimension,
+                    tree: tree.clone(),
+                    demands,
+                    standing: counts,
+                }
+            })
+        });
+        let mut demands = Demands::of(rules, Axis::Host, keeps_hard);
+        if one_a_host && keeps_hard {
+            demands.cap = Some(1);
+        }
+        Compared {
+            dimensions: all.collect(),
+            hosts: HostDemands::of(demands, eligible, standing),
+            standing: standing.len() as u32,
+        }
+    }
+}
+
+impl HostDemands {
+    fn of(demands: Demands, eligible: &[bool], standing: &[Standing]) -> HostDemands {
+        let mut hosts: Vec<u32> = standing.iter().map(|replica| replica.host).collect();
+        hosts.sort_unstable();
+        let (inside, outside): (Vec<&[u32]>, Vec<&[u32]>) = hosts
+            .chunk_by(|one, other| one == other)
+            .partition(|same| eligible[same[0] as usize]);
+        HostDemands {
+            demands,
+            eligible: eligible.iter().filter(|any| **any).count() as u32,
+            standing: inside.iter().map(|same| same.len() as u32).collect(),
+            elsewhere: outside.iter().map(|same| same.len() as u32).sum(),
+        }
+    }
+
+    /// Whether what is asked of a host depends on the number of replicas that are placed in all.
+    pub fn depend_on_total(&self) -> bool {
+        self.demands.is_even || self.demands.even_cost.is_some()
+    }
+
+    /// The bounds of a host, if `total` replicas are placed in the cluster.
+    pub fn bounds(&self, total: u32) -> HostBounds<'_> {
+        let total = total - self.elsewhere;
+        let cap = self.demands.cap.unwrap_or(u32::MAX);
+        let even = share_with(total, self.eligible, &mut self.standing.clone());
+        HostBounds {
+            demands: &self.demands,
+            hard: Range {
+                least: if self.demands.is_even { even.least } else { 0 },
+                most: if self.demands.is_even { even.most.min(cap) } else { cap },
+            },
+            even: share(total, self.eligible),
+        }
+    }
+
+    /// What the hosts cost before a replica is placed.
+    pub fn cost_before(&self, bounds: &HostBounds) -> Cost {
+        let empty = self.eligible - self.standing.len() as u32;
+        let occupied = self.standing.iter().map(|&count| bounds.cost_at(count));
+        bounds.cost_at(0) * empty + occupied.fold(Cost::ZERO, |sum, cost| sum + cost)
+    }
+}
+
+/// The bounds of each eligible host for one number of replicas.
+pub struct HostBounds<'a> {
+    demands: &'a Demands,
+    hard: Range,
+    even: Range,
+}
+
+impl HostBounds<'_> {
+    /// How many more replicas a host may take that has `count`.
+    pub fn more(&self, count: u32) -> u32 {
+        self.hard.most.saturating_sub(count)
+    }
+
+    /// The cost of a host with `count` replicas.
+    pub fn cost_at(&self, count: u32) -> Cost {
+        Cost::HARD * self.hard.least.saturating_sub(count) + self.demands.cost_at(count, self.even, true)
+    }
+}

@@ -1,0 +1,120 @@
+//! What placements are compared by, as a group with an order, so that the flow can add and subtract it.
+
+use std::ops::{Add, AddAssign, Mul, Neg, Sub};
+
+use super::rules::Level;
+
+/// The cost of a placement or a part of it. Fields are compared in their order; the least is best.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cost {
+    /// Replicas that hard bounds lack.
+    hard: i64,
+    /// Violations of rules that may be broken.
+    soft: i64,
+    over: i64,
+    /// Violations of rules of level `Prefer`, and the score.
+    rank: i64,
+    hash: i64,
+}
+
+impl Cost {
+    pub const ZERO: Cost = Cost::new(0, 0, 0, 0, 0);
+    /// A replica that a hard bound lacks.
+    pub const HARD: Cost = Cost::new(1, 0, 0, 0, 0);
+    const SOFT: Cost = Cost::new(0, 1, 0, 0, 0);
+    /// More than the scores of 1,000 replicas together.
+    const PREFER: Cost = Cost::new(0, 0, 0, 1 << 48, 0);
+    /// What a hard rule costs where it may be broken: more than all soft violations of 1,000 replicas.
+    const BROKEN: Cost = Cost::new(0, 1 << 18, 0, 0, 0);
+    /// What a kept replica costs that breaks a hard rule by itself: more than all other broken rules.
+    pub const UNFIT: Cost = Cost::new(0, 1 << 36, 0, 0, 0);
+    /// What a kept replica on a lost host costs: more than all that break rules.
+    pub const LOST: Cost = Cost::new(0, 1 << 46, 0, 0, 0);
+    const MAX_OVER: i64 = 1 << 40;
+    const MAX_SCORE: i64 = 1 << 35;
+
+    const fn new(hard: i64, soft: i64, over: i64, rank: i64, hash: i64) -> Cost {
+        Cost {
+            hard,
+            soft,
+            over,
+            rank,
+            hash,
+        }
+    }
+
+    /// Of one replica. Greater amounts are cut, so that sums of 1,000 cannot overflow.
+    pub fn of_replica(over: i64, score: i64, hash: u64) -> Cost {
+        Cost {
+            over: over.clamp(0, Cost::MAX_OVER),
+            rank: score.clamp(-Cost::MAX_SCORE, Cost::MAX_SCORE),
+            hash: (hash >> 24) as i64,
+            ..Cost::ZERO
+        }
+    }
+
+    /// What one violation of a rule costs that may be broken.
+    pub fn of_level(level: Level) -> Cost {
+        match level {
+            Level::Hard => Cost::BROKEN,
+            Level::Soft => Cost::SOFT,
+            Level::Prefer => Cost::PREFER,
+        }
+    }
+
+    /// Whether no hard bound lacks a replica.
+    pub fn keeps_hard_bounds(self) -> bool {
+        self.hard <= 0
+    }
+}
+
+impl Add for Cost {
+    type Output = Cost;
+
+    fn add(self, other: Cost) -> Cost {
+        Cost {
+            hard: self.hard + other.hard,
+            soft: self.soft + other.soft,
+            over: self.over + other.over,
+            rank: self.rank + other.rank,
+            hash: self.hash + other.hash,
+        }
+    }
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Cost) {
+        *self = *self + other;
+    }
+}
+
+impl Neg for Cost {
+    type Output = Cost;
+
+    fn neg(self) -> Cost {
+        Cost::new(-self.hard, -self.soft, -self.over, -self.rank, -self.hash)
+    }
+}
+
+impl Sub for Cost {
+    type Output = Cost;
+
+    fn sub(self, other: Cost) -> Cost {
+        self + -other
+    }
+}
+
+impl Mul<u32> for Cost {
+    type Output = Cost;
+
+    fn mul(self, times: u32) -> Cost {
+        let times = i64::from(times);
+        Cost {
+            hard: self.hard * times,
+            soft: self.soft * times,
+            over: self.over * times,
+            rank: self.rank * times,
+            hash: self.hash * times,
+        }
+    }
+}

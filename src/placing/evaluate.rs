@@ -1,0 +1,107 @@
+//! Judges counts of replicas against the rules of a dimension, exactly: what the bounds of a search approximate.
+
+use super::compared::ComparedDimension;
+use super::cost::Cost;
+use super::even::{Range, share, share_with};
+
+/// Where a rule is not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The index of the compared dimension.
+    pub compared: usize,
+    /// The domain whose children are compared, and the replicas in all of them.
+    pub parent: u32,
+    pub below: u32,
+    pub domain: u32,
+    /// Whether the domain has too many, or too few.
+    pub is_over: bool,
+}
+
+/// How counts stand to the rules of a dimension.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Verdict {
+    /// The first place where a hard rule is broken.
+    pub broken: Option<Site>,
+    /// What rules cost that may be broken, and the first place.
+    pub cost: Cost,
+    pub costly: Option<Site>,
+}
+
+/// Of the replicas in each domain, standing ones included. `direct`: the free places directly in each domain.
+pub fn evaluate(compared: usize, dimension: &ComparedDimension, counts: &[u32], direct: &[u32], total: u32) -> Verdict {
+    let mut evaluation = Evaluation {
+        compared,
+        dimension,
+        counts,
+        direct,
+        is_compared: vec![dimension.demands.is_even; dimension.tree.len()],
+        even: vec![Range::of(total, total); dimension.tree.len()],
+        verdict: Verdict::default(),
+    };
+    for parent in (0..dimension.tree.len() as u32).filter(|&domain| dimension.tree.is_live(domain)) {
+        if !dimension.tree.children(parent).is_empty() {
+            evaluation.judge_children(parent);
+        }
+    }
+    evaluation.verdict
+}
+
+struct Evaluation<'a> {
+    compared: usize,
+    dimension: &'a ComparedDimension,
+    counts: &'a [u32],
+    direct: &'a [u32],
+    /// Whether a hard rule compares the children of a domain.
+    is_compared: Vec<bool>,
+    /// The even share of a domain, if the rule may be broken.
+    even: Vec<Range>,
+    verdict: Verdict,
+}
+
+impl Evaluation<'_> {
+    fn judge_children(&mut self, parent: u32) {
+        let (tree, demands) = (&self.dimension.tree, &self.dimension.demands);
+        let children = tree.children(parent);
+        let below = children.iter().map(|&child| self.counts[child as usize]).sum();
+        let is_first_level = children == tree.first_level();
+        let hard = (self.is_compared[parent as usize] && tree.compares(parent)).then(|| {
+            let mut occupied = self.dimension.occupied(parent);
+            share_with(below, children.len() as u32, &mut occupied)
+        });
+        let even = self.even_share(parent, below);
+        for &child in children {
+            let (count, standing) = (self.counts[child as usize], self.dimension.standing[child as usize]);
+            let stands_above = hard.is_some_and(|hard| standing > hard.most);
+            self.even[child as usize] = even;
+            self.is_compared[child as usize] = hard.is_some() && !stands_above;
+            let range = self.dimension.hard_range(hard, standing, is_first_level);
+            let site = |is_over: bool| Site {
+                compared: self.compared,
+                parent,
+                below,
+                domain: child,
+                is_over,
+            };
+            if !range.holds(count) && self.verdict.broken.is_none() {
+                self.verdict.broken = Some(site(count > range.most));
+            }
+            let cost = demands.cost_at(count, even, is_first_level);
+            if cost != Cost::ZERO {
+                self.verdict.cost += cost;
+                self.verdict.costly = self.verdict.costly.or(Some(site(count > even.least)));
+            }
+        }
+    }
+
+    /// The even share of each child of a domain. It follows from the share of the domain, but where a domain has places of
+    /// its own it follows from the replicas that are below.
+    fn even_share(&self, parent: u32, below: u32) -> Range {
+        let children = self.dimension.tree.children(parent).len() as u32;
+        if self.direct[parent as usize] > 0 {
+            return share(below, children);
+        }
+        let (of_parent, beside) = (self.even[parent as usize], self.dimension.beside(parent));
+        let share_of = |all: u32| share(all.saturating_sub(beside), children);
+        Range::of(share_of(of_parent.least).least, share_of(of_parent.most).most)
+    }
+}

@@ -1,0 +1,51 @@
+//! How many replicas each of several sibling domains has if they differ by at most 1.
+
+/// The least and the most replicas of a domain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Range {
+    pub least: u32,
+    pub most: u32,
+}
+
+impl Range {
+    pub const fn of(least: u32, most: u32) -> Range {
+        Range { least, most }
+    }
+
+    pub fn holds(self, count: u32) -> bool {
+        self.least <= count && count <= self.most
+    }
+
+    /// How far a number is outside of the range.
+    pub fn distance(self, count: u32) -> u32 {
+        self.least.saturating_sub(count) + count.saturating_sub(self.most)
+    }
+}
+
+/// An even share of `total` replicas for each of `domains` domains.
+pub fn share(total: u32, domains: u32) -> Range {
+    match domains {
+        0 => Range::default(),
+        _ => Range::of(total / domains, total.div_ceil(domains)),
+    }
+}
+
+/// As [`share`], where `standing` are the domains' replicas that do not move; zeros may be left out. A domain that
+/// stands above the share is left out, with its replicas, and what remains is shared by the others.
+pub fn share_with(mut total: u32, mut domains: u32, standing: &mut Vec<u32>) -> Range {
+    loop {
+        let range = share(total, domains);
+        let before = standing.len();
+        standing.retain(|&count| {
+            let stays = count <= range.most;
+            if !stays {
+                total -= count;
+                domains -= 1;
+            }
+            stays
+        });
+        if standing.len() == before {
+            return range;
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Hosts as what new replicas can be placed on.
+
+use super::cells::Items;
+use super::cluster::Hosts;
+use super::compared::HostBounds;
+use super::cost::Cost;
+use super::place::Placing;
+
+/// The hosts of a request, with the bounds of hosts for one number of replicas.
+pub struct HostItems<'a, H> {
+    pub placing: &'a Placing<'a, H>,
+    pub bounds: HostBounds<'a>,
+}
+
+impl<H: Hosts> Items for HostItems<'_, H> {
+    fn count(&self) -> u32 {
+        self.placing.cluster.hosts
+    }
+
+    fn leaf(&self, host: u32, compared: usize) -> u32 {
+        let compared = &self.placing.compared.dimensions[compared];
+        let leaf = self.placing.cluster.dimensions[compared.dimension].leaves[host as usize];
+        compared.tree.nearest_live(leaf.0)
+    }
+
+    fn offer(&self, host: u32, role: usize, already: u32) -> Option<Cost> {
+        if !self.placing.eligible.is_eligible(host, role) {
+            return None;
+        }
+        let offer = self.placing.hosts.offer(host, role, already)?;
+        let hash = mixed(self.placing.effort.seed ^ mixed(u64::from(host)));
+        Some(Cost::of_replica(offer.over, offer.score, hash) + self.placing.near.cost(host))
+    }
+
+    fn unit(&self, host: u32, number: u32) -> Option<Cost> {
+        let at = host as usize;
+        if !self.placing.eligible.any[at] || self.placing.near.excluding(host).is_some() {
+            return None;
+        }
+        let standing = self.placing.standing[at];
+        let count = standing + number;
+        (number < self.bounds.more(standing)).then(|| self.bounds.cost_at(count + 1) - self.bounds.cost_at(count))
+    }
+
+    fn fits(&self, host: u32, counts: &[u32]) -> bool {
+        self.placing.hosts.fits(host, counts)
+    }
+}
+
+/// A number whose bits depend on all bits of another (splitmix64).
+fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}

@@ -1,0 +1,318 @@
+//! Judges standing replicas: modes, `safe`, and which rules are broken where.
+
+use super::cluster::{Cluster, Hosts, Workload};
+use super::domain_tree::DomainId;
+use super::eligible::Eligible;
+use super::live_tree::LiveTree;
+use super::modes::{AxisRule, axis_rules, has_host_rule, may_be_down};
+use super::near::NearRules;
+use super::rules::{Axis, Members, Mode, NearKind, Rule};
+
+/// How replicas stand to the rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// Of each `Spread` rule and each of its axes, in their order.
+    pub modes: Vec<SpreadMode>,
+    /// Whether no domain of a spread dimension takes the majority with it. `None` without quorum or if n is below 2.
+    pub safe: Option<bool>,
+    pub violations: Vec<Violation>,
+}
+
+/// The mode that a `Spread` rule has in one dimension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpreadMode {
+    pub rule: usize,
+    pub axis: Axis,
+    /// Never `Adaptive`.
+    pub mode: Mode,
+    /// The number of domains at the first level that has several with eligible hosts; 0 if no level has.
+    pub domains: u32,
+    /// The greatest number of replicas in a domain of that level: L, 1 for one-each, n / domains rounded up for
+    /// max-difference. `None` without domains.
+    pub limit: Option<u32>,
+    /// The replicas in each of these domains, also where there are none. Empty for [`Axis::Host`].
+    pub counts: Vec<DomainCount>,
+}
+
+/// A rule that is broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    pub rule: Broken,
+    /// The dimension in which the rule is broken.
+    pub axis: Axis,
+    /// The domain that holds too many; for [`Axis::Host`] the host.
+    pub domain: DomainId,
+    /// Replicas there, and how many there may be. For a max-difference: the least of a sibling plus 1.
+    pub count: u32,
+    pub limit: u32,
+    /// The sibling with the least replicas, for a max-difference.
+    pub least: Option<DomainCount>,
+    /// Indices of [`Workload::standing`].
+    pub replicas: Vec<usize>,
+}
+
+/// What is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// By the index of the rule.
+    Rule(usize),
+    /// More than one replica on a host, without a rule that admits it.
+    OneAHost,
+    /// The host of a replica is not eligible for its role.
+    NotEligible,
+}
+
+/// Replicas in a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DomainCount {
+    pub domain: DomainId,
+    pub count: u32,
+}
+
+/// How the standing replicas stand to the rules, for the number that is wanted.
+pub fn judge(cluster: &Cluster, hosts: &impl Hosts, workload: &Workload) -> Judgement {
+    let eligible = Eligible::of(cluster, hosts, workload.wanted.len());
+    let rules = axis_rules(workload, &eligible.trees, eligible.count);
+    let judging = Judging {
+        cluster,
+        workload,
+        eligible: &eligible,
+        n: workload.wanted.iter().sum(),
+        counts: counts(cluster, workload, &eligible.trees),
+    };
+    let mut violations = judging.not_eligible();
+    if !has_host_rule(workload.rules) {
+        violations.extend(judging.hosts_above(Broken::OneAHost, 1));
+    }
+    for rule in &rules {
+        match rule.axis {
+            Axis::Host => violations.extend(judging.broken_on_hosts(rule)),
+            Axis::Domain(dimension) => violations.extend(judging.broken_in(rule, dimension)),
+        }
+    }
+    violations.extend(judging.near());
+    Judgement {
+        modes: rules.iter().map(|rule| judging.mode(rule)).collect(),
+        safe: (workload.quorum && judging.n > 1).then(|| rules.iter().all(|rule| judging.is_safe(rule))),
+        violations,
+    }
+}
+
+/// By dimension and domain the replicas in it and below.
+fn counts(cluster: &Cluster, workload: &Workload, trees: &[LiveTree]) -> Vec<Vec<u32>> {
+    let all = cluster.dimensions.iter().zip(trees).map(|(dimension, tree)| {
+        let mut counts = vec![0; tree.len()];
+        for replica in workload.standing {
+            counts[dimension.leaves[replica.host as usize].0 as usize] += 1;
+        }
+        tree.sum_up(&mut counts);
+        counts
+    });
+    all.collect()
+}
+
+struct Judging<'a> {
+    cluster: &'a Cluster,
+    workload: &'a Workload<'a>,
+    eligible: &'a Eligible,
+    n: u32,
+    counts: Vec<Vec<u32>>,
+}
+
+impl Judging<'_> {
+    fn mode(&self, rule: &AxisRule) -> SpreadMode {
+        let counts = match rule.axis {
+            Axis::Host => Vec::new(),
+            Axis::Domain(dimension) => {
+                let first = self.eligible.trees[dimension].first_level().iter();
+                first.map(|&domain| self.count(dimension, domain)).collect()
+            }
+        };
+        SpreadMode {
+            rule: rule.rule,
+            axis: rule.axis,
+            mode: rule.mode,
+            domains: rule.domains,
+            limit: rule.limit(self.n),
+            counts,
+        }
+    }
+
+    fn count(&self, dimension: usize, domain: u32) -> DomainCount {
+        DomainCount {
+            domain: DomainId(domain),
+            count: self.counts[dimension][domain as usize],
+        }
+    }
+
+    fn is_safe(&self, rule: &AxisRule) -> bool {
+        let limit = may_be_down(self.n);
+        match rule.axis {
+            Axis::Host => self
+                .by_host()
+                .iter()
+                .all(|(_, replicas)| replicas.len() as u32 <= limit),
+            Axis::Domain(dimension) => {
+                let first = self.eligible.trees[dimension].first_level().iter();
+                first
+                    .map(|&domain| self.counts[dimension][domain as usize])
+                    .all(|count| count <= limit)
+            }
+        }
+    }
+
+    /// Hosts with their replicas.
+    fn by_host(&self) -> Vec<(u32, Vec<usize>)> {
+        let standing = self.workload.standing;
+        let mut order: Vec<usize> = (0..standing.len()).collect();
+        order.sort_by_key(|&at| standing[at].host);
+        let same = order.chunk_by(|&one, &other| standing[one].host == standing[other].host);
+        same.map(|same| (standing[same[0]].host, same.to_vec())).collect()
+    }
+
+    fn not_eligible(&self) -> Vec<Violation> {
+        let all = self.by_host().into_iter().filter_map(|(host, replicas)| {
+            let is_wrong = |at: &usize| !self.eligible.is_eligible(host, self.workload.standing[*at].role);
+            let replicas: Vec<usize> = replicas.into_iter().filter(is_wrong).collect();
+            (!replicas.is_empty()).then(|| on_host(Broken::NotEligible, host, 0, replicas))
+        });
+        all.collect()
+    }
+
+    fn hosts_above(&self, rule: Broken, limit: u32) -> Vec<Violation> {
+        let all = self
+            .by_host()
+            .into_iter()
+            .filter(|(_, replicas)| replicas.len() as u32 > limit);
+        all.map(|(host, replicas)| on_host(rule, host, limit, replicas))
+            .collect()
+    }
+
+    /// Replicas on hosts that are not eligible do not count, as in every other dimension.
+    fn broken_on_hosts(&self, rule: &AxisRule) -> Vec<Violation> {
+        let mut limit = rule.cap;
+        if rule.mode == Mode::MaxDifference {
+            let is_eligible = |host: u32| self.eligible.any[host as usize];
+            let occupied: Vec<u32> = self
+                .by_host()
+                .into_iter()
+                .filter(|(host, _)| is_eligible(*host))
+                .map(|(_, replicas)| replicas.len() as u32)
+                .collect();
+            let least = if (occupied.len() as u32) < self.eligible.count {
+                0
+            } else {
+                occupied.into_iter().min().unwrap_or(0)
+            };
+            limit = limit.into_iter().chain([least + 1]).min();
+        }
+        let mut above = limit.map_or(Vec::new(), |limit| self.hosts_above(Broken::Rule(rule.rule), limit));
+        above.retain(|violation| self.eligible.any[violation.domain.0 as usize]);
+        above
+    }
+
+    fn broken_in(&self, rule: &AxisRule, dimension: usize) -> Vec<Violation> {
+        let tree = &self.eligible.trees[dimension];
+        let mut all = Vec::new();
+        for &domain in tree.first_level() {
+            let count = self.count(dimension, domain);
+            if let Some(cap) = rule.cap.filter(|cap| count.count > *cap) {
+                all.push(self.in_domain(rule, dimension, count, cap, None));
+            }
+        }
+        if rule.mode != Mode::MaxDifference {
+            return all;
+        }
+        for parent in (0..tree.len() as u32).filter(|&domain| tree.is_live(domain)) {
+            let children = tree.children(parent).iter().map(|&child| self.count(dimension, child));
+            let Some(least) = children.clone().min_by_key(|child| child.count) else {
+                continue;
+            };
+            let limit = least.count + 1;
+            let above = children.filter(|child| child.count > limit);
+            all.extend(above.map(|child| self.in_domain(rule, dimension, child, limit, Some(least))));
+        }
+        all
+    }
+
+    fn in_domain(
+        &self,
+        rule: &AxisRule,
+        dimension: usize,
+        count: DomainCount,
+        limit: u32,
+        least: Option<DomainCount>,
+    ) -> Violation {
+        Violation {
+            rule: Broken::Rule(rule.rule),
+            axis: rule.axis,
+            domain: count.domain,
+            count: count.count,
+            limit,
+            least,
+            replicas: self.replicas_in(dimension, count.domain),
+        }
+    }
+
+    fn replicas_in(&self, dimension: usize, domain: DomainId) -> Vec<usize> {
+        let tree = &self.eligible.trees[dimension];
+        let leaves = &self.cluster.dimensions[dimension].leaves;
+        let standing = self.workload.standing.iter().enumerate();
+        let inside = standing.filter(|(_, replica)| tree.is_in(leaves[replica.host as usize].0, domain.0));
+        inside.map(|(at, _)| at).collect()
+    }
+
+    /// Replicas where `Near` rules do not want them, by the member in which they stand, or by host.
+    fn near(&self) -> Vec<Violation> {
+        let rules = NearRules::of(self.cluster, self.workload.rules);
+        let mut all: Vec<Violation> = Vec::new();
+        for (host, replicas) in self.by_host() {
+            for rule in rules.broken_by(host) {
+                let (axis, domain) = self.near_domain(rule, host);
+                let same = |other: &&mut Violation| {
+                    (other.rule, other.axis, other.domain) == (Broken::Rule(rule), axis, domain)
+                };
+                if let Some(known) = all.iter_mut().find(same) {
+                    known.count += replicas.len() as u32;
+                    known.replicas.extend_from_slice(&replicas);
+                    continue;
+                }
+                all.push(Violation {
+                    axis,
+                    domain,
+                    ..on_host(Broken::Rule(rule), host, 0, replicas.clone())
+                });
+            }
+        }
+        all
+    }
+
+    /// The domain in which a replica on a host breaks a `Near` rule.
+    fn near_domain(&self, rule: usize, host: u32) -> (Axis, DomainId) {
+        let by_host = (Axis::Host, DomainId(host));
+        let Rule::Near(near) = &self.workload.rules[rule] else {
+            return by_host;
+        };
+        let Members::Domains { dimension, domains } = &near.members else {
+            return by_host;
+        };
+        let leaf = self.cluster.dimensions[*dimension].leaves[host as usize];
+        let tree = &self.eligible.trees[*dimension];
+        let member = domains
+            .iter()
+            .find(|domain| near.kind == NearKind::Apart && tree.is_in(leaf.0, domain.0));
+        (Axis::Domain(*dimension), member.copied().unwrap_or(leaf))
+    }
+}
+
+fn on_host(rule: Broken, host: u32, limit: u32, replicas: Vec<usize>) -> Violation {
+    Violation {
+        rule,
+        axis: Axis::Host,
+        domain: DomainId(host),
+        count: replicas.len() as u32,
+        limit,
+        least: None,
+        replicas,
+    }
+}

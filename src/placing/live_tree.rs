@@ -1,0 +1,104 @@
+//! The live part of a dimension: domains that hold an eligible host. Only these are compared.
+
+use super::domain_tree::{DomainId, DomainTree};
+use crate::mutants::{Mutant, is};
+
+/// The domains of one dimension that hold eligible hosts, and the root.
+#[derive(Clone, Debug)]
+pub struct LiveTree {
+    parents: Vec<u32>,
+    /// Eligible hosts in a domain and below.
+    hosts: Vec<u32>,
+    /// The first index of each domain's live children in `children`, and the end of all.
+    starts: Vec<u32>,
+    children: Vec<u32>,
+    fork: u32,
+}
+
+impl LiveTree {
+    /// Of a tree, with the number of eligible hosts that are directly in each domain.
+    pub fn of(tree: &DomainTree, direct: Vec<u32>) -> LiveTree {
+        let parents: Vec<u32> = (0..tree.count() as u32).map(|id| tree.parent(DomainId(id)).0).collect();
+        let mut hosts = direct;
+        for id in (1..parents.len()).rev() {
+            hosts[parents[id] as usize] += hosts[id];
+        }
+        let mut starts = vec![0_u32; parents.len() + 1];
+        let live = |id: &usize| hosts[*id] > 0;
+        for id in (1..parents.len()).filter(live) {
+            starts[parents[id] as usize + 1] += 1;
+        }
+        for id in 1..starts.len() {
+            starts[id] += starts[id - 1];
+        }
+        let (mut next, mut children) = (starts.clone(), vec![0; starts[parents.len()] as usize]);
+        for id in (1..parents.len()).filter(live) {
+            let at = &mut next[parents[id] as usize];
+            children[*at as usize] = id as u32;
+            *at += 1;
+        }
+        let mut live = LiveTree {
+            parents,
+            hosts,
+            starts,
+            children,
+            fork: 0,
+        };
+        while let [only] = live.children(live.fork) {
+            live.fork = *only;
+        }
+        live
+    }
+
+    /// The number of domains, dead ones and the root among them.
+    pub fn len(&self) -> usize {
+        self.parents.len()
+    }
+
+    pub fn parent(&self, domain: u32) -> u32 {
+        self.parents[domain as usize]
+    }
+
+    /// The live domains that lie directly in a domain.
+    pub fn children(&self, domain: u32) -> &[u32] {
+        let (from, to) = (self.starts[domain as usize], self.starts[domain as usize + 1]);
+        &self.children[from as usize..to as usize]
+    }
+
+    /// The live domains of the first level that has several; empty if none has.
+    pub fn first_level(&self) -> &[u32] {
+        self.children(self.fork)
+    }
+
+    /// Whether the children of a domain are compared: always, but for a mutant.
+    pub fn compares(&self, domain: u32) -> bool {
+        !is(Mutant::SkipLevel) || domain == self.fork
+    }
+
+    pub fn is_live(&self, domain: u32) -> bool {
+        domain == 0 || self.hosts[domain as usize] > 0
+    }
+
+    /// The domain itself if it is live, else the nearest above that is.
+    pub fn nearest_live(&self, mut domain: u32) -> u32 {
+        while !self.is_live(domain) {
+            domain = self.parent(domain);
+        }
+        domain
+    }
+
+    /// Whether a domain is `top` or lies in it.
+    pub fn is_in(&self, mut domain: u32, top: u32) -> bool {
+        while domain > top {
+            domain = self.parent(domain);
+        }
+        domain == top
+    }
+
+    /// Adds the numbers of each domain to all those in which it lies.
+    pub fn sum_up(&self, counts: &mut [u32]) {
+        for id in (1..counts.len()).rev() {
+            counts[self.parents[id] as usize] += counts[id];
+        }
+    }
+}

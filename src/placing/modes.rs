@@ -1,0 +1,115 @@
+//! Modes and limits: what each `Spread` rule means in each of its dimensions for n replicas on the eligible hosts.
+
+use super::cluster::Workload;
+use super::live_tree::LiveTree;
+use super::rules::{Axis, Level, Mode, Rule, Spread};
+
+/// More than half of n.
+pub fn quorum(n: u32) -> u32 {
+    n / 2 + 1
+}
+
+/// The replicas that may be down at once.
+pub fn may_be_down(n: u32) -> u32 {
+    n.saturating_sub(quorum(n))
+}
+
+/// The most replicas in one of `domains` domains that is quorum-safe. One more than may be down if n has no place
+/// otherwise.
+pub fn quorum_limit(n: u32, domains: u32) -> u32 {
+    let limit = may_be_down(n).max(1);
+    limit + u32::from(domains * limit < n)
+}
+
+/// What a `Spread` rule means in one dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AxisRule {
+    pub rule: usize,
+    pub level: Level,
+    pub axis: Axis,
+    /// Never `Adaptive`.
+    pub mode: Mode,
+    /// The number of domains at the first level with several; 0 if there is none.
+    pub domains: u32,
+    /// The most replicas in a domain of that level, besides what a max-difference asks.
+    pub cap: Option<u32>,
+}
+
+impl AxisRule {
+    /// The most replicas in a domain of that level, if `total` are placed. `None` if the rule limits none.
+    pub fn limit(&self, total: u32) -> Option<u32> {
+        let even = (self.mode == Mode::MaxDifference && self.domains > 0).then(|| total.div_ceil(self.domains));
+        self.cap.into_iter().chain(even).min()
+    }
+}
+
+/// All `Spread` rules of a workload in each of their dimensions. `eligible` is the number of eligible hosts.
+pub fn axis_rules(workload: &Workload, trees: &[LiveTree], eligible: u32) -> Vec<AxisRule> {
+    let n = workload.wanted.iter().sum();
+    let mut all = Vec::new();
+    for (rule, spread) in spreads(workload.rules) {
+        let domains = |axis: Axis| match axis {
+            Axis::Host if eligible > 1 => eligible,
+            Axis::Host => 0,
+            Axis::Domain(dimension) => trees[dimension].first_level().len() as u32,
+        };
+        let mode = resolved(spread, n, eligible, domains);
+        for &axis in &spread.axes {
+            let domains = domains(axis);
+            let is_strict = spread.strict && workload.quorum && n > 1;
+            let caps = [
+                cap(mode, axis, n, domains),
+                (is_strict && domains > 0).then(|| may_be_down(n)),
+            ];
+            all.push(AxisRule {
+                rule,
+                level: spread.level,
+                axis,
+                mode,
+                domains,
+                cap: caps.into_iter().flatten().min(),
+            });
+        }
+    }
+    all
+}
+
+/// The `Spread` rules with their indices.
+pub fn spreads(rules: &[Rule]) -> impl Iterator<Item = (usize, &Spread)> {
+    rules.iter().enumerate().filter_map(|(at, rule)| match rule {
+        Rule::Spread(spread) => Some((at, spread)),
+        Rule::Near(_) => None,
+    })
+}
+
+/// Whether a rule says how many replicas of the workload a host takes. Without one it takes one.
+pub fn has_host_rule(rules: &[Rule]) -> bool {
+    spreads(rules).any(|(_, spread)| spread.axes.contains(&Axis::Host))
+}
+
+fn resolved(spread: &Spread, n: u32, eligible: u32, domains: impl Fn(Axis) -> u32) -> Mode {
+    if spread.mode != Mode::Adaptive {
+        return spread.mode;
+    }
+    let mut combinations = 1_u32;
+    for domains in spread.axes.iter().map(|&axis| domains(axis)) {
+        if domains == 0 || !n.is_multiple_of(domains) {
+            return Mode::MaxDifference;
+        }
+        combinations = combinations.saturating_mul(domains);
+    }
+    if eligible <= combinations && !spread.axes.is_empty() {
+        Mode::QuorumSafe
+    } else {
+        Mode::MaxDifference
+    }
+}
+
+/// A host takes one replica under one-each even if it is the only one.
+fn cap(mode: Mode, axis: Axis, n: u32, domains: u32) -> Option<u32> {
+    match mode {
+        Mode::OneEach => (domains > 0 || axis == Axis::Host).then_some(1),
+        Mode::QuorumSafe => (domains > 0).then(|| quorum_limit(n, domains)),
+        Mode::MaxDifference | Mode::Adaptive => None,
+    }
+}

@@ -1,0 +1,202 @@
+//! Places the missing replicas of a workload.
+
+use super::bounds::Totals;
+use super::ceiling::ceiling;
+use super::cells::Cells;
+use super::cluster::{Cluster, Hosts, Standing, Workload};
+use super::compared::Compared;
+use super::cost::Cost;
+use super::eligible::Eligible;
+use super::host_items::HostItems;
+use super::modes::{AxisRule, axis_rules, has_host_rule};
+use super::near::NearRules;
+use super::prune::prune;
+use super::refusal::{Refusal, refusal};
+use super::roles::Assigned;
+use super::search::{Outcome, Wanted, prices, search};
+
+/// Whether [`place`] may leave replicas without a place, and how much work it may do.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Whether all missing replicas are placed or none.
+    pub atomic: bool,
+    /// Decides between placements that are equal otherwise.
+    pub seed: u64,
+    /// The number of steps of the search, [`Effort::BUDGET`] by default. A step looks at one arc of a flow.
+    pub budget: u64,
+}
+
+impl Effort {
+    /// Up to some tenths of a second. The first flow is completed in any case, and most searches are one flow.
+    pub const BUDGET: u64 = 10_000_000;
+}
+
+/// New places for the missing replicas: their number is [`Workload::wanted`] less those that stand, by role.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// New replicas, by role and then by host.
+    pub replicas: Vec<Standing>,
+    /// The number of replicas without a place, by role. All zero if the request was atomic and was granted.
+    pub unplaced: Vec<u32>,
+    pub proof: Proof,
+    /// Why some have no place; `None` if all have one.
+    pub refusal: Option<Refusal>,
+}
+
+/// What is known of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// No placement is better; a refusal: there is none.
+    Exact,
+    /// The budget was spent. A placement keeps all hard rules but a better one may exist; a refusal is no proof that
+    /// there is no placement.
+    BudgetSpent,
+}
+
+/// Places the missing replicas, best first by: number unplaced, soft violations, amount over normal limits, violations
+/// of level `Prefer`, score, hash of the seed. Hard rules hold; a domain that already stands above its limit gets none
+/// and is left out of the comparison.
+///
+/// An atomic request that is refused has no replicas and a [`Refusal`].
+pub fn place(cluster: &Cluster, hosts: &impl Hosts, workload: &Workload, effort: &Effort) -> Placed {
+    let mut missing = workload.wanted.to_vec();
+    for replica in workload.standing {
+        missing[replica.role] = missing[replica.role].saturating_sub(1);
+    }
+    let eligible = Eligible::of(cluster, hosts, workload.wanted.len());
+    let rules = axis_rules(workload, &eligible.trees, eligible.count);
+    let compared = compared(cluster, &eligible, &rules, workload);
+    let placing = Placing {
+        cluster,
+        hosts,
+        eligible: &eligible,
+        near: NearRules::of(cluster, workload.rules),
+        compared: &compared,
+        standing: standing_by_host(cluster, workload),
+        missing: &missing,
+        effort,
+    };
+    let (replicas, proof) = placing.best();
+    let mut unplaced = missing.clone();
+    for replica in &replicas {
+        unplaced[replica.role] -= 1;
+    }
+    let is_short = unplaced.iter().any(|&number| number > 0);
+    Placed {
+        refusal: is_short.then(|| refusal(&placing, &rules)),
+        replicas,
+        unplaced,
+        proof,
+    }
+}
+
+/// What the rules of a workload compare, with the replicas that stand.
+fn compared(cluster: &Cluster, eligible: &Eligible, rules: &[AxisRule], workload: &Workload) -> Compared {
+    let one_a_host = !has_host_rule(workload.rules);
+    let Eligible { trees, any, .. } = eligible;
+    Compared::new(cluster, trees, any, rules, workload.standing, (one_a_host, true))
+}
+
+fn standing_by_host(cluster: &Cluster, workload: &Workload) -> Vec<u32> {
+    let mut standing = vec![0; cluster.hosts as usize];
+    for replica in workload.standing {
+        standing[replica.host as usize] += 1;
+    }
+    standing
+}
+
+/// Whether the answer may be another one with all slots. Of one flow it is not if no item has all that are known of it.
+fn may_need_more_slots(cells: &Cells, outcome: &Outcome) -> bool {
+    let Some(cut) = cells.cut else { return false };
+    let Some((_, replicas)) = &outcome.best else {
+        return true;
+    };
+    let mut items: Vec<u32> = replicas.iter().map(|replica| replica.item).collect();
+    items.sort_unstable();
+    let is_full = items
+        .chunk_by(|one, other| one == other)
+        .any(|same| same.len() as u32 >= cut);
+    is_full || !outcome.is_one_flow
+}
+
+/// A request with what is worked out of it.
+pub struct Placing<'a, H> {
+    pub cluster: &'a Cluster,
+    pub hosts: &'a H,
+    pub eligible: &'a Eligible,
+    pub near: NearRules<'a>,
+    pub compared: &'a Compared,
+    /// Replicas by host.
+    pub standing: Vec<u32>,
+    /// By role.
+    pub missing: &'a [u32],
+    pub effort: &'a Effort,
+}
+
+impl<H: Hosts> Placing<'_, H> {
+    /// The most replicas that can be placed, in the best places.
+    fn best(&self) -> (Vec<Standing>, Proof) {
+        let mut new = self.missing.iter().sum();
+        let (mut budget, mut proof, mut cells) = (self.effort.budget, Proof::Exact, None);
+        while new > 0 {
+            let outcome = self.attempt(new, budget, &mut cells);
+            if !outcome.is_exact {
+                proof = Proof::BudgetSpent;
+            }
+            if let Some((_, assigned)) = outcome.best {
+                let mut replicas: Vec<Standing> = assigned.into_iter().map(Assigned::standing).collect();
+                replicas.sort_by_key(|replica| (replica.role, replica.host));
+                return (replicas, proof);
+            }
+            if self.effort.atomic {
+                break;
+            }
+            budget = budget.saturating_sub(outcome.steps);
+            new = outcome.most.min(new - 1);
+        }
+        (Vec::new(), proof)
+    }
+
+    /// The best places of `new` replicas. `known` are the cells of an attempt before, if they stay the same.
+    fn attempt(&self, new: u32, budget: u64, known: &mut Option<Cells>) -> Outcome {
+        let bounds = self.compared.hosts.bounds(self.compared.standing + new);
+        let cost_before = self.compared.hosts.cost_before(&bounds);
+        let items = HostItems { placing: self, bounds };
+        let is_of_one_role = self.missing.iter().filter(|missing| **missing > 0).count() == 1;
+        let mut wanted = Wanted {
+            missing: self.missing,
+            new,
+            cost_before,
+            prices: &vec![Cost::ZERO; self.missing.len()],
+            budget,
+        };
+        let corrected = (!is_of_one_role).then(|| prices(&items, self.compared, wanted));
+        wanted.prices = corrected.as_deref().unwrap_or(wanted.prices);
+        let cells = known
+            .take()
+            .unwrap_or_else(|| self.cells(&items, wanted, is_of_one_role));
+        let placeable = ceiling(self.compared, &cells.direct(self.compared, new), new);
+        let mut outcome = if placeable < new {
+            Outcome::of_ceiling(placeable)
+        } else {
+            search(&items, self.compared, &cells, wanted)
+        };
+        outcome.is_exact &= !may_need_more_slots(&cells, &outcome);
+        if is_of_one_role && !self.compared.hosts.depend_on_total() {
+            *known = Some(cells);
+        }
+        outcome
+    }
+
+    fn cells(&self, items: &HostItems<H>, wanted: Wanted, is_of_one_role: bool) -> Cells {
+        let cells = Cells::of(items, self.compared, wanted.missing, wanted.prices);
+        if !is_of_one_role {
+            return cells;
+        }
+        let totals = Totals {
+            new: wanted.new,
+            all: self.compared.standing + wanted.new,
+        };
+        prune(cells, self.compared, totals)
+    }
+}

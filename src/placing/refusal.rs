@@ -1,0 +1,197 @@
+//! Why replicas have no place: what each condition leaves, one after the other.
+
+use std::collections::BTreeMap;
+
+use super::cluster::Hosts;
+use super::compared::{Compared, ComparedDimension, HostBounds};
+use super::domain_tree::DomainId;
+use super::live_tree::LiveTree;
+use super::modes::AxisRule;
+use super::place::Placing;
+use super::rules::{Axis, Level};
+
+/// Why replicas have no place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusal {
+    /// All hosts.
+    pub hosts: u32,
+    /// Hosts by the first condition that removes them, in the order in which they are asked.
+    pub removed: Vec<(Removed, u32)>,
+    /// Hosts that no condition removes.
+    pub left: u32,
+    /// Of each hard `Spread` rule the domains of the first level with several: their limits, and what they hold.
+    pub limits: Vec<DomainLimit>,
+    /// The number of replicas that are missing.
+    pub missing: u32,
+    /// The most of them that any one hard rule admits, with the room that there is. If it is not less than `missing`,
+    /// it is the rules together that admit no placement.
+    pub admitted: u32,
+}
+
+/// A condition that removes hosts, in the order in which they are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Removed {
+    /// The host is eligible for no missing role.
+    NotEligible,
+    /// By the index of a hard `Near` rule.
+    Near(usize),
+    /// The host holds as many replicas of the workload as the rules on hosts admit.
+    Taken,
+    NoRoom,
+    /// By the index of a hard `Spread` rule: the host's domain holds as many as it may.
+    Full(usize),
+}
+
+/// How many replicas a domain may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DomainLimit {
+    /// The index of the rule.
+    pub rule: usize,
+    /// The index of the dimension.
+    pub dimension: usize,
+    pub domain: DomainId,
+    pub limit: u32,
+    pub taken: u32,
+    /// How many more its hosts have room for.
+    pub room: u32,
+}
+
+/// Why the missing replicas have no place together.
+pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
+    let missing = placing.missing.iter().sum();
+    let total = placing.compared.standing + missing;
+    let mut limited: Vec<Limited> = Limited::all(placing.compared, rules, total);
+    let bounds = placing.compared.hosts.bounds(total);
+    let mut removed: BTreeMap<Removed, u32> = BTreeMap::new();
+    let (mut left, mut room) = (0, 0);
+    for host in 0..placing.cluster.hosts {
+        let by = match free_places(placing, &bounds, host) {
+            Ok(more) => {
+                room += more;
+                let leaf = |dimension: usize| placing.cluster.dimensions[dimension].leaves[host as usize].0;
+                let by = limited.iter_mut().filter_map(|limited| {
+                    let is_full = limited.add_room(leaf(limited.dimension), more);
+                    is_full.then_some(Removed::Full(limited.rule))
+                });
+                by.fold(None, |first: Option<Removed>, by| first.or(Some(by)))
+            }
+            Err(by) => Some(by),
+        };
+        match by {
+            Some(by) => *removed.entry(by).or_default() += 1,
+            None => left += 1,
+        }
+    }
+    let admitted = limited.iter().map(Limited::admits).min().unwrap_or(u32::MAX);
+    Refusal {
+        hosts: placing.cluster.hosts,
+        removed: removed.into_iter().collect(),
+        left,
+        admitted: admitted.min(room).min(missing),
+        limits: limited
+            .into_iter()
+            .flat_map(|limited| limited.domains.into_values())
+            .collect(),
+        missing,
+    }
+}
+
+/// How many replicas a host has room for, or what removes it.
+fn free_places<H: Hosts>(placing: &Placing<H>, bounds: &HostBounds, host: u32) -> Result<u32, Removed> {
+    let roles = (0..placing.missing.len()).filter(|&role| placing.missing[role] > 0);
+    let mut eligible = roles
+        .filter(|&role| placing.eligible.is_eligible(host, role))
+        .peekable();
+    if eligible.peek().is_none() {
+        return Err(Removed::NotEligible);
+    }
+    if let Some(rule) = placing.near.excluding(host) {
+        return Err(Removed::Near(rule));
+    }
+    let more = bounds.more(placing.standing[host as usize]);
+    if more == 0 {
+        return Err(Removed::Taken);
+    }
+    let offers = eligible.map(|role| places(placing, host, role, placing.missing[role].min(more)));
+    match offers.sum::<u32>().min(more) {
+        0 => Err(Removed::NoRoom),
+        room => Ok(room),
+    }
+}
+
+/// How many replicas of a role a host has room for, `most` at most. A host that has no room for one has none for more.
+fn places<H: Hosts>(placing: &Placing<H>, host: u32, role: usize, most: u32) -> u32 {
+    let (mut room, mut none) = (0, most + 1);
+    while room + 1 < none {
+        let middle = room + (none - room) / 2;
+        match placing.hosts.offer(host, role, middle - 1) {
+            Some(_) => room = middle,
+            None => none = middle,
+        }
+    }
+    room
+}
+
+/// The domains that a hard rule limits in one dimension.
+struct Limited<'a> {
+    rule: usize,
+    dimension: usize,
+    tree: &'a LiveTree,
+    domains: BTreeMap<u32, DomainLimit>,
+    /// The room of hosts in none of these domains.
+    outside: u32,
+}
+
+impl<'a> Limited<'a> {
+    /// Of all hard rules, if `total` replicas are placed.
+    fn all(compared: &'a Compared, rules: &[AxisRule], total: u32) -> Vec<Limited<'a>> {
+        let hard = rules.iter().filter(|rule| rule.level == Level::Hard);
+        let limited = hard.filter_map(|rule| {
+            let of_axis = |other: &&ComparedDimension| Axis::Domain(other.dimension) == rule.axis;
+            let compared = compared.dimensions.iter().find(of_axis)?;
+            let limit = rule.limit(total)?;
+            let domains = compared.tree.first_level().iter().map(|&domain| {
+                let limit = DomainLimit {
+                    rule: rule.rule,
+                    dimension: compared.dimension,
+                    domain: DomainId(domain),
+                    limit,
+                    taken: compared.standing[domain as usize],
+                    room: 0,
+                };
+                (domain, limit)
+            });
+            Some(Limited {
+                rule: rule.rule,
+                dimension: compared.dimension,
+                tree: &compared.tree,
+                domains: domains.collect(),
+                outside: 0,
+            })
+        });
+        limited.collect()
+    }
+
+    /// Adds the room of a host; true if its domain is full.
+    fn add_room(&mut self, mut leaf: u32, more: u32) -> bool {
+        while leaf > 0 && !self.domains.contains_key(&leaf) {
+            leaf = self.tree.parent(leaf);
+        }
+        match self.domains.get_mut(&leaf) {
+            Some(domain) => {
+                domain.room += more;
+                domain.taken >= domain.limit
+            }
+            None => {
+                self.outside += more;
+                false
+            }
+        }
+    }
+
+    /// The most new replicas that the rule admits.
+    fn admits(&self) -> u32 {
+        let free = |domain: &DomainLimit| domain.limit.saturating_sub(domain.taken).min(domain.room);
+        self.domains.values().map(free).sum::<u32>() + self.outside
+    }
+}

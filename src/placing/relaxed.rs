@@ -1,0 +1,300 @@
+//! The cheapest choice of cells that keeps the bounds of at most two dimensions: a minimum-cost flow.
+//!
+//! The replicas flow from the root of the one tree down to its leaves, over a cell each, and up the other tree to its
+//! root. Each domain is an arc with its bounds, each cell an arc whose units are its places, cheapest first. All other
+//! dimensions, and which role goes where, are left out; so the cost is a lower bound.
+
+use std::collections::HashMap;
+
+use super::bounds::{Bounds, Split, Totals, bounds};
+use super::cells::{Cells, Slot};
+use super::compared::Compared;
+use super::cost::Cost;
+use super::even::Range;
+use super::flow::{Arc, Network, UnitCosts};
+use super::roles::RoleLimits;
+
+/// A part of the search.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    pub splits: Vec<Split>,
+    /// Bounds of the replicas in some cells.
+    pub cells: HashMap<u32, Range>,
+    /// Bounds of roles on items, which the flow over cells leaves out.
+    pub roles: RoleLimits,
+}
+
+/// What does not change from one part to the next.
+pub struct Relaxation<'a> {
+    pub compared: &'a Compared,
+    pub cells: &'a Cells,
+    pub totals: Totals,
+    /// Free places directly in each domain, by compared dimension.
+    pub direct: Vec<Vec<u32>>,
+    /// The compared dimensions of the flow: where replicas flow down, and up.
+    pub flow: [Option<usize>; 2],
+    /// Cells in the order of their leaf in the first dimension.
+    by_leaf: Vec<u32>,
+    /// What the hosts cost before a replica is placed.
+    cost_before: Cost,
+}
+
+/// The cheapest choice within a part.
+pub struct Choice {
+    pub cost: Cost,
+    /// Cells with the number of replicas that they get.
+    pub taken: Vec<(u32, u32)>,
+    /// By end of the flow, the range of the replicas in the children of each domain.
+    pub below: [Option<Vec<Range>>; 2],
+}
+
+/// Why a part has no choice.
+pub enum Nothing {
+    /// The least bounds of domains cannot be met, or contradict each other.
+    Bounds,
+    /// Only as many new replicas can be placed.
+    Most(u32),
+}
+
+impl<'a> Relaxation<'a> {
+    pub fn new(compared: &'a Compared, cells: &'a Cells, new: u32, cost_before: Cost) -> Relaxation<'a> {
+        let all = &compared.dimensions;
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        let size = |at: usize| {
+            (
+                all[at].demands.is_even || all[at].demands.cap.is_some(),
+                all[at].tree.len(),
+            )
+        };
+        order.sort_by_key(|&at| std::cmp::Reverse(size(at)));
+        let flow = [order.first().copied(), order.get(1).copied()];
+        let mut by_leaf: Vec<u32> = (0..cells.len() as u32).collect();
+        if let Some(first) = flow[0] {
+            by_leaf.sort_by_key(|&cell| cells.leaf(cell as usize, first));
+        }
+        Relaxation {
+            compared,
+            cells,
+            totals: Totals {
+                new,
+                all: compared.standing + new,
+            },
+            direct: cells.direct(compared, new),
+            flow,
+            by_leaf,
+            cost_before,
+        }
+    }
+
+    /// The cheapest choice of a part; adds to the number of steps.
+    pub fn solve(&self, part: &Part, steps: &mut u64) -> Result<Choice, Nothing> {
+        let mut ends = [None, None];
+        for (end, compared) in ends.iter_mut().zip(self.flow) {
+            let Some(at) = compared else { continue };
+            let splits: Vec<Split> = part
+                .splits
+                .iter()
+                .filter(|split| split.compared == at)
+                .copied()
+                .collect();
+            let dimension = &self.compared.dimensions[at];
+            *end = Some(bounds(dimension, &self.direct[at], self.totals, &splits).ok_or(Nothing::Bounds)?);
+        }
+        let plan = Plan::new(self, part, &ends);
+        let mut network = Network::new(plan.nodes, plan.arcs.clone(), &plan);
+        let (sent, cost) = network.send(self.totals.new);
+        *steps += network.steps;
+        if sent < self.totals.new {
+            return Err(Nothing::Most(sent));
+        }
+        let cost = cost + plan.cost_before() + self.cost_before;
+        if !cost.keeps_hard_bounds() {
+            return Err(Nothing::Bounds);
+        }
+        let taken = plan.units.iter().enumerate().filter_map(|(arc, unit)| match unit {
+            Unit::Cell(cell) if network.flow(arc) > 0 => Some((*cell, network.flow(arc))),
+            _ => None,
+        });
+        let taken = taken.collect();
+        Ok(Choice {
+            cost,
+            taken,
+            below: ends.map(|end| end.map(|bounds| bounds.below)),
+        })
+    }
+
+    /// Whether the replicas below a domain are an arc of their own, beside places directly in the domain.
+    fn has_hub(&self, compared: usize, domain: u32) -> bool {
+        let dimension = &self.compared.dimensions[compared];
+        self.direct[compared][domain as usize] > 0 && !dimension.tree.children(domain).is_empty()
+    }
+}
+
+/// What an arc stands for. The first number is the end of the flow.
+#[derive(Clone, Copy)]
+enum Unit {
+    Domain(usize, u32),
+    Below(usize, u32),
+    Cell(u32),
+}
+
+/// The arcs of one part.
+struct Plan<'a> {
+    relaxation: &'a Relaxation<'a>,
+    part: &'a Part,
+    ends: &'a [Option<Bounds>; 2],
+    nodes: usize,
+    arcs: Vec<Arc>,
+    units: Vec<Unit>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(relaxation: &'a Relaxation<'a>, part: &'a Part, ends: &'a [Option<Bounds>; 2]) -> Plan<'a> {
+        let mut plan = Plan {
+            relaxation,
+            part,
+            ends,
+            nodes: 0,
+            arcs: Vec::new(),
+            units: Vec::new(),
+        };
+        let down = plan.number_nodes(0);
+        let up = plan.number_nodes(1);
+        plan.add_arcs_down(&down, &up);
+        plan.add_arcs_up(&up);
+        plan
+    }
+
+    fn end(&self, end: usize) -> Option<usize> {
+        self.relaxation.flow[end]
+    }
+
+    /// The node of each domain, and that of the replicas in its children. Each arc leads to a greater node.
+    fn number_nodes(&mut self, end: usize) -> Vec<(u32, u32)> {
+        let mut next = || {
+            self.nodes += 1;
+            self.nodes as u32 - 1
+        };
+        let Some(at) = self.relaxation.flow[end] else {
+            let only = next();
+            return vec![(only, only)];
+        };
+        let tree = &self.relaxation.compared.dimensions[at].tree;
+        let mut numbers = vec![(0, 0); tree.len()];
+        let mut set = |domain: u32| {
+            let first = next();
+            let second = if self.relaxation.has_hub(at, domain) {
+                next()
+            } else {
+                first
+            };
+            numbers[domain as usize] = if end == 0 { (first, second) } else { (second, first) };
+        };
+        let live = (0..tree.len() as u32).filter(|&domain| tree.is_live(domain));
+        if end == 0 {
+            live.for_each(&mut set);
+        } else {
+            live.rev().for_each(&mut set);
+        }
+        numbers
+    }
+
+    fn add(&mut self, from: u32, to: u32, unit: Unit) {
+        self.arcs.push(Arc { from, to });
+        self.units.push(unit);
+    }
+
+    /// Down the first tree, and over the cells to the second.
+    fn add_arcs_down(&mut self, down: &[(u32, u32)], up: &[(u32, u32)]) {
+        let relaxation = self.relaxation;
+        let mut cells = relaxation.by_leaf.iter().copied().peekable();
+        let leaf =
+            |end: usize, cell: u32| relaxation.flow[end].map_or(0, |at| relaxation.cells.leaf(cell as usize, at));
+        let Some(at) = self.end(0) else {
+            for cell in cells {
+                self.add(0, up[leaf(1, cell) as usize].0, Unit::Cell(cell));
+            }
+            return;
+        };
+        let tree = &relaxation.compared.dimensions[at].tree;
+        for domain in (0..tree.len() as u32).filter(|&domain| tree.is_live(domain)) {
+            let (own, below) = down[domain as usize];
+            while let Some(cell) = cells.next_if(|&cell| leaf(0, cell) == domain) {
+                self.add(own, up[leaf(1, cell) as usize].0, Unit::Cell(cell));
+            }
+            if own != below {
+                self.add(own, below, Unit::Below(0, domain));
+            }
+            for &child in tree.children(domain) {
+                self.add(below, down[child as usize].0, Unit::Domain(0, child));
+            }
+        }
+    }
+
+    /// Up the second tree.
+    fn add_arcs_up(&mut self, up: &[(u32, u32)]) {
+        let Some(at) = self.end(1) else { return };
+        let tree = &self.relaxation.compared.dimensions[at].tree;
+        for domain in (0..tree.len() as u32).rev().filter(|&domain| tree.is_live(domain)) {
+            let (own, below) = up[domain as usize];
+            if own != below {
+                self.add(below, own, Unit::Below(1, domain));
+            }
+            if domain > 0 {
+                self.add(own, up[tree.parent(domain) as usize].1, Unit::Domain(1, domain));
+            }
+        }
+    }
+
+    /// What there is to pay before a replica is placed, bounds that are not reached among it.
+    fn cost_before(&self) -> Cost {
+        let ends = self.ends.iter().flatten().map(|bounds| bounds.cost_before);
+        let cells = self.part.cells.values().map(|range| Cost::HARD * range.least);
+        let below = self.units.iter().filter_map(|unit| match *unit {
+            Unit::Below(end, domain) => {
+                let (range, standing) = self.below(end, domain)?;
+                Some(Cost::HARD * range.least.saturating_sub(standing))
+            }
+            _ => None,
+        });
+        ends.chain(cells).chain(below).fold(Cost::ZERO, |sum, cost| sum + cost)
+    }
+
+    /// The range of the replicas in the children of a domain, and how many of them stand.
+    fn below(&self, end: usize, domain: u32) -> Option<(Range, u32)> {
+        let dimension = &self.relaxation.compared.dimensions[self.end(end)?];
+        let children = dimension.tree.children(domain);
+        let standing = children.iter().map(|&child| dimension.standing[child as usize]).sum();
+        Some((self.ends[end].as_ref()?.below[domain as usize], standing))
+    }
+
+    fn cell_unit(&self, cell: u32, number: u32) -> Option<Cost> {
+        let Slot { cost, .. } = *self.relaxation.cells.slots(cell as usize).get(number as usize)?;
+        if self.part.cells.is_empty() {
+            return Some(cost);
+        }
+        match self.part.cells.get(&cell) {
+            Some(range) if number >= range.most => None,
+            Some(range) if number < range.least => Some(cost - Cost::HARD),
+            _ => Some(cost),
+        }
+    }
+}
+
+impl UnitCosts for Plan<'_> {
+    fn unit(&self, arc: u32, number: u32) -> Option<Cost> {
+        match self.units[arc as usize] {
+            Unit::Cell(cell) => self.cell_unit(cell, number),
+            Unit::Domain(end, domain) => {
+                let demands = &self.relaxation.compared.dimensions[self.end(end)?].demands;
+                self.ends[end].as_ref()?.domains[domain as usize].unit(number, demands)
+            }
+            Unit::Below(end, domain) => {
+                let (range, standing) = self.below(end, domain)?;
+                let count = standing + number;
+                let gain = if count < range.least { Cost::HARD } else { Cost::ZERO };
+                (count < range.most).then_some(-gain)
+            }
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! The best placement: branch and bound over parts, each of which is a flow.
+//!
+//! The flow is exact for two dimensions without mixed domains, and one role: then the first part is the answer. If its
+//! choice breaks what the flow leaves out, the part is divided: by the number of replicas below a domain, or in a cell.
+
+use super::bounds::Split;
+use super::cells::{Cells, Items};
+use super::compared::Compared;
+use super::cost::Cost;
+use super::evaluate::{Site, Verdict, evaluate};
+use super::even::Range;
+use super::relaxed::{Choice, Nothing, Part, Relaxation};
+use super::roles::{Assigned, Assignment, Unassigned, assign};
+
+/// Once a placement is known, the search for a better one ends when this part of the budget is spent.
+const SHARE_FOR_BETTER: u64 = 10;
+
+/// How often prices of roles are corrected, as long as that raises the lower bound.
+const PRICE_ROUNDS: u32 = 6;
+
+/// What a search found.
+pub struct Outcome {
+    pub best: Option<(Cost, Vec<Assigned>)>,
+    /// Whether the search was complete.
+    pub is_exact: bool,
+    /// If nothing was found: no more new replicas than this can be placed.
+    pub most: u32,
+    /// Arcs looked at.
+    pub steps: u64,
+    /// Whether the answer is that of one flow.
+    pub is_one_flow: bool,
+}
+
+impl Outcome {
+    /// Nothing, because only this many can be placed.
+    pub fn of_ceiling(most: u32) -> Outcome {
+        Outcome {
+            best: None,
+            is_exact: true,
+            most,
+            steps: 0,
+            is_one_flow: true,
+        }
+    }
+}
+
+/// What is looked for.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The most new replicas of each role.
+    pub missing: &'a [u32],
+    /// The number of new replicas.
+    pub new: u32,
+    /// What the hosts cost before a replica is placed.
+    pub cost_before: Cost,
+    /// What each replica of a role costs besides in the cells.
+    pub prices: &'a [Cost],
+    /// The number of steps; the first flow is always completed.
+    pub budget: u64,
+}
+
+/// The best way to place new replicas.
+pub fn search(items: &impl Items, compared: &Compared, cells: &Cells, wanted: Wanted) -> Outcome {
+    let Wanted { new, budget, .. } = wanted;
+    let mut search = Search {
+        items,
+        relaxation: relaxation(compared, cells, wanted),
+        wanted,
+        parts: vec![Part::default()],
+        best: None,
+        is_exact: true,
+    };
+    let (mut steps, mut most, mut parts) = (0, new.saturating_sub(1), 0);
+    while let Some(part) = search.parts.pop() {
+        let limit = if search.best.is_some() {
+            budget / SHARE_FOR_BETTER
+        } else {
+            budget
+        };
+        if parts > 0 && steps > limit {
+            search.is_exact = false;
+            break;
+        }
+        match search.relaxation.solve(&part, &mut steps) {
+            Ok(choice) => search.judge(part, choice),
+            Err(Nothing::Most(number)) if parts == 0 => most = number,
+            Err(_) => {}
+        }
+        parts += 1;
+    }
+    Outcome {
+        best: search.best,
+        is_exact: search.is_exact,
+        most,
+        steps,
+        is_one_flow: parts == 1,
+    }
+}
+
+/// Prices of roles by which the flow over cells takes about as many replicas of each as are missing. A role that is the
+/// cheapest everywhere would be taken for all replicas otherwise, and the flow's cost be far below that of any placement.
+pub fn prices(items: &impl Items, compared: &Compared, wanted: Wanted) -> Vec<Cost> {
+    let mut prices = vec![Cost::ZERO; wanted.missing.len()];
+    let mut best: Option<(Cost, Vec<Cost>)> = None;
+    for _ in 0..PRICE_ROUNDS {
+        let cells = Cells::of(items, compared, wanted.missing, &prices);
+        let relaxation = relaxation(
+            compared,
+            &cells,
+            Wanted {
+                prices: &prices,
+                ..wanted
+            },
+        );
+        let Ok(choice) = relaxation.solve(&Part::default(), &mut 0) else {
+            break;
+        };
+        let assigned = assign(items, &cells, &choice.taken, wanted.missing, &Part::default().roles);
+        let is_better = best.as_ref().is_none_or(|(cost, _)| choice.cost > *cost);
+        if is_better {
+            best = Some((choice.cost, prices));
+        }
+        match assigned {
+            Ok(assigned) if is_better => prices = assigned.prices,
+            _ => break,
+        }
+    }
+    best.map_or_else(|| vec![Cost::ZERO; wanted.missing.len()], |(_, prices)| prices)
+}
+
+/// The flow over cells, less what the prices of roles add to each placement.
+fn relaxation<'a>(compared: &'a Compared, cells: &'a Cells, wanted: Wanted) -> Relaxation<'a> {
+    let paid = wanted
+        .prices
+        .iter()
+        .zip(wanted.missing)
+        .fold(Cost::ZERO, |sum, (&price, &number)| sum + price * number);
+    Relaxation::new(compared, cells, wanted.new, wanted.cost_before - paid)
+}
+
+struct Search<'a, I> {
+    items: &'a I,
+    relaxation: Relaxation<'a>,
+    wanted: Wanted<'a>,
+    parts: Vec<Part>,
+    best: Option<(Cost, Vec<Assigned>)>,
+    is_exact: bool,
+}
+
+impl<I: Items> Search<'_, I> {
+    /// Keeps a choice that is the best so far; divides its part if a better one may be in it.
+    fn judge(&mut self, part: Part, choice: Choice) {
+        if self.best.as_ref().is_some_and(|(best, _)| choice.cost >= *best) {
+            return;
+        }
+        let verdicts = self.verdicts(&choice);
+        if let Some(site) = verdicts.iter().find_map(|verdict| verdict.broken) {
+            return self.divide(part, &choice, Some(site));
+        }
+        let rules = verdicts.iter().fold(Cost::ZERO, |sum, verdict| sum + verdict.cost);
+        match assign(
+            self.items,
+            self.relaxation.cells,
+            &choice.taken,
+            self.wanted.missing,
+            &part.roles,
+        ) {
+            Ok(Assignment { cost, replicas, .. }) => {
+                let total = cost + rules + self.wanted.cost_before;
+                let is_solved = total <= choice.cost;
+                if total.keeps_hard_bounds() && self.best.as_ref().is_none_or(|(best, _)| total < *best) {
+                    self.best = Some((total, replicas));
+                }
+                if is_solved {
+                    return;
+                }
+            }
+            Err(Unassigned::None) => {}
+            Err(Unassigned::Together(item, counts)) => return self.divide_roles(&part, item, &counts),
+        }
+        let outside = |verdict: &&Verdict| {
+            verdict
+                .costly
+                .is_some_and(|site| !self.relaxation.flow.contains(&Some(site.compared)))
+        };
+        let site = verdicts.iter().find(outside).and_then(|verdict| verdict.costly);
+        self.divide(part, &choice, site);
+    }
+
+    fn verdicts(&self, choice: &Choice) -> Vec<Verdict> {
+        let relaxation = &self.relaxation;
+        let all = relaxation
+            .compared
+            .dimensions
+            .iter()
+            .enumerate()
+            .map(|(at, dimension)| {
+                let mut counts = vec![0; dimension.tree.len()];
+                for &(cell, number) in &choice.taken {
+                    counts[relaxation.cells.leaf(cell as usize, at) as usize] += number;
+                }
+                dimension.tree.sum_up(&mut counts);
+                for (count, standing) in counts.iter_mut().zip(&dimension.standing) {
+                    *count += standing;
+                }
+                evaluate(at, dimension, &counts, &relaxation.direct[at], relaxation.totals.all)
+            });
+        all.collect()
+    }
+
+    /// Divides a part without losing a placement, so that its choice is not found again where it breaks a rule.
+    fn divide(&mut self, part: Part, choice: &Choice, site: Option<Site>) {
+        if let Some((split, at)) = self.wide_range(choice, site) {
+            return self.divide_range(&part, split, at);
+        }
+        let Some((cell, number, is_over)) = self.open_cell(&part, choice, site) else {
+            return;
+        };
+        let range = self.cell_range(&part, cell);
+        let (fewer, more) = match is_over {
+            true => (Range::of(range.least, number - 1), Range::of(number, range.most)),
+            false => (Range::of(range.least, number), Range::of(number + 1, range.most)),
+        };
+        let order = if is_over { [more, fewer] } else { [fewer, more] };
+        for range in order {
+            let mut part = part.clone();
+            part.cells.insert(cell, range);
+            self.parts.push(part);
+        }
+    }
+
+    /// A range of replicas below a domain that the flow took for wider than it is, and the number of the choice.
+    fn wide_range(&self, choice: &Choice, site: Option<Site>) -> Option<(Split, u32)> {
+        if let Some(site) = site {
+            let end = self
+                .relaxation
+                .flow
+                .iter()
+                .position(|compared| *compared == Some(site.compared))?;
+            let range = choice.below[end].as_ref()?[site.parent as usize];
+            let split = Split {
+                compared: site.compared,
+                domain: site.parent,
+                range,
+            };
+            return (range.least < range.most && range.holds(site.below)).then_some((split, site.below));
+        }
+        self.relaxation
+            .flow
+            .iter()
+            .zip(&choice.below)
+            .find_map(|(compared, below)| {
+                let (compared, below) = ((*compared)?, below.as_ref()?);
+                let dimension = &self.relaxation.compared.dimensions[compared];
+                dimension.demands.even_cost?;
+                (0..dimension.tree.len() as u32).find_map(|domain| {
+                    let range = below[domain as usize];
+                    let is_mixed = self.relaxation.direct[compared][domain as usize] > 0
+                        && dimension.tree.is_live(domain)
+                        && !dimension.tree.children(domain).is_empty();
+                    let split = Split {
+                        compared,
+                        domain,
+                        range,
+                    };
+                    (is_mixed && range.least < range.most).then(|| (split, self.count_below(choice, compared, domain)))
+                })
+            })
+    }
+
+    /// The replicas of a choice in the children of a domain, standing ones included.
+    fn count_below(&self, choice: &Choice, compared: usize, domain: u32) -> u32 {
+        let dimension = &self.relaxation.compared.dimensions[compared];
+        let new = choice.taken.iter().filter(|(cell, _)| {
+            let leaf = self.relaxation.cells.leaf(*cell as usize, compared);
+            leaf != domain && dimension.tree.is_in(leaf, domain)
+        });
+        let standing = dimension
+            .tree
+            .children(domain)
+            .iter()
+            .map(|&child| dimension.standing[child as usize]);
+        new.map(|(_, number)| number).sum::<u32>() + standing.sum::<u32>()
+    }
+
+    fn divide_range(&mut self, part: &Part, split: Split, at: u32) {
+        let Range { least, most } = split.range;
+        let lower = at.checked_sub(1).map(|before| Range::of(least, before));
+        let parts = [lower, Some(Range::of(at + 1, most)), Some(Range::of(at, at))];
+        for range in parts.into_iter().flatten().filter(|range| range.least <= range.most) {
+            let mut part = part.clone();
+            part.splits
+                .retain(|other| (other.compared, other.domain) != (split.compared, split.domain));
+            part.splits.push(Split { range, ..split });
+            self.parts.push(part);
+        }
+    }
+
+    /// Replicas that do not fit together do not fit with more of them: one role has fewer there.
+    fn divide_roles(&mut self, part: &Part, item: u32, counts: &[u32]) {
+        for (role, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let mut part = part.clone();
+            part.roles.insert((item, role), count - 1);
+            self.parts.push(part);
+        }
+    }
+
+    fn cell_range(&self, part: &Part, cell: u32) -> Range {
+        let most = self.relaxation.cells.slots(cell as usize).len() as u32;
+        part.cells
+            .get(&cell)
+            .copied()
+            .unwrap_or(Range::of(0, most.min(self.relaxation.totals.new)))
+    }
+
+    /// A cell whose number is not fixed, the number in the choice, and whether fewer are tried first. One of the domain
+    /// that a rule is broken in, if there is any.
+    fn open_cell(&self, part: &Part, choice: &Choice, site: Option<Site>) -> Option<(u32, u32, bool)> {
+        let cells = self.relaxation.cells;
+        let taken = choice.taken.iter().copied();
+        let is_open = |cell: u32| {
+            let range = self.cell_range(part, cell);
+            range.least < range.most
+        };
+        let is_there = |cell: u32| {
+            site.is_none_or(|site| {
+                let tree = &self.relaxation.compared.dimensions[site.compared].tree;
+                tree.is_in(cells.leaf(cell as usize, site.compared), site.domain)
+            })
+        };
+        let can_fall = |(cell, number): &(u32, u32)| *number > self.cell_range(part, *cell).least;
+        if site.is_none_or(|site| site.is_over) {
+            let there = taken.clone().filter(|(cell, _)| is_there(*cell)).filter(can_fall);
+            if let Some((cell, number)) = there.max_by_key(|(_, number)| *number) {
+                return Some((cell, number, true));
+            }
+        } else {
+            let number = |cell: u32| {
+                taken
+                    .clone()
+                    .find(|(other, _)| *other == cell)
+                    .map_or(0, |(_, number)| number)
+            };
+            let mut there = (0..cells.len() as u32).filter(|&cell| is_there(cell));
+            if let Some(cell) = there.find(|&cell| number(cell) < self.cell_range(part, cell).most) {
+                return Some((cell, number(cell), false));
+            }
+        }
+        if let Some((cell, number)) = taken.clone().find(can_fall) {
+            return Some((cell, number, true));
+        }
+        let cell = (0..cells.len() as u32).find(|&cell| is_open(cell))?;
+        let number = taken
+            .clone()
+            .find(|(other, _)| *other == cell)
+            .map_or(0, |(_, number)| number);
+        Some((cell, number, number > self.cell_range(part, cell).least))
+    }
+}

@@ -1,0 +1,7 @@
+//! Tests of the whole layer: the tables of published systems figure by figure, and random clusters against [`naive`].
+
+mod figures;
+mod naive;
+mod properties;
+mod standing_figures;
+mod worlds;

@@ -1,0 +1,344 @@
+//! The oracle: all sets of hosts, one after the other, judged over trees of paths. It shares no code with the layer but
+//! the types of its questions.
+
+use std::collections::BTreeMap;
+
+use super::worlds::{World, subsets};
+use crate::placing::{Axis, Level, Members, Mode, Near, NearKind, Rule, Spread, Standing, Workload};
+
+/// A domain with what is in it.
+#[derive(Default)]
+struct Node {
+    children: BTreeMap<String, Node>,
+    /// Eligible hosts in it and below, free ones directly in it, and replicas in it and below.
+    hosts: u32,
+    direct: u32,
+    count: u32,
+    standing: u32,
+}
+
+impl Node {
+    fn live(&self) -> Vec<&Node> {
+        self.children.values().filter(|child| child.hosts > 0).collect()
+    }
+
+    /// The children at the first level that has several.
+    fn first_level(&self) -> Vec<&Node> {
+        let live = self.live();
+        match &live[..] {
+            [only] => only.first_level(),
+            _ => live,
+        }
+    }
+}
+
+/// A question, with all replicas: those that stand, and the new ones at the end.
+pub struct Question<'a> {
+    pub world: &'a World,
+    pub workload: &'a Workload<'a>,
+    /// Hosts that can take a new replica, if each is judged alone.
+    pub free: &'a [bool],
+}
+
+/// What a placement is compared by, the least first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    pub soft: i64,
+    pub over: i64,
+    pub prefer: i64,
+    pub score: i64,
+}
+
+fn segments(path: &str) -> Vec<String> {
+    let mut prefixes = Vec::new();
+    for (at, _) in path.match_indices('/').filter(|(at, _)| *at > 0) {
+        prefixes.push(path[..at].to_owned());
+    }
+    prefixes.push(path.to_owned());
+    prefixes
+}
+
+fn n(workload: &Workload) -> u32 {
+    workload.wanted.iter().sum()
+}
+
+fn quorum(n: u32) -> u32 {
+    n / 2 + 1
+}
+
+fn limit(n: u32, domains: u32) -> u32 {
+    let mut limit = n.saturating_sub(quorum(n)).max(1);
+    if domains * limit < n {
+        limit += 1;
+    }
+    limit
+}
+
+impl Question<'_> {
+    fn is_eligible(&self, host: usize) -> bool {
+        self.world.eligible[host].iter().any(|any| *any)
+    }
+
+    fn eligible(&self) -> u32 {
+        (0..self.world.names.len())
+            .filter(|&host| self.is_eligible(host))
+            .count() as u32
+    }
+
+    fn tree(&self, axis: Axis, new: &[Standing]) -> Node {
+        let mut root = Node::default();
+        for host in 0..self.world.names.len() {
+            let path = match axis {
+                Axis::Host => vec![host.to_string()],
+                Axis::Domain(dimension) => self.world.paths[dimension][host]
+                    .as_ref()
+                    .map_or(Vec::new(), |path| segments(path)),
+            };
+            let here = |replica: &&Standing| replica.host as usize == host;
+            let standing = self.workload.standing.iter().filter(here).count() as u32;
+            let count = standing + new.iter().filter(here).count() as u32;
+            let eligible = u32::from(self.is_eligible(host));
+            let mut node = &mut root;
+            let add = |node: &mut Node| {
+                node.hosts += eligible;
+                node.count += count;
+                node.standing += standing;
+            };
+            add(node);
+            for segment in path {
+                node = node.children.entry(segment).or_default();
+                add(node);
+            }
+            node.direct += u32::from(self.free.get(host).copied().unwrap_or(false));
+        }
+        root
+    }
+
+    pub fn mode(&self, spread: &Spread) -> Mode {
+        if spread.mode != Mode::Adaptive {
+            return spread.mode;
+        }
+        let mut product = 1;
+        for &axis in &spread.axes {
+            let domains = self.tree(axis, &[]).first_level().len() as u32;
+            if domains == 0 || !n(self.workload).is_multiple_of(domains) {
+                return Mode::MaxDifference;
+            }
+            product *= domains;
+        }
+        if self.eligible() <= product {
+            Mode::QuorumSafe
+        } else {
+            Mode::MaxDifference
+        }
+    }
+
+    /// Whether a spread holds with these new replicas.
+    fn holds(&self, spread: &Spread, new: &[Standing]) -> bool {
+        let n = n(self.workload);
+        let mode = self.mode(spread);
+        spread.axes.iter().all(|&axis| {
+            let tree = self.tree(axis, new);
+            let first = tree.first_level();
+            let at_most = |most: u32| first.iter().all(|node| node.count <= most.max(node.standing));
+            let is_strict = spread.strict && self.workload.quorum && n > 1;
+            let by_mode = match mode {
+                Mode::MaxDifference | Mode::Adaptive => is_even(&tree),
+                Mode::QuorumSafe => first.is_empty() || at_most(limit(n, first.len() as u32)),
+                Mode::OneEach if axis == Axis::Host => {
+                    tree.live().iter().all(|node| node.count <= node.standing.max(1))
+                }
+                Mode::OneEach => at_most(1),
+            };
+            by_mode && (!is_strict || at_most(n - quorum(n)))
+        })
+    }
+
+    fn near_is_broken(&self, near: &Near, host: u32) -> bool {
+        let is_member = match &near.members {
+            Members::Hosts(hosts) => hosts.contains(&host),
+            Members::Domains { dimension, domains } => {
+                let tree = &self.world.cluster.dimensions[*dimension].tree;
+                let path = self.world.paths[*dimension][host as usize].as_ref();
+                let inside = path.map_or(Vec::new(), |path| segments(path));
+                domains
+                    .iter()
+                    .any(|domain| inside.iter().any(|path| **path == **tree.path(*domain)))
+            }
+        };
+        is_member == (near.kind == NearKind::Apart)
+    }
+
+    /// Whether a rule holds with these new replicas.
+    pub fn keeps(&self, rule: &Rule, new: &[Standing]) -> bool {
+        match rule {
+            Rule::Spread(spread) => self.holds(spread, new),
+            Rule::Near(near) => new.iter().all(|replica| !self.near_is_broken(near, replica.host)),
+        }
+    }
+
+    /// Whether all hard rules and the room admit these new replicas.
+    pub fn admits(&self, new: &[Standing]) -> bool {
+        let names_host = |rule: &Rule| matches!(rule, Rule::Spread(spread) if spread.axes.contains(&Axis::Host));
+        let one_a_host = !self.workload.rules.iter().any(names_host);
+        let on_host = |host: u32| new.iter().filter(move |replica| replica.host == host);
+        let fits = new.iter().all(|replica| {
+            let at = replica.host as usize;
+            let same_role = on_host(replica.host).filter(|other| other.role == replica.role).count() as u32;
+            let all = on_host(replica.host).count() as u32;
+            let standing = self
+                .workload
+                .standing
+                .iter()
+                .filter(|other| other.host == replica.host)
+                .count() as u32;
+            self.world.eligible[at][replica.role]
+                && same_role <= self.world.offers[at][replica.role].0
+                && (same_role == all || all <= self.world.together)
+                && (!one_a_host || all + standing <= 1)
+        });
+        let is_hard = |rule: &&Rule| match rule {
+            Rule::Spread(Spread { level, .. }) | Rule::Near(Near { level, .. }) => *level == Level::Hard,
+        };
+        fits && self
+            .workload
+            .rules
+            .iter()
+            .filter(is_hard)
+            .all(|rule| self.keeps(rule, new))
+    }
+
+    /// What a placement costs, score included.
+    pub fn key(&self, new: &[Standing]) -> Key {
+        let mut key = Key {
+            soft: 0,
+            over: 0,
+            prefer: 0,
+            score: 0,
+        };
+        for replica in new {
+            let (_, over, score) = self.world.offers[replica.host as usize][replica.role];
+            key.over += over;
+            key.score += score;
+        }
+        for rule in self.workload.rules {
+            let (level, amount) = match rule {
+                Rule::Spread(spread) => (spread.level, self.amount(spread, new)),
+                Rule::Near(near) => {
+                    let broken = new.iter().filter(|replica| self.near_is_broken(near, replica.host));
+                    (near.level, broken.count() as i64)
+                }
+            };
+            match level {
+                Level::Hard => {}
+                Level::Soft => key.soft += amount,
+                Level::Prefer => key.prefer += amount,
+            }
+        }
+        key
+    }
+
+    /// How far counts are from what a spread asks: replicas above a limit, and outside of an even share.
+    fn amount(&self, spread: &Spread, new: &[Standing]) -> i64 {
+        let n = n(self.workload);
+        let mode = self.mode(spread);
+        let total = (self.workload.standing.len() + new.len()) as u32;
+        let amounts = spread.axes.iter().map(|&axis| {
+            let tree = self.tree(axis, new);
+            let first = tree.first_level();
+            let mut caps = Vec::new();
+            match mode {
+                Mode::QuorumSafe if !first.is_empty() => caps.push(limit(n, first.len() as u32)),
+                Mode::OneEach => caps.push(1),
+                _ => {}
+            }
+            if spread.strict && self.workload.quorum && n > 1 && !first.is_empty() {
+                caps.push(n - quorum(n));
+            }
+            let judged = if axis == Axis::Host { tree.live() } else { first };
+            let above = caps.into_iter().min().map_or(0, |cap| {
+                judged
+                    .iter()
+                    .map(|node| i64::from(node.count.saturating_sub(cap)))
+                    .sum()
+            });
+            above
+                + if mode == Mode::MaxDifference {
+                    uneven(&tree, (total, total))
+                } else {
+                    0
+                }
+        });
+        amounts.sum()
+    }
+
+    /// All ways to place `new` of the missing replicas that hard rules and room admit.
+    pub fn placements(&self, missing: &[u32], new: u32) -> Vec<Vec<Standing>> {
+        let roles: Vec<usize> = (0..missing.len())
+            .flat_map(|role| vec![role; missing[role] as usize])
+            .collect();
+        let mut found = Vec::new();
+        for chosen in subsets(roles.len(), new as usize) {
+            let roles: Vec<usize> = chosen.into_iter().map(|at| roles[at]).collect();
+            self.extend(&roles, &mut Vec::new(), &mut found);
+        }
+        found
+    }
+
+    fn extend(&self, roles: &[usize], new: &mut Vec<Standing>, found: &mut Vec<Vec<Standing>>) {
+        let Some((&role, rest)) = roles.split_first() else {
+            if self.admits(new) {
+                found.push(new.clone());
+            }
+            return;
+        };
+        // Replicas of one role are alike, so their hosts ascend.
+        let from = new.last().filter(|last| last.role == role).map_or(0, |last| last.host);
+        for host in (from..self.world.names.len() as u32).filter(|&host| self.free[host as usize]) {
+            new.push(Standing { role, host });
+            self.extend(rest, new, found);
+            new.pop();
+        }
+    }
+}
+
+/// Whether siblings differ by at most 1 at every level. A domain that stands above the even share of the others is left
+/// out with all that is in it, and takes nothing new.
+fn is_even(node: &Node) -> bool {
+    let mut compared = node.live();
+    loop {
+        let total: u32 = compared.iter().map(|child| child.count).sum();
+        let share = total.div_ceil(compared.len().max(1) as u32);
+        let (above, rest): (Vec<&Node>, Vec<&Node>) = compared.into_iter().partition(|child| child.standing > share);
+        if above.iter().any(|child| child.count > child.standing) {
+            return false;
+        }
+        compared = rest;
+        if above.is_empty() {
+            break;
+        }
+    }
+    let counts = || compared.iter().map(|child| child.count);
+    let difference = counts().max().unwrap_or(0) - counts().min().unwrap_or(0);
+    difference <= 1 && compared.into_iter().all(is_even)
+}
+
+/// How far the domains below one are from an even share of `from.0` to `from.1` replicas.
+fn uneven(node: &Node, from: (u32, u32)) -> i64 {
+    let live = node.live();
+    if live.is_empty() {
+        return 0;
+    }
+    let below: u32 = live.iter().map(|child| child.count).sum();
+    let beside = node.standing - live.iter().map(|child| child.standing).sum::<u32>();
+    let (least, most) = match node.direct {
+        0 => (from.0.saturating_sub(beside), from.1.saturating_sub(beside)),
+        _ => (below, below),
+    };
+    let domains = live.len() as u32;
+    let (least, most) = (least / domains, most.div_ceil(domains));
+    let distance = |count: u32| i64::from(least.saturating_sub(count) + count.saturating_sub(most));
+    live.into_iter()
+        .map(|child| distance(child.count) + uneven(child, (least, most)))
+        .sum()
+}

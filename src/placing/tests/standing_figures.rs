@@ -1,0 +1,333 @@
+//! Tables of published systems with replicas that stand already: placing one by one, lost domains, scaling down.
+
+use std::collections::BTreeSet;
+
+use super::figures::{configuration, nine_machines};
+use super::worlds::{ATOMIC, BOTH, World, spread, workload};
+use crate::placing::{
+    Axis, Broken, DomainId, Effort, Level, Members, Mode, Near, NearKind, Proof, Removed, Replica, Rule, Spread,
+    Standing, Workload, place, release,
+};
+
+fn with<'a>(standing: &'a [Standing], wanted: &'a [u32], rules: &'a [Rule]) -> Workload<'a> {
+    Workload {
+        standing,
+        ..workload(wanted, rules)
+    }
+}
+
+#[test]
+fn e4_seven_hosts_dealt_to_five_domains_use_the_heavy_ones_no_more_than_others() {
+    let paths: Vec<String> = (0..7).map(|at| format!("fd:/{}", at % 5)).collect();
+    let names: Vec<String> = (0..7).map(|at| format!("h{at}")).collect();
+    let paths: Vec<[&str; 1]> = paths.iter().map(|path| [path.as_str()]).collect();
+    let hosts: Vec<(&str, &[&str])> = names
+        .iter()
+        .zip(&paths)
+        .map(|(name, path)| (name.as_str(), &path[..]))
+        .collect();
+    let world = World::of(&hosts);
+    let rules = [spread(Mode::MaxDifference, &[Axis::Domain(0)])];
+    assert_eq!(world.sets(&rules, 5).len(), 4);
+    let chosen = world.place(&workload(&[5], &rules)).expect("one in each domain");
+    assert!(!(chosen.contains("h0") && chosen.contains("h5")));
+}
+
+#[test]
+fn e8_there_is_no_fifth_place_beside_a_mix_and_one_by_one_never_mixes() {
+    let (world, rules) = (configuration(5), [spread(Mode::MaxDifference, &BOTH)]);
+    let mixed = world.standing(&["N1", "N7", "N8", "N9"]);
+    assert!(world.judge(&with(&mixed, &[4], &rules)).violations.is_empty());
+    assert!(world.place(&with(&mixed, &[5], &rules)).is_err());
+    for seed in 0..50 {
+        let mut standing: Vec<Standing> = Vec::new();
+        while standing.len() < 5 {
+            let placed = place(
+                &world.cluster,
+                &world,
+                &with(&standing, &[5], &rules),
+                &Effort { seed, ..ATOMIC },
+            );
+            let first = placed.replicas[(seed as usize) % placed.replicas.len()];
+            standing.push(first);
+        }
+        let new = standing.iter().filter(|replica| replica.host >= 5).count();
+        assert!(new == 0 || new == 5, "seed {seed}: {standing:?}");
+    }
+}
+
+#[test]
+fn e12_when_two_sites_are_lost_the_third_takes_all_and_is_too_full_when_they_return() {
+    let rules = [spread(Mode::Adaptive, &BOTH)];
+    let lost = nine_machines().only(&["vm1", "vm2", "vm3"]);
+    let standing = lost.standing(&["vm1"]);
+    let one = with(&standing, &[3], &rules);
+    assert_eq!(
+        lost.judge(&one)
+            .modes
+            .iter()
+            .map(|mode| mode.domains)
+            .collect::<Vec<_>>(),
+        [0, 3]
+    );
+    let two = BTreeSet::from(["vm2".to_owned(), "vm3".to_owned()]);
+    assert_eq!(lost.place(&one), Ok(two));
+    let back = nine_machines();
+    let standing = back.standing(&["vm1", "vm2", "vm3"]);
+    let judged = back.judge(&with(&standing, &[3], &rules));
+    let [violation] = &judged.violations[..] else {
+        panic!("one violation, not {:?}", judged.violations);
+    };
+    assert_eq!((violation.rule, violation.axis), (Broken::Rule(0), Axis::Domain(0)));
+    assert_eq!(
+        (violation.count, violation.limit, &violation.replicas[..]),
+        (3, 1, &[0, 1, 2][..])
+    );
+    assert_eq!(&**back.cluster.dimensions[0].tree.path(violation.domain), "fd:/dc1");
+    assert_eq!(judged.safe, Some(false));
+}
+
+#[test]
+fn a_domain_above_its_limit_keeps_what_it_has_and_gets_nothing_new() {
+    let world = nine_machines();
+    let rules = [spread(Mode::MaxDifference, &[Axis::Domain(0)])];
+    let standing = world.standing(&["vm1", "vm2", "vm3"]);
+    for (n, expected) in [(4, vec![0, 1]), (5, vec![1, 1]), (6, vec![1, 2]), (7, vec![2, 2])] {
+        let placed = place(&world.cluster, &world, &with(&standing, &[n], &rules), &ATOMIC);
+        let mut counts = [0, 0, 0];
+        placed
+            .replicas
+            .iter()
+            .for_each(|replica| counts[replica.host as usize / 3] += 1);
+        counts.sort_unstable();
+        assert_eq!((counts[0], &counts[1..]), (0, &expected[..]), "n = {n}");
+    }
+}
+
+#[test]
+fn from_the_layout_of_five_no_four_are_valid_and_the_best_ones_stay() {
+    let (world, rules) = (configuration(3), [spread(Mode::Adaptive, &BOTH)]);
+    let replicas = ["N1", "N6", "N7", "N3", "N5"].map(|name| Replica {
+        role: 0,
+        host: Some(world.host(name)),
+        lost: false,
+    });
+    let gone = release(&world.cluster, &world, &workload(&[4], &rules), &replicas);
+    assert_eq!(gone.len(), 1);
+    let rest: Vec<Standing> = (0..5)
+        .filter(|at| !gone.contains(at))
+        .map(|at| Standing {
+            role: 0,
+            host: replicas[at].host.unwrap_or_default(),
+        })
+        .collect();
+    let amount = |standing: &[Standing]| world.judge(&with(standing, &[4], &rules)).violations.len();
+    let least = (0..5).map(|without| {
+        let rest = (0..5)
+            .filter(|at| *at != without)
+            .map(|at| replicas[at].host.unwrap_or_default());
+        amount(&rest.map(|host| Standing { role: 0, host }).collect::<Vec<_>>())
+    });
+    assert_eq!(Some(amount(&rest)), least.min());
+}
+
+#[test]
+fn the_order_in_which_replicas_go() {
+    let world = nine_machines().only(&["vm1", "vm2", "vm3", "vm4", "vm5", "vm6", "vm7", "vm9"]);
+    let at = |name: &str, lost: bool| Replica {
+        role: 0,
+        host: Some(world.host(name)),
+        lost,
+    };
+    let nowhere = Replica {
+        role: 0,
+        host: None,
+        lost: false,
+    };
+    // vm8 is not eligible; vm4 is lost; vm2 shares its site with vm1.
+    let replicas = [
+        at("vm1", false),
+        nowhere,
+        at("vm8", false),
+        at("vm4", true),
+        at("vm2", false),
+        at("vm6", false),
+    ];
+    let rules = [spread(Mode::OneEach, &[Axis::Domain(0)])];
+    let gone = |n: u32| release(&world.cluster, &world, &workload(&[n], &rules), &replicas);
+    assert_eq!(gone(6), Vec::<usize>::new());
+    assert_eq!(gone(5), [1]);
+    assert_eq!(gone(4), [1, 3]);
+    assert_eq!(gone(3), [1, 2, 3]);
+    assert_eq!(gone(2), [1, 2, 3, 4]);
+    assert_eq!(gone(1), [1, 2, 3, 4, 5]);
+    assert_eq!(gone(0), [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn without_atomic_as_many_as_fit_are_placed_and_the_rest_is_explained() {
+    let mut world = nine_machines();
+    for host in 3..9 {
+        world.offers[host][0].0 = 0;
+    }
+    let rules = [spread(Mode::MaxDifference, &[Axis::Domain(0)])];
+    let effort = Effort {
+        atomic: false,
+        ..ATOMIC
+    };
+    let placed = place(&world.cluster, &world, &workload(&[5], &rules), &effort);
+    assert_eq!((placed.replicas.len(), &placed.unplaced[..]), (1, &[4][..]));
+    let refusal = placed.refusal.expect("four have no place");
+    assert_eq!(refusal.removed, [(Removed::NoRoom, 6)]);
+    assert_eq!((refusal.left, refusal.missing, refusal.admitted), (3, 5, 2));
+}
+
+#[test]
+fn near_rules_keep_away_from_members_and_bring_together() {
+    let world = nine_machines();
+    let site = |name: &str| world.cluster.dimensions[0].tree.find(name).expect("a site");
+    let near = |level, kind, domains: Vec<DomainId>| {
+        Rule::Near(Near {
+            level,
+            kind,
+            members: Members::Domains { dimension: 0, domains },
+        })
+    };
+    let sites = vec![site("fd:/dc1"), site("fd:/dc2")];
+    let apart = [near(Level::Hard, NearKind::Apart, sites.clone())];
+    let dc3 = || (7..=9).map(|at| format!("vm{at}")).collect();
+    assert_eq!(world.place(&workload(&[3], &apart)), Ok(dc3()));
+    let refusal = world
+        .place(&workload(&[4], &apart))
+        .expect_err("three hosts are left")
+        .refusal;
+    let refusal = refusal.expect("a refusal has its reason");
+    assert_eq!(refusal.removed, [(Removed::Near(0), 6)]);
+    let together = [near(Level::Hard, NearKind::Together, vec![site("fd:/dc3")])];
+    assert_eq!(world.place(&workload(&[3], &together)), Ok(dc3()));
+    let soft = [near(Level::Soft, NearKind::Apart, sites)];
+    let four = world.place(&workload(&[4], &soft)).expect("a soft rule gives way");
+    assert!(dc3().is_subset(&four));
+    let standing = world.standing(&["vm1", "vm4", "vm7"]);
+    let judged = world.judge(&with(&standing, &[3], &soft));
+    let at: Vec<(DomainId, u32)> = judged
+        .violations
+        .iter()
+        .map(|broken| (broken.domain, broken.count))
+        .collect();
+    assert_eq!(at, [(site("fd:/dc1"), 1), (site("fd:/dc2"), 1)]);
+}
+
+#[test]
+fn a_soft_spread_gives_way_as_little_as_it_can() {
+    let mut world = nine_machines();
+    for host in 6..9 {
+        world.offers[host][0].0 = 0;
+    }
+    let rule = |level| {
+        [Rule::Spread(Spread {
+            level,
+            mode: Mode::MaxDifference,
+            axes: vec![Axis::Domain(0)],
+            strict: false,
+        })]
+    };
+    assert!(world.place(&workload(&[4], &rule(Level::Hard))).is_err());
+    for level in [Level::Soft, Level::Prefer] {
+        let chosen = world
+            .place(&workload(&[4], &rule(level)))
+            .expect("the rule may be broken");
+        let first = chosen
+            .iter()
+            .filter(|name| ["vm1", "vm2", "vm3"].contains(&name.as_str()))
+            .count();
+        assert_eq!(first, 2, "{chosen:?}");
+    }
+}
+
+#[test]
+fn without_a_rule_on_hosts_a_host_takes_one_replica_and_with_one_as_many_as_it_says() {
+    let world = World::of(&[("h1", &[]), ("h2", &[])]);
+    assert!(world.place(&workload(&[3], &[])).is_err());
+    let even = [spread(Mode::MaxDifference, &[Axis::Host])];
+    let placed = place(&world.cluster, &world, &workload(&[5], &even), &ATOMIC);
+    let on_first = placed.replicas.iter().filter(|replica| replica.host == 0).count();
+    assert!(placed.replicas.len() == 5 && (2..=3).contains(&on_first), "{placed:?}");
+    let one_each = [spread(Mode::OneEach, &[Axis::Host])];
+    assert!(world.place(&workload(&[2], &one_each)).is_ok());
+    assert!(world.place(&workload(&[3], &one_each)).is_err());
+    let standing = world.standing(&["h1", "h1"]);
+    let judged = world.judge(&with(&standing, &[2], &[]));
+    assert_eq!(
+        judged.violations.iter().map(|broken| broken.rule).collect::<Vec<_>>(),
+        [Broken::OneAHost]
+    );
+}
+
+#[test]
+fn e6_while_one_of_ten_domains_is_down_the_others_need_room_for_twelve_each() {
+    for (room, granted) in [(11, false), (12, true)] {
+        let names: Vec<String> = (0..9).map(|at| format!("UD{at}")).collect();
+        let paths: Vec<[&str; 1]> = names.iter().map(|name| [name.as_str()]).collect();
+        let hosts: Vec<(&str, &[&str])> = names
+            .iter()
+            .zip(&paths)
+            .map(|(name, path)| (name.as_str(), &path[..]))
+            .collect();
+        let mut world = World::of(&hosts);
+        world.offers.iter_mut().for_each(|offers| offers[0].0 = room);
+        let rules = [spread(Mode::QuorumSafe, &[Axis::Host])];
+        let placed = place(&world.cluster, &world, &workload(&[100], &rules), &ATOMIC);
+        assert_eq!(placed.refusal.is_none(), granted);
+    }
+}
+
+#[test]
+fn a_spent_budget_is_said_and_is_no_proof() {
+    // Each two of the hosts share a domain, but no dimension alone, nor two of them, shows that.
+    let world = World::of(&[
+        ("000", &["0", "0", "0"]),
+        ("110", &["1", "1", "0"]),
+        ("011", &["0", "1", "1"]),
+        ("101", &["1", "0", "1"]),
+    ]);
+    let rules = [spread(
+        Mode::OneEach,
+        &[Axis::Domain(0), Axis::Domain(1), Axis::Domain(2)],
+    )];
+    let proof = |budget| {
+        let placed = place(
+            &world.cluster,
+            &world,
+            &workload(&[2], &rules),
+            &Effort { budget, ..ATOMIC },
+        );
+        assert!(placed.replicas.is_empty() && placed.refusal.is_some());
+        placed.proof
+    };
+    assert_eq!(proof(Effort::BUDGET), Proof::Exact);
+    assert_eq!(proof(0), Proof::BudgetSpent);
+}
+
+#[test]
+fn more_places_than_can_be_listed_are_said_if_they_matter() {
+    // 2,200 hosts with 499 places each are more than a million. All replicas go to the cheapest hosts.
+    let names: Vec<String> = (0..2200).map(|at| at.to_string()).collect();
+    let hosts: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &[][..])).collect();
+    let mut world = World::of(&hosts);
+    let rules = [spread(Mode::QuorumSafe, &[Axis::Host])];
+    let most_and_proof = |world: &World| {
+        let placed = place(&world.cluster, world, &workload(&[1000], &rules), &ATOMIC);
+        let most = placed
+            .replicas
+            .chunk_by(|one, other| one.host == other.host)
+            .map(<[Standing]>::len)
+            .max();
+        (placed.replicas.len(), most, placed.proof)
+    };
+    let (number, most, proof) = most_and_proof(&world);
+    assert_eq!((number, proof), (1000, Proof::BudgetSpent));
+    assert!(most <= Some(499), "{most:?}");
+    world.offers.iter_mut().for_each(|offers| offers[0].0 = 400);
+    assert_eq!(most_and_proof(&world), (1000, Some(400), Proof::Exact));
+}

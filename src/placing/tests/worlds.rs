@@ -1,0 +1,175 @@
+//! Small clusters with what is known of their hosts.
+
+use std::collections::BTreeSet;
+
+use crate::placing::{
+    Axis, Cluster, Dimension, DomainTree, Effort, Hosts, Judgement, Level, Mode, Offer, Placed, Rule, Spread, Standing,
+    Workload, judge, place,
+};
+
+/// A cluster and its hosts.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    pub names: Vec<String>,
+    /// By dimension and host.
+    pub paths: Vec<Vec<Option<String>>>,
+    pub cluster: Cluster,
+    /// By host and role.
+    pub eligible: Vec<Vec<bool>>,
+    /// By host and role: how many replicas it has room for, what each takes over normal limits, and its score.
+    pub offers: Vec<Vec<(u32, i64, i64)>>,
+    /// The most new replicas of a host, of all roles together.
+    pub together: u32,
+}
+
+impl Hosts for World {
+    fn is_eligible(&self, host: u32, role: usize) -> bool {
+        self.eligible[host as usize][role]
+    }
+
+    fn offer(&self, host: u32, role: usize, already: u32) -> Option<Offer> {
+        let (room, over, score) = self.offers[host as usize][role];
+        (already < room).then_some(Offer { over, score })
+    }
+
+    fn fits(&self, _host: u32, counts: &[u32]) -> bool {
+        counts.iter().sum::<u32>() <= self.together
+    }
+}
+
+impl World {
+    /// Of hosts with their paths by dimension; all are eligible and have room for 1,000 replicas of one role.
+    pub fn of(hosts: &[(&str, &[&str])]) -> World {
+        let mut world = World {
+            names: hosts.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            eligible: vec![vec![true]; hosts.len()],
+            offers: vec![vec![(1000, 0, 0)]; hosts.len()],
+            together: 1000,
+            ..World::default()
+        };
+        let dimensions = hosts.first().map_or(0, |(_, paths)| paths.len());
+        for dimension in 0..dimensions {
+            let path = |(_, paths): &(&str, &[&str])| Some(paths[dimension].to_owned()).filter(|path| !path.is_empty());
+            world.paths.push(hosts.iter().map(path).collect());
+        }
+        world.build();
+        world
+    }
+
+    /// Makes the cluster from the paths.
+    pub fn build(&mut self) {
+        let dimensions = self.paths.iter().map(|paths| {
+            let mut tree = DomainTree::default();
+            let leaf = |path: &Option<String>| path.as_ref().map_or(DomainTree::ROOT, |path| tree.intern(path));
+            let leaves = paths.iter().map(leaf).collect();
+            Dimension { tree, leaves }
+        });
+        self.cluster = Cluster {
+            hosts: self.names.len() as u32,
+            dimensions: dimensions.collect(),
+        };
+    }
+
+    /// Lets only these hosts be eligible.
+    pub fn only(mut self, names: &[&str]) -> World {
+        for (name, eligible) in self.names.iter().zip(&mut self.eligible) {
+            eligible.fill(names.contains(&name.as_str()));
+        }
+        self
+    }
+
+    pub fn host(&self, name: &str) -> u32 {
+        let at = self.names.iter().position(|known| known == name);
+        at.unwrap_or_else(|| panic!("there is no host {name}")) as u32
+    }
+
+    pub fn standing(&self, names: &[&str]) -> Vec<Standing> {
+        let standing = names.iter().map(|name| Standing {
+            role: 0,
+            host: self.host(name),
+        });
+        standing.collect()
+    }
+
+    pub fn judge(&self, workload: &Workload) -> Judgement {
+        judge(&self.cluster, self, workload)
+    }
+
+    /// The names of the hosts that get the missing replicas of an atomic request.
+    pub fn place(&self, workload: &Workload) -> Result<BTreeSet<String>, Placed> {
+        let placed = place(&self.cluster, self, workload, &ATOMIC);
+        match placed.refusal {
+            None => Ok(placed
+                .replicas
+                .iter()
+                .map(|replica| self.names[replica.host as usize].clone())
+                .collect()),
+            Some(_) => Err(placed),
+        }
+    }
+
+    /// All sets of `n` eligible hosts that the layer's own judgement finds nothing wrong with.
+    pub fn sets(&self, rules: &[Rule], n: u32) -> Vec<BTreeSet<String>> {
+        let wanted = [n];
+        let all = subsets(self.names.len(), n as usize).into_iter().filter(|set| {
+            let standing: Vec<Standing> = set
+                .iter()
+                .map(|&host| Standing {
+                    role: 0,
+                    host: host as u32,
+                })
+                .collect();
+            let workload = Workload {
+                standing: &standing,
+                ..workload(&wanted, rules)
+            };
+            set.iter().all(|&host| self.eligible[host][0]) && self.judge(&workload).violations.is_empty()
+        });
+        all.map(|set| set.into_iter().map(|host| self.names[host].clone()).collect())
+            .collect()
+    }
+}
+
+pub const ATOMIC: Effort = Effort {
+    atomic: true,
+    seed: 7,
+    budget: Effort::BUDGET,
+};
+
+/// The dimensions `fault` and `upgrade` of the tables.
+pub const BOTH: [Axis; 2] = [Axis::Domain(0), Axis::Domain(1)];
+
+pub fn spread(mode: Mode, axes: &[Axis]) -> Rule {
+    Rule::Spread(Spread {
+        level: Level::Hard,
+        mode,
+        axes: axes.to_vec(),
+        strict: false,
+    })
+}
+
+pub fn strict(mode: Mode, axes: &[Axis]) -> Rule {
+    Rule::Spread(Spread {
+        level: Level::Hard,
+        mode,
+        axes: axes.to_vec(),
+        strict: true,
+    })
+}
+
+/// A workload with a quorum that has no replica yet.
+pub fn workload<'a>(wanted: &'a [u32], rules: &'a [Rule]) -> Workload<'a> {
+    Workload {
+        wanted,
+        rules,
+        quorum: true,
+        standing: &[],
+    }
+}
+
+/// All sets of `n` numbers below `all`.
+pub fn subsets(all: usize, n: usize) -> Vec<Vec<usize>> {
+    let sets = (0_u32..1 << all).filter(|bits| bits.count_ones() as usize == n);
+    sets.map(|bits| (0..all).filter(|at| bits >> at & 1 == 1).collect())
+        .collect()
+}
