@@ -176,7 +176,7 @@ impl<B: Batch> Writer<B> {
             checkpointer,
             identity,
             batch,
-            waiting: Waiting::new(queue),
+            waiting: Waiting::new(queue, settings.commit_timeout),
             large: LargeInserts::default(),
             reconnects: 0,
             is_stale: false,

@@ -27,8 +27,9 @@ const MAX_SMALL_ROWS: usize = 256;
 
 /// How long the pause after a large job is if no other large job waits, in multiples of the time that the job took.
 const PAUSE_FACTOR: f64 = 9.0;
-/// The longest pause between two large jobs. A job that took over a second has waited for the database.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause between two large jobs, as a part of `commit_timeout`: the next one must not expire during it. A job
+/// that took longer than that has waited for the database.
+const LONGEST_PAUSE: f64 = 0.1;
 
 pub(super) struct Waiting<B: Batch> {
     queue: Receiver<Job<B>>,
@@ -40,16 +41,18 @@ pub(super) struct Waiting<B: Batch> {
     large_at: Instant,
     /// Whether small jobs were taken since the last large one ended.
     had_small: bool,
+    longest_pause: Duration,
 }
 
 impl<B: Batch> Waiting<B> {
-    pub fn new(queue: Receiver<Job<B>>) -> Waiting<B> {
+    pub fn new(queue: Receiver<Job<B>>, commit_timeout: Duration) -> Waiting<B> {
         Waiting {
             queue,
             deferred: VecDeque::new(),
             large: VecDeque::new(),
             large_at: Instant::now(),
             had_small: false,
+            longest_pause: commit_timeout.mul_f64(LONGEST_PAUSE),
         }
     }
 
@@ -107,7 +110,7 @@ impl<B: Batch> Waiting<B> {
     pub fn release_large(&mut self, began: Instant) {
         let now = Instant::now();
         self.large_at = if self.had_small {
-            now + pause_after(now - began, self.large.len())
+            now + pause_after(now - began, self.large.len()).min(self.longest_pause)
         } else {
             now
         };
@@ -118,7 +121,7 @@ impl<B: Batch> Waiting<B> {
 /// How long the next large job waits for small ones, after one that took `taken`, while `waiting` other large ones wait.
 fn pause_after(taken: Duration, waiting: usize) -> Duration {
     let factor = (PAUSE_FACTOR / waiting.max(1) as f64).max(1.0);
-    taken.mul_f64(factor).min(LONGEST_PAUSE)
+    taken.mul_f64(factor)
 }
 
 #[cfg(test)]
@@ -130,6 +133,5 @@ mod tests {
         let taken = Duration::from_millis(100);
         let pauses = [0, 1, 3, 9, 100].map(|waiting| pause_after(taken, waiting).as_millis());
         assert_eq!(pauses, [900, 900, 300, 100, 100]);
-        assert_eq!(pause_after(Duration::from_secs(9), 0), LONGEST_PAUSE);
     }
 }
