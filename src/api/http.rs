@@ -5,6 +5,7 @@ pub mod access;
 pub mod base_url;
 pub mod body;
 pub mod checks;
+pub mod chunks;
 pub mod connections;
 pub mod cors;
 pub mod disconnect;

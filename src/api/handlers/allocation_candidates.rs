@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use crate::api::http::access::shortened;
+use crate::api::http::chunks::ChunkSource;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::{Effort, RequestContext};
 use crate::api::http::statistics::HttpStatistics;
-use crate::api::http::streaming::{ChunkSource, LogContext};
+use crate::api::http::streaming::LogContext;
 use crate::error::Result;
 use crate::model::PreparedSearch;
 use crate::search::{self, Interrupt, Rank, Snapshot};

@@ -4,9 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use chrono::DateTime;
 
+use crate::api::http::chunks::ChunkSource;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::{Effort, RequestContext};
-use crate::api::http::streaming::{ChunkSource, LogContext};
+use crate::api::http::streaming::LogContext;
 use crate::error::Result;
 use crate::model::PreparedSearch;
 use crate::model::resource_providers::{self, Delete, Provider};

@@ -7,12 +7,11 @@ use actix_web::web::Bytes;
 
 use super::base_url::BaseUrl;
 use super::body::SMALL_BODY_BYTES;
+use super::chunks::{ChunkSource, FirstChunks, InlineResult, PartialAnswer};
 use super::disconnect::DisconnectWatch;
 use super::reply::Reply;
 use super::statistics::HttpStatistics;
-use super::streaming::{
-    self, ChunkSource, FirstChunks, InlineResult, InterruptOnDrop, LogContext, PartialAnswer, StreamingBody, attempt,
-};
+use super::streaming::{self, InterruptOnDrop, LogContext, StreamingBody, attempt};
 use super::thread_pools::ThreadPools;
 use crate::api::service::{Service, Settings};
 use crate::error::{Error, Result};

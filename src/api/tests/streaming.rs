@@ -13,11 +13,9 @@ use tokio::time::{sleep, timeout};
 
 use super::candidates::{uuid, write};
 use super::{TestServer, admin};
+use crate::api::http::chunks::{CHUNK_BYTES, ChunkSource, FirstChunks, InlineResult, PartialAnswer};
 use crate::api::http::disconnect::DisconnectSignal;
-use crate::api::http::streaming::{
-    CHUNK_BYTES, ChunkSource, FirstChunks, InlineResult, InterruptOnDrop, LogContext, PartialAnswer, StreamingBody,
-    attempt,
-};
+use crate::api::http::streaming::{InterruptOnDrop, LogContext, StreamingBody, attempt};
 use crate::api::http::thread_pools::ThreadPools;
 use crate::error::{Error, Result};
 use crate::search::Interrupt;

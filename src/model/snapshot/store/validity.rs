@@ -1,0 +1,112 @@
+//! Whether the snapshot may be used: it is invalid if it may lack a commit, and no decision rests on it while another
+//! program's commits were not read.
+
+use std::pin::pin;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::stamp::Stamp;
+use super::{Applied, SnapshotStore};
+use crate::db::boot_instant::BootInstant;
+use crate::db::{DbConnection, DbResult, change_feed};
+use crate::model::statistics::ReloadReason;
+use crate::mutants::{self, Mutant};
+
+impl SnapshotStore {
+    /// Marks the snapshot as invalid: nothing is answered from it until everything was reloaded.
+    pub fn invalidate(&self) {
+        self.invalidate_under(&mut self.applied(), ReloadReason::Writer);
+    }
+
+    /// Invalidates the snapshot, unless it was reloaded or invalidated after `stamp`. Two threads may have the same
+    /// reason. The second one must not make the reload obsolete that the first one began.
+    pub(super) fn invalidate_since(&self, stamp: &Stamp, kind: ReloadReason, reason: impl std::fmt::Display) {
+        let mut applied = self.applied();
+        if applied.stamp.is_same_reload(stamp) {
+            log::info!("The snapshot is reloaded: {reason}");
+            self.invalidate_under(&mut applied, kind);
+        }
+    }
+
+    /// Under the lock: a reload that began before this must not make the snapshot valid again.
+    pub(super) fn invalidate_under(&self, applied: &mut Applied, reason: ReloadReason) {
+        if applied.invalid_since.is_none() {
+            self.statistics.note_reload(reason);
+        }
+        applied.stamp.invalidations += 1;
+        applied.invalid_since.get_or_insert_with(BootInstant::now);
+        self.invalid.store(true, Ordering::Release);
+        self.invalidated.notify_waiters();
+    }
+
+    /// For a new connection: invalidates the snapshot, unless the database still has every commit that it shows. After
+    /// a failover or a restore it may lack some.
+    pub fn revalidate(&self, conn: &mut DbConnection) -> DbResult<()> {
+        if mutants::is(Mutant::TrustReconnect) {
+            return Ok(());
+        }
+        // What was reloaded in between may come from the database before.
+        while let Some(shown) = self.shown() {
+            if change_feed::contains(conn, &shown.revisions)? {
+                break;
+            }
+            self.invalidate_since(
+                &shown.stamp,
+                ReloadReason::Reconnected,
+                "on a new connection the database lacks a commit that it shows",
+            );
+        }
+        Ok(())
+    }
+
+    /// A foreign writer has committed: commands are decided on rows until everything was read again. Searches go on.
+    pub fn note_foreign_commit(&self) {
+        let mut applied = self.applied();
+        applied.stamp.foreign_commits += 1;
+        applied.foreign_write_found = Some(BootInstant::now());
+        if !self.has_foreign_commits.swap(true, Ordering::AcqRel) {
+            self.statistics.note_reload(ReloadReason::ForeignWriter);
+            log::info!(
+                "A program other than placet wrote to the database: commands are decided on rows until the snapshot \
+                 was reloaded"
+            );
+        }
+    }
+
+    /// Whether a foreign writer has committed since everything was read.
+    pub fn has_foreign_commits(&self) -> bool {
+        self.has_foreign_commits.load(Ordering::Acquire)
+    }
+
+    /// Whether a foreign writer's change was found within this time.
+    pub fn had_foreign_writes(&self, within: Duration) -> bool {
+        let found = self.applied().foreign_write_found;
+        found.is_some_and(|found| found.elapsed() < within)
+    }
+
+    /// Whether a decision may rest on the snapshot, with guards.
+    pub fn may_decide(&self) -> bool {
+        !self.is_invalid() && !self.has_foreign_commits()
+    }
+
+    /// Whether the snapshot is invalid.
+    pub fn is_invalid(&self) -> bool {
+        self.invalid.load(Ordering::Acquire)
+    }
+
+    /// Returns when the snapshot is invalid.
+    pub async fn until_invalid(&self) {
+        let mut invalidated = pin!(self.invalidated.notified());
+        invalidated.as_mut().enable();
+        if !self.is_invalid() {
+            invalidated.await;
+        }
+    }
+
+    /// How long the snapshot has been invalid; zero if it is valid.
+    pub fn invalid_time(&self) -> Duration {
+        self.applied()
+            .invalid_since
+            .map_or(Duration::ZERO, BootInstant::elapsed)
+    }
+}
