@@ -54,6 +54,12 @@ class Cloud:
             made = self.rest.must("POST", "/v3/endpoints", body).json
             self.endpoints[kind, interface] = made["endpoint"]["id"]
 
+    def region(self, name, url):
+        """Makes a region with a Keystone at this URL."""
+        self.rest.must("POST", "/v3/regions", {"region": {"id": name}})
+        self._create("endpoints", "endpoint", {
+            "url": url, "interface": "internal", "region_id": name, "service_id": self.services["identity"]})
+
     def user(self, name, project=None, *roles, domain=DOMAIN):
         """Makes a user with roles in a project; returns the user's id."""
         self.passwords[name] = f"password-of-{name}-{secrets.token_hex(8)}"

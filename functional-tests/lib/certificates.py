@@ -9,30 +9,36 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-class Authority:
-    """A certificate authority of its own."""
+HOSTS = ("localhost", "127.0.0.1")
 
-    def __init__(self, name):
+
+class Authority:
+    """A certificate authority of its own, or below `parent`. With `hosts` its certificate is also that of a server."""
+
+    def __init__(self, name, parent=None, hosts=False):
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        builder = _builder(self.name, self.name, self.key, days=30)
-        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        self.certificate = builder.sign(self.key, hashes.SHA256())
+        signer = parent or self
+        builder = _builder(self.name, signer.name, self.key, days=30)
+        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        builder = builder.add_extension(_alternative_names(HOSTS), critical=False) if hosts else builder
+        self.certificate = builder.sign(signer.key, hashes.SHA256())
 
     @property
     def pem(self):
         return self.certificate.public_bytes(serialization.Encoding.PEM)
 
-    def issue(self, name, days=30):
-        """A certificate for 127.0.0.1 and its key, both in PEM. With negative days it has expired."""
+    @property
+    def key_pem(self):
+        return _key_pem(self.key)
+
+    def issue(self, name, days=30, hosts=HOSTS):
+        """A certificate for these hosts and its key, both in PEM. With negative days it has expired."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
         builder = _builder(subject, self.name, key, days)
-        certificate = builder.add_extension(x509.SubjectAlternativeName(names), critical=False).sign(
-            self.key, hashes.SHA256())
-        return certificate.public_bytes(serialization.Encoding.PEM), key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        builder = builder.add_extension(_alternative_names(hosts), critical=False) if hosts else builder
+        return builder.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM), _key_pem(key)
 
     def issue_files(self, folder, name, days=30):
         """The same as files `name`.crt and `name`.key, which only the owner can read."""
@@ -47,6 +53,17 @@ def put(path, data):
     new.chmod(0o600)
     new.replace(path)
     return path
+
+
+def _key_pem(key):
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+
+
+def _alternative_names(hosts):
+    """Addresses begin with a digit, names do not."""
+    return x509.SubjectAlternativeName([
+        x509.IPAddress(ipaddress.ip_address(host)) if host[0].isdigit() else x509.DNSName(host) for host in hosts])
 
 
 def _builder(subject, issuer, key, days):

@@ -30,6 +30,8 @@ CONFIG = """
 use_stderr = true
 [database]
 connection = sqlite:///{folder}/keystone.sqlite
+[oslo_middleware]
+enable_proxy_headers_parsing = true
 [token]
 expiration = {token_seconds}
 [fernet_tokens]

@@ -15,6 +15,7 @@ mod single_flight;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod token;
 mod validation;
 

@@ -1,16 +1,17 @@
 //! HTTP to Keystone: one pool of connections, TLS as configured, and retries if no connection comes about.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, Client as HttpClient, Identity, RequestBuilder, StatusCode};
+use reqwest::{Client as HttpClient, RequestBuilder, StatusCode};
 use thiserror::Error;
 
 use super::statistics::{Call, CallOutcome, KeystoneStatistics};
+use super::tls;
 
 /// How Keystone is reached.
 #[derive(Debug, Clone)]
@@ -87,34 +88,16 @@ impl Client {
     /// # Errors
     /// A file with a certificate that cannot be read.
     pub fn new(settings: &ConnectionSettings, statistics: Arc<KeystoneStatistics>) -> Result<Client, SetupError> {
-        let mut builder = HttpClient::builder()
+        let builder = HttpClient::builder()
             .timeout(settings.timeout)
             .connect_timeout(settings.timeout)
             .user_agent(concat!("placet/", env!("CARGO_PKG_VERSION")))
             // A redirect would take the tokens to another host.
             .redirect(Policy::none())
             // Only the configuration says where Keystone is, not the environment.
-            .no_proxy()
-            .danger_accept_invalid_certs(settings.insecure);
-        if let Some(path) = &settings.cafile {
-            let authorities = Certificate::from_pem_bundle(&read("cafile", path)?).map_err(unusable("cafile", path))?;
-            if authorities.is_empty() {
-                return Err(unusable("cafile", path)("it has no certificate in PEM form"));
-            }
-            builder = builder.tls_built_in_root_certs(false);
-            for authority in authorities {
-                builder = builder.add_root_certificate(authority);
-            }
-        }
-        if let Some(path) = &settings.certfile {
-            let mut pem = read("certfile", path)?;
-            if let Some(key) = &settings.keyfile {
-                pem.push(b'\n');
-                pem.extend(read("keyfile", key)?);
-            }
-            builder = builder.identity(Identity::from_pem(&pem).map_err(unusable("certfile", path))?);
-        }
-        let http = builder.build().map_err(|error| SetupError::Client(chain(&error)))?;
+            .no_proxy();
+        let http = tls::configure(builder, settings)?.build();
+        let http = http.map_err(|error| SetupError::Client(chain(&error)))?;
         Ok(Client {
             http,
             max_retries: settings.max_retries,
@@ -204,25 +187,8 @@ impl Answer {
     }
 }
 
-fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, SetupError> {
-    std::fs::read(path).map_err(|error| SetupError::Unreadable {
-        option,
-        path: path.to_owned(),
-        reason: error.to_string(),
-    })
-}
-
-fn unusable<E: ToString>(option: &'static str, path: &Path) -> impl FnOnce(E) -> SetupError {
-    let path = path.to_owned();
-    move |error| SetupError::Unreadable {
-        option,
-        path,
-        reason: error.to_string(),
-    }
-}
-
 /// The error with its causes, which name the address and the system's reason.
-fn chain(error: &dyn std::error::Error) -> String {
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
