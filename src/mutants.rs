@@ -42,6 +42,8 @@ pub enum Mutant {
     FirstCandidateOnly,
     /// `skip-normal-limit`: the writer takes every claim to be within the normal limits.
     SkipNormalLimit,
+    /// `skip-state`: the writer takes every provider to be up.
+    SkipState,
     /// `judge-room`: a host without room is taken for one that is not eligible.
     JudgeRoom,
     /// `skip-level`: the domains below the first level of a dimension are not compared.
@@ -93,6 +95,7 @@ pub fn is(mutant: Mutant) -> bool {
             "keep-lost-gang" => Some(Mutant::KeepLostGang),
             "first-candidate-only" => Some(Mutant::FirstCandidateOnly),
             "skip-normal-limit" => Some(Mutant::SkipNormalLimit),
+            "skip-state" => Some(Mutant::SkipState),
             "judge-room" => Some(Mutant::JudgeRoom),
             "skip-level" => Some(Mutant::SkipLevel),
             "look-once" => Some(Mutant::LookOnce),

@@ -11,6 +11,7 @@ OVERSUBSCRIBED = ("were granted", "oversubscribed")
 PUTS = ["--races", "puts", "--rounds"]
 # Each mutant, the race that notices it, and the beginning of a message.
 CHOICES = [
+    ("skip-state", "states", ("claims were granted with the generations", "a claim on a host that is")),
     ("first-candidate-only", "candidates", ("were granted",)),
     ("keep-lost-gang", "gangs", ("a gang is partly there",)),
     ("skip-guard", "candidates", (*OVERSUBSCRIBED, "generation")),

@@ -5,7 +5,7 @@
 
 `puts.py` has the race of `PUT /allocations/{consumer}`. The other races are those of `POST /v1/claims` (choices.py): by
 candidates and by query, for one consumer and for gangs, on hosts of their own and with a shared pool, and calls that are
-sent twice with the same id.
+sent twice with the same id. `states.py` has the race of claims and a host that is drained.
 """
 
 import contextlib
@@ -13,13 +13,14 @@ import os
 
 from functional_tests.lib import command_line, engines, live
 from functional_tests.lib.test_counts import TestCounts
-from functional_tests.race import choices, puts
+from functional_tests.race import choices, puts, states
 
 IS_FULL_SIZE = os.environ.get("PLACET_TEST_SIZE") == "full"
 PUT_ROUNDS = 50 if IS_FULL_SIZE else 6
 # Rounds differ in turn, in twos and threes: with or without a pool, a foreign writer, and ids.
 KINDS_OF_ROUNDS = 6
 CHOICE_ROUNDS = 15 if IS_FULL_SIZE else 2
+STATE_ROUNDS = 60 if IS_FULL_SIZE else 3
 SERVER_PROCESSES = 3  # on a server; an SQLite file is served by one process
 
 
@@ -45,11 +46,11 @@ def choice_rounds(name, options):
 
 def arguments():
     parser = command_line.parser(__doc__, "--binary", "--engine", "--mutant", "--seed", "--server")
-    parser.add_argument("--races", default=None, help=f"some of puts, {', '.join(choices.RACES)}; default: all")
+    parser.add_argument("--races", default=None, help=f"some of puts, states, {', '.join(choices.RACES)}; default: all")
     parser.add_argument("--rounds", type=int, help="of each race")
     parser.add_argument("--processes", type=int)
     options = parser.parse_args()
-    names = ["puts"] if options.server == "upstream" else ["puts", *choices.RACES]
+    names = ["puts"] if options.server == "upstream" else ["puts", "states", *choices.RACES]
     options.races = options.races.split(",") if options.races else names
     if unknown := set(options.races) - set(names):
         parser.error(f"no such race: {', '.join(sorted(unknown))}")
@@ -66,6 +67,10 @@ def main():
         if "puts" in options.races:
             for number in range(options.rounds or PUT_ROUNDS):
                 tests.step(f"round {number} grants exactly the capacity", puts.run_round, options.seed, number, found)
+        if "states" in options.races:
+            for number in range(options.rounds or STATE_ROUNDS):
+                tests.step(f"states, round {number}: nothing new after the change", states.run_round, options.seed, number,
+                           found)
         for name in options.races:
             for number in choice_rounds(name, options) if name in choices.RACES else ():
                 tests.step(f"{name}, round {number} grants exactly the capacity", choices.run_round,

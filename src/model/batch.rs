@@ -9,6 +9,7 @@ pub mod decide;
 pub mod decider;
 pub mod footprint;
 pub mod generation_moves;
+pub mod lineage;
 #[cfg(feature = "mutants")]
 pub mod mutant;
 pub mod optimistic;

@@ -14,7 +14,7 @@ use crate::db::engines::dialect::in_lists;
 use crate::db::schema::{placet_descriptions as table, resource_providers as providers};
 use crate::db::{DbConnection, DbResult};
 use crate::error::{Error, Result};
-use crate::search::{Description, ProviderId, ProviderRow, Snapshot};
+use crate::search::{Description, ProviderId, ProviderRow, ProviderState, Snapshot};
 
 pub use body::encode;
 
@@ -146,6 +146,24 @@ pub fn rows(conn: &mut DbConnection, keys: &[(i32, &str)]) -> DbResult<BTreeMap<
     Ok(rows
         .map(|row| (ProviderId(row.resource_provider_id), row.into_row()))
         .collect())
+}
+
+/// The states of those of the providers that are not up themselves. They are named by id and uuid.
+pub fn not_up(conn: &mut DbConnection, keys: &[(i32, &str)]) -> DbResult<BTreeMap<ProviderId, ProviderState>> {
+    let uuids: BTreeMap<i32, &str> = keys.iter().copied().collect();
+    let ids: Vec<i32> = uuids.keys().copied().collect();
+    let found: Vec<(i32, String, String)> = in_lists(&ids, |ids| {
+        table::table
+            .filter(table::resource_provider_id.eq_any(ids))
+            .filter(table::state.ne(ProviderState::Up.name()))
+            .select((table::resource_provider_id, table::uuid, table::state))
+            .load(&mut *conn)
+    })?;
+    let states = found.into_iter().filter_map(|(id, uuid, state)| {
+        let state = ProviderState::by_name(&state)?;
+        (uuids.get(&id) == Some(&uuid.as_str())).then_some((ProviderId(id), state))
+    });
+    Ok(states.collect())
 }
 
 /// What `reloaded` providers are; a provider without a description says nothing.

@@ -23,6 +23,7 @@ mod pipelines;
 mod placing;
 mod process;
 mod provider_reads;
+mod provider_states;
 mod providers;
 mod reads;
 mod reconnects;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::search::{Catalog, ProviderId, ProviderRow, Snapshot};
+use super::lineage::{self, Lineage};
+use crate::search::{Catalog, ProviderId, ProviderRow, ProviderState, Snapshot};
 
 /// Providers and names as they were before the batch. Clones share them.
 #[derive(Clone)]
@@ -21,6 +22,8 @@ pub struct Rows {
     rows: HashMap<ProviderId, ProviderRow>,
     uuids: HashMap<Arc<str>, ProviderId>,
     names: HashMap<Arc<str>, ProviderId>,
+    /// Of the providers from which claims with a choice may take.
+    lineage: Lineage,
 }
 
 impl Rows {
@@ -36,7 +39,12 @@ impl Rows {
             uuids,
             names,
             rows: rows.into_iter().map(|row| (row.id, row)).collect(),
+            lineage: Lineage::default(),
         }
+    }
+
+    pub fn with_lineage(self, lineage: Lineage) -> Rows {
+        Rows { lineage, ..self }
     }
 }
 
@@ -74,6 +82,26 @@ impl Base {
         match self {
             Base::Snapshot(snapshot) => snapshot.by_id(id).map(|slot| snapshot.capacity_row(slot)),
             Base::Rows(rows) => rows.rows.get(&id).cloned(),
+        }
+    }
+
+    /// Whether every provider is up that a claim with a choice may take from.
+    pub fn are_all_up(&self) -> bool {
+        match self {
+            Base::Snapshot(snapshot) => snapshot.are_all_up(),
+            Base::Rows(rows) => rows.lineage.are_all_up(),
+        }
+    }
+
+    /// The state of a provider itself, and the provider above it. [`Base::Rows`] knows both only of providers from which a
+    /// claim with a choice may take, and of those above them.
+    pub fn state_and_parent(&self, id: ProviderId) -> (ProviderState, Option<ProviderId>) {
+        match self {
+            Base::Snapshot(snapshot) => {
+                let slot = snapshot.by_id(id);
+                slot.map_or_else(Default::default, |slot| lineage::of_slot(snapshot, slot))
+            }
+            Base::Rows(rows) => rows.lineage.state_and_parent(id),
         }
     }
 

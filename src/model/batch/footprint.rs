@@ -10,8 +10,9 @@ use super::decide::providers::DISABLED_TRAIT;
 use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::ConsumerChoice;
 use crate::model::claims::memory::ClaimId;
+use crate::model::providers::Describe;
 use crate::model::resource_providers::NewParent;
-use crate::search::Snapshot;
+use crate::search::{ProviderState, Snapshot};
 
 /// What the commands of a batch name, by kind.
 #[derive(Debug, Default)]
@@ -25,6 +26,8 @@ pub struct Footprint<'a> {
     pub providers: BTreeSet<&'a str>,
     /// Those of `providers` whose roots are needed too.
     pub parents: BTreeSet<&'a str>,
+    /// Whether a claim has a choice: the states of `providers` are needed, and of those above them.
+    pub has_choices: bool,
     /// Those of `providers` whose whole trees are needed.
     pub trees: BTreeSet<&'a str>,
     /// Names of classes that claims name. Other commands are decided on all classes.
@@ -94,6 +97,7 @@ impl<'a> Footprint<'a> {
 
     /// Adds all candidates of the consumers. Lists that consumers share are added once.
     fn add_choices(&mut self, consumers: &'a [ConsumerChoice]) {
+        self.has_choices |= !consumers.is_empty();
         let mut lists = HashSet::new();
         for consumer in consumers {
             self.consumers.insert(&consumer.claim.consumer);
@@ -156,6 +160,10 @@ impl<'a> Footprint<'a> {
                 let uuids = || command.providers.iter().map(|new| new.provider.as_str());
                 self.providers.extend(uuids());
                 self.described.extend(uuids());
+                // What is below them gets nothing new either.
+                let not_up = |new: &&Describe| new.description.state != ProviderState::Up;
+                let not_up = command.providers.iter().filter(not_up);
+                self.trees.extend(not_up.map(|new| new.provider.as_str()));
                 self.traits.insert(DISABLED_TRAIT);
             }
             Command::SetLimit(command) => {

@@ -4,7 +4,7 @@
 //! that a decision rests on needs a guard in the statement that writes it. Two kinds of command have guards for all
 //! of them:
 //! - A claim of a consumer that the client says is new, with or without a choice. The insert of its row fails if the consumer exists, and each
-//!   provider's usage is guarded by the provider's generation.
+//!   provider's usage and state are guarded by the provider's generation.
 //! - A replacement of inventories, if the provider keeps its classes. The provider's generation guards it.
 //!
 //! All other commands are decided inside the transaction, on rows that it reads.

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use super::{Candidates, ClaimCandidate, ClaimQuery, Limits, PlaceRequest, RequestedConsumer, Wanted, refusal};
 use crate::error::{Reasons, Result};
 use crate::search::{
-    self, Candidate, CandidateSequence, ClassId, Interrupt, Placement, PlannedUsage, ProviderId, Rank, SearchSettings,
-    Slot, Snapshot,
+    self, Candidate, CandidateSequence, ClassId, Interrupt, Placement, PlannedUsage, ProviderId, ProviderState, Rank,
+    SearchSettings, Slot, Snapshot,
 };
 
 /// How many candidates a list has beyond those of its consumers, for those that others take first.
@@ -144,7 +144,7 @@ impl<'a> Planning<'a> {
         self.add(&negated(&own));
         let (place, taken) = match &consumer.wanted {
             Wanted::Candidates(list) => {
-                let (taken, limits) = self.first_that_fits(list);
+                let (taken, limits) = self.first_that_fits(list, &own);
                 let place = Place::Posted {
                     list: Arc::clone(list),
                     limits,
@@ -242,18 +242,20 @@ impl<'a> Planning<'a> {
 
     /// What the first of the posted candidates takes that fits within the normal limits; if there is none and the purpose
     /// allows it, what the one takes that goes least over them.
-    fn first_that_fits(&self, list: &[ClaimCandidate]) -> (Vec<Placement>, Limits) {
+    fn first_that_fits(&self, list: &[ClaimCandidate], own: &[Placement]) -> (Vec<Placement>, Limits) {
         let (snapshot, is_strict) = (&self.job.snapshot, self.settings.strict_step);
         let limits = Limits::of(self.job.request.purpose);
-        let mut fitting = fitting(snapshot, &self.usage, list, is_strict);
-        if let Some(taken) = fitting.next() {
+        let fitting = |usage| {
+            let fitting = fitting(snapshot, usage, list, is_strict);
+            fitting.filter(|placements| placements.iter().all(|it| may_take(snapshot, own, it)))
+        };
+        let mut within_normal = fitting(&self.usage);
+        if let Some(taken) = within_normal.next() {
             return (taken, limits);
         }
         let beyond = self.beyond.as_ref().filter(|_| limits == Limits::NormalFirst);
-        let taken = beyond.and_then(|beyond| {
-            let fitting = self::fitting(snapshot, beyond, list, is_strict);
-            fitting.min_by_key(|placements| self.usage.added_over(placements))
-        });
+        let taken =
+            beyond.and_then(|beyond| fitting(beyond).min_by_key(|placements| self.usage.added_over(placements)));
         (taken.unwrap_or_default(), limits)
     }
 
@@ -333,6 +335,17 @@ fn negated(placements: &[Placement]) -> Vec<Placement> {
         ..*it
     };
     placements.iter().map(negative).collect()
+}
+
+/// Whether the provider is up, or the consumer has as much there already.
+fn may_take(snapshot: &Snapshot, own: &[Placement], placement: &Placement) -> bool {
+    if snapshot.are_all_up() || snapshot.state(placement.slot) == ProviderState::Up {
+        return true;
+    }
+    let same = own
+        .iter()
+        .filter(|it| (it.slot, it.class) == (placement.slot, placement.class));
+    placement.amount <= same.map(|it| it.amount).sum()
 }
 
 /// What each of the posted candidates takes that fits. The claim is decided by all rules.

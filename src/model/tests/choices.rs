@@ -26,11 +26,11 @@ pub(super) fn choice(consumer: u32, generation: Expected, asks: &[(u32, &str, i6
     }
 }
 
-fn first_of(consumers: Vec<ConsumerChoice>) -> ClaimFirst {
+pub(super) fn first_of(consumers: Vec<ConsumerChoice>) -> ClaimFirst {
     ClaimFirst::new(consumers, None)
 }
 
-fn claimed(answer: Result<ClaimAnswer>) -> Arc<[ClaimedConsumer]> {
+pub(super) fn claimed(answer: Result<ClaimAnswer>) -> Arc<[ClaimedConsumer]> {
     match answer {
         Ok(ClaimAnswer::Claimed(claimed)) => claimed,
         other => panic!("{other:?}"),
@@ -38,12 +38,12 @@ fn claimed(answer: Result<ClaimAnswer>) -> Arc<[ClaimedConsumer]> {
 }
 
 /// The consumer's candidate, and the provider with its generation.
-fn got(claimed: &ClaimedConsumer) -> (usize, String, i64) {
+pub(super) fn got(claimed: &ClaimedConsumer) -> (usize, String, i64) {
     let share = &claimed.providers[0];
     (claimed.candidate, share.provider.to_string(), share.generation)
 }
 
-fn refusal(error: Error) -> Arc<ClaimRefusal> {
+pub(super) fn refusal(error: Error) -> Arc<ClaimRefusal> {
     match error {
         Error::ClaimRefused(refusal) => refusal,
         other => panic!("{other:?}"),
@@ -51,9 +51,9 @@ fn refusal(error: Error) -> Arc<ClaimRefusal> {
 }
 
 /// The code, the candidate, and the requested and the free amount of a reason.
-type ReasonNumbers = (ReasonCode, Option<usize>, Option<i64>, Option<i64>);
+pub(super) type ReasonNumbers = (ReasonCode, Option<usize>, Option<i64>, Option<i64>);
 
-fn reasons(refusal: &ClaimRefusal, consumer: usize) -> Vec<ReasonNumbers> {
+pub(super) fn reasons(refusal: &ClaimRefusal, consumer: usize) -> Vec<ReasonNumbers> {
     let reason = |reason: &Reason| (reason.code, reason.candidate, reason.requested, reason.free);
     refusal.consumers[consumer].reasons.kept().iter().map(reason).collect()
 }

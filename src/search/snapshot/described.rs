@@ -140,6 +140,17 @@ impl Snapshot {
         paths.next()
     }
 
+    /// Whether every provider is up.
+    pub fn are_all_up(&self) -> bool {
+        self.described.not_up == 0
+    }
+
+    /// The state that a provider itself has, without those above it.
+    pub fn own_state(&self, slot: Slot) -> ProviderState {
+        let own = self.own_of(slot);
+        own.map_or(ProviderState::Up, |own| own.state(slot.lane()))
+    }
+
     /// The state of a provider: its own, or if that is `Up` the nearest other one above it.
     pub fn state(&self, slot: Slot) -> ProviderState {
         let states = self
@@ -186,7 +197,7 @@ impl Snapshot {
 
     /// The lanes of a block that get nothing new, because they or a provider above them are not up.
     pub(in crate::search) fn unavailable_lanes(&self, block: usize) -> u64 {
-        if self.described.not_up == 0 {
+        if self.are_all_up() {
             return 0;
         }
         let data = self.blocks.get(block);
@@ -220,7 +231,7 @@ impl Snapshot {
 
     /// A provider and those above it, up to the root. A cycle of parents, which another program may have left in the
     /// tables, ends too.
-    fn lineage(&self, slot: Slot) -> impl Iterator<Item = Slot> {
+    pub fn lineage(&self, slot: Slot) -> impl Iterator<Item = Slot> {
         std::iter::successors(Some(slot), |&slot| self.parent(slot)).take(self.len())
     }
 }

@@ -15,6 +15,7 @@ use crate::db::{DbConnection, DbResult};
 use crate::model::batch::base::Rows;
 use crate::model::batch::collation::CollatedNames;
 use crate::model::batch::footprint::Footprint;
+use crate::model::batch::lineage::Lineage;
 use crate::model::batch::state::{ConsumerEntry, ConsumerRow};
 use crate::model::snapshot::load::parts::{Parts, ProviderColumns, UsedColumns};
 use crate::search::{Catalog, ClassId, ProviderId, ProviderRow, Snapshot};
@@ -95,7 +96,8 @@ pub fn claim_rows(
     let providers: Vec<ProviderRow> = parts.into_rows(conn).collect();
     let uuids = uuids_of(conn, footprint, &providers);
     let catalog = Catalog::new(classes, Vec::new(), Vec::new()).with_limits_of(snapshot.catalog());
-    let rows = Rows::new(catalog, providers, uuids, HashMap::new());
+    let lineage = Lineage::of_snapshot(snapshot, &providers);
+    let rows = Rows::new(catalog, providers, uuids, HashMap::new()).with_lineage(lineage);
     Ok(Some(ClaimState { consumers, rows }))
 }
 

@@ -12,6 +12,7 @@ use crate::db::{DbConnection, DbResult};
 use crate::model::batch::base::Rows;
 use crate::model::batch::collation::CollatedNames;
 use crate::model::batch::footprint::Footprint;
+use crate::model::batch::lineage::Lineage;
 use crate::model::batch::state::ConsumerEntry;
 use crate::model::limits;
 use crate::model::snapshot::load;
@@ -60,7 +61,12 @@ pub fn providers(
     let catalog = catalog(conn, footprint, known)?;
     let rows = load::providers(conn, &ids.read)?;
     let (uuids, names) = (uuids_of(conn, footprint, &rows), names_of(conn, footprint, &rows)?);
-    Ok(Rows::new(catalog, rows, uuids, names))
+    let lineage = if footprint.has_choices {
+        Lineage::of_rows(conn, &rows)?
+    } else {
+        Lineage::default()
+    };
+    Ok(Rows::new(catalog, rows, uuids, names).with_lineage(lineage))
 }
 
 /// The classes, traits and aggregates that the commands need. Classes are few, and the id of a new one depends on all

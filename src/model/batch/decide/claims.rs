@@ -1,13 +1,15 @@
 //! The rule of claims with a choice: each consumer gets the first of its candidates that fits, as if it had claimed them
-//! one after the other. It fits within the normal limits, or if its purpose allows within the capacity. If one consumer
-//! gets none, the whole call is refused. A call with an id that was answered before
-//! claims nothing, and gets the same answer.
+//! one after the other. It fits within the normal limits, or if its purpose allows within the capacity, and takes nothing
+//! new from a provider that is not up. If one consumer gets none, the whole call is refused. A call with an id that was
+//! answered before claims nothing, and gets the same answer.
 
 mod normal_limits;
+mod states;
 
 use std::sync::Arc;
 
 use self::normal_limits::{OverNormal, over_normal};
+use self::states::refused_state;
 use super::{Rules, allocations};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 use crate::model::allocations::{Claim, ProviderShare};
@@ -92,7 +94,11 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
     let mut least: Option<(i64, usize, Vec<OverNormal>)> = None;
     for (index, candidate) in consumer.candidates.in_order() {
         let claim = claim_of(consumer, candidate);
-        let reason = match allocations::check(state, rules, &claim) {
+        let checked = match allocations::check(state, rules, &claim) {
+            Ok(checked) => refused_state(state, &claim.consumers[0]).map_or(Ok(checked), Err),
+            Err(error) => Err(reason(state, consumer, candidate, &error)),
+        };
+        let reason = match checked {
             Ok(checked) => {
                 let over = over_normal(state, &claim.consumers[0]);
                 let Some(first) = over.first() else {
@@ -109,7 +115,7 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
                 }
                 reason
             }
-            Err(error) => reason(state, consumer, candidate, &error),
+            Err(reason) => reason,
         };
         if reason.code.concerns_consumer() {
             return Err(reason.into());

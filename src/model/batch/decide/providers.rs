@@ -2,6 +2,11 @@
 //!
 //! A host that is not up gets the trait that Nova's scheduler forbids, so that OpenStack's routes propose it to Nova no
 //! more. placet takes the trait away when the host is up again, but only if placet had set it.
+//!
+//! A claim may be decided at the same time, by a process that does not know the new state yet. So when a provider is up no
+//! longer, its generation and those of all providers below it move: the guards of such claims fail.
+
+use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
 use crate::model::batch::generation_moves::GENERATION_MAX;
@@ -18,6 +23,8 @@ struct Allowed<'a> {
     new: &'a Describe,
     generation: i64,
     sets_trait: bool,
+    /// Whether the provider is up before, and not after it.
+    leaves_up: bool,
     /// Whether the trait is to be added (`true`) or removed.
     trait_change: Option<bool>,
 }
@@ -36,8 +43,14 @@ pub fn describe(state: &mut State, command: &DescribeAll) -> Result<Vec<Describe
         .zip(&command.providers)
         .map(|(id, new)| allowed(state, *id, new, disabled))
         .collect();
-    let moved = allowed.iter().filter(|it| it.trait_change.is_some()).map(|it| it.id);
-    let moves = state.check_moves(moved.collect())?;
+    let mut moved: BTreeSet<ProviderId> = BTreeSet::new();
+    for it in &allowed {
+        moved.extend(it.trait_change.map(|_| it.id));
+        if it.leaves_up {
+            moved.extend(with_all_below(state, it.id));
+        }
+    }
+    let moves = state.check_moves(moved.into_iter().collect())?;
     for it in &allowed {
         write(state, it, disabled);
     }
@@ -111,6 +124,9 @@ fn allowed<'a>(state: &mut State, id: ProviderId, new: &'a Describe, disabled: O
         (false, true) if did_set => Some(false),
         _ => None,
     };
+    let was_up = base
+        .as_ref()
+        .is_none_or(|row| row.description.state == ProviderState::Up);
     let is_same = base.as_ref().is_some_and(|row| row.description == new.description);
     let current = base.map_or(0, |row| row.generation);
     Allowed {
@@ -118,8 +134,28 @@ fn allowed<'a>(state: &mut State, id: ProviderId, new: &'a Describe, disabled: O
         new,
         generation: if is_same { current } else { current + 1 },
         sets_trait: is_out && (did_set || !has),
+        leaves_up: was_up && new.description.state != ProviderState::Up,
         trait_change,
     }
+}
+
+/// The provider and all below it.
+fn with_all_below(state: &mut State, top: ProviderId) -> Vec<ProviderId> {
+    let Some(root) = state.provider(top).map(|row| row.root) else {
+        return Vec::new();
+    };
+    let mut tree = state.tree(root);
+    let mut found = vec![top];
+    let mut at = 0;
+    while let Some(parent) = found.get(at).copied() {
+        let (below, others) = tree
+            .into_iter()
+            .partition(|id| state.provider(*id).is_some_and(|row| row.parent == Some(parent)));
+        found.extend::<Vec<ProviderId>>(below);
+        tree = others;
+        at += 1;
+    }
+    found
 }
 
 fn write(state: &mut State, it: &Allowed<'_>, disabled: Option<TraitId>) {

@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::model::providers::DescriptionRow;
-use crate::search::ProviderId;
+use crate::search::{ProviderId, ProviderState};
 
 /// The description of a provider that a command of the batch names.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +26,26 @@ impl State {
     /// The current description of a provider.
     pub fn description(&self, id: ProviderId) -> Option<&DescriptionRow> {
         self.descriptions.get(&id)?.now.as_ref()
+    }
+
+    /// Whether every provider is up that a claim with a choice may take from.
+    pub fn are_all_up(&self) -> bool {
+        self.descriptions.is_empty() && self.base.are_all_up()
+    }
+
+    /// The state of a provider: its own, or if that is up the nearest other one above it.
+    pub fn provider_state(&self, id: ProviderId) -> ProviderState {
+        let mut next = Some(id);
+        while let Some(id) = next {
+            let (before, parent) = self.base.state_and_parent(id);
+            let state = self.description(id).map_or(before, |row| row.description.state);
+            if state != ProviderState::Up {
+                return state;
+            }
+            let row = self.providers.get(&id).and_then(|entry| entry.now.as_ref());
+            next = row.map_or(parent, |row| row.parent);
+        }
+        ProviderState::Up
     }
 
     pub fn set_description(&mut self, id: ProviderId, row: DescriptionRow) {

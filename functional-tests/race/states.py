@@ -1,0 +1,136 @@
+"""The race of claims and states: 64 schedulers claim from providers below a host while another client drains the host.
+
+Each claim that is granted raises the generation of its provider by one, and the change of the state raises those of all
+providers below the host. The answers have the generations. So if no claim was granted after the change, the generations
+that were answered are the first ones without a gap, and the table has one more. Afterwards a host that is drained and
+opened again in turn gets claims exactly while it is open.
+"""
+
+import random
+import threading
+import time
+import uuid
+
+from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.rest import Rest
+
+SCHEDULERS = 64
+CHILDREN = 2
+ROOM = 1000
+OPENINGS = 3
+
+
+class Round:
+    def __init__(self, rng):
+        def new_uuid():
+            return str(uuid.UUID(int=rng.getrandbits(128), version=4))
+
+        self.host = new_uuid()
+        self.children = [new_uuid() for _ in range(CHILDREN)]
+        self.consumers = [new_uuid() for _ in range(SCHEDULERS)]
+        self.by_query = [rng.random() < 0.3 for _ in self.consumers]
+        self.delay_seconds = rng.random() * 0.15
+        self.state = rng.choice(("draining", "off", "lost"))
+
+    def __str__(self):
+        return f"{SCHEDULERS} schedulers beside a host that is {self.state} after {self.delay_seconds * 1000:.0f} ms"
+
+    def prepare(self, rest):
+        rest.must("POST", "/resource_providers", {"name": self.host, "uuid": self.host})
+        for child in self.children:
+            rest.must("POST", "/resource_providers",
+                      {"name": child, "uuid": child, "parent_provider_uuid": self.host})
+            rest.must("PUT", f"/resource_providers/{child}/inventories",
+                      {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": ROOM}}})
+
+    def call(self, number):
+        candidates = [{"allocations": {child: {"resources": {"VCPU": 1}}}} for child in self.children]
+        wanted = {"query": f"resources=VCPU:1&in_tree={self.host}"} if self.by_query[number] else {
+            "candidates": candidates[number % CHILDREN:] + candidates[:number % CHILDREN]}
+        return {"consumers": [{"uuid": self.consumers[number], "project_id": "race", "user_id": "race",
+                               "type": "RACER"} | wanted]}
+
+    def describe(self, generation, state):
+        return {"generation": generation, "state": state}
+
+
+def race(round_, services):
+    """Returns the answers of all schedulers, and that of the client which changes the state."""
+    answers, changed = {}, []
+    start = threading.Barrier(SCHEDULERS + 1)
+
+    def scheduler(number):
+        rest = Rest(services[number % len(services)].port)
+        start.wait()
+        time.sleep((number // 8) * 0.02)
+        answers[number] = rest("POST", "/v1/claims", round_.call(number))
+
+    def operator():
+        rest = Rest(services[-1].port)
+        start.wait()
+        time.sleep(round_.delay_seconds)
+        changed.append(rest("PUT", f"/v1/providers/{round_.host}", round_.describe(None, round_.state)))
+
+    threads = [threading.Thread(target=scheduler, args=(number,)) for number in range(SCHEDULERS)]
+    threads.append(threading.Thread(target=operator))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert len(answers) == SCHEDULERS and changed, f"only {len(answers)} schedulers were answered"
+    return answers, changed[0]
+
+
+def shares(answers):
+    """The providers that claims took from, each with the generation that its answer has."""
+    granted = [answer.json["consumers"][0]["allocations"] for answer in answers if answer.status == 200]
+    return [(provider, share["generation"]) for allocations in granted for provider, share in allocations.items()]
+
+
+def check_refusal(round_, number, answer):
+    assert answer.status == 409 and answer.code == "placet.claim_refused", f"a call was answered with {answer}"
+    counts = answer.json["consumers"][0]["counts"]
+    expected = {"placet.state"} | ({"placet.no_candidate"} if round_.by_query[number] else set())
+    assert counts.keys() == expected, f"{counts} of {round_.call(number)}"
+
+
+def run_round(seed, number, services):
+    round_ = Round(random.Random(f"{seed}/states/{number}"))
+    print(f"states, round {number}: {round_}", flush=True)
+    rest = Rest(services[0].port)
+    round_.prepare(rest)
+    ledger = Ledger(services[0].database)
+    before = {child: ledger.generation(child) for child in round_.children}
+    answers, changed = race(round_, services)
+    assert changed.status == 200, f"the change of the state was answered with {changed}"
+    for at, answer in answers.items():
+        if answer.status != 200:
+            check_refusal(round_, at, answer)
+    taken = shares(answers.values())
+    for child in round_.children:
+        held, seen = ledger.holders(child), sorted(generation for provider, generation in taken if provider == child)
+        claims = len(held)
+        assert seen == list(range(before[child] + 1, before[child] + claims + 1)), (
+            f"claims were granted with the generations {seen} of {child}, which had {before[child]} before: one of them "
+            f"came after the change of the state")
+        now = ledger.generation(child)
+        assert now == before[child] + claims + 1, f"generation {now} after {claims} claims and a change of the state"
+    assert ledger.faults() + ledger.gaps() == [], ledger.faults() + ledger.gaps()
+    check_openings(round_, services)
+
+
+def check_openings(round_, services):
+    """One after the other, through other processes: each sees the state that another one has acknowledged."""
+    generation = 1
+    for opening in range(2 * OPENINGS):
+        state = "draining" if opening % 2 else "up"
+        port = services[opening % len(services)].port
+        answer = Rest(port)("PUT", f"/v1/providers/{round_.host}", round_.describe(generation, state))
+        assert answer.status == 200, f"{answer}"
+        generation = answer.json["generation"]
+        for number, service in enumerate(services):
+            call = round_.call(number)
+            call["consumers"][0]["uuid"] = str(uuid.uuid4())
+            claimed = Rest(service.port)("POST", "/v1/claims", call)
+            expected = 200 if state == "up" else 409
+            assert claimed.status == expected, f"a claim on a host that is {state} was answered with {claimed}"

@@ -1,0 +1,71 @@
+//! The states of providers and of those above them: a provider below one that is not up gets nothing new.
+
+use std::collections::{BTreeSet, HashMap};
+
+use diesel::prelude::*;
+
+use crate::db::engines::dialect::in_lists;
+use crate::db::schema::resource_providers;
+use crate::db::{DbConnection, DbResult};
+use crate::model::providers;
+use crate::search::{ProviderId, ProviderRow, ProviderState, Slot, Snapshot};
+
+/// By provider: its own state, and the provider above it.
+#[derive(Default)]
+pub struct Lineage(HashMap<ProviderId, (ProviderState, Option<ProviderId>)>);
+
+impl Lineage {
+    /// As the tables show it, for providers that were read. If these are locked, it holds until COMMIT: a change from up
+    /// to another state moves the generations of the provider and of all below it.
+    pub fn of_rows(conn: &mut DbConnection, rows: &[ProviderRow]) -> DbResult<Lineage> {
+        use resource_providers as t;
+        let nested = rows.iter().filter(|row| row.parent.is_some());
+        let roots: BTreeSet<i32> = nested.map(|row| row.root.0).collect();
+        let roots: Vec<i32> = roots.into_iter().collect();
+        let mut providers: Vec<(i32, String, Option<i32>)> = in_lists(&roots, |roots| {
+            t::table
+                .filter(t::root_provider_id.eq_any(roots))
+                .select((t::id, t::uuid, t::parent_provider_id))
+                .load(&mut *conn)
+        })?;
+        let alone = rows.iter().filter(|row| row.parent.is_none());
+        providers.extend(alone.map(|row| (row.id.0, row.uuid.to_string(), None)));
+        let keys: Vec<(i32, &str)> = providers.iter().map(|(id, uuid, _)| (*id, uuid.as_str())).collect();
+        let not_up = providers::not_up(conn, &keys)?;
+        let lineage = providers.iter().map(|(id, _, parent)| {
+            let state = not_up.get(&ProviderId(*id)).copied().unwrap_or_default();
+            (ProviderId(*id), (state, parent.map(ProviderId)))
+        });
+        Ok(Lineage(lineage.collect()))
+    }
+
+    /// As the snapshot shows it.
+    pub fn of_snapshot(snapshot: &Snapshot, rows: &[ProviderRow]) -> Lineage {
+        let mut lineage = HashMap::new();
+        if snapshot.are_all_up() {
+            return Lineage(lineage);
+        }
+        for row in rows {
+            let slots = snapshot
+                .by_id(row.id)
+                .into_iter()
+                .flat_map(|slot| snapshot.lineage(slot));
+            lineage.extend(slots.map(|slot| (snapshot.id(slot), of_slot(snapshot, slot))));
+        }
+        Lineage(lineage)
+    }
+
+    pub fn are_all_up(&self) -> bool {
+        self.0.values().all(|(state, _)| *state == ProviderState::Up)
+    }
+
+    pub fn state_and_parent(&self, id: ProviderId) -> (ProviderState, Option<ProviderId>) {
+        self.0.get(&id).copied().unwrap_or_default()
+    }
+}
+
+/// The own state of a provider in the snapshot, and the provider above it.
+pub fn of_slot(snapshot: &Snapshot, slot: Slot) -> (ProviderState, Option<ProviderId>) {
+    let parent = snapshot.parent(slot).map(|parent| snapshot.id(parent));
+    (snapshot.own_state(slot), parent)
+}
