@@ -28,6 +28,7 @@ mod token;
 mod token_file;
 mod version;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -90,8 +91,8 @@ Examples:
 Exit codes:
   0  success; a service: stopped by SIGTERM, SIGINT or SIGQUIT, after the requests in flight
   1  failure; a line on stderr gives the reason
-     (`placet config check`, `placet status upgrade check` and `placet db online_data_migrations`
-     have their own, see --help)
+     (`placet config`, `placet status upgrade check` and `placet db online_data_migrations` have
+     their own, see --help)
   2  invalid command line";
 
 /// A placement service that is a drop-in for OpenStack Placement.
@@ -195,7 +196,15 @@ pub enum CommandError {
     WriterPanicked,
 }
 
+/// The options that may stand before and after a subcommand.
+const GLOBAL: [&str; 3] = ["--config-file", "--config-dir", "--bind"];
+
 impl Arguments {
+    /// Reads the words of a command line. Ends the process if they are invalid, or ask for help.
+    pub fn of(words: Vec<OsString>) -> Arguments {
+        Arguments::parse_from(globals_first(words))
+    }
+
     /// Runs the command. The service returns after a signal to stop. `program` is the name by which it was called.
     ///
     /// # Errors
@@ -212,8 +221,33 @@ impl Arguments {
             ..ConfigSources::of_process()
         };
         let line = CommandLine::new(program, &sources);
-        run(self.command, &sources, &line).map_err(|failure| line.in_message(&failure.to_string()))
+        run(self.command, &sources, &line)
+            .map_err(|failure| line.in_message(&config_check::with_others(&failure, &sources)))
     }
+}
+
+/// The words of a command line, with the global options before the subcommand. clap would drop those that stand before it
+/// if there is the same option after it.
+fn globals_first(words: Vec<OsString>) -> Vec<OsString> {
+    let (mut first, mut rest) = (Vec::new(), Vec::new());
+    let mut words = words.into_iter();
+    first.extend(words.next());
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy();
+        if text == "--" {
+            rest.push(word);
+            rest.extend(words.by_ref());
+        } else if GLOBAL.iter().any(|name| text == *name) {
+            first.push(word);
+            first.extend(words.next());
+        } else if GLOBAL.iter().any(|name| text.starts_with(&format!("{name}="))) {
+            first.push(word);
+        } else {
+            rest.push(word);
+        }
+    }
+    first.append(&mut rest);
+    first
 }
 
 fn run(command: Option<Command>, sources: &ConfigSources, line: &CommandLine) -> Result<ExitCode, CommandError> {
@@ -260,8 +294,11 @@ mod tests {
         for line in [
             "placet --config-file a --config-file b db sync",
             "placet db sync --config-file a --config-file b",
+            "placet --config-file a db sync --config-file=b",
+            "placet db --config-file a sync --config-file b",
         ] {
-            let arguments = Arguments::try_parse_from(line.split(' ')).unwrap();
+            let words = globals_first(line.split(' ').map(OsString::from).collect());
+            let arguments = Arguments::try_parse_from(words).unwrap();
             assert_eq!(
                 arguments.config_file,
                 [PathBuf::from("a"), PathBuf::from("b")],

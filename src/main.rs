@@ -2,12 +2,11 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use placet::cli::Arguments;
 
 fn main() -> ExitCode {
     let program = std::env::args().next().unwrap_or_else(|| "placet".to_owned());
-    match Arguments::parse().run(&program) {
+    match Arguments::of(std::env::args_os().collect()).run(&program) {
         Ok(code) => code,
         Err(failure) => {
             eprintln!("placet: {failure}");

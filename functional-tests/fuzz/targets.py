@@ -230,17 +230,17 @@ class Ini(Command):
         file.write_bytes(data)
         code, output = self.run("--config-file", file, "config", "show")
         if text is None:
-            assert code != 0, output
+            assert code == 1, output
             return
         theirs = self.Parser()
         try:
             # As oslo.config reads a file: with universal newlines.
             theirs.parse(io.StringIO(data.decode(), newline=None))
         except iniparser.ParseError as error:
-            assert code != 0, f"oslo.config: {error}; placet accepts"
+            assert code == 1, f"oslo.config: {error}; placet accepts"
             return
         # placet refuses more: unknown options of [placet], and values that are none.
-        if code == 0 and theirs.found is not None and "\n" not in theirs.found and "$" not in theirs.found:
+        if code != 1 and theirs.found is not None and "\n" not in theirs.found and "$" not in theirs.found:
             shown = re.search(r"^incomplete_consumer_project_id =(.*)$", output, re.M)
             assert shown and shown[1].strip() == theirs.found.strip(), f"oslo.config: {theirs.found!r}, placet: {shown}"
         assert "neither '=' nor ':'" not in output, f"oslo.config reads it, placet: {output}"

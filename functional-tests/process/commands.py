@@ -127,8 +127,8 @@ def config_options():
 def secrets():
     url = "postgresql+psycopg2://placet:hunter2@db/placement?password=hunter3"
     with folder() as here:
-        path = conf(here, f"[placement_database]\nconnection = {url}\nslave_connection = {url}\n"
-                          "[keystone_authtoken]\npassword = hunter4\nmemcache_secret_key = hunter5\n")
+        path = conf(here, f"[api]\nauth_strategy = noauth2\n[placement_database]\nconnection = {url}\n"
+                          f"slave_connection = {url}\n[keystone_authtoken]\npassword = hunter4\nmemcache_secret_key = hunter5\n")
         shown = run(here, "--config-file", path, "config", "show")
         equal(shown.code, 0, shown)
         check("hunter" not in shown.out + shown.err, shown)

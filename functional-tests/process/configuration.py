@@ -5,6 +5,7 @@ from functional_tests.process.first_run import require_unconfigured_machine
 from functional_tests.process.placet_process import Placet, refused, run
 
 NOAUTH = {"OS_API__AUTH_STRATEGY": "noauth2"}
+SERVABLE = "[api]\nauth_strategy = noauth2\n[placement_database]\nconnection = sqlite:///{here}/placet.sqlite\n"
 
 
 def conf(here, text, name="placement.conf"):
@@ -73,13 +74,13 @@ def no_connection():
 @case("later files override earlier ones, the environment overrides files, and the command line overrides all")
 def precedence():
     with folder() as here:
-        first = conf(here, "[placet]\nbind = 127.0.0.1:1\nworkers = 1\nqueue_size = 1\n", "1.conf")
+        first = conf(here, "[placet]\nbind = 127.0.0.1:1\nworkers = 1\nqueue_size = 1\n" + SERVABLE.format(here=here), "1.conf")
         second = conf(here, "[placet]\nbind = 127.0.0.1:2\nworkers = 2\n", "2.conf")
         shown = run(here, "--config-file", first, "config", "show", "--config-file", second, "--bind", "127.0.0.1:9",
                     extra={"OS_PLACET__WORKERS": "3", "OS_PLACET__BIND": "127.0.0.1:3"})
         # --config-file on both sides of the subcommand: both are read.
         equal(shown.code, 0, shown)
-        names(shown.out, "bind = 127.0.0.1:9\n", "workers = 3\n")
+        names(shown.out, "bind = 127.0.0.1:9\n", "workers = 3\n", "queue_size = 1\n")
         shown = run(here, "--config-file", first, "--config-file", second, "config", "show")
         names(shown.out, "bind = 127.0.0.1:2\n", "workers = 2\n", "queue_size = 1\n")
         names(shown.out, f"# from {second}:2", f"# from {first}:4")
@@ -108,7 +109,8 @@ def a_typing_mistake():
         names(refused(here, "--config-file", path), "queue_sice", "queue_size", f"{path}:3")
         names(refused(here, extra={"OS_PLACET__BNID": "x"}), "bind", "OS_PLACET__BNID")
         # Unknown options of other sections are ignored, as oslo.config does, with a warning.
-        shown = run(here, "--config-file", conf(here, "[api]\nauth_stategy = 5\n"), "config", "show")
+        path = conf(here, SERVABLE.format(here=here) + "[api]\nauth_stategy = 5\n")
+        shown = run(here, "--config-file", path, "config", "show")
         equal(shown.code, 0, shown)
         names(shown.err, "[api] auth_stategy is not an option", "did you mean auth_strategy?")
 

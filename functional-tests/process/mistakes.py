@@ -2,11 +2,10 @@
 
 from functional_tests.lib import live
 from functional_tests.process.cases import case, check, equal, folder
-from functional_tests.process.configuration import conf, names
+from functional_tests.process.configuration import SERVABLE, conf, names
 from functional_tests.process.first_run import require_unconfigured_machine
 from functional_tests.process.placet_process import Placet, binary, refused, run
 
-SERVABLE = "[api]\nauth_strategy = noauth2\n[placement_database]\nconnection = sqlite:///{here}/placet.sqlite\n"
 
 
 def checked(here, path, *arguments, code, extra=None):
@@ -58,6 +57,40 @@ def all_errors():
         path = conf(here, SERVABLE.format(here=here) + f"[oslo_policy]\npolicy_file = {here}/pol.yaml\n"
                     "[placet]\nbind = 0.0.0.0:1\nslave_routes = GET /nothing\n")
         names(checked(here, path, code=2), "asks a policy server", "0.0.0.0:1")
+
+
+@case("a start with several mistakes names one of them, the number of others, and the command that shows them all")
+def several_mistakes():
+    with folder() as here:
+        path = conf(here, "[placet]\nworkers = four\nbnid = x\nqueue_size = 0\n")
+        line = refused(here, "--config-file", path)
+        names(line, "bnid", f"`{binary()} --config-file {path} config check` shows this and 2 more errors")
+        path = conf(here, "[placement_database]\nslave_connection = x\n")
+        names(refused(here, "--config-file", path), "auth_url", "config check` shows this and 1 more error")
+        path = conf(here, SERVABLE.format(here=here) + "[placet]\nworkers = four\n")
+        for line in refused(here, "--config-file", path), refused(here, "--config-file", here / "none.conf"):
+            check("config check" not in line, line)
+
+
+@case("`config show` of a configuration that cannot start shows it, says why, and exits with 2")
+def shown_but_unusable():
+    with folder() as here:
+        path = conf(here, "[placet]\nworkers = 3\n[api]\nauth_strategy = keystone\n")
+        shown = run(here, "--config-file", path, "config", "show")
+        equal(shown.code, 2, shown)
+        names(shown.out, "workers = 3\n", "auth_strategy = keystone\n")
+        names(shown.err, "ERROR auth_strategy = keystone: [keystone_authtoken]", "ERROR [placement_database] connection")
+        path = conf(here, SERVABLE.format(here=here))
+        equal(run(here, "--config-file", path, "config", "show").code, 0)
+        path = conf(here, "[placet]\nworkers = four\n")
+        equal(run(here, "--config-file", path, "config", "show").code, 1)
+
+
+@case("a database in a directory that does not exist is refused with what to do")
+def no_directory():
+    with folder() as here:
+        path = conf(here, SERVABLE.format(here=here / "none") + "sync_on_startup = true\n")
+        names(refused(here, "--config-file", path), f"{here}/none/placet.sqlite", "make its directory")
 
 
 @case("`config check --database` connects once, says what the tables lack, and makes no file")

@@ -16,6 +16,9 @@ pub enum Command {
     ///
     /// A comment above each option says where its value came from; secrets are masked. Warnings on stderr name what
     /// is set but unknown, what is set but not used, and why, and what is set by an older name.
+    ///
+    /// Exit codes: 0, success; 1, the configuration cannot be read; 2, it is printed, and placet does not start with it,
+    /// for the reasons on stderr.
     Show,
     /// Find mistakes in the configuration, all at once, without starting anything.
     ///
@@ -52,13 +55,15 @@ pub enum Format {
 
 impl Command {
     pub fn run(&self, sources: &ConfigSources, line: &CommandLine) -> Result<ExitCode, CommandError> {
+        let mut errors = Vec::new();
         let text = match self {
-            Self::Check { database } => return config_check::run(sources, line, *database),
+            Self::Check { database } => return Ok(config_check::run(sources, line, *database)),
             Self::Show => {
                 let configuration = config::load(sources)?;
                 for warning in configuration.warnings() {
                     eprintln!("WARN {warning}");
                 }
+                errors = config_check::errors(sources);
                 configuration.ini()?
             }
             Self::Options { section, format } => match format {
@@ -68,8 +73,12 @@ impl Command {
         };
         match std::io::stdout().write_all(text.as_bytes()) {
             // The reader may close the pipe early, which is not a failure.
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CommandError::Stdout(error)),
-            _ => Ok(ExitCode::SUCCESS),
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => return Err(CommandError::Stdout(error)),
+            _ => {}
         }
+        for error in &errors {
+            eprintln!("ERROR {}", line.in_message(error));
+        }
+        Ok(ExitCode::from(if errors.is_empty() { 0 } else { 2 }))
     }
 }

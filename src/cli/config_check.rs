@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::command_line::CommandLine;
 use super::{CommandError, db, policy, tls_files, token_file};
 use crate::api;
-use crate::config::{self, ConfigSources, Options};
+use crate::config::{self, ConfigError, ConfigSources, Options};
 use crate::db::SetupError;
 
 /// What was found. The lines go to stdout, the worst last.
@@ -17,7 +17,31 @@ struct Findings {
 }
 
 /// Prints the mistakes.
-pub fn run(sources: &ConfigSources, line: &CommandLine, database: bool) -> Result<ExitCode, CommandError> {
+pub fn run(sources: &ConfigSources, line: &CommandLine, database: bool) -> ExitCode {
+    find(sources, database).print(line)
+}
+
+/// All reasons why placet does not start, as far as they are known without the database.
+pub fn errors(sources: &ConfigSources) -> Vec<String> {
+    find(sources, false).errors
+}
+
+/// The failure of a command. If it is one of several mistakes in the configuration, it says how to see the others.
+pub fn with_others(failure: &CommandError, sources: &ConfigSources) -> String {
+    let others = match failure {
+        // What follows from a file that is not there is no mistake of its own.
+        CommandError::Config(ConfigError::Unreadable { .. }) => 0,
+        CommandError::Config(_) => errors(sources).len().saturating_sub(1),
+        _ => 0,
+    };
+    match others {
+        0 => failure.to_string(),
+        1 => format!("{failure}. `placet config check` shows this and 1 more error"),
+        number => format!("{failure}. `placet config check` shows this and {number} more errors"),
+    }
+}
+
+fn find(sources: &ConfigSources, database: bool) -> Findings {
     let report = config::check(sources);
     let mut findings = Findings {
         notes: report.notes,
@@ -32,7 +56,7 @@ pub fn run(sources: &ConfigSources, line: &CommandLine, database: bool) -> Resul
             check_database(options, &mut findings);
         }
     }
-    Ok(findings.print(line))
+    findings
 }
 
 fn check_serving(options: &Options, findings: &mut Findings) {

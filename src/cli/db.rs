@@ -137,8 +137,7 @@ pub fn open_replica(options: &Options) -> Result<Option<Replica>, CommandError> 
 /// The most connections to the database that are open for reads.
 pub fn pool_size(options: &Options) -> u32 {
     let options = &options.placement_database;
-    let connections = options.max_pool_size.unwrap_or(DatabaseSettings::new("").max_pool_size);
-    connections.saturating_add(options.max_overflow.unwrap_or(0))
+    options.max_pool_size.saturating_add(options.max_overflow)
 }
 
 fn settings(options: &Options, url: &Secret) -> DatabaseSettings {
@@ -149,7 +148,7 @@ fn settings(options: &Options, url: &Secret) -> DatabaseSettings {
     DatabaseSettings {
         url: defaults.url,
         max_pool_size,
-        pool_timeout: options.pool_timeout.map_or(defaults.pool_timeout, Duration::from_secs),
+        pool_timeout: Duration::from_secs(options.pool_timeout),
         recycle_time: u64::try_from(options.connection_recycle_time).map_or(Duration::MAX, Duration::from_secs),
         // The commit timeout also limits the wait for a lock.
         lock_timeout: defaults.lock_timeout.min(commit_timeout),

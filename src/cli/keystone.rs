@@ -9,9 +9,6 @@ use crate::config::{
     AuthStrategy, KeystoneAuthtoken, KeystoneCredentials, KeystoneDomain, KeystoneScope, KeystoneUser, Options,
 };
 
-/// How long a request to Keystone may take if `http_connect_timeout` is not set.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// The authenticator that the configuration asks for.
 pub fn authenticator(options: &Options) -> Result<Authenticator, CommandError> {
     match options.api.auth_strategy {
@@ -43,9 +40,7 @@ fn settings(options: &KeystoneAuthtoken) -> Result<Settings, CommandError> {
         service_token_roles_required: options.service_token_roles_required,
         service_type: set(&options.service_type),
         connection: ConnectionSettings {
-            timeout: options
-                .http_connect_timeout
-                .map_or(DEFAULT_TIMEOUT, Duration::from_secs),
+            timeout: Duration::from_secs(options.http_connect_timeout),
             max_retries: options.http_request_max_retries,
             cafile: options.cafile.clone(),
             insecure: options.insecure,

@@ -237,7 +237,7 @@ fn a_value_that_does_not_fit_is_refused_with_its_place() {
 fn an_empty_number_means_its_default() {
     let options = options("[placet]\nworkers =\nqueue_size =\n[placement_database]\nmax_pool_size =\n");
     assert_eq!((options.placet.workers, options.placet.queue_size), (0, 1024));
-    assert_eq!(options.placement_database.max_pool_size, None);
+    assert_eq!(options.placement_database.max_pool_size, 16);
 }
 
 #[test]

@@ -68,8 +68,8 @@ options! {
         certfile: Option<PathBuf>;
         /// The key of the client certificate, as a PEM file.
         keyfile: Option<PathBuf>;
-        /// How long one request to Keystone may take. If it is not set, 10 seconds.
-        http_connect_timeout: Option<u64>, 1..=3_600 seconds;
+        /// How long one request to Keystone may take.
+        http_connect_timeout: u64 = 10, 1..=3_600 seconds;
         /// How many times a request is repeated that found no connection or no answer in time. While Keystone is down,
         /// further requests are sent once.
         http_request_max_retries: u32 = 3, 0..=100;

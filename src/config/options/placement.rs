@@ -45,17 +45,16 @@ options! {
         /// The age at which a connection is replaced by a new one before it is used again. 0 replaces it each time, -1
         /// never.
         connection_recycle_time: i64 = 3600, -1..=31_536_000 seconds;
-        /// The number of connections that read. If it is not set, 16.
-        max_pool_size: Option<u32>, 1..=10_000;
+        /// The number of connections that read.
+        max_pool_size: u32 = 16, 1..=10_000;
         /// How many times placet retries if the database server does not answer at start. -1 means without limit.
         max_retries: i64 = 10, -1..=1_000_000;
         /// The time between two such attempts, and between two attempts to reach an unreachable replica.
         retry_interval: u64 = 10, 0..=86_400 seconds;
         /// The number of connections that may be added to `max_pool_size` under load.
-        max_overflow: Option<u32>, 0..=10_000;
-        /// How long a read waits for a connection. If it is not set, 30 seconds; in any case no longer
-        /// than `[placet] commit_timeout`.
-        pool_timeout: Option<u64>, 0..=86_400 seconds;
+        max_overflow: u32 = 0, 0..=10_000;
+        /// How long a read waits for a connection, but no longer than `[placet] commit_timeout`.
+        pool_timeout: u64 = 30, 0..=86_400 seconds;
         /// Create or upgrade the tables at start. Otherwise `placet db sync` does so.
         sync_on_startup: bool = false;
     }

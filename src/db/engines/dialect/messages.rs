@@ -72,7 +72,11 @@ pub const RESTORE_ADVICE: &str =
     "; stop placet and restore it from a backup, or salvage the readable rows: `sqlite3 FILE .recover`";
 
 /// Beginnings of messages about an embedded database that cannot be used, and what the operator can do.
-const ADVICE: [(&str, &str); 8] = [
+const ADVICE: [(&str, &str); 9] = [
+    (
+        "No such file or directory",
+        "; make its directory, which placet must be able to write to",
+    ),
     ("Read-only file system", WRITABLE),
     ("Permission denied", WRITABLE),
     ("unable to open database file", WRITABLE),
