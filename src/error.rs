@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-pub use reason::{ClaimRefusal, Reason, ReasonCode, Reasons, RefusedConsumer, Room};
+pub use reason::{ClaimRefusal, NoPlace, Reason, ReasonCode, Reasons, RefusedConsumer, Room};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -202,6 +202,28 @@ pub enum Error {
     #[error("{0}")]
     ClaimRefused(Arc<ClaimRefusal>),
 
+    // ---- workloads ----
+    #[error("There is no workload {uuid}.")]
+    WorkloadNotFound { uuid: String },
+    #[error("Workload {uuid} has the generation {actual}, and not {given}. Read it again, then change it.")]
+    StaleWorkload {
+        uuid: String,
+        actual: String,
+        given: String,
+    },
+    #[error("Another workload of this project has the name {name}. Give this one another name.")]
+    DuplicateWorkload { name: String },
+    #[error("Consumer {consumer} belongs to workload {workload}. A consumer is a replica of one workload at most.")]
+    ConsumerTaken { consumer: String, workload: String },
+    #[error("{} replicas of the workload have no place. Nothing was changed.", refusal.missing)]
+    NoPlace { refusal: Arc<NoPlace> },
+    /// Hosts may lack room although the sum is enough.
+    #[error(
+        "The hosts that the workload may use have {room} of {class} free within the normal limit, all together, and the \
+         missing replicas need {needed}. Nothing was changed."
+    )]
+    NoCapacity { class: String, needed: i64, room: i64 },
+
     // ---- candidates and filters ----
     #[error("Invalid resource class in resources parameter: No such resource class {name}.")]
     UnknownClassInQuery { name: String },
@@ -228,11 +250,22 @@ pub enum Error {
 }
 
 impl Error {
+    /// A workload has another generation than the caller knows. `None` stands for a workload that does not exist.
+    pub fn stale_workload(uuid: &str, actual: Option<i64>, given: Option<i64>) -> Error {
+        let text = |generation: Option<i64>| generation.map_or_else(|| "null".to_owned(), |it| it.to_string());
+        Error::StaleWorkload {
+            uuid: uuid.to_owned(),
+            actual: text(actual),
+            given: text(given),
+        }
+    }
+
     /// Why a claim was refused, with the numbers that its sentence lacks; `None` for any other error.
     pub fn claim_reason(&self) -> Option<String> {
         match self {
             Error::CapacityExceeded { class, provider, room } => Some(format!("{class} on {provider}: {room}")),
             Error::ClaimRefused(refusal) => Some(refusal.short()),
+            Error::NoPlace { refusal } => Some(refusal.reasons.short()),
             Error::ClaimWithoutInventory { .. }
             | Error::ConstraintsViolated { .. }
             | Error::StaleConsumerGeneration { .. } => Some(self.to_string()),

@@ -16,11 +16,13 @@
 //!   (`shown_providers`); `group_providers`: the
 //!   providers that serve a group;
 //! - `purpose`: whether a claim may go over the normal limits; `over_normal`: the candidate that goes least over them;
+//! - `by_host`: the best candidate of each host, for those who choose hosts by rules of their own;
 //! - `totals`: sums over the whole cloud, for the metrics;
 //! - `explain`: why a provider was rejected; `interrupt`: cancels a search from outside;
 //! - `tests/oracle`: a slow and simple implementation, with which tests compare the answers.
 
 mod block_walk;
+mod by_host;
 mod candidates;
 mod described_filter;
 mod explain;
@@ -46,6 +48,7 @@ mod zone_filter;
 #[cfg(test)]
 mod tests;
 
+pub use by_host::{HostCandidate, best_in_host, best_of_each_host};
 pub use candidates::{Candidate, Placement, SearchLimits, SearchSettings, TreeOrder, candidates};
 pub use explain::{Explain, Rejection};
 pub use expression::{BUILT_IN_PROPERTIES, Comparison, Expression, Verdict};

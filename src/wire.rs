@@ -7,7 +7,7 @@
 //! - `schema`, `validation`: the schemas in `schemas/*.json`, and the validation of requests against them;
 //! - `filters`, `native_keys`, `integer`, `uuid`: the syntax of parameter values;
 //! - `python`: Python's formatting of values, for error sentences;
-//! - `output`: helpers for answers; `quoted`, `provider_texts`: caches of JSON texts;
+//! - `output`: helpers for answers; `reasons`: why something is refused; `quoted`, `provider_texts`: caches of JSON texts;
 //! - `documents`: the list of schemas, for the description of the API.
 
 pub mod aggregates;
@@ -27,6 +27,7 @@ pub mod root;
 pub mod traits;
 pub mod usages;
 pub mod v1;
+pub mod workloads;
 
 mod filters;
 pub mod integer;
@@ -37,6 +38,7 @@ mod provider_texts;
 pub mod python;
 mod query;
 mod quoted;
+pub mod reasons;
 mod schema;
 #[cfg(test)]
 mod tests;

@@ -37,6 +37,7 @@ class ExpectedState:
         self.project, self.aggregates = f"project-{number}", [self.new_uuid() for _ in range(3)]
         self.providers, self.consumers = {}, {}
         self.limits = {}  # class: (generation, normal limit); none of them keeps a claim out
+        self.workloads = {}  # uuid: (generation, count); they want what no host of this suite has, and stay pending
         self.classes, self.traits = ["VCPU", "MEMORY_MB"], ["HW_CPU_X86_AVX2", "COMPUTE_NODE"]
         self.counter = 0
         self.roots = [Provider(f"host-{number}-{n}", self.new_uuid()) for n in range(2)]

@@ -333,6 +333,21 @@ def limits_listed(state, ask, thing):
     ask.expect(state.limits, own, "its own limits")
 
 
+@kind("GET /v1/workloads/{workload_uuid}", "workload")
+def workload_shown(state, ask, thing):
+    known = state.workloads.get(thing[1])
+    shown = ask(f"/v1/workloads/{thing[1]}", 200 if known else 404)
+    if known:
+        ask.expect((*known, 0), (shown["generation"], shown["pending"], shown["placed"]), "the workload")
+
+
+@kind("GET /v1/workloads", "workload")
+def workloads_listed(state, ask, thing):
+    shown = ask(f"/v1/workloads?name={thing[1]}")["workloads"]
+    known = state.workloads.get(thing[1])
+    ask.expect([(thing[1], known[0])] if known else [], [(it["uuid"], it["generation"]) for it in shown], "the list")
+
+
 @kind("GET /allocation_candidates", "class")
 def class_in_candidates(state, ask, thing):
     """A search for a deleted class is refused. A search for a class without inventories finds nothing."""

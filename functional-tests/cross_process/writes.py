@@ -289,6 +289,32 @@ def limit_set(state):
     return name and Write("PUT", f"/v1/limits/{name}", {"generation": generation, "normal": normal}, done, [("class", name)])
 
 
+def _replicas(state, identity, count):
+    """A workload that no host may serve: all of its replicas are pending."""
+    generation, _ = state.workloads.get(identity, (None, 0))
+    role = {"name": "member", "count": count, "query": {"resources": "VCPU:1", "where": "NoSuchProperty == true"}}
+    body = {"generation": generation, "name": identity, "atomic": False, "roles": [role], "rules": []}
+
+    def done():
+        state.workloads[identity] = ((generation or 0) + 1, count)
+    return Write("PUT", f"/v1/workloads/{identity}", body, done, [("workload", identity)])
+
+
+@kind("PUT /v1/workloads/{workload_uuid}")
+def workload_put(state):
+    identity = one_of(state, state.workloads) if len(state.workloads) >= MAX_NAMES else state.new_uuid()
+    return _replicas(state, identity, state.chance.randint(0, 3))
+
+
+@kind("DELETE /v1/workloads/{workload_uuid}")
+def workload_deleted(state):
+    identity = one_of(state, state.workloads)
+
+    def done():
+        del state.workloads[identity]
+    return identity and Write("DELETE", f"/v1/workloads/{identity}", None, done, [("workload", identity)])
+
+
 @kind("PUT /traits/{name}")
 def trait_ensured(state):
     return _ensured(state, "trait", state.traits, "/traits")

@@ -19,7 +19,8 @@ from functional_tests.lib.test_counts import TestCounts
 
 TOUR = "README.md"
 # By page: the page whose commands come before its own, in the same shell.
-PAGES = {TOUR: None, "docs/claims.md": TOUR, "docs/scheduling.md": TOUR, "docs/providers.md": TOUR}
+PAGES = {TOUR: None, "docs/claims.md": TOUR, "docs/scheduling.md": TOUR, "docs/providers.md": TOUR,
+         "docs/workloads.md": TOUR}
 # By page with commands that need more than a placet in an empty folder: the suite that runs them, or what they are.
 ELSEWHERE = {
     "docs/backup.md": "process.backup, process.old_log, process.lost_file; those of the servers' own tools are not run",

@@ -14,8 +14,17 @@ SHOWN_HEADERS = ("location", "last-modified", "cache-control", "allow", "retry-a
 ELIDED_HEADERS = {"last-modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
 MAX_ITEMS = 4
 NEW_HOST = "a0000000-0000-4000-8000-000000000010"
+WORKLOAD = "a0000000-0000-4000-8000-0000000000e1"
 
 P = "/resource_providers"
+
+
+def workload(generation, count):
+    """One with a host that serves, and another that does not."""
+    return {"generation": generation, "name": "mysql", "project_id": PROJECT, "user_id": USER,
+            "roles": [{"name": "member", "count": count, "rank": "emptiest",
+                       "query": {"resources": "VCPU:1", "required": "CUSTOM_FAST"}}],
+            "rules": [{"rule": "spread", "dimensions": ["fault"], "mode": "quorum-safe"}]}
 
 # The requests: method, URL, body, version. The order matters, because requests see the effects of earlier ones.
 SCENARIO = [
@@ -115,6 +124,17 @@ SCENARIO = [
     ("POST", "/v1/claims?dry_run=true",
      {"purpose": "repair", "consumers": [{"uuid": NEW_SERVER, "query": "resources=VCPU:1"}]}),
     ("PUT", "/v1/limits/VCPU", {"generation": 1, "normal": None}),
+    ("PUT", f"/v1/workloads/{WORKLOAD}?dry_run=true", workload(None, 1)),
+    ("PUT", f"/v1/workloads/{WORKLOAD}", workload(None, 1)),
+    ("PUT", f"/v1/workloads/{WORKLOAD}", workload(None, 2)),
+    ("PUT", f"/v1/workloads/{WORKLOAD}", workload(1, 3)),
+    ("PUT", f"/v1/workloads/{WORKLOAD}", workload(1, 2) | {"atomic": False}),
+    ("PUT", f"/v1/workloads/{OTHER_SERVER}", workload(None, 1)),
+    ("GET", f"/v1/workloads/{WORKLOAD}"),
+    ("GET", f"/v1/workloads/{OTHER_SERVER}"),
+    ("GET", "/v1/workloads?name=mysql"),
+    ("DELETE", f"/v1/workloads/{WORKLOAD}?generation=7"),
+    ("DELETE", f"/v1/workloads/{WORKLOAD}?generation=2"),
     ("DELETE", f"/allocations/{OTHER_SERVER}"),
     ("POST", "/reshaper",
      {"inventories": {OTHER_HOST: {"resource_provider_generation": 3,

@@ -20,7 +20,8 @@ CONSUMER = "11111111-1111-4111-8111-111111111111"
 TIMEOUT_SECONDS = 20
 ROUTES = "GET /usages, GET  /allocations/{consumer_uuid} ,"
 KNOWN = ("GET /usages", "GET /allocations/{consumer_uuid}", "GET /resource_providers/{uuid}/inventories")
-FIELDS = {"{uuid}": HOST, "{consumer_uuid}": CONSUMER, "{resource_class}": "VCPU", "{class}": "VCPU"}
+FIELDS = {"{uuid}": HOST, "{consumer_uuid}": CONSUMER, "{resource_class}": "VCPU", "{class}": "VCPU",
+          "{workload_uuid}": CONSUMER}
 
 
 def options(replica, routes=ROUTES):
@@ -38,6 +39,9 @@ def prepare(rest):
     rest.must("POST", "/resource_providers", {"name": "host", "uuid": HOST})
     rest.must("PUT", f"/resource_providers/{HOST}/inventories", {
         "resource_provider_generation": 0, "inventories": {"VCPU": {"total": 8}}})
+    rest.must("PUT", f"/v1/workloads/{CONSUMER}", {
+        "generation": None, "name": "none", "project_id": "p", "user_id": "u",
+        "roles": [{"name": "member", "count": 0, "query": "resources=VCPU:1"}]})
     claim(rest, 1, None)
 
 

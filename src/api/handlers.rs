@@ -16,3 +16,4 @@ pub mod root;
 pub mod traits;
 pub mod usages;
 pub mod v1;
+pub mod workloads;

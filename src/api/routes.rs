@@ -4,7 +4,7 @@ use actix_web::http::Method;
 
 use super::handlers::{
     aggregates, allocation_candidates, allocations, candidates, claims, domains, inventories, limits, providers,
-    reshaper, resource_classes, resource_providers, root, traits, usages, v1,
+    reshaper, resource_classes, resource_providers, root, traits, usages, v1, workloads,
 };
 use super::openapi;
 use super::route::{Authorization, Handler, Route};
@@ -47,6 +47,8 @@ const DESCRIPTION: &str = "/v1/providers/{uuid}";
 const CLAIMS: &str = "/v1/claims";
 const LIMITS: &str = "/v1/limits";
 const LIMIT: &str = "/v1/limits/{class}";
+const WORKLOADS: &str = "/v1/workloads";
+const WORKLOAD: &str = "/v1/workloads/{workload_uuid}";
 
 /// Every route. The methods of a path are in the order in which `Allow` lists them.
 pub static ROUTES: &[Route] = &[
@@ -249,6 +251,12 @@ pub static ROUTES: &[Route] = &[
     Route::get(LIMITS, rule(&rules::LIMITS_LIST), handler!(limits::list)).native(),
     Route::get(LIMIT, rule(&rules::LIMITS_SHOW), handler!(limits::show)).native(),
     Route::put(LIMIT, rule(&rules::LIMITS_UPDATE), handler!(limits::set)).native(),
+    Route::get(WORKLOADS, rule(&rules::WORKLOADS_LIST), handler!(workloads::list)).native(),
+    Route::get(WORKLOAD, rule(&rules::WORKLOADS_SHOW), handler!(workloads::show)).native(),
+    Route::put(WORKLOAD, rule(&rules::WORKLOADS_UPDATE), handler!(workloads::update))
+        .with_long_body()
+        .native(),
+    Route::delete(WORKLOAD, rule(&rules::WORKLOADS_DELETE), handler!(workloads::delete)).native(),
 ];
 
 /// The routes that a rule authorizes, each once, in the form `GET /usages`.

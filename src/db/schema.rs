@@ -210,6 +210,34 @@ table! {
     }
 }
 
+table! {
+    /// Workloads (`/v1/workloads`). `body` is what they want.
+    placet_workloads (uuid) {
+        uuid -> Text,
+        project_id -> Text,
+        name -> Text,
+        user_id -> Text,
+        created_at -> Timestamp,
+        updated_at -> Nullable<Timestamp>,
+        generation -> BigInt,
+        revision -> BigInt,
+        body -> Text,
+    }
+}
+
+table! {
+    /// The replicas of workloads, with a place or without. Where they stand is in `allocations`.
+    placet_replicas (consumer_id) {
+        consumer_id -> Text,
+        workload -> Text,
+        replica -> Text,
+        role -> Text,
+        created_at -> Timestamp,
+        revision -> BigInt,
+        adopted -> Integer,
+    }
+}
+
 allow_tables_to_appear_in_same_query!(
     resource_classes,
     traits,
@@ -225,6 +253,7 @@ allow_tables_to_appear_in_same_query!(
     consumers,
     placet_writers,
     placet_changes,
+    placet_replicas,
 );
 
 allow_columns_to_appear_in_same_group_by_clause!(consumers::consumer_type_id, allocations::resource_class_id);

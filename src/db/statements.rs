@@ -175,3 +175,27 @@ pub mod resource_providers {
         filter: "resource_providers.id = v.id",
     };
 }
+
+pub mod workloads {
+    use crate::db::engines::rows::InsertFromRows;
+
+    pub const INSERT: InsertFromRows = InsertFromRows {
+        table: "placet_workloads",
+        columns: &[
+            "uuid",
+            "project_id",
+            "name",
+            "user_id",
+            "generation",
+            "revision",
+            "body",
+        ],
+        is_repeatable: false,
+    };
+
+    pub const INSERT_REPLICAS: InsertFromRows = InsertFromRows {
+        table: "placet_replicas",
+        columns: &["consumer_id", "workload", "replica", "role", "revision", "adopted"],
+        is_repeatable: false,
+    };
+}

@@ -33,6 +33,16 @@ pub enum ReasonCode {
     Domain,
     /// Providers are draining, off or lost.
     State,
+    /// Replicas of a workload have no place together.
+    NoPlace,
+    /// A rule `spread` of a workload keeps hosts out, or is broken.
+    Spread,
+    /// A rule `together` keeps hosts out, or is broken.
+    Together,
+    /// A rule `apart` keeps hosts out, or is broken.
+    Apart,
+    /// Hosts have a replica of the workload already.
+    OneAHost,
     /// Another consumer of the same call got no place, and the call is atomic.
     OtherRefused,
     /// The consumer's generation is another one than the caller expects.
@@ -60,6 +70,11 @@ impl ReasonCode {
             ReasonCode::Condition => "placet.where",
             ReasonCode::Domain => "placet.domain",
             ReasonCode::State => "placet.state",
+            ReasonCode::NoPlace => "placet.no_place",
+            ReasonCode::Spread => "placet.spread",
+            ReasonCode::Together => "placet.together",
+            ReasonCode::Apart => "placet.apart",
+            ReasonCode::OneAHost => "placet.one_a_host",
             ReasonCode::OtherRefused => "placet.other_refused",
             ReasonCode::ConcurrentUpdate => "placement.concurrent_update",
             ReasonCode::ConsumerGenerationLimit | ReasonCode::ProviderGenerationLimit => "placet.generation_limit",
@@ -107,6 +122,8 @@ pub struct Reason {
     pub code: ReasonCode,
     /// The position of the candidate in the caller's list, from 0.
     pub candidate: Option<usize>,
+    /// The index of a workload's rule.
+    pub rule: Option<usize>,
     /// Uuid.
     pub resource_provider: Option<String>,
     pub resource_class: Option<String>,
@@ -114,6 +131,8 @@ pub struct Reason {
     pub requested: Option<i64>,
     /// The room that is left to this consumer; less than zero if the provider is overcommitted.
     pub free: Option<i64>,
+    /// Dimension and path, as `fault:fd:/dc1`.
+    pub domain: Option<String>,
     /// A sentence.
     pub detail: String,
 }
@@ -124,10 +143,12 @@ impl Reason {
         Reason {
             code,
             candidate: None,
+            rule: None,
             resource_provider: None,
             resource_class: None,
             requested: None,
             free: None,
+            domain: None,
             detail,
         }
     }
@@ -187,6 +208,16 @@ impl Reasons {
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
+
+    /// The first reasons in a few words, for the log.
+    pub fn short(&self) -> String {
+        let reasons: Vec<String> = self.kept.iter().take(3).map(Reason::short).collect();
+        let more: usize = self.counts.values().sum::<usize>() - reasons.len();
+        if more == 0 {
+            return reasons.join("; ");
+        }
+        format!("{}; {more} more reasons", reasons.join("; "))
+    }
 }
 
 impl From<Reason> for Reasons {
@@ -204,6 +235,16 @@ pub struct RefusedConsumer {
     pub consumer: String,
     /// Empty if the consumer would have got a place.
     pub reasons: Reasons,
+}
+
+/// Replicas of a workload that get no place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoPlace {
+    /// How many lack a place.
+    pub missing: u32,
+    pub reasons: Reasons,
+    /// False if the search was given up: then it is not proven that there is no place.
+    pub is_exact: bool,
 }
 
 /// A call that claims nothing, because at least one of its consumers gets no place.
@@ -237,18 +278,11 @@ impl ClaimRefusal {
         let Some(first) = refused.next() else {
             return String::new();
         };
-        let reasons: Vec<String> = first.reasons.kept().iter().take(3).map(Reason::short).collect();
-        let more: usize = first.reasons.counts().map(|(_, count)| count).sum::<usize>() - reasons.len();
         let others = refused.count();
         format!(
-            "consumer {}: {}{}{}",
+            "consumer {}: {}{}",
             first.consumer,
-            reasons.join("; "),
-            if more > 0 {
-                format!("; {more} more reasons")
-            } else {
-                String::new()
-            },
+            first.reasons.short(),
             if others > 0 {
                 format!("; {others} more consumers")
             } else {

@@ -8,10 +8,10 @@ use diesel::prelude::*;
 
 use super::resource_providers::{OfProvider, WithGeneration, group_by_provider, with_generation};
 use super::{Moment, modified};
-use crate::db::DbConnection;
-use crate::db::engines::dialect::{among, on_each};
+use crate::db::engines::dialect::{among, in_lists, on_each};
 use crate::db::schema::resource_providers as providers;
 use crate::db::schema::{allocations, consumer_types, consumers, projects, resource_classes, users};
+use crate::db::{DbConnection, DbResult};
 use crate::error::{Error, Result};
 
 /// The consumer type that is shown if a consumer has none.
@@ -267,6 +267,18 @@ fn provider_allocations((generation, rows): (i64, Vec<ShareRow>)) -> ProviderAll
         consumers: shares.into_iter().map(share).collect(),
         modified,
     }
+}
+
+/// The projects of consumers, by uuid.
+pub fn projects_of(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<HashMap<String, String>> {
+    let rows: Vec<(String, String)> = in_lists(uuids, |uuids| {
+        consumers::table
+            .inner_join(projects::table.on(projects::id.eq(consumers::project_id)))
+            .filter(consumers::uuid.eq_any(uuids))
+            .select((consumers::uuid, projects::external_id))
+            .load(&mut *conn)
+    })?;
+    Ok(rows.into_iter().collect())
 }
 
 /// The allocations of one consumer or from one provider, as amounts by class.

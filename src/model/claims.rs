@@ -20,7 +20,10 @@ use self::memory::{Memory, RepeatableCall};
 use super::allocations::{ConsumerClaim, ProviderShare};
 use crate::error::Reasons;
 use crate::search::{self, Purpose, Rank};
-pub use plan::{Plan, PlanJob, Planned};
+pub use plan::{OwnAllocations, Plan, PlanJob, Planned};
+pub(super) use plan::{claim_candidate, negated};
+pub(super) use preparation::{Contradiction, Queries};
+pub(super) use refusal::conditions;
 
 /// A call: up to a thousand consumers, each with candidates or a query.
 #[derive(Debug, Clone)]

@@ -37,6 +37,7 @@ mod reshapes;
 mod spellings;
 mod suspension;
 mod usages;
+mod workloads;
 mod writers;
 
 use diesel::prelude::*;

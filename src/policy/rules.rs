@@ -174,5 +174,14 @@ rules! {
     DESCRIPTIONS_LIST = native("placet:providers:list", ADMIN_OR_SERVICE, "List what providers are.");
     DESCRIPTIONS_SHOW = native("placet:providers:show", ADMIN_OR_SERVICE, "Show what a provider is.");
     DESCRIPTIONS_UPDATE = native("placet:providers:update", ADMIN_OR_SERVICE, "Describe providers.");
+    WORKLOADS_LIST = native("placet:workloads:list", ADMIN_OR_PROJECT_READER_OR_SERVICE, "List the workloads of a project.");
+    WORKLOADS_SHOW = native("placet:workloads:show", ADMIN_OR_PROJECT_READER_OR_SERVICE, "Show a workload.");
+    WORKLOADS_UPDATE = native("placet:workloads:update", ADMIN_OR_SERVICE, "Create or change a workload.");
+    WORKLOADS_DELETE = native("placet:workloads:delete", ADMIN_OR_SERVICE, "Delete a workload.");
+    WORKLOADS_UPDATE_FOR_OTHERS = native(
+        "placet:workloads:update:other_projects",
+        ADMIN_OR_SERVICE,
+        "Create, change or delete workloads of other projects than the token's.",
+    );
     NATIVE_CANDIDATES_LIST = native("placet:candidates:list", ADMIN_OR_SERVICE, "List the best allocation candidates.");
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::native_keys::in_context;
 use super::output::{Members, Pairs, json};
 use super::query::Query;
+use super::reasons::{ReasonAnswer, reasons_and_counts};
 use super::schema::NativeSchema;
 use super::value::Value;
 use super::{allocations, candidates, uuid};
@@ -199,7 +200,7 @@ impl Reader<'_> {
 }
 
 /// The parameters of a query that is an object: a list is a repeated parameter.
-fn pairs(query: &Value) -> Vec<(String, String)> {
+pub fn pairs(query: &Value) -> Vec<(String, String)> {
     let texts = |value: &Value| match value {
         Value::Array(items) => items.iter().map(|item| item.text().to_owned()).collect(),
         text => vec![text.text().to_owned()],
@@ -272,22 +273,6 @@ struct Share<'a> {
     resources: Pairs<'a, i64>,
 }
 
-#[derive(Serialize)]
-struct ReasonAnswer<'a> {
-    code: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    candidate: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    resource_provider: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    resource_class: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    requested: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    free: Option<i64>,
-    detail: &'a str,
-}
-
 /// Writes the answer to `request`.
 pub fn write(request: &PlaceRequest, placed: &Placed) -> Vec<u8> {
     let granted = placed.consumers.iter().filter(|consumer| consumer.is_ok()).count();
@@ -351,22 +336,11 @@ fn granted_consumer<'a>(requested: &RequestedConsumer, claimed: &'a ClaimedConsu
 }
 
 fn refused_consumer<'a>(uuid: &'a str, reasons: &'a Reasons) -> ConsumerAnswer<'a> {
-    let kept = reasons.kept().iter().map(|reason| ReasonAnswer {
-        code: reason.code.name(),
-        candidate: reason.candidate,
-        resource_provider: reason.resource_provider.as_deref(),
-        resource_class: reason.resource_class.as_deref(),
-        requested: reason.requested,
-        free: reason.free,
-        detail: &reason.detail,
-    });
+    let (reasons, counts) = reasons_and_counts(reasons);
     ConsumerAnswer {
         uuid,
         granted: false,
-        outcome: Outcome::Refused {
-            reasons: kept.collect(),
-            counts: reasons.counts().map(|(code, count)| (code.name(), count)).collect(),
-        },
+        outcome: Outcome::Refused { reasons, counts },
     }
 }
 

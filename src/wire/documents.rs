@@ -36,6 +36,7 @@ pub static DOCUMENTS: &[Document] = documents![
     "domains",
     "providers",
     "limits",
+    "workloads",
     "errors",
 ];
 

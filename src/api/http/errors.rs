@@ -7,6 +7,9 @@ use crate::error::Error;
 /// The code of an error that has none of its own.
 pub const UNDEFINED: &str = "placement.undefined_code";
 const CLAIM_REFUSED: &str = "placet.claim_refused";
+const CONSUMER_TAKEN: &str = "placet.consumer_taken";
+const NO_CAPACITY: &str = "placet.no_capacity";
+const NO_PLACE: &str = "placet.no_place";
 const CONCURRENT_UPDATE: &str = "placement.concurrent_update";
 const DUPLICATE_NAME: &str = "placement.duplicate_name";
 const ID_REUSED: &str = "placet.id_reused";
@@ -70,6 +73,7 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::InventoryClassNotFoundForDelete { .. }
         | E::ClassNotFound { .. }
         | E::TraitNotFound { .. }
+        | E::WorkloadNotFound { .. }
         | E::NoAllocations { .. } => (StatusCode::NOT_FOUND, UNDEFINED),
 
         E::StaleInventoryGeneration
@@ -78,12 +82,16 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::StaleReshapeGeneration { .. }
         | E::StaleConsumerGeneration { .. }
         | E::StaleLimitGeneration { .. }
+        | E::StaleWorkload { .. }
         | E::InventoryExists { .. }
         | E::InventoryInUse { .. } => (StatusCode::CONFLICT, CONCURRENT_UPDATE),
         E::ClaimRefused(refusal) if refusal.is_stale() => (StatusCode::CONFLICT, CONCURRENT_UPDATE),
         E::ClaimRefused(_) => (StatusCode::CONFLICT, CLAIM_REFUSED),
         E::IdReused { .. } => (StatusCode::CONFLICT, ID_REUSED),
-        E::DuplicateProvider { .. } => (StatusCode::CONFLICT, DUPLICATE_NAME),
+        E::NoPlace { .. } => (StatusCode::CONFLICT, NO_PLACE),
+        E::NoCapacity { .. } => (StatusCode::CONFLICT, NO_CAPACITY),
+        E::ConsumerTaken { .. } => (StatusCode::CONFLICT, CONSUMER_TAKEN),
+        E::DuplicateProvider { .. } | E::DuplicateWorkload { .. } => (StatusCode::CONFLICT, DUPLICATE_NAME),
         E::ProviderInUse { .. } => (StatusCode::CONFLICT, PROVIDER_IN_USE),
         E::ProviderHasChildren { .. } => (StatusCode::CONFLICT, PROVIDER_HAS_CHILDREN),
         E::InventoriesInUse { .. } | E::AllInventoriesInUse { .. } => (StatusCode::CONFLICT, INVENTORY_IN_USE),

@@ -13,8 +13,8 @@ use super::request_head::RequestHead;
 use crate::auth::{Denied, UnauthenticatedBody};
 use crate::error::{ClaimRefusal, Error};
 use crate::version::{self, Version};
-use crate::wire::claims;
 use crate::wire::python::cut_at;
+use crate::wire::{claims, reasons};
 
 /// A longer detail is cut off: a request of megabytes is not sent back. The longest sentences of the schemas fit.
 const MAX_DETAIL_BYTES: usize = 128 * 1024;
@@ -33,7 +33,7 @@ pub struct Refusal {
     code: &'static str,
     /// The consumers of a refused claim, for the native API.
     consumers: Option<Arc<ClaimRefusal>>,
-    /// The error of a refused claim, for the log.
+    /// The error of a refused claim, for the log; that of a refused workload also for the native API.
     claim: Option<Box<Error>>,
     /// The methods of the URL, for `Allow`.
     allow: Option<Box<str>>,
@@ -263,6 +263,12 @@ impl Refusal {
         }]});
         if let Some(refusal) = &self.consumers {
             body["consumers"] = json!(claims::refused_consumers(refusal));
+        }
+        if let Some(Error::NoPlace { refusal }) = self.claim.as_deref() {
+            let (reasons, counts) = reasons::reasons_and_counts(&refusal.reasons);
+            body["reasons"] = json!(reasons);
+            body["counts"] = json!(counts);
+            body["exact"] = refusal.is_exact.into();
         }
         body
     }

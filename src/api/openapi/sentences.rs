@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, RefusedConsumer, Room};
+use crate::error::{ClaimRefusal, Error, NoPlace, Reason, ReasonCode, RefusedConsumer, Room};
 
 fn text(name: &str) -> String {
     format!("{{{name}}}")
@@ -146,6 +146,29 @@ pub fn all() -> Vec<Error> {
         },
         E::IdReused { id: text("id") },
         E::ClaimRefused(Arc::new(claim_refusal())),
+        E::WorkloadNotFound { uuid: text("uuid") },
+        E::StaleWorkload {
+            uuid: text("uuid"),
+            actual: text("actual"),
+            given: text("given"),
+        },
+        E::DuplicateWorkload { name: text("name") },
+        E::ConsumerTaken {
+            consumer: text("consumer"),
+            workload: text("workload"),
+        },
+        E::NoPlace {
+            refusal: Arc::new(NoPlace {
+                missing: 1,
+                reasons: Reason::new(ReasonCode::NoPlace, text("reasons")).into(),
+                is_exact: true,
+            }),
+        },
+        E::NoCapacity {
+            class: text("class"),
+            needed: 1,
+            room: 0,
+        },
         E::UnknownClassInQuery { name: text("name") },
         E::UnknownTraitsInQuery { names: text("names") },
         E::UnknownTraitsInCandidates { names: text("names") },

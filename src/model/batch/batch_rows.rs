@@ -17,6 +17,7 @@ mod held;
 mod limits;
 mod providers;
 mod users;
+mod workloads;
 
 use chrono::NaiveDateTime;
 
@@ -30,6 +31,7 @@ pub use held::held_rows;
 pub use limits::limits;
 pub use providers::{lock_providers, providers};
 pub use users::{class_users, trait_times, trait_users};
+pub use workloads::workloads;
 
 /// How rows are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

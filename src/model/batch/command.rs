@@ -4,6 +4,7 @@ use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::{self, ClaimAnswer};
 use crate::model::{
     aggregates, allocations, inventories, limits, providers, reshaper, resource_classes, resource_providers, traits,
+    workloads,
 };
 
 /// One change that a client requested, as the writer takes it from its queue.
@@ -32,6 +33,7 @@ pub enum Command {
     Release(allocations::Release),
     Reshape(reshaper::Reshape),
     Describe(providers::DescribeAll),
+    SetWorkload(workloads::Set),
 }
 
 impl Command {
@@ -41,6 +43,7 @@ impl Command {
         match self {
             Command::Claim(claim) => rows_of_claims(&claim.consumers),
             Command::ClaimFirst(claim) => claim.rows(),
+            Command::SetWorkload(set) => set.rows(),
             Command::Reshape(reshape) => {
                 let inventories = reshape.providers.iter().map(|reshaped| reshaped.inventories.len());
                 rows_of_claims(&reshape.consumers) + inventories.sum::<usize>()
@@ -80,6 +83,7 @@ pub enum Answer {
     Claim(ClaimAnswer),
     Described(Vec<providers::Described>),
     Limit(limits::Limit),
+    Workload(workloads::SetAnswer),
 }
 
 /// The answer of a `PUT` that creates a class or trait unless it exists.
@@ -138,6 +142,7 @@ write_commands! {
     resource_classes::Ensure => EnsureClass answers Ensured(Ensured);
     limits::Set => SetLimit answers Limit(limits::Limit);
     claims::ClaimFirst => ClaimFirst answers Claim(ClaimAnswer);
+    workloads::Set => SetWorkload answers Workload(workloads::SetAnswer);
     providers::DescribeAll => Describe answers Described(Vec<providers::Described>);
 }
 

@@ -11,6 +11,7 @@ mod reshaper;
 mod resource_classes;
 mod resource_providers;
 mod traits;
+mod workloads;
 
 use super::command::{Answer, Command};
 use super::state::{ConsumerRow, State};
@@ -63,6 +64,7 @@ pub fn decide(state: &mut State, rules: &Rules, command: &Command) -> Result<Ans
         Command::Claim(command) => done(allocations::claim(state, rules, command)),
         Command::ClaimFirst(command) => claims::claim_first(state, rules, command).map(Answer::Claim),
         Command::SetLimit(command) => limits::set(state, command).map(Answer::Limit),
+        Command::SetWorkload(command) => workloads::set(state, rules, command).map(Answer::Workload),
         Command::Release(command) => done(allocations::release(state, command)),
         Command::Describe(command) => providers::describe(state, command).map(Answer::Described),
         Command::Reshape(command) => done(reshaper::reshape(state, rules, command)),

@@ -157,6 +157,7 @@ impl Decider {
         state.descriptions = descriptions;
         state.answers = batch_rows::answers(conn, footprint)?;
         state.limits = batch_rows::limits(conn, footprint)?;
+        (state.workloads, state.workload_names) = batch_rows::workloads(conn, footprint)?;
         Ok(state)
     }
 

@@ -12,6 +12,7 @@ use crate::model::claims::ConsumerChoice;
 use crate::model::claims::memory::ClaimId;
 use crate::model::providers::Describe;
 use crate::model::resource_providers::NewParent;
+use crate::model::workloads;
 use crate::search::{ProviderState, Snapshot};
 
 /// What the commands of a batch name, by kind.
@@ -46,6 +47,12 @@ pub struct Footprint<'a> {
     pub described: BTreeSet<&'a str>,
     /// Classes whose normal limits commands replace.
     pub limits: BTreeSet<&'a str>,
+    /// Uuids of workloads.
+    pub workloads: BTreeSet<&'a str>,
+    /// Names that commands give to workloads.
+    pub workload_names: BTreeSet<&'a str>,
+    /// Those of `consumers` that become replicas of a workload, and exist.
+    pub adopted: BTreeSet<&'a str>,
     /// Whether a command is neither a claim nor a release.
     pub beyond_claims: bool,
     /// Whether a command is neither a claim, nor a release, nor a change of inventories.
@@ -74,6 +81,7 @@ impl<'a> Footprint<'a> {
                 self.claim_ids.extend(claim.memory.iter().map(|memory| memory.id()));
                 self.add_choices(&claim.consumers);
             }
+            Command::SetWorkload(set) => self.add_workload(set),
             Command::Release(release) => {
                 self.consumers.insert(&release.consumer);
             }
@@ -93,6 +101,18 @@ impl<'a> Footprint<'a> {
             }
             self.add_allocations(&claim.allocations);
         }
+    }
+
+    /// A workload releases and claims, so it is decided as these are.
+    fn add_workload(&mut self, set: &'a workloads::Set) {
+        self.workloads.insert(&set.uuid);
+        self.workload_names.extend(set.row.iter().map(|row| row.name.as_str()));
+        self.adopted.extend(set.adopted.iter().map(String::as_str));
+        self.consumers
+            .extend(set.standing.iter().map(|(consumer, _)| consumer.as_str()));
+        self.consumers
+            .extend(set.released.iter().map(|(consumer, _)| consumer.as_str()));
+        self.add_choices(&set.placed);
     }
 
     /// Adds all candidates of the consumers. Lists that consumers share are added once.

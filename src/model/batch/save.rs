@@ -19,6 +19,7 @@ mod owner_ids;
 mod plan;
 mod providers;
 mod resource_providers;
+mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -122,6 +123,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>,
         resource_providers::delete,
         catalog::write,
         limits::write,
+        workloads::write,
         |save| save.write(&name_guards::class_names(save.state)),
         resource_providers::write,
         providers::write,
@@ -153,6 +155,7 @@ fn has_changes(state: &State) -> bool {
         || !state.new_aggregates.is_empty()
         || state.changed_descriptions().next().is_some()
         || has_new_limits(state)
+        || state.changed_workloads().next().is_some()
 }
 
 /// Whether a command replaced a normal limit. Peers read the limits again with the names of the classes.

@@ -11,6 +11,7 @@
 mod descriptions;
 mod limits;
 mod names;
+mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::model::claims::memory::{ClaimId, StoredAnswer};
 use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, TraitId};
 pub use descriptions::DescriptionEntry;
 pub use limits::LimitEntry;
+pub use workloads::{WorkloadEntry, WorkloadNames};
 
 /// A provider that a command of the batch read.
 #[derive(Debug, Clone)]
@@ -115,6 +117,10 @@ pub struct State {
     pub descriptions: BTreeMap<ProviderId, DescriptionEntry>,
     /// Normal limits that the commands replace, by class.
     pub limits: BTreeMap<String, LimitEntry>,
+    /// Workloads that the commands name, by uuid.
+    pub workloads: BTreeMap<String, WorkloadEntry>,
+    /// Names of workloads, and consumers that belong to one.
+    pub workload_names: WorkloadNames,
     /// Providers that had, before the batch, an inventory of a class that a command removes.
     pub class_users: BTreeSet<(ClassId, ProviderId)>,
     /// Providers that had, before the batch, a trait that a command deletes.
@@ -148,6 +154,8 @@ impl State {
             answers: BTreeMap::new(),
             descriptions: BTreeMap::new(),
             limits: BTreeMap::new(),
+            workloads: BTreeMap::new(),
+            workload_names: WorkloadNames::default(),
             class_users: BTreeSet::new(),
             trait_users: BTreeSet::new(),
             trait_times: BTreeMap::new(),

@@ -329,7 +329,8 @@ impl<'a> PlannedQuery<'a> {
     }
 }
 
-fn negated(placements: &[Placement]) -> Vec<Placement> {
+/// What is given back.
+pub fn negated(placements: &[Placement]) -> Vec<Placement> {
     let negative = |it: &Placement| Placement {
         amount: -it.amount,
         ..*it
@@ -373,7 +374,7 @@ fn fitting<'a>(
 }
 
 /// A candidate in the names of a claim.
-fn claim_candidate(snapshot: &Snapshot, candidate: &Candidate) -> ClaimCandidate {
+pub fn claim_candidate(snapshot: &Snapshot, candidate: &Candidate) -> ClaimCandidate {
     let mut allocations: Vec<(String, Vec<(String, i64)>)> = Vec::new();
     for placement in &candidate.placements {
         let uuid = snapshot.uuid(placement.slot);

@@ -19,7 +19,7 @@ use crate::model::reads::unknown_names::{NamedSearch, Names, StoredSpellings};
 use crate::search::{ClassId, ProviderId, SearchSettings, Snapshot};
 
 /// A candidate of a query that rows refused. The snapshot has changed since, or it lacks what another program changed.
-pub(super) struct Contradiction {
+pub struct Contradiction {
     consumer: String,
     provider: String,
     class: Option<String>,
@@ -47,7 +47,7 @@ impl Contradiction {
     }
 
     /// The provider, if the snapshot still shows it as the search found it.
-    fn wrong_provider(&self, snapshot: &Snapshot, own: &OwnAllocations) -> Option<ProviderId> {
+    pub fn wrong_provider(&self, snapshot: &Snapshot, own: &OwnAllocations) -> Option<ProviderId> {
         let slot = snapshot.by_uuid(&self.provider)?;
         let provider = snapshot.id(slot);
         let class = self.class.as_deref().and_then(|name| snapshot.catalog().class_id(name));
@@ -117,7 +117,7 @@ impl Call<'_> {
 }
 
 /// All queries of a call, whose names are looked up together.
-struct Queries(Vec<ClaimQuery>);
+pub struct Queries(pub Vec<ClaimQuery>);
 
 impl NamedSearch for Queries {
     fn names(&self) -> Names {

@@ -54,6 +54,20 @@ pub fn reasons(
     Ok(reasons)
 }
 
+/// The conditions that leave providers out, room among them: those that left out most come first, each with the number.
+///
+/// # Errors
+/// As of [`search::candidates`].
+pub fn conditions(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<Vec<(Reason, usize)>> {
+    let counter = count(snapshot, request, settings)?;
+    let mut counts: Vec<(Rejection, usize)> = counter.0.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let reasons = counts
+        .into_iter()
+        .map(|(rejection, count)| (condition(snapshot, request, rejection, false, count), count));
+    Ok(reasons.collect())
+}
+
 fn count(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<Counter> {
     let mut counter = Counter::default();
     search::candidates(snapshot, request, settings, &mut counter)?.next();

@@ -91,6 +91,12 @@ impl PlannedUsage {
         fits.then(|| scoring.cost_of_loads(&loads))
     }
 
+    /// The cost of a candidate, whether it fits or not.
+    pub fn cost_of(&self, scoring: Scoring, placements: &[Placement]) -> Option<f64> {
+        let loads: Vec<Load> = placements.iter().map(|placement| self.load(placement)).collect();
+        (!loads.is_empty()).then(|| scoring.cost_of_loads(&loads))
+    }
+
     /// Whether a request has at most one candidate in a tree, because it is one provider and no other is shared.
     pub(super) fn has_one_candidate(&self, root: Slot) -> bool {
         self.snapshot.children(root).is_empty() && self.snapshot.sharing().next().is_none()

@@ -121,6 +121,12 @@ impl Block {
         self.free_capacity = Arc::default();
     }
 
+    /// Replaces the limits of all classes.
+    pub fn raise_limits(&mut self, to: i64) {
+        Arc::make_mut(&mut self.profile).raise_limits(to);
+        self.free_capacity = Arc::default();
+    }
+
     /// Makes a lane vacant. All caches are replaced, not cleared: readers of the version before this one still use
     /// them.
     pub fn clear(&mut self, lane: usize) {

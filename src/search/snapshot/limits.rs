@@ -94,6 +94,23 @@ impl Snapshot {
     }
 }
 
+/// More than any claim, and so little that sums of it do not overflow.
+const UNLIMITED: i64 = 1 << 48;
+
+impl Snapshot {
+    /// This version with room for anything in each inventory: what a request finds there it may use, if room does not count.
+    /// Units of inventories still hold. Slots are the same in both.
+    pub fn with_unlimited_room(&self) -> Snapshot {
+        let mut raised = self.clone();
+        for at in 0..raised.blocks.len() {
+            if raised.blocks.get(at).profile.columns().next().is_some() {
+                raised.blocks.get_mut(at).raise_limits(UNLIMITED);
+            }
+        }
+        raised
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -99,6 +99,15 @@ impl ProfileColumns {
         }
     }
 
+    /// Replaces the limits of all inventories. The other terms stay.
+    pub fn raise_limits(&mut self, to: i64) {
+        for column in &mut self.columns {
+            for lane in lanes_of(column.present) {
+                column.limits[lane] = to;
+            }
+        }
+    }
+
     pub fn shrink(&mut self) {
         self.traits.shrink();
         self.aggregates.shrink();

@@ -43,17 +43,24 @@ fn claim_all(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<A
     if command.consumers.len() > 1 {
         state.set_savepoint();
     }
-    let consumers = command.consumers.iter();
+    let claimed = claim_each(state, rules, &command.consumers);
+    if claimed.is_ok() {
+        state.release_savepoint();
+    } else if !mutants::is(Mutant::KeepLostGang) {
+        state.roll_back();
+    }
+    claimed
+}
+
+/// Claims for one consumer after the other. If one is refused, the caller undoes what the others took.
+pub fn claim_each(state: &mut State, rules: &Rules, consumers: &[ConsumerChoice]) -> Result<Arc<[ClaimedConsumer]>> {
     let taken: Vec<_> = consumers
+        .iter()
         .map(|consumer| (consumer, take_first(state, rules, consumer)))
         .collect();
     if taken.iter().any(|(_, taken)| taken.is_err()) {
-        if !mutants::is(Mutant::KeepLostGang) {
-            state.roll_back();
-        }
         return Err(Error::ClaimRefused(Arc::new(refusal(taken))));
     }
-    state.release_savepoint();
     let granted = taken
         .into_iter()
         .filter_map(|(consumer, taken)| Some((consumer, taken.ok()?)));

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use diesel::prelude::*;
 
 use super::super::{Inventory, Level, uuid};
-use super::descriptions;
-use crate::db::schema::{consumers, placet_descriptions, placet_limits, resource_providers as provider_rows};
+use super::{descriptions, workloads};
+use crate::db::schema::{
+    consumers, placet_descriptions, placet_limits, placet_workloads, resource_providers as provider_rows,
+};
 use crate::db::{DbConnection, DbResult};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Owner, Release};
 use crate::model::batch::command::{Command, Write};
@@ -58,6 +60,7 @@ pub struct Known {
     pub consumers: HashMap<String, i64>,
     pub descriptions: HashMap<String, i64>,
     pub limits: HashMap<String, i64>,
+    pub workloads: HashMap<String, i64>,
 }
 
 impl Known {
@@ -67,11 +70,13 @@ impl Known {
         let consumers = consumers::table.select((consumers::uuid, consumers::generation));
         let described = placet_descriptions::table.select((placet_descriptions::uuid, placet_descriptions::generation));
         let limits = placet_limits::table.select((placet_limits::resource_class, placet_limits::generation));
+        let workloads = placet_workloads::table.select((placet_workloads::uuid, placet_workloads::generation));
         Ok(Known {
             providers: wide(providers.load(conn)?),
             consumers: wide(consumers.load(conn)?),
             descriptions: wide(described.load(conn)?),
             limits: limits.load::<(String, i64)>(conn)?.into_iter().collect(),
+            workloads: workloads.load::<(String, i64)>(conn)?.into_iter().collect(),
         })
     }
 
@@ -165,7 +170,7 @@ fn claim_first(rng: &mut Rng, known: &Known) -> Command {
     ClaimFirst::new(consumers.collect(), None).into_command()
 }
 
-fn choice(rng: &mut Rng, known: &Known, consumer: String) -> ConsumerChoice {
+pub fn choice(rng: &mut Rng, known: &Known, consumer: String) -> ConsumerChoice {
     let mut claim = consumer_claim(rng, known, consumer.clone());
     let candidates = (0..=rng.below(3)).filter_map(|_| {
         let allocations = consumer_claim(rng, known, consumer.clone()).allocations;
@@ -212,7 +217,8 @@ pub fn command(rng: &mut Rng, known: &Known, level: Level) -> Command {
         54..60 => on_classes(rng),
         60..64 => reshape(rng, known),
         64..84 => claim(rng, known),
-        84..92 => claim_first(rng, known),
+        84..89 => claim_first(rng, known),
+        89..93 => workloads::set(rng, known),
         _ => Release {
             consumer: uuid(100 + rng.below(5) as u32),
         }

@@ -1,0 +1,86 @@
+//! `/v1/workloads`
+
+use super::allocation_candidates::MAX_SHORT_ROUNDS;
+use crate::api::http::reply::Reply;
+use crate::api::http::request_context::RequestContext;
+use crate::error::Result;
+use crate::model::workloads::{self, PlanJob, ReportJob};
+use crate::policy::rules;
+use crate::search::SearchSettings;
+use crate::wire::workloads::{self as wire, Defaults};
+
+/// Callers who may not see all projects see their own.
+pub async fn list(context: RequestContext) -> Result<Reply> {
+    let mut page = wire::read_list(&context.query)?;
+    match &page.project {
+        Some(project) => context.authorize_project(&rules::WORKLOADS_LIST, project)?,
+        None if context.authorize_project(&rules::WORKLOADS_LIST, "").is_err() => {
+            page.project = Some(context.caller.project_id.clone().unwrap_or_default());
+        }
+        None => {}
+    }
+    let read = move |conn: &mut _| workloads::list(conn, &page);
+    let (rows, next) = context.reader().ask(read).await?;
+    Ok(Reply::json(wire::write_list(&rows, next.as_deref())))
+}
+
+pub async fn show(context: RequestContext) -> Result<Reply> {
+    wire::read_show(&context.query)?;
+    let uuid = wire::read_uuid(context.field("workload_uuid"))?;
+    let stored = context.reader().read(move |conn| workloads::show(conn, &uuid)).await?;
+    context.authorize_project(&rules::WORKLOADS_SHOW, &stored.row.project)?;
+    let search = async |job: ReportJob| {
+        let search = move |interrupt: &_| job.run(interrupt);
+        context.search(MAX_SHORT_ROUNDS, search).await
+    };
+    let (model, settings) = (context.model(), settings(&context));
+    let report = model
+        .report_workload(stored, wire::read_stored, &settings, search)
+        .await?;
+    Ok(Reply::json(wire::write_one(&report)))
+}
+
+pub async fn update(context: RequestContext) -> Result<Reply> {
+    let defaults = Defaults {
+        project: context.caller.project_id.clone(),
+        user: context.caller.user_id.clone(),
+        rank: context.settings().rank,
+    };
+    let (uuid, query) = (context.field("workload_uuid").to_owned(), context.query.clone());
+    let put = context
+        .read_body(move |body| wire::read_put(&uuid, &query, body, &defaults))
+        .await?;
+    authorize_owner(&context, &put.owner.project)?;
+    let search = async |job: PlanJob| {
+        let search = move |interrupt: &_| job.run(interrupt);
+        context.search(MAX_SHORT_ROUNDS, search).await
+    };
+    let (model, settings) = (context.model(), settings(&context));
+    let report = model.put_workload(put, &settings, search).await?;
+    Ok(Reply::json(wire::write_one(&report)))
+}
+
+pub async fn delete(context: RequestContext) -> Result<Reply> {
+    let (generation, is_dry_run) = wire::read_delete(&context.query)?;
+    let uuid = wire::read_uuid(context.field("workload_uuid"))?;
+    let stored = context.model().stored_workload(&uuid).await?;
+    authorize_owner(&context, &stored.row.project)?;
+    context.model().delete_workload(&uuid, generation, is_dry_run).await?;
+    Ok(Reply::no_content())
+}
+
+fn settings(context: &RequestContext) -> SearchSettings {
+    SearchSettings {
+        max: None,
+        ceiling: usize::MAX,
+        ..context.settings().shuffled_search()
+    }
+}
+
+/// Checks a project other than the token's.
+fn authorize_owner(context: &RequestContext, project: &str) -> Result<()> {
+    if context.caller.project_id.as_deref() == Some(project) {
+        return Ok(());
+    }
+    context.authorize_project(&rules::WORKLOADS_UPDATE_FOR_OTHERS, project)
+}

@@ -1,0 +1,102 @@
+//! Writes workloads and their replicas.
+
+use diesel::prelude::*;
+
+use super::{Save, SaveResult};
+use crate::db::WriteError;
+use crate::db::engines::dialect::LIST_MAX;
+use crate::db::engines::guarded::GuardedWrite;
+use crate::db::engines::rows::Value;
+use crate::db::schema::{placet_replicas as replicas, placet_workloads as t};
+use crate::db::statements::workloads as statements;
+use crate::model::batch::state::WorkloadEntry;
+use crate::model::workloads::{ReplicaRow, WorkloadRow};
+
+/// Inserts, replaces or deletes workloads. Guard: the generation that the batch was decided on; for a new one the primary
+/// key and the name. Replicas are guarded by the row of their workload.
+pub fn write(save: &mut Save<'_>) -> SaveResult {
+    let changed: Vec<(&String, &WorkloadEntry)> = save.state.changed_workloads().collect();
+    for (uuid, entry) in &changed {
+        if let Some((base, _)) = &entry.base {
+            replace(save, uuid, base, entry.now.as_ref().map(|(row, _)| row))?;
+        }
+    }
+    delete_replicas(save, &changed)?;
+    let new = changed.iter().filter(|(_, entry)| entry.base.is_none());
+    let new = new.filter_map(|(_, entry)| entry.now.as_ref());
+    let rows = new.map(|(row, _)| {
+        vec![
+            Value::Text(row.uuid.clone()),
+            Value::Text(row.project.clone()),
+            Value::Text(row.name.clone()),
+            Value::Text(row.user.clone()),
+            Value::Int(row.generation),
+            Value::Int(row.revision),
+            Value::Text(row.body.to_string()),
+        ]
+    });
+    save.write(&GuardedWrite::Insert(statements::INSERT, rows.collect()))?;
+    let added = changed.iter().flat_map(|(uuid, entry)| {
+        let added = differing(replicas_of(&entry.now), replicas_of(&entry.base));
+        added.map(|replica| replica_values(uuid, replica))
+    });
+    save.write(&GuardedWrite::Insert(statements::INSERT_REPLICAS, added.collect()))
+}
+
+fn replace(save: &mut Save<'_>, uuid: &str, base: &WorkloadRow, now: Option<&WorkloadRow>) -> SaveResult {
+    let known = t::table
+        .filter(t::uuid.eq(uuid))
+        .filter(t::generation.eq(base.generation));
+    let written = match now {
+        Some(row) => diesel::update(known)
+            .set((
+                t::project_id.eq(&row.project),
+                t::name.eq(&row.name),
+                t::user_id.eq(&row.user),
+                t::updated_at.eq(save.now),
+                t::generation.eq(row.generation),
+                t::revision.eq(row.revision),
+                t::body.eq(&*row.body),
+            ))
+            .execute(save.conn)?,
+        None => diesel::delete(known).execute(save.conn)?,
+    };
+    WriteError::unless_touched(1, written)
+}
+
+/// Deletes the rows of replicas that left or changed.
+fn delete_replicas(save: &mut Save<'_>, changed: &[(&String, &WorkloadEntry)]) -> SaveResult {
+    let gone: Vec<&str> = changed
+        .iter()
+        .flat_map(|(_, entry)| differing(replicas_of(&entry.base), replicas_of(&entry.now)))
+        .map(|replica| replica.consumer.as_str())
+        .collect();
+    let mut deleted = 0;
+    for chunk in gone.chunks(LIST_MAX) {
+        deleted += diesel::delete(replicas::table.filter(replicas::consumer_id.eq_any(chunk))).execute(save.conn)?;
+    }
+    WriteError::unless_touched(gone.len(), deleted)
+}
+
+fn replicas_of(rows: &Option<(WorkloadRow, Vec<ReplicaRow>)>) -> &[ReplicaRow] {
+    rows.as_ref().map_or(&[], |(_, replicas)| replicas)
+}
+
+/// Those of `rows` that are not among `others`.
+fn differing<'a>(rows: &'a [ReplicaRow], others: &'a [ReplicaRow]) -> impl Iterator<Item = &'a ReplicaRow> {
+    let known: std::collections::HashMap<&str, &ReplicaRow> =
+        others.iter().map(|row| (row.consumer.as_str(), row)).collect();
+    rows.iter()
+        .filter(move |row| known.get(row.consumer.as_str()) != Some(row))
+}
+
+fn replica_values(workload: &str, replica: &ReplicaRow) -> Vec<Value> {
+    vec![
+        Value::Text(replica.consumer.clone()),
+        Value::Text(workload.to_owned()),
+        Value::Text(replica.id.clone()),
+        Value::Text(replica.role.clone()),
+        Value::Int(replica.revision),
+        Value::Int(replica.is_adopted.into()),
+    ]
+}

@@ -1,0 +1,59 @@
+//! Random changes of few workloads, each with consumers of its own.
+
+use super::super::uuid;
+use super::commands::{Known, Rng, choice};
+use crate::model::allocations::Expected;
+use crate::model::batch::command::{Command, Write};
+use crate::model::workloads::{ReplicaRow, Set, WorkloadRow};
+
+/// Creates, changes or deletes a workload. Its consumers are placed, released, or stay.
+pub fn set(rng: &mut Rng, known: &Known) -> Command {
+    let at = rng.below(3) as u32;
+    let workload = uuid(900 + at);
+    let generation = known.workloads.get(&workload).copied();
+    let generation = if rng.chance(10) { Some(7) } else { generation };
+    let (mut released, mut standing, mut placed, mut replicas) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for consumer in (0..3).map(|n| uuid(200 + 10 * at + n)) {
+        let current = known.consumers.get(&consumer).copied();
+        let wrong = i64::from(rng.chance(10));
+        match (rng.below(3), current) {
+            (0, Some(current)) => released.push((consumer.clone(), current + wrong)),
+            (1, _) => {
+                let mut choice = choice(rng, known, consumer.clone());
+                choice.claim.generation = current.map_or(Expected::New, Expected::Is);
+                placed.push(choice);
+            }
+            _ => standing.push((consumer.clone(), current.map(|it| it + wrong))),
+        }
+        replicas.push(ReplicaRow {
+            id: consumer[34..].to_owned(),
+            consumer,
+            role: rng.of(&["a", "b"]).to_owned(),
+            revision: 1,
+            is_adopted: rng.chance(20),
+        });
+    }
+    let is_deleted = generation.is_some() && rng.chance(20);
+    let row = WorkloadRow {
+        uuid: workload.clone(),
+        name: format!("w{}", rng.below(4)),
+        project: rng.of(&["p1", "p1", "p2"]).to_owned(),
+        user: "u1".to_owned(),
+        generation: generation.map_or(1, |it| it + 1),
+        revision: 1,
+        body: rng.of(&["{}", "[]"]).into(),
+    };
+    let adopted = replicas.iter().filter(|it| it.is_adopted);
+    let adopted = adopted.map(|it| it.consumer.clone()).collect();
+    Set {
+        uuid: workload,
+        known: generation,
+        row: (!is_deleted).then_some(row),
+        replicas: if is_deleted { Vec::new() } else { replicas },
+        standing,
+        released,
+        placed,
+        adopted,
+    }
+    .into_command()
+}

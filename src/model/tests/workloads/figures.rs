@@ -1,0 +1,435 @@
+//! The tables of Service Fabric's documentation, over the real model: which sets of hosts the rules admit, which modes they
+//! have, what is placed and what is refused. The sets are counted by adopting consumers that stand on them.
+
+use super::*;
+use crate::placing::Mode::{Adaptive, MaxDifference, OneEach, QuorumSafe};
+
+/// Hosts (fault, upgrade) of the base cluster and of configurations 1 to 3.
+const CONFIGURATION: [(&str, &str); 10] = [
+    ("fd:/0", "0"),
+    ("fd:/1", "1"),
+    ("fd:/2", "2"),
+    ("fd:/3", "3"),
+    ("fd:/4", "4"),
+    ("fd:/0", "1"),
+    ("fd:/1", "2"),
+    ("fd:/2", "3"),
+    ("fd:/3", "4"),
+    ("fd:/4", "0"),
+];
+const BOTH: [&str; 2] = ["fault", "upgrade"];
+const BASE: [u32; 5] = [1, 2, 3, 4, 5];
+
+/// A cluster in which consumer 100 + n stands on host n.
+async fn occupied(at: &[(&str, &str)]) -> Fixture {
+    let f = cluster(at).await;
+    for host in 1..=at.len() as u32 {
+        let claim = super::super::claim(100 + host, host, "VCPU", 1, Expected::New);
+        f.model.submit(claim).await.unwrap();
+    }
+    f
+}
+
+fn rule(mode: Mode, dimensions: &[&str]) -> Option<Vec<WishRule>> {
+    Some(vec![spread(mode, dimensions)])
+}
+
+/// The answer if these hosts had the replicas.
+async fn adopted(f: &Fixture, hosts: &[u32], wanted: u32, rules: &Option<Vec<WishRule>>) -> Result<Report> {
+    let mut dry = put(WORKLOAD, None, wish(wanted, rules.clone()));
+    dry.is_dry_run = true;
+    dry.adopted = hosts
+        .iter()
+        .map(|host| Adopted {
+            consumer: uuid(100 + host),
+            id: None,
+            role: None,
+        })
+        .collect();
+    place(&f.model, dry).await
+}
+
+/// All sets of `n` of the hosts that break no rule.
+async fn sets(f: &Fixture, hosts: u32, n: usize, rules: Option<Vec<WishRule>>) -> Vec<Vec<u32>> {
+    let mut valid = Vec::new();
+    for mask in 0_u32..1 << hosts {
+        if mask.count_ones() as usize == n {
+            let set: Vec<u32> = (1..=hosts).filter(|host| mask >> (host - 1) & 1 == 1).collect();
+            if adopted(f, &set, n as u32, &rules).await.unwrap().violations.is_empty() {
+                valid.push(set);
+            }
+        }
+    }
+    valid
+}
+
+/// Places `n` replicas, which must stand on one of the valid sets, and takes them away again.
+async fn placed(f: &Fixture, n: u32, rules: Option<Vec<WishRule>>) -> (Vec<u32>, Report) {
+    let report = place(&f.model, put(WORKLOAD, None, wish(n, rules))).await.unwrap();
+    f.model.delete_workload(&uuid(WORKLOAD), None, false).await.unwrap();
+    (hosts(&report).into_iter().collect(), report)
+}
+
+fn counts(report: &Report, dimension: &str) -> Vec<u32> {
+    let spread = report.spread.iter().find(|it| it.dimension == dimension).unwrap();
+    spread.counts.values().copied().collect()
+}
+
+fn modes(report: &Report) -> Vec<Mode> {
+    report.spread.iter().map(|it| it.mode).collect()
+}
+
+#[actix_web::test]
+async fn t1_to_t5_and_t11_configuration_1() {
+    let f = occupied(&CONFIGURATION[..6]).await;
+    assert_eq!(sets(&f, 6, 5, rule(MaxDifference, &BOTH)).await, [BASE.to_vec()], "T1");
+    assert_eq!(placed(&f, 5, rule(MaxDifference, &BOTH)).await.0, BASE, "T1");
+    for mode in [MaxDifference, QuorumSafe, Adaptive, OneEach] {
+        let report = adopted(&f, &BASE, 5, &rule(mode, &BOTH)).await.unwrap();
+        assert!(report.violations.is_empty(), "T2 {mode:?}");
+        assert_eq!(counts(&report, "fault"), [1, 1, 1, 1, 1], "T2");
+        assert_eq!(counts(&report, "upgrade"), [1, 1, 1, 1, 1], "T2");
+    }
+    let third = adopted(&f, &[1, 6, 3, 4, 5], 5, &rule(MaxDifference, &BOTH))
+        .await
+        .unwrap();
+    assert_eq!(counts(&third, "fault"), [2, 0, 1, 1, 1], "T3");
+    assert_eq!(counts(&third, "upgrade"), [1, 1, 1, 1, 1], "T3");
+    assert_eq!(third.violations.len(), 1, "T3 {:?}", third.violations);
+    assert_eq!(third.violations[0].reason.domain.as_deref(), Some("fault:fd:/0"));
+    let fourth = adopted(&f, &[6, 2, 3, 4, 5], 5, &rule(MaxDifference, &BOTH))
+        .await
+        .unwrap();
+    assert_eq!(counts(&fourth, "fault"), [1, 1, 1, 1, 1], "T4");
+    assert_eq!(counts(&fourth, "upgrade"), [0, 2, 1, 1, 1], "T4");
+    assert_eq!(fourth.violations.len(), 1, "T4");
+    assert_eq!(sets(&f, 6, 5, rule(QuorumSafe, &BOTH)).await.len(), 6, "T5");
+    let adaptive = placed(&f, 5, rule(Adaptive, &BOTH)).await.1;
+    assert_eq!(modes(&adaptive), [QuorumSafe, QuorumSafe], "T11");
+    assert_eq!(sets(&f, 6, 5, rule(Adaptive, &BOTH)).await.len(), 6, "T11");
+}
+
+#[actix_web::test]
+async fn t6_and_t11_configuration_2() {
+    let f = occupied(&CONFIGURATION).await;
+    let both = [BASE.to_vec(), vec![6, 7, 8, 9, 10]];
+    assert_eq!(sets(&f, 10, 5, rule(MaxDifference, &BOTH)).await, both, "T6");
+    assert!(both.contains(&placed(&f, 5, rule(MaxDifference, &BOTH)).await.0), "T6");
+    assert_eq!(sets(&f, 10, 5, rule(Adaptive, &BOTH)).await.len(), 252, "T11");
+    assert_eq!(
+        modes(&placed(&f, 5, rule(Adaptive, &BOTH)).await.1),
+        [QuorumSafe, QuorumSafe],
+        "T11"
+    );
+    let f = occupied(&CONFIGURATION[..9]).await;
+    assert_eq!(
+        placed(&f, 5, rule(MaxDifference, &BOTH)).await.0,
+        BASE,
+        "T6 without N10"
+    );
+}
+
+#[actix_web::test]
+async fn t7_t8_t9_configuration_3() {
+    let f = occupied(&CONFIGURATION[..8]).await;
+    assert_eq!(sets(&f, 8, 5, rule(Adaptive, &BOTH)).await.len(), 56, "T7");
+    assert_eq!(
+        modes(&placed(&f, 5, rule(Adaptive, &BOTH)).await.1),
+        [QuorumSafe, QuorumSafe],
+        "T7"
+    );
+    let layout = adopted(&f, &[1, 6, 7, 3, 5], 5, &rule(Adaptive, &BOTH)).await.unwrap();
+    assert_eq!(counts(&layout, "fault"), [2, 1, 1, 0, 1], "T8");
+    assert_eq!(counts(&layout, "upgrade"), [1, 1, 2, 0, 1], "T8");
+    assert!(layout.violations.is_empty(), "T8");
+    let valid = sets(&f, 8, 4, rule(Adaptive, &BOTH)).await;
+    let without = valid.iter().filter(|set| set.iter().all(|host| *host <= 5)).count();
+    assert_eq!((valid.len(), without), (11, 5), "T9");
+    let (four, report) = placed(&f, 4, rule(Adaptive, &BOTH)).await;
+    assert_eq!(modes(&report), [MaxDifference, MaxDifference], "T9");
+    assert!(valid.contains(&four), "T9");
+    assert!(
+        !valid
+            .iter()
+            .any(|set| set.iter().all(|host| [1, 6, 7, 3, 5].contains(host))),
+        "T9"
+    );
+}
+
+#[actix_web::test]
+async fn t10_the_missing_replica_has_one_place() {
+    let f = occupied(&CONFIGURATION[..8]).await;
+    describe(&f.model, 1, Some(1), CONFIGURATION[0], ProviderState::Off).await;
+    let report = adopted(&f, &[6, 7, 3, 5], 5, &rule(Adaptive, &BOTH)).await.unwrap();
+    assert_eq!(modes(&report), [MaxDifference, MaxDifference]);
+    assert_eq!(hosts(&report), [3, 4, 5, 6, 7].into());
+    assert_eq!(counts(&report, "fault"), [1, 1, 1, 1, 1]);
+    assert_eq!(counts(&report, "upgrade"), [1, 2, 1, 1]);
+}
+
+/// Nine hosts in three sites and three upgrade domains.
+const NINE: [(&str, &str); 9] = [
+    ("fd:/dc1/r0", "UD1"),
+    ("fd:/dc1/r0", "UD2"),
+    ("fd:/dc1/r0", "UD3"),
+    ("fd:/dc2/r0", "UD1"),
+    ("fd:/dc2/r0", "UD2"),
+    ("fd:/dc2/r0", "UD3"),
+    ("fd:/dc3/r0", "UD1"),
+    ("fd:/dc3/r0", "UD2"),
+    ("fd:/dc3/r0", "UD3"),
+];
+
+#[actix_web::test]
+async fn e1_e11_e13_nine_hosts() {
+    let f = occupied(&NINE).await;
+    for (n, number) in [(3, 6), (6, 6), (9, 1)] {
+        let valid = sets(&f, 9, n, None).await;
+        assert_eq!(valid.len(), number, "E1 n={n}");
+        let (set, report) = placed(&f, n as u32, None).await;
+        assert!(valid.contains(&set), "E1 n={n}");
+        assert_eq!(modes(&report), [QuorumSafe, QuorumSafe], "E1 n={n}");
+    }
+    let valid = sets(&f, 9, 4, None).await;
+    assert_eq!(valid.len(), 45, "E1 n=4");
+    let (set, report) = placed(&f, 4, None).await;
+    assert!(valid.contains(&set), "E1 n=4");
+    for dimension in BOTH {
+        let mut counts = counts(&report, dimension);
+        counts.sort_unstable();
+        assert_eq!(counts, [1, 1, 2], "E1 n=4");
+    }
+    assert_eq!(sets(&f, 9, 4, rule(QuorumSafe, &BOTH)).await.len(), 90, "E11");
+    let (_, report) = placed(&f, 4, rule(QuorumSafe, &BOTH)).await;
+    assert_eq!((report.spread[0].limit, report.safe), (Some(2), Some(false)), "E11");
+    assert_eq!(sets(&f, 9, 3, rule(OneEach, &BOTH)).await.len(), 6, "E13");
+    let refusal = no_place(place(&f.model, put(WORKLOAD, None, wish(4, rule(OneEach, &BOTH)))).await);
+    assert_eq!(figures_of(&refusal, ReasonCode::Spread), Some((4, 3)), "E13");
+}
+
+#[actix_web::test]
+async fn e2_racks_differ_by_themselves() {
+    let racks: Vec<(String, String)> = (0..9)
+        .map(|n| {
+            (
+                format!("fd:/DC0{}/Rack0{}", n / 3 + 1, n % 3 + 1),
+                format!("UpgradeDomain{}", n % 3 + 1),
+            )
+        })
+        .collect();
+    let racks: Vec<(&str, &str)> = racks
+        .iter()
+        .map(|(fault, upgrade)| (fault.as_str(), upgrade.as_str()))
+        .collect();
+    let f = occupied(&racks).await;
+    assert_eq!(sets(&f, 9, 3, None).await.len(), 6);
+    let (_, report) = placed(&f, 3, None).await;
+    assert_eq!(
+        (modes(&report), report.safe),
+        (vec![QuorumSafe, QuorumSafe], Some(true))
+    );
+    assert_eq!(report.spread[0].limit, Some(1));
+}
+
+#[actix_web::test]
+async fn e3_virtual_machines_on_shared_hosts() {
+    let paths: Vec<String> = (0..10).map(|n| format!("fd:/host{}/vm{}", n / 2, n % 2)).collect();
+    let at: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "-")).collect();
+    let f = occupied(&at).await;
+    for (n, number) in [(5, 32), (6, 80)] {
+        let rules = || rule(Adaptive, &["fault"]);
+        let valid = sets(&f, 10, n, rules()).await;
+        assert_eq!(valid.len(), number, "n={n}");
+        assert!(valid.contains(&placed(&f, n as u32, rules()).await.0));
+        assert_eq!(
+            placed(&f, n as u32, None).await.1.spread.len(),
+            1,
+            "upgrade does not exist"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn e9_siblings_differ_by_one() {
+    let at = [
+        ("fd:/dc1/r0", "-"),
+        ("fd:/dc1/r0", "-"),
+        ("fd:/dc1/r0", "-"),
+        ("fd:/dc2/r0", "-"),
+        ("fd:/dc2/r1", "-"),
+        ("fd:/dc2/r2", "-"),
+    ];
+    let f = occupied(&at).await;
+    for (n, number) in [(2, 9), (3, 18), (4, 9), (5, 6), (6, 1)] {
+        let valid = sets(&f, 6, n, rule(MaxDifference, &["fault"])).await;
+        assert_eq!(valid.len(), number, "n={n}");
+        assert!(valid.contains(&placed(&f, n as u32, rule(MaxDifference, &["fault"])).await.0));
+    }
+}
+
+#[actix_web::test]
+async fn e8_a_placement_never_begins_what_it_cannot_end() {
+    let f = occupied(&CONFIGURATION).await;
+    // Valid so far, and without a fifth.
+    let mut dry = put(WORKLOAD, None, wish(5, rule(MaxDifference, &BOTH)));
+    dry.adopted = [1, 7, 8, 9]
+        .map(|host| Adopted {
+            consumer: uuid(100 + host),
+            id: None,
+            role: None,
+        })
+        .to_vec();
+    no_place(place(&f.model, dry).await);
+    for first in 1..=10 {
+        let report = adopted(&f, &[first], 5, &rule(MaxDifference, &BOTH)).await.unwrap();
+        let expected: BTreeSet<u32> = if first <= 5 { BASE.into() } else { (6..=10).collect() };
+        assert_eq!(hosts(&report), expected, "beside host {first}");
+    }
+}
+
+#[actix_web::test]
+async fn e10_two_sites_are_not_safe() {
+    let at = [
+        ("fd:/a", "-"),
+        ("fd:/a", "-"),
+        ("fd:/a", "-"),
+        ("fd:/b", "-"),
+        ("fd:/b", "-"),
+        ("fd:/b", "-"),
+    ];
+    let f = occupied(&at).await;
+    assert_eq!(sets(&f, 6, 3, rule(QuorumSafe, &["fault"])).await.len(), 18);
+    let (_, report) = placed(&f, 3, rule(QuorumSafe, &["fault"])).await;
+    assert_eq!((report.spread[0].limit, report.safe), (Some(2), Some(false)));
+    let strict = WishRule::Spread(SpreadRule {
+        level: Level::Hard,
+        mode: QuorumSafe,
+        dimensions: vec!["fault".to_owned()],
+        strict: true,
+    });
+    let refusal = no_place(place(&f.model, put(WORKLOAD, None, wish(3, Some(vec![strict])))).await);
+    assert!(refusal.reasons.has(ReasonCode::Spread));
+}
+
+#[actix_web::test]
+async fn e14_what_is_eligible_decides_the_mode() {
+    let f = occupied(&NINE).await;
+    for (most, mode, number) in [(8, QuorumSafe, 4), (6, MaxDifference, 6)] {
+        let asked = || Wish {
+            roles: vec![Role {
+                query: query(1, &format!("Number <= {most}")),
+                ..role("replica", 3, 1)
+            }],
+            ..wish(0, None)
+        };
+        let report = place(&f.model, put(WORKLOAD, None, asked())).await.unwrap();
+        assert_eq!(modes(&report), [mode, mode], "vm1..{most}");
+        f.model.delete_workload(&uuid(WORKLOAD), None, false).await.unwrap();
+        let mut valid = 0;
+        for mask in (0_u32..512).filter(|mask| mask.count_ones() == 3) {
+            let mut dry = put(WORKLOAD, None, asked());
+            dry.is_dry_run = true;
+            let set = (1..=9).filter(|host| mask >> (host - 1) & 1 == 1);
+            dry.adopted = set
+                .map(|host| Adopted {
+                    consumer: uuid(100 + host),
+                    id: None,
+                    role: None,
+                })
+                .collect();
+            valid += usize::from(place(&f.model, dry).await.unwrap().violations.is_empty());
+        }
+        assert_eq!(valid, number, "vm1..{most}");
+    }
+}
+
+#[actix_web::test]
+async fn e21_a_replica_that_no_longer_matches_stays_and_is_a_violation() {
+    let f = cluster(&NINE).await;
+    let before = place(&f.model, put(WORKLOAD, None, wish(3, None))).await.unwrap();
+    let first = *hosts(&before).first().unwrap();
+    let changed = Wish {
+        roles: vec![Role {
+            query: query(1, &format!("Number != {first}")),
+            ..role("replica", 3, 1)
+        }],
+        ..wish(0, Some(Vec::new()))
+    };
+    let after = place(&f.model, put(WORKLOAD, Some(1), changed)).await.unwrap();
+    assert_eq!(after.row.generation, 2);
+    assert_eq!(places(&before), places(&after));
+    assert_eq!(after.violations.len(), 1);
+    let violation = &after.violations[0];
+    assert_eq!(
+        (violation.level, violation.reason.code),
+        (Level::Hard, ReasonCode::Condition)
+    );
+}
+
+#[actix_web::test]
+async fn e25_the_sum_of_room_is_asked_first() {
+    let mut f = fixture();
+    for (host, total) in [(1, 5), (2, 5), (3, 4)] {
+        f.host(host, total).await.unwrap();
+    }
+    let asked = Wish {
+        roles: vec![role("replica", 3, 5)],
+        ..wish(0, None)
+    };
+    let refused = place(&f.model, put(WORKLOAD, None, asked)).await.unwrap_err();
+    assert!(
+        matches!(
+            &refused,
+            Error::NoCapacity {
+                needed: 15,
+                room: 14,
+                ..
+            }
+        ),
+        "{refused:?}"
+    );
+}
+
+#[actix_web::test]
+async fn e29_the_sum_of_normal_room_admits_and_single_hosts_go_over() {
+    for (n, over) in [(1, Some(1)), (2, Some(2)), (3, None)] {
+        let mut f = fixture();
+        for host in 1..=3 {
+            f.host(host, 100).await.unwrap();
+            let claim = super::super::claim(host, host, "VCPU", 70, Expected::New);
+            f.model.submit(claim).await.unwrap();
+        }
+        let set = crate::model::limits::Set {
+            class: "VCPU".to_owned(),
+            generation: None,
+            normal: Some("0.2".parse().unwrap()),
+        };
+        f.model.submit(set).await.unwrap();
+        let asked = Wish {
+            roles: vec![role("replica", n, 15)],
+            ..wish(0, None)
+        };
+        let answer = place(&f.model, put(WORKLOAD, None, asked)).await;
+        match over {
+            Some(over) => {
+                let report = answer.unwrap();
+                assert_eq!(
+                    report.replicas.iter().filter(|it| it.over_normal == ["VCPU"]).count(),
+                    over,
+                    "n={n}"
+                );
+            }
+            None => assert!(
+                matches!(
+                    answer,
+                    Err(Error::NoCapacity {
+                        needed: 45,
+                        room: 30,
+                        ..
+                    })
+                ),
+                "n={n}"
+            ),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Workloads (`/v1/workloads`): replicas with rules about where they stand to each other.
+//!
+//! A replica is a consumer with allocations; where it stands is read from them. So each allocation that OpenStack's routes
+//! change is seen, and a replica without allocations is pending.
+//!
+//! - `wish`: what a workload wants; `rows`: the tables;
+//! - `hosts`, `host_offers`: the hosts of a snapshot as `placing` asks for them;
+//! - `near`: the rules of a wish as those of `placing`;
+//! - `ids`: which ids replicas get; `plan`: what a request changes, decided beside the writer;
+//! - `admission`: whether there is normal room in sum; `refusal`: why replicas have no place;
+//! - `report`: a workload as clients see it; `put`: a request from its first read to the answer.
+
+mod admission;
+mod host_offers;
+mod hosts;
+mod ids;
+mod near;
+mod plan;
+mod put;
+mod refusal;
+mod report;
+mod rows;
+mod wish;
+
+use std::sync::Arc;
+
+use super::allocations::{Owner, ProviderShare};
+use super::claims::{ClaimedConsumer, ConsumerChoice};
+pub use crate::placing::{Level, Mode, NearKind};
+pub use ids::natural_order;
+pub use plan::{PlanJob, Planned};
+pub use report::{Report, ReportJob, ShownReplica, SpreadReport, Violation};
+pub use rows::{Page, StoredWorkload, list, named, replica_rows, show, taken, workload_rows};
+pub use wish::{NearRule, ReadWish, Role, SpreadRule, Wish, WishRule};
+
+/// `PUT /v1/workloads/{uuid}`.
+#[derive(Debug, Clone)]
+pub struct Put {
+    /// In lower case with dashes.
+    pub uuid: String,
+    pub name: String,
+    pub owner: Owner,
+    /// The generation that the caller knows; `None` if the workload must be new.
+    pub generation: Option<i64>,
+    pub wish: Wish,
+    /// The wish as it is stored.
+    pub body: String,
+    /// Reads what was stored before.
+    pub read: ReadWish,
+    /// All ids, if the caller names them.
+    pub ids: Option<Vec<String>>,
+    pub adopted: Vec<Adopted>,
+    /// Pairs of ids whose replicas exchange their roles.
+    pub swaps: Vec<[String; 2]>,
+    /// Whether all new replicas are placed or none.
+    pub is_atomic: bool,
+    /// Whether the answer is only foreseen, and nothing is written.
+    pub is_dry_run: bool,
+}
+
+/// A consumer that becomes a replica.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adopted {
+    /// Uuid.
+    pub consumer: String,
+    /// `None`: the next free one.
+    pub id: Option<String>,
+    /// `None`: the first role that lacks a replica.
+    pub role: Option<String>,
+}
+
+/// A row of `placet_workloads`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkloadRow {
+    pub uuid: String,
+    pub name: String,
+    pub project: String,
+    pub user: String,
+    pub generation: i64,
+    /// The number of the roles' queries and payloads: it rises if one of them changes.
+    pub revision: i64,
+    pub body: Arc<str>,
+}
+
+/// A row of `placet_replicas`, without the workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicaRow {
+    /// Unique in the workload.
+    pub id: String,
+    /// Uuid.
+    pub consumer: String,
+    pub role: String,
+    /// Of the workload when the replica got its place or its role.
+    pub revision: i64,
+    pub is_adopted: bool,
+}
+
+/// A replica with its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replica {
+    pub row: ReplicaRow,
+    /// The consumer's generation; `None` if there is no such consumer.
+    pub generation: Option<i64>,
+    /// What it has, by provider; empty if it is pending.
+    pub allocations: Vec<ProviderShare>,
+}
+
+impl Replica {
+    pub fn is_placed(&self) -> bool {
+        !self.allocations.is_empty()
+    }
+}
+
+/// The rows of one workload after a command, and the consumers that it claims for or releases.
+#[derive(Debug, Clone)]
+pub struct Set {
+    pub uuid: String,
+    /// The generation of the row on which the command was planned; `None`: there was none.
+    pub known: Option<i64>,
+    /// `None` deletes the workload.
+    pub row: Option<WorkloadRow>,
+    pub replicas: Vec<ReplicaRow>,
+    /// Consumers that stay as they are, with the generations that the plan saw.
+    pub standing: Vec<(String, Option<i64>)>,
+    /// Consumers that lose their allocations, with their generations.
+    pub released: Vec<(String, i64)>,
+    /// Consumers that get a place.
+    pub placed: Vec<ConsumerChoice>,
+    /// Those of `replicas` that are adopted now.
+    pub adopted: Vec<String>,
+}
+
+/// The answer to [`Set`]: what the consumers of `placed` got, in their order.
+pub type SetAnswer = Arc<[ClaimedConsumer]>;
+
+impl Set {
+    /// About how many rows it writes.
+    pub fn rows(&self) -> usize {
+        let rows = |choice: &ConsumerChoice| {
+            let candidates = choice.candidates.list.iter();
+            let rows = candidates.map(|it| it.allocations.iter().map(|(_, all)| all.len()).sum::<usize>());
+            1 + rows.max().unwrap_or_default()
+        };
+        1 + self.replicas.len() + self.released.len() + self.placed.iter().map(rows).sum::<usize>()
+    }
+}

@@ -1,0 +1,87 @@
+//! The hosts of a snapshot as `placing` counts them: roots by index, and their domains in each dimension.
+
+use std::sync::Arc;
+
+use crate::placing::{Cluster, Dimension, DomainId, DomainTree};
+use crate::search::{Slot, Snapshot};
+
+/// The hosts of a snapshot, and the dimensions that a workload's rules name.
+pub struct HostList {
+    /// By index. All roots, whatever their state.
+    pub slots: Vec<Slot>,
+    /// By the index of a slot.
+    indexes: Vec<u32>,
+    pub cluster: Cluster,
+    /// By dimension of the cluster.
+    names: Vec<String>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl HostList {
+    pub fn new(snapshot: &Snapshot, dimensions: &[&str]) -> HostList {
+        let slots: Vec<Slot> = snapshot
+            .iter()
+            .filter(|slot| snapshot.parent(*slot).is_none())
+            .collect();
+        let mut indexes = vec![NONE; snapshot.slots()];
+        for (at, slot) in (0..).zip(&slots) {
+            indexes[slot.index()] = at;
+        }
+        let named = dimensions.iter().map(|name| dimension(snapshot, &slots, name));
+        HostList {
+            cluster: Cluster {
+                hosts: slots.len() as u32,
+                dimensions: named.collect(),
+            },
+            slots,
+            indexes,
+            names: dimensions.iter().map(|name| (*name).to_owned()).collect(),
+        }
+    }
+
+    /// The index of a root.
+    pub fn of_root(&self, root: Slot) -> Option<u32> {
+        self.indexes.get(root.index()).copied().filter(|at| *at != NONE)
+    }
+
+    /// The index of a dimension; `None` if it was not named.
+    pub fn dimension(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
+    }
+
+    /// Whether any host has a domain of this dimension.
+    pub fn exists(&self, dimension: usize) -> bool {
+        self.cluster.dimensions[dimension].tree.count() > 1
+    }
+
+    pub fn name(&self, dimension: usize) -> &str {
+        &self.names[dimension]
+    }
+
+    /// The path of a domain.
+    pub fn path(&self, dimension: usize, domain: DomainId) -> &Arc<str> {
+        self.cluster.dimensions[dimension].tree.path(domain)
+    }
+}
+
+fn dimension(snapshot: &Snapshot, slots: &[Slot], name: &str) -> Dimension {
+    let mut tree = DomainTree::default();
+    // Neighbours mostly share their path.
+    let mut last: Option<(Arc<str>, DomainId)> = None;
+    let leaves = slots.iter().map(|slot| {
+        let Some(path) = snapshot.domain(*slot, name) else {
+            return DomainTree::ROOT;
+        };
+        if let Some((known, domain)) = &last
+            && Arc::ptr_eq(known, path)
+        {
+            return *domain;
+        }
+        let domain = tree.intern(path);
+        last = Some((Arc::clone(path), domain));
+        domain
+    });
+    let leaves = leaves.collect();
+    Dimension { tree, leaves }
+}

@@ -1,0 +1,89 @@
+//! The rules of a wish as those of `placing`, with names looked up.
+
+use std::collections::HashMap;
+
+use super::StoredWorkload;
+use super::hosts::HostList;
+use super::wish::{DEFAULT_DIMENSIONS, HOST, NearRule, Wish, WishRule};
+use crate::model::workloads::Replica;
+use crate::placing::{Axis, DomainTree, Level, Members, Mode, Near, Rule, Spread};
+use crate::search::{ProviderState, Snapshot};
+
+/// The rules, in the order of the wish. The default rule, if it applies, is the only one.
+pub fn rules(snapshot: &Snapshot, list: &HostList, wish: &Wish, others: &HashMap<String, StoredWorkload>) -> Vec<Rule> {
+    let Some(rules) = &wish.rules else {
+        return default_rule(list);
+    };
+    let rule = |rule: &WishRule| match rule {
+        WishRule::Spread(spread) => Rule::Spread(Spread {
+            level: spread.level,
+            mode: spread.mode,
+            axes: spread.dimensions.iter().filter_map(|name| axis(list, name)).collect(),
+            strict: spread.strict,
+        }),
+        WishRule::Near(near) => Rule::Near(Near {
+            level: near.level,
+            kind: near.kind,
+            members: members(snapshot, list, near, others.get(&near.workload)),
+        }),
+    };
+    rules.iter().map(rule).collect()
+}
+
+/// Adaptive over those of the default dimensions that exist.
+fn default_rule(list: &HostList) -> Vec<Rule> {
+    let axes = DEFAULT_DIMENSIONS.iter().filter_map(|name| list.dimension(name));
+    let axes: Vec<Axis> = axes.filter(|at| list.exists(*at)).map(Axis::Domain).collect();
+    if axes.is_empty() {
+        return Vec::new();
+    }
+    vec![Rule::Spread(Spread {
+        level: Level::Hard,
+        mode: Mode::Adaptive,
+        axes,
+        strict: false,
+    })]
+}
+
+fn axis(list: &HostList, name: &str) -> Option<Axis> {
+    if name == HOST {
+        return Some(Axis::Host);
+    }
+    list.dimension(name).map(Axis::Domain)
+}
+
+/// Where the other workload stands.
+fn members(snapshot: &Snapshot, list: &HostList, near: &NearRule, other: Option<&StoredWorkload>) -> Members {
+    let replicas = other.map_or(&[][..], |other| &other.replicas);
+    let mut hosts: Vec<u32> = replicas.iter().filter_map(|it| host_of(snapshot, list, it)).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let Some(dimension) = list.dimension(&near.dimension).filter(|_| near.dimension != HOST) else {
+        return Members::Hosts(hosts);
+    };
+    let leaves = &list.cluster.dimensions[dimension].leaves;
+    let mut domains: Vec<_> = hosts.iter().map(|host| leaves[*host as usize]).collect();
+    // What is in no domain is near to nothing.
+    domains.retain(|domain| *domain != DomainTree::ROOT);
+    domains.sort_unstable();
+    domains.dedup();
+    Members::Domains { dimension, domains }
+}
+
+/// The host of a replica with a place. A provider that shares its resources with other trees counts only if there is no
+/// other; `None` if the snapshot has none of its providers.
+pub fn host_of(snapshot: &Snapshot, list: &HostList, replica: &Replica) -> Option<u32> {
+    let providers = || {
+        replica
+            .allocations
+            .iter()
+            .filter_map(|share| snapshot.by_uuid(&share.provider))
+    };
+    let own = providers().find(|slot| !snapshot.shares(*slot));
+    list.of_root(snapshot.root(own.or_else(|| providers().next())?))
+}
+
+/// Whether the host of a replica is lost.
+pub fn is_lost(snapshot: &Snapshot, list: &HostList, host: u32) -> bool {
+    snapshot.state(list.slots[host as usize]) == ProviderState::Lost
+}

@@ -1,0 +1,368 @@
+//! What a request changes, decided on one version of the snapshot. Pure: no SQL and no clock.
+//!
+//! First replicas leave: those that the caller leaves out, and of each role that has too many those that `placing` releases.
+//! Then replicas that exchange their roles get what the new role needs on their host. Then the missing ones are placed.
+//! Nothing else moves: what breaks a rule then is a violation.
+
+mod outcome;
+mod stock;
+mod swap;
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::host_offers::{Eligible, HostOffers, Offered};
+use super::hosts::HostList;
+use super::report::Report;
+use super::wish::{Role, Wish};
+use super::{Adopted, Put, Replica, ReplicaRow, Set, StoredWorkload, admission, ids, near, refusal};
+use crate::error::{Error, NoPlace, Reasons, Result};
+use crate::model::allocations::{ConsumerClaim, Expected, ProviderShare};
+use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, claim_candidate, negated};
+use crate::placing::{self, Effort, Placed, Proof, Rule, Standing, Workload};
+use crate::search::{Interrupt, Placement, PlannedUsage, SearchSettings, Snapshot};
+
+/// The search for one request. Clones share all of it.
+#[derive(Clone)]
+pub struct PlanJob {
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) put: Arc<Put>,
+    /// The roles of the request, with names as the tables spell them.
+    pub(super) roles: Arc<Vec<Role>>,
+    pub(super) stored: Option<Arc<StoredWorkload>>,
+    /// What the stored workload wants.
+    pub(super) stored_wish: Option<Arc<Wish>>,
+    /// The workloads that the rules name.
+    pub(super) others: Arc<HashMap<String, StoredWorkload>>,
+    /// The consumers that become replicas, with their places.
+    pub(super) adopted: Arc<Vec<(Adopted, Replica)>>,
+    pub(super) settings: SearchSettings,
+}
+
+/// What to write, and what the workload is then.
+#[derive(Debug)]
+pub struct Planned {
+    pub set: Set,
+    pub report: Report,
+}
+
+/// A replica that stays.
+struct Kept {
+    replica: Replica,
+    role: usize,
+    /// `None` if it has no place, or if the snapshot does not know it.
+    host: Option<u32>,
+    /// Whether it gets what another role needs.
+    is_swapped: bool,
+}
+
+/// A plan in progress.
+struct Planning<'a> {
+    job: &'a PlanJob,
+    settings: SearchSettings,
+    list: HostList,
+    rules: Vec<Rule>,
+    eligible: Eligible,
+    revision: i64,
+    kept: Vec<Kept>,
+    gone: Vec<Replica>,
+    /// Replicas that get a place: they are new, or exchange their roles.
+    choices: Vec<ConsumerChoice>,
+    is_exact: bool,
+}
+
+impl PlanJob {
+    /// Decides. A plan that `interrupt` ended is incomplete.
+    ///
+    /// # Errors
+    /// - [`Error::NoPlace`], [`Error::NoCapacity`] if the request is atomic and replicas have no place.
+    /// - [`Error::BadRequest`] for ids and consumers that the workload cannot have. Errors of the search.
+    pub fn run(&self, interrupt: &Interrupt) -> Result<Planned> {
+        let wish = &self.put.wish;
+        let list = HostList::new(&self.snapshot, &wish.dimensions());
+        let settings = SearchSettings {
+            interrupt: interrupt.clone(),
+            seed: self.settings.seed ^ hash(&self.put.uuid),
+            ..self.settings.clone()
+        };
+        let mut planning = Planning {
+            rules: near::rules(&self.snapshot, &list, wish, &self.others),
+            eligible: Eligible::of(&self.snapshot, &list, &self.roles, &settings)?,
+            revision: self.revision(),
+            job: self,
+            settings,
+            list,
+            kept: Vec::new(),
+            gone: Vec::new(),
+            choices: Vec::new(),
+            is_exact: true,
+        };
+        planning.take_stock()?;
+        planning.release();
+        let (mut normal, mut hard) = planning.usage();
+        planning.swap(&mut normal, &mut hard)?;
+        let reasons = planning.place(normal, hard)?;
+        Ok(planning.into_planned(reasons))
+    }
+
+    fn revision(&self) -> i64 {
+        match (&self.stored, &self.stored_wish) {
+            (Some(stored), Some(wish)) => {
+                let is_same = wish.is_same_revision(&self.put.wish);
+                stored.row.revision + i64::from(!is_same)
+            }
+            (Some(stored), None) => stored.row.revision + 1,
+            _ => 1,
+        }
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Planning<'_> {
+    fn wanted(&self) -> Vec<u32> {
+        self.job.roles.iter().map(|role| role.count).collect()
+    }
+
+    fn role(&self, name: &str) -> Option<usize> {
+        self.job.roles.iter().position(|role| role.name == name)
+    }
+
+    /// Lets replicas go where a role has more than it wants.
+    fn release(&mut self) {
+        let wanted = self.wanted();
+        let has = |role: usize| self.kept.iter().filter(|it| it.role == role).count();
+        if (0..wanted.len()).all(|role| has(role) <= wanted[role] as usize) {
+            return;
+        }
+        let replicas = self.kept.iter().map(|it| placing::Replica {
+            role: it.role,
+            host: it.host,
+            lost: it
+                .host
+                .is_some_and(|host| near::is_lost(&self.job.snapshot, &self.list, host)),
+        });
+        let replicas: Vec<placing::Replica> = replicas.collect();
+        let workload = self.workload(&wanted, &[]);
+        let gone = placing::release(&self.list.cluster, &self.eligible, &workload, &replicas);
+        for at in gone.into_iter().rev() {
+            self.gone.push(self.kept.remove(at).replica);
+        }
+    }
+
+    fn workload<'a>(&'a self, wanted: &'a [u32], standing: &'a [Standing]) -> Workload<'a> {
+        Workload {
+            wanted,
+            rules: &self.rules,
+            quorum: self.job.put.wish.quorum,
+            standing,
+        }
+    }
+
+    /// What is used within the normal limits, and within the capacities, without what this request gives back.
+    fn usage(&self) -> (PlannedUsage, PlannedUsage) {
+        let snapshot = &self.job.snapshot;
+        let hard = PlannedUsage::new(Arc::clone(snapshot));
+        let normal = if snapshot.catalog().has_normal_limits() {
+            PlannedUsage::new(Arc::new(snapshot.at_normal_limits()))
+        } else {
+            PlannedUsage::new(Arc::clone(snapshot))
+        };
+        // An adopted consumer that leaves keeps what it has.
+        let gone = self.gone.iter().filter(|it| !it.row.is_adopted);
+        let swapped = self.kept.iter().filter(|it| it.is_swapped).map(|it| &it.replica);
+        let (mut normal, mut hard) = (normal, hard);
+        for replica in gone.chain(swapped) {
+            let back = negated(&placements(snapshot, replica));
+            normal.add(&back);
+            hard.add(&back);
+        }
+        (normal, hard)
+    }
+
+    /// Places the missing replicas. Returns why some have no place.
+    fn place(&mut self, normal: PlannedUsage, hard: PlannedUsage) -> Result<Reasons> {
+        let mut wanted = self.wanted();
+        let mut standing: Vec<Standing> = Vec::new();
+        for it in self.kept.iter().filter(|it| it.replica.is_placed()) {
+            match it.host {
+                Some(host) => standing.push(Standing { role: it.role, host }),
+                // The snapshot does not know where it is: it is not judged.
+                None => wanted[it.role] -= 1,
+            }
+        }
+        let mut missing = wanted.clone();
+        standing.iter().for_each(|it| missing[it.role] -= 1);
+        if missing.iter().all(|count| *count == 0) {
+            return Ok(Reasons::default());
+        }
+        let roles = &self.job.roles;
+        let (mut normal, mut hard) = (normal, hard);
+        if self.job.put.is_atomic {
+            let normal = Arc::clone(normal.snapshot());
+            admission::check(&normal, (&self.list, &self.eligible), roles, &missing)?;
+        }
+        let hard_snapshot = Arc::clone(hard.snapshot());
+        let parts = (&self.list, &self.eligible);
+        let offers = HostOffers::new((normal, hard), parts, roles, &missing, &self.settings)?;
+        let effort = Effort {
+            atomic: self.job.put.is_atomic,
+            seed: self.settings.seed,
+            budget: Effort::BUDGET,
+        };
+        let placed = placing::place(&self.list.cluster, &offers, &self.workload(&wanted, &standing), &effort);
+        let is_exact = offers.is_exact && placed.proof == Proof::Exact;
+        let reasons = match &placed.refusal {
+            Some(found) => refusal::reasons(
+                &hard_snapshot,
+                &self.list,
+                roles,
+                (&missing, &self.rules, found),
+                &self.settings,
+            )?,
+            None => Reasons::default(),
+        };
+        if self.job.put.is_atomic && placed.refusal.is_some() {
+            return Err(Error::NoPlace {
+                refusal: Arc::new(NoPlace {
+                    missing: missing.iter().sum(),
+                    reasons,
+                    is_exact,
+                }),
+            });
+        }
+        let places = places(&offers, &placed);
+        drop(offers);
+        self.is_exact = is_exact;
+        self.add_new(&missing, places);
+        Ok(reasons)
+    }
+
+    /// Gives the missing replicas their ids, and the first of each role a place.
+    fn add_new(&mut self, missing: &[u32], mut places: Vec<Vec<(u32, Offered)>>) {
+        let mut used: BTreeSet<String> = self.kept.iter().map(|it| it.replica.row.id.clone()).collect();
+        for (role, missing) in missing.iter().enumerate() {
+            let waiting = self.kept.iter().filter(|it| it.role == role && !it.replica.is_placed());
+            let waiting = waiting.count();
+            for _ in waiting..*missing as usize {
+                let id = ids::free(self.job.put.ids.as_deref(), &used).next().unwrap_or_default();
+                used.insert(id.clone());
+                let replica = self.pending(id, role);
+                self.kept.push(Kept {
+                    replica,
+                    role,
+                    host: None,
+                    is_swapped: false,
+                });
+            }
+        }
+        self.kept
+            .sort_by(|one, other| ids::natural_order(&one.replica.row.id, &other.replica.row.id));
+        places.iter_mut().for_each(|places| places.reverse());
+        for at in 0..self.kept.len() {
+            if self.kept[at].replica.is_placed() {
+                continue;
+            }
+            let Some((host, offered)) = places[self.kept[at].role].pop() else {
+                continue;
+            };
+            let place = claim_candidate(&self.job.snapshot, &offered.candidate);
+            // Beyond the normal limits another host may have normal room by then: so a place within them is planned again.
+            let limits = if offered.offer.over > 0 {
+                Limits::NormalFirst
+            } else {
+                Limits::Normal
+            };
+            self.kept[at].replica.row.revision = self.revision;
+            let choice = self.choice(&self.kept[at].replica, place.clone(), limits);
+            self.choices.push(choice);
+            self.kept[at].replica.allocations = shares(&place);
+            self.kept[at].host = Some(host);
+        }
+    }
+
+    /// A replica without a place. A replica that went may have had the same consumer: then that gets the new place.
+    fn pending(&mut self, id: String, role: usize) -> Replica {
+        let workload = Uuid::parse_str(&self.job.put.uuid).unwrap_or_default();
+        let consumer = Uuid::new_v5(&workload, id.as_bytes()).to_string();
+        let before = self.gone.iter().position(|it| it.row.consumer == consumer);
+        let before = before.map(|at| self.gone.swap_remove(at));
+        Replica {
+            row: ReplicaRow {
+                id,
+                consumer,
+                role: self.job.roles[role].name.clone(),
+                revision: self.revision,
+                is_adopted: false,
+            },
+            generation: before.and_then(|it| it.generation),
+            allocations: Vec::new(),
+        }
+    }
+
+    fn choice(&self, replica: &Replica, place: ClaimCandidate, limits: Limits) -> ConsumerChoice {
+        let put = &self.job.put;
+        ConsumerChoice {
+            claim: ConsumerClaim {
+                consumer: replica.row.consumer.clone(),
+                allocations: Vec::new(),
+                owner: Some(put.owner.clone()),
+                generation: replica.generation.map_or(Expected::New, Expected::Is),
+                consumer_type: Some(put.wish.consumer_type.clone()),
+            },
+            candidates: Candidates::all(Arc::new([place])),
+            limits,
+        }
+    }
+}
+
+/// The places of new replicas, by role.
+fn places(offers: &HostOffers<'_>, placed: &Placed) -> Vec<Vec<(u32, Offered)>> {
+    let mut places: Vec<Vec<(u32, Offered)>> = vec![Vec::new(); placed.unplaced.len()];
+    let mut on_host: HashMap<u32, Vec<usize>> = HashMap::new();
+    for replica in &placed.replicas {
+        let before = on_host.entry(replica.host).or_default();
+        if let Some(offered) = offers.next(replica.host, before, replica.role) {
+            before.push(replica.role);
+            places[replica.role].push((replica.host, offered));
+        }
+    }
+    places
+}
+
+/// What a replica has, as far as the snapshot knows it.
+fn placements(snapshot: &Snapshot, replica: &Replica) -> Vec<Placement> {
+    let shares = replica.allocations.iter();
+    let placements = shares.flat_map(|share| {
+        let slot = snapshot.by_uuid(&share.provider);
+        share.resources.iter().filter_map(move |(class, amount)| {
+            let class = snapshot.catalog().class_id(class)?;
+            Some(Placement {
+                slot: slot?,
+                class,
+                amount: *amount,
+            })
+        })
+    });
+    placements.collect()
+}
+
+/// What a replica has on a new place. The providers' generations follow with the answer of the writer.
+fn shares(place: &ClaimCandidate) -> Vec<ProviderShare> {
+    let shares = place.allocations.iter().map(|(provider, resources)| ProviderShare {
+        provider: provider.as_str().into(),
+        generation: 0,
+        resources: resources
+            .iter()
+            .map(|(class, amount)| (class.as_str().into(), *amount))
+            .collect(),
+    });
+    shares.collect()
+}

@@ -1,0 +1,238 @@
+//! A workload as clients see it: where its replicas are, which modes its rules have, and what breaks them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::host_offers::Eligible;
+use super::hosts::HostList;
+use super::wish::{HOST, Role, Wish};
+use super::{Replica, StoredWorkload, WorkloadRow, near};
+use crate::error::{Reason, ReasonCode, Reasons, Result};
+use crate::placing::{self, Axis, Broken, Level, Mode, NearKind, Rule, Standing, Workload};
+use crate::search::{Interrupt, SearchSettings, Slot, Snapshot};
+
+/// A workload with its state.
+#[derive(Debug, Clone)]
+pub struct Report {
+    pub row: WorkloadRow,
+    /// In natural order of their ids.
+    pub replicas: Vec<ShownReplica>,
+    /// Of each rule `spread`, by dimension.
+    pub spread: Vec<SpreadReport>,
+    /// Whether no domain takes the majority with it; `None` without quorum or with less than two replicas.
+    pub safe: Option<bool>,
+    pub violations: Vec<Violation>,
+    /// Why pending replicas got no place; empty unless a request has just tried.
+    pub reasons: Reasons,
+    /// False if a search was given up, so that a better answer may exist.
+    pub is_exact: bool,
+}
+
+/// A replica with its host.
+#[derive(Debug, Clone)]
+pub struct ShownReplica {
+    pub replica: Replica,
+    /// Uuid; `None` if it is pending.
+    pub host: Option<String>,
+    /// The classes that it has just taken beyond their normal limits.
+    pub over_normal: Vec<String>,
+}
+
+/// What a rule `spread` means in one dimension now.
+#[derive(Debug, Clone)]
+pub struct SpreadReport {
+    pub rule: usize,
+    pub level: Level,
+    pub dimension: String,
+    pub mode: Mode,
+    /// Domains with an eligible host, at the first level with several.
+    pub domains: u32,
+    /// The most replicas that one of them may hold; `None` without domains.
+    pub limit: Option<u32>,
+    /// By path.
+    pub counts: BTreeMap<Arc<str>, u32>,
+}
+
+/// A rule that is broken now.
+#[derive(Debug, Clone)]
+pub struct Violation {
+    pub level: Level,
+    /// `requested` is what stands there, `free` what may.
+    pub reason: Reason,
+    /// The ids of the replicas that break it.
+    pub replicas: Vec<String>,
+}
+
+/// A stored workload to judge. Clones share all of it.
+#[derive(Clone)]
+pub struct ReportJob {
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) stored: Arc<StoredWorkload>,
+    pub(super) wish: Arc<Wish>,
+    /// With names as the tables spell them.
+    pub(super) roles: Arc<Vec<Role>>,
+    pub(super) others: Arc<HashMap<String, StoredWorkload>>,
+    pub(super) settings: SearchSettings,
+}
+
+impl ReportJob {
+    /// Judges.
+    ///
+    /// # Errors
+    /// Of the search.
+    pub fn run(&self, interrupt: &Interrupt) -> Result<Report> {
+        let list = HostList::new(&self.snapshot, &self.wish.dimensions());
+        let settings = SearchSettings {
+            interrupt: interrupt.clone(),
+            ..self.settings.clone()
+        };
+        let reported = Reported {
+            snapshot: &self.snapshot,
+            rules: &near::rules(&self.snapshot, &list, &self.wish, &self.others),
+            eligible: &Eligible::of(&self.snapshot, &list, &self.roles, &settings)?,
+            list: &list,
+            wish: &self.wish,
+        };
+        let replicas = &self.stored.replicas;
+        let hosts = replicas.iter().map(|it| near::host_of(&self.snapshot, &list, it));
+        Ok(reported.report(self.stored.row.clone(), replicas, &hosts.collect::<Vec<_>>()))
+    }
+}
+
+/// What a report is made from.
+pub struct Reported<'a> {
+    pub snapshot: &'a Snapshot,
+    pub list: &'a HostList,
+    pub eligible: &'a Eligible,
+    pub rules: &'a [Rule],
+    pub wish: &'a Wish,
+}
+
+impl Reported<'_> {
+    /// `hosts` has the host of each replica.
+    pub fn report(&self, row: WorkloadRow, replicas: &[Replica], hosts: &[Option<u32>]) -> Report {
+        let mut judged: Vec<usize> = Vec::new();
+        let mut standing: Vec<Standing> = Vec::new();
+        for (at, (replica, host)) in replicas.iter().zip(hosts).enumerate() {
+            let role = self.wish.roles.iter().position(|role| role.name == replica.row.role);
+            if let (Some(role), Some(host), true) = (role, *host, replica.is_placed()) {
+                standing.push(Standing { role, host });
+                judged.push(at);
+            }
+        }
+        let wanted: Vec<u32> = self.wish.roles.iter().map(|role| role.count).collect();
+        let workload = Workload {
+            wanted: &wanted,
+            rules: self.rules,
+            quorum: self.wish.quorum,
+            standing: &standing,
+        };
+        let judgement = placing::judge(&self.list.cluster, self.eligible, &workload);
+        let id = |at: &usize| replicas[judged[*at]].row.id.clone();
+        let violations = judgement.violations.iter();
+        let shown = replicas.iter().zip(hosts).map(|(replica, host)| ShownReplica {
+            replica: replica.clone(),
+            host: host.map(|host| self.snapshot.uuid(self.slot(host)).to_owned()),
+            over_normal: Vec::new(),
+        });
+        Report {
+            row,
+            replicas: shown.collect(),
+            spread: judgement.modes.iter().map(|mode| self.spread(mode)).collect(),
+            safe: judgement.safe,
+            violations: violations
+                .map(|it| self.violation(it, it.replicas.iter().map(id).collect()))
+                .collect(),
+            reasons: Reasons::default(),
+            is_exact: true,
+        }
+    }
+
+    fn slot(&self, host: u32) -> Slot {
+        self.list.slots[host as usize]
+    }
+
+    fn level(&self, rule: usize) -> Level {
+        match &self.rules[rule] {
+            Rule::Spread(spread) => spread.level,
+            Rule::Near(near) => near.level,
+        }
+    }
+
+    fn dimension(&self, axis: Axis) -> &str {
+        match axis {
+            Axis::Host => HOST,
+            Axis::Domain(at) => self.list.name(at),
+        }
+    }
+
+    fn spread(&self, mode: &placing::SpreadMode) -> SpreadReport {
+        let counts = mode.counts.iter().filter_map(|it| match mode.axis {
+            Axis::Host => None,
+            Axis::Domain(at) => Some((Arc::clone(self.list.path(at, it.domain)), it.count)),
+        });
+        SpreadReport {
+            rule: mode.rule,
+            level: self.level(mode.rule),
+            dimension: self.dimension(mode.axis).to_owned(),
+            mode: mode.mode,
+            domains: mode.domains,
+            limit: mode.limit,
+            counts: counts.collect(),
+        }
+    }
+
+    fn violation(&self, found: &placing::Violation, replicas: Vec<String>) -> Violation {
+        let (level, code, rule) = match found.rule {
+            Broken::Rule(rule) => {
+                let code = match &self.rules[rule] {
+                    Rule::Spread(_) => ReasonCode::Spread,
+                    Rule::Near(near) if near.kind == NearKind::Together => ReasonCode::Together,
+                    Rule::Near(_) => ReasonCode::Apart,
+                };
+                (self.level(rule), code, Some(rule))
+            }
+            Broken::OneAHost => (Level::Hard, ReasonCode::OneAHost, None),
+            Broken::NotEligible => (Level::Hard, self.not_eligible(found), None),
+        };
+        let host = (found.axis == Axis::Host).then(|| self.snapshot.uuid(self.slot(found.domain.0)));
+        let path = match found.axis {
+            Axis::Host => None,
+            Axis::Domain(at) => Some(format!("{}:{}", self.list.name(at), self.list.path(at, found.domain))),
+        };
+        let place = path.clone().or(host.map(str::to_owned)).unwrap_or_default();
+        let ids = replicas.join(", ");
+        let detail = match code {
+            ReasonCode::Spread | ReasonCode::OneAHost => format!(
+                "{place} holds {} replicas and may hold {}: {ids}.",
+                found.count, found.limit
+            ),
+            ReasonCode::Together => format!("Away from the other workload: {ids}."),
+            ReasonCode::Apart => format!("Too near to the other workload: {ids}."),
+            ReasonCode::State => format!("On a host that is not up: {ids}."),
+            _ => format!("On a host that is not what the role asks for: {ids}."),
+        };
+        let counts = matches!(code, ReasonCode::Spread | ReasonCode::OneAHost);
+        Violation {
+            level,
+            reason: Reason {
+                rule,
+                resource_provider: host.map(str::to_owned),
+                requested: counts.then_some(found.count.into()),
+                free: counts.then_some(found.limit.into()),
+                domain: path,
+                ..Reason::new(code, detail)
+            },
+            replicas,
+        }
+    }
+
+    /// Why a host is not eligible: its state, or what it is.
+    fn not_eligible(&self, found: &placing::Violation) -> ReasonCode {
+        use crate::search::ProviderState;
+        if self.snapshot.state(self.slot(found.domain.0)) != ProviderState::Up {
+            return ReasonCode::State;
+        }
+        ReasonCode::Condition
+    }
+}

@@ -1,0 +1,231 @@
+//! The tables of workloads, and where the replicas stand.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use diesel::prelude::*;
+
+use super::{Replica, ReplicaRow, WorkloadRow};
+use crate::db::engines::dialect::in_lists;
+use crate::db::schema::{allocations, consumers, placet_replicas as replicas, placet_workloads as workloads};
+use crate::db::schema::{resource_classes, resource_providers};
+use crate::db::{DbConnection, DbResult};
+use crate::error::{Error, Result};
+use crate::model::allocations::ProviderShare;
+
+/// A workload with its replicas, in natural order of their ids.
+#[derive(Debug, Clone)]
+pub struct StoredWorkload {
+    pub row: WorkloadRow,
+    pub replicas: Vec<Replica>,
+}
+
+/// A page of workloads.
+#[derive(Debug, Clone, Default)]
+pub struct Page {
+    /// Only those of this project.
+    pub project: Option<String>,
+    /// Only those with this name.
+    pub name: Option<String>,
+    /// Only those with a greater uuid.
+    pub after: Option<String>,
+    pub limit: usize,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = workloads)]
+struct Columns {
+    uuid: String,
+    name: String,
+    project_id: String,
+    user_id: String,
+    generation: i64,
+    revision: i64,
+    body: String,
+}
+
+impl From<Columns> for WorkloadRow {
+    fn from(columns: Columns) -> WorkloadRow {
+        WorkloadRow {
+            uuid: columns.uuid,
+            name: columns.name,
+            project: columns.project_id,
+            user: columns.user_id,
+            generation: columns.generation,
+            revision: columns.revision,
+            body: columns.body.into(),
+        }
+    }
+}
+
+/// The workloads of a page by uuid, without their replicas, and the uuid after which the next page begins.
+pub fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<WorkloadRow>, Option<String>)> {
+    let mut query = workloads::table.into_boxed();
+    if let Some(project) = &page.project {
+        query = query.filter(workloads::project_id.eq(project));
+    }
+    if let Some(name) = &page.name {
+        query = query.filter(workloads::name.eq(name));
+    }
+    if let Some(after) = &page.after {
+        query = query.filter(workloads::uuid.gt(after));
+    }
+    let mut found: Vec<Columns> = query
+        .order(workloads::uuid)
+        .limit(i64::try_from(page.limit).unwrap_or(i64::MAX).saturating_add(1))
+        .select(Columns::as_select())
+        .load(conn)?;
+    let has_more = found.len() > page.limit;
+    found.truncate(page.limit);
+    let next = found.last().filter(|_| has_more).map(|row| row.uuid.clone());
+    Ok((found.into_iter().map(WorkloadRow::from).collect(), next))
+}
+
+/// These workloads with their replicas, by uuid; unknown ones are left out.
+pub fn find(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, StoredWorkload>> {
+    let mut found: HashMap<String, StoredWorkload> = workload_rows(conn, uuids)?
+        .into_iter()
+        .map(|row| {
+            let replicas = Vec::new();
+            (row.uuid.clone(), StoredWorkload { row, replicas })
+        })
+        .collect();
+    let rows = replica_rows(conn, uuids)?;
+    let consumers: Vec<&str> = rows.iter().map(|(_, row)| row.consumer.as_str()).collect();
+    let mut places = places(conn, &consumers)?;
+    for (workload, row) in rows {
+        let (generation, allocations) = places.remove(&row.consumer).unwrap_or_default();
+        if let Some(stored) = found.get_mut(&workload) {
+            stored.replicas.push(Replica {
+                row,
+                generation,
+                allocations,
+            });
+        }
+    }
+    for stored in found.values_mut() {
+        stored
+            .replicas
+            .sort_by(|one, other| super::natural_order(&one.row.id, &other.row.id));
+    }
+    Ok(found)
+}
+
+/// The rows of these workloads.
+pub fn workload_rows(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<Vec<WorkloadRow>> {
+    let rows: Vec<Columns> = in_lists(uuids, |uuids| {
+        workloads::table
+            .filter(workloads::uuid.eq_any(uuids))
+            .select(Columns::as_select())
+            .load(&mut *conn)
+    })?;
+    Ok(rows.into_iter().map(WorkloadRow::from).collect())
+}
+
+/// The uuids of the workloads with these names, by project and name; also those of other projects.
+pub fn named(conn: &mut DbConnection, names: &[&str]) -> DbResult<HashMap<(String, String), String>> {
+    let rows: Vec<(String, String, String)> = in_lists(names, |names| {
+        workloads::table
+            .filter(workloads::name.eq_any(names))
+            .select((workloads::project_id, workloads::name, workloads::uuid))
+            .load(&mut *conn)
+    })?;
+    let names = rows.into_iter().map(|(project, name, uuid)| ((project, name), uuid));
+    Ok(names.collect())
+}
+
+/// The replicas of these workloads, each with its workload.
+pub fn replica_rows(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<Vec<(String, ReplicaRow)>> {
+    let rows: Vec<(String, String, String, String, i64, i32)> = in_lists(uuids, |uuids| {
+        replicas::table
+            .filter(replicas::workload.eq_any(uuids))
+            .select((
+                replicas::workload,
+                replicas::consumer_id,
+                replicas::replica,
+                replicas::role,
+                replicas::revision,
+                replicas::adopted,
+            ))
+            .load(&mut *conn)
+    })?;
+    let rows = rows
+        .into_iter()
+        .map(|(workload, consumer, id, role, revision, adopted)| {
+            let row = ReplicaRow {
+                id,
+                consumer,
+                role,
+                revision,
+                is_adopted: adopted != 0,
+            };
+            (workload, row)
+        });
+    Ok(rows.collect())
+}
+
+/// The workloads to which these consumers belong.
+pub fn taken(conn: &mut DbConnection, consumers: &[&str]) -> DbResult<HashMap<String, String>> {
+    let rows: Vec<(String, String)> = in_lists(consumers, |consumers| {
+        replicas::table
+            .filter(replicas::consumer_id.eq_any(consumers))
+            .select((replicas::consumer_id, replicas::workload))
+            .load(&mut *conn)
+    })?;
+    Ok(rows.into_iter().collect())
+}
+
+/// A consumer's generation and what it has.
+type Place = (Option<i64>, Vec<ProviderShare>);
+
+/// The consumers' generations and allocations, by uuid.
+pub fn places(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<HashMap<String, Place>> {
+    let generations: Vec<(String, i32)> = in_lists(uuids, |uuids| {
+        consumers::table
+            .filter(consumers::uuid.eq_any(uuids))
+            .select((consumers::uuid, consumers::generation))
+            .load(&mut *conn)
+    })?;
+    let mut places: HashMap<String, Place> = generations
+        .into_iter()
+        .map(|(uuid, generation)| (uuid, (Some(generation.into()), Vec::new())))
+        .collect();
+    let rows: Vec<(String, String, Option<i32>, String, i32)> = in_lists(uuids, |uuids| {
+        allocations::table
+            .inner_join(resource_providers::table.on(resource_providers::id.eq(allocations::resource_provider_id)))
+            .inner_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
+            .filter(allocations::consumer_id.eq_any(uuids))
+            .order(allocations::id)
+            .select((
+                allocations::consumer_id,
+                resource_providers::uuid,
+                resource_providers::generation.nullable(),
+                resource_classes::name,
+                allocations::used,
+            ))
+            .load(&mut *conn)
+    })?;
+    for (consumer, provider, generation, class, used) in rows {
+        let (_, shares) = places.entry(consumer).or_default();
+        let resource = (Arc::from(class), used.into());
+        match shares.iter_mut().find(|share| *share.provider == *provider) {
+            Some(share) => share.resources.push(resource),
+            None => shares.push(ProviderShare {
+                provider: provider.into(),
+                generation: generation.unwrap_or_default().into(),
+                resources: vec![resource],
+            }),
+        }
+    }
+    Ok(places)
+}
+
+/// One workload.
+///
+/// # Errors
+/// [`Error::WorkloadNotFound`].
+pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<StoredWorkload> {
+    find(conn, &[uuid])?
+        .remove(uuid)
+        .ok_or_else(|| Error::WorkloadNotFound { uuid: uuid.to_owned() })
+}

@@ -1,0 +1,109 @@
+//! What a workload wants, as its caller said it.
+
+use crate::error::Result;
+use crate::model::claims::ClaimQuery;
+use crate::placing::{Level, Mode, NearKind};
+
+/// Reads a wish from the body of a stored workload. Only `wire` knows its form.
+pub type ReadWish = fn(&str) -> Result<Wish>;
+
+/// The name of the dimension in which each host is a domain of its own.
+pub const HOST: &str = "host";
+/// The dimensions of the rule that a workload has if it names none.
+pub const DEFAULT_DIMENSIONS: [&str; 2] = ["fault", "upgrade"];
+
+/// What a workload wants.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// At least one.
+    pub roles: Vec<Role>,
+    /// `None`: the default rule.
+    pub rules: Option<Vec<WishRule>>,
+    /// Whether the workload needs the majority of its replicas.
+    pub quorum: bool,
+    /// The type of its consumers.
+    pub consumer_type: String,
+}
+
+/// A kind of replicas.
+#[derive(Debug, Clone)]
+pub struct Role {
+    pub name: String,
+    /// How many are wanted.
+    pub count: u32,
+    /// What each of them needs.
+    pub query: ClaimQuery,
+    /// Query and payload as a text: another text is another revision.
+    pub definition: String,
+}
+
+/// A rule of a wish, with names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WishRule {
+    Spread(SpreadRule),
+    Near(NearRule),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpreadRule {
+    pub level: Level,
+    pub mode: Mode,
+    /// Names, [`HOST`] may be among them.
+    pub dimensions: Vec<String>,
+    pub strict: bool,
+}
+
+/// How the workload stands to another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NearRule {
+    pub level: Level,
+    pub kind: NearKind,
+    /// The uuid of the other workload.
+    pub workload: String,
+    /// [`HOST`] or the name of a dimension: same host, or same domain.
+    pub dimension: String,
+}
+
+impl Wish {
+    /// The number of replicas.
+    pub fn count(&self) -> u32 {
+        self.roles.iter().map(|role| role.count).sum()
+    }
+
+    /// Whether the roles need the same as those of another wish.
+    pub fn is_same_revision(&self, other: &Wish) -> bool {
+        let definitions = |wish: &Wish| -> Vec<(String, String)> {
+            let roles = wish.roles.iter();
+            roles.map(|role| (role.name.clone(), role.definition.clone())).collect()
+        };
+        definitions(self) == definitions(other)
+    }
+
+    /// The other workloads that its rules name.
+    pub fn neighbours(&self) -> Vec<String> {
+        let rules = self.rules.iter().flatten();
+        let others = rules.filter_map(|rule| match rule {
+            WishRule::Near(near) => Some(near.workload.clone()),
+            WishRule::Spread(_) => None,
+        });
+        others.collect()
+    }
+
+    /// The dimensions that its rules name, each once.
+    pub fn dimensions(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = match &self.rules {
+            None => DEFAULT_DIMENSIONS.to_vec(),
+            Some(rules) => {
+                let names = rules.iter().flat_map(|rule| match rule {
+                    WishRule::Spread(spread) => spread.dimensions.iter().map(String::as_str).collect(),
+                    WishRule::Near(near) => vec![near.dimension.as_str()],
+                });
+                names.collect()
+            }
+        };
+        names.retain(|name| *name != HOST);
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}

@@ -1,0 +1,111 @@
+//! Bodies of workloads: what is read, stored and read again, and which member a refusal names.
+
+use super::*;
+use crate::model::workloads::{Level, Mode, NearKind, SpreadRule, WishRule};
+
+const UUID: &str = "6f000000-0000-4000-8000-000000000001";
+const OTHER: &str = "6f000000-0000-4000-8000-000000000002";
+
+fn read(body: &str) -> Result<Put> {
+    let defaults = Defaults {
+        project: Some("project".to_owned()),
+        user: Some("user".to_owned()),
+        rank: None,
+    };
+    read_put(UUID, "", body.as_bytes(), &defaults)
+}
+
+/// A workload with these members beside what is required.
+fn with(members: &str) -> Result<Put> {
+    read(&format!(
+        r#"{{"generation": null, "name": "w",
+        "roles": [{{"name": "a", "count": 2, "query": "resources=VCPU:1"}}]{members}}}"#
+    ))
+}
+
+fn refusal(members: &str) -> String {
+    with(members).unwrap_err().to_string()
+}
+
+#[test]
+fn what_is_stored_is_read_as_the_same_wish() {
+    let put = with(
+        r#", "type": "DB", "quorum": false, "rules": [
+        {"rule": "spread", "dimensions": ["fault", "host"], "mode": "one-each", "level": "soft", "strict": true},
+        {"rule": "apart", "workload": "6F000000000040008000000000000002", "dimension": "fault"}]"#,
+    )
+    .unwrap();
+    let rules = put.wish.rules.clone().unwrap();
+    let expected = SpreadRule {
+        level: Level::Soft,
+        mode: Mode::OneEach,
+        dimensions: vec!["fault".to_owned(), "host".to_owned()],
+        strict: true,
+    };
+    assert_eq!(rules[0], WishRule::Spread(expected));
+    let WishRule::Near(near) = &rules[1] else {
+        panic!("{rules:?}")
+    };
+    assert_eq!(
+        (near.kind, near.workload.as_str(), near.dimension.as_str()),
+        (NearKind::Apart, OTHER, "fault")
+    );
+    let again = read_stored(&put.body).unwrap();
+    assert_eq!(again.rules, put.wish.rules);
+    assert!(again.is_same_revision(&put.wish));
+    assert_eq!(
+        (again.quorum, again.consumer_type.as_str(), again.count()),
+        (false, "DB", 2)
+    );
+}
+
+#[test]
+fn another_query_or_payload_is_another_revision() {
+    let role = |role: &str| {
+        let body = format!(r#"{{"generation": 1, "name": "w", "roles": [{{"name": "a", {role}}}]}}"#);
+        read(&body).unwrap().wish
+    };
+    let first = role(r#""count": 2, "query": "resources=VCPU:1""#);
+    assert!(first.is_same_revision(&role(r#""count": 3, "query": "resources=VCPU:1""#)));
+    assert!(!first.is_same_revision(&role(r#""count": 2, "query": "resources=VCPU:2""#)));
+    assert!(!first.is_same_revision(&role(
+        r#""count": 2, "query": "resources=VCPU:1", "payload": {"image": 1}"#
+    )));
+}
+
+#[test]
+fn a_member_that_is_wrong_is_named() {
+    for (members, named) in [
+        (r#", "ids": ["a"]"#, "ids"),
+        (r#", "ids": ["a", "a"]"#, "ids"),
+        (r#", "swap": [["0"]]"#, "swap"),
+        (r#", "swap": [["0", "0"]]"#, "swap[0]"),
+        (r#", "rules": [{"rule": "spread"}]"#, "rules[0].dimensions"),
+        (
+            r#", "rules": [{"rule": "spread", "dimensions": ["a", "a"]}]"#,
+            "rules[0].dimensions",
+        ),
+        (r#", "rules": [{"rule": "apart"}]"#, "rules[0].workload"),
+        (
+            r#", "rules": [{"rule": "apart", "workload": "6f000000-0000-4000-8000-000000000002", "mode": "one-each"}]"#,
+            "rules[0].mode",
+        ),
+        (
+            r#", "rules": [{"rule": "together", "workload": "6f000000-0000-4000-8000-000000000001"}]"#,
+            "rules",
+        ),
+        (r#", "rules": [{"rule": "near"}]"#, "near"),
+        (r#", "other": 1"#, "other"),
+    ] {
+        let refusal = refusal(members);
+        assert!(refusal.contains(named), "{members}: {refusal}");
+    }
+    let twice = r#"{"generation": null, "name": "w", "roles": [
+        {"name": "a", "count": 1, "query": "resources=VCPU:1"}, {"name": "a", "count": 1, "query": "resources=VCPU:1"}]}"#;
+    assert!(read(twice).unwrap_err().to_string().contains("roles[1].name"));
+    let wrong = r#"{"generation": null, "name": "w", "roles": [{"name": "a", "count": 1, "query": "resources=VCPU"}]}"#;
+    assert!(read(wrong).unwrap_err().to_string().contains("roles[0].query"));
+    let many =
+        r#"{"generation": null, "name": "w", "roles": [{"name": "a", "count": 1001, "query": "resources=VCPU:1"}]}"#;
+    assert!(read(many).unwrap_err().to_string().contains("1001"));
+}
