@@ -3,7 +3,8 @@
     python -m functional_tests.documents.run [PAGE]… [--binary PATH]
 
 Each page gets a new placet, an empty folder and one shell. The port 8778 of the pages is a free one. A page with commands
-is in the table PAGES, or it names the suite that runs them. So a new page cannot be forgotten.
+is in the table PAGES, or it names the suite that runs them. So a new page cannot be forgotten. Each single command that is
+not run here is in elsewhere.py.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import os
 import shutil
 import sys
 
+from functional_tests.documents import elsewhere
 from functional_tests.documents.page import INDENT, commands
 from functional_tests.documents.shell import Shell
 from functional_tests.lib import live
@@ -114,6 +116,8 @@ def main():
         run_page(tests, page, chosen.binary)
     if not chosen.pages:
         tests.step("each page with commands is run, or names the suite that runs it", is_known)
+        tests.step("each command of a page is run by a test, or it is said why not", elsewhere.is_accounted_for, pages(), PAGES)
+        tests.step("the commands in sentences exist, with their options", elsewhere.sentences_are_right, pages(), chosen.binary)
     tests.finish()
 
 

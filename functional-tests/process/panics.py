@@ -9,6 +9,7 @@ import re
 import threading
 import time
 
+from functional_tests.metrics import scrape
 from functional_tests.process.cases import Skip, case, check, equal, folder
 from functional_tests.process.hostile_bodies import MAX_BODY_BYTES, UUID
 from functional_tests.process.placet_process import Placet
@@ -31,17 +32,20 @@ def has_mutants(placet, name):
 
 
 def counted(placet, least):
-    """Ends the process; its log has the panics, with their place, and their number."""
+    """Ends the process. Its log has the panics, with their place, and their number, which `/metrics` showed too."""
+    shown = scrape.read(placet.port).sum("placet_panics_total")
     placet.stop()
     log = placet.log()
     panics = [line for line in log.splitlines() if " ERROR " in line and "A panic at src/" in line]
     check(len(panics) >= least, f"{len(panics)} panics are in the log:\n{log[-3000:]}")
     equal(int(ENDED.search(log)[1]), len(panics), "panics that were counted")
+    equal(shown, len(panics), "placet_panics_total in /metrics")
 
 
 @case("a handler that panics answers 500 in JSON with its request id in the log, and the process serves on")
 def handler():
     with folder() as here, mutant("panic-in-handler", here) as placet:
+        equal(scrape.read(placet.port).sum("placet_panics_total"), 0, "before a panic")
         replies = [once(placet.port, request("POST", PROVIDERS, {"name": str(n)})) for n in range(20)]
         has_mutants(placet, "panic-in-handler")
         for reply in replies:
