@@ -243,6 +243,7 @@ bench() {
     [[ ${#parts[@]} == 0 ]] && step python "bench, checked" "$TOX/bench-venv/bin/python" -m benches.compare.check
     [[ ${#parts[@]} == 0 ]] && keystone_venv &&
         step one "bench, cached tokens" "$TOX/bench-venv/bin/python" -m benches.compare.cached_tokens
+    [[ ${#parts[@]} == 0 ]] && step one "bench, metrics" "$TOX/bench-venv/bin/python" -m benches.compare.metrics_cost
     # The whole bench also writes its results into docs/speed.md and README.md. Chosen parts only print theirs.
     [[ ${#parts[@]} == 0 ]] && parts=(--write)
     step one bench "$TOX/bench-venv/bin/python" -m benches.compare.run "${parts[@]}"

@@ -60,7 +60,7 @@ def memory_records(testbed):
     """Records of the resident memory of each system's processes now, after all its scenarios."""
     records = []
     for (system, processes), services in testbed.running.items():
-        size = sum(_resident_bytes(pid) for service in services for pid in process_tree(service.process.pid))
+        size = sum(resident_bytes(pid) for service in services for pid in process_tree(service.process.pid))
         records.append({
             "engine": testbed.engine.kind, "shape": testbed.shape, "hosts": testbed.hosts, "group": "start",
             "scenario": "memory after the run", "clients": processes, "system": system,
@@ -84,7 +84,7 @@ def process_tree(pid):
     return [pid, *(descendant for child in children for descendant in process_tree(child))]
 
 
-def _resident_bytes(pid):
+def resident_bytes(pid):
     """The proportional set size: a page of several processes counts for each in equal parts."""
     rollup = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
     return next(int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Pss:"))

@@ -75,7 +75,7 @@ pub fn run(
         on_hangup: Arc::new(move || reload.run()),
     };
     let settings = settings(options, slave_routes);
-    let http = Arc::<HttpStatistics>::default();
+    let http = Arc::new(HttpStatistics::new(options.placet.metrics));
     let metrics = metrics::metrics(options, Arc::clone(&http), panics.clone(), dropped_log_lines);
     let front = Front::new(settings.clone(), metrics);
     let load = {

@@ -22,6 +22,8 @@ const VERSIONS: usize = Version::MAX.minor() as usize + 1;
 /// Counts requests and searches.
 #[derive(Debug)]
 pub struct HttpStatistics {
+    /// Whether requests are counted: not if no client can read the metrics.
+    counts: bool,
     paths: Vec<(&'static str, [MethodStatistics; METHODS.len()])>,
     /// By microversion; the last one counts requests without a version.
     versions: [Counter; VERSIONS + 1],
@@ -47,12 +49,14 @@ pub struct CandidateStatistics {
     pub steps: Counter,
 }
 
-/// A request that is being answered.
-pub struct InFlight(Arc<HttpStatistics>);
+/// A request that is being answered, if it is counted.
+pub struct InFlight(Option<Arc<HttpStatistics>>);
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.0.ended.increment();
+        if let Some(statistics) = &self.0 {
+            statistics.ended.increment();
+        }
     }
 }
 
@@ -67,6 +71,12 @@ pub struct RouteNumbers {
 
 impl Default for HttpStatistics {
     fn default() -> HttpStatistics {
+        HttpStatistics::new(true)
+    }
+}
+
+impl HttpStatistics {
+    pub fn new(counts: bool) -> HttpStatistics {
         let mut paths: Vec<&'static str> = Vec::new();
         let own = [health::LIVE, health::READY, metrics::PATH, OTHER];
         for path in ROUTES.iter().map(|route| route.path).chain(own) {
@@ -80,6 +90,7 @@ impl Default for HttpStatistics {
         };
         let methods = |path| (path, std::array::from_fn(|_| statistics()));
         HttpStatistics {
+            counts,
             paths: paths.into_iter().map(methods).collect(),
             versions: std::array::from_fn(|_| Counter::default()),
             begun: Counter::default(),
@@ -87,13 +98,14 @@ impl Default for HttpStatistics {
             candidates: CandidateStatistics::default(),
         }
     }
-}
 
-impl HttpStatistics {
     /// Counts a request as in flight, until the result is dropped.
     pub fn begin(self: &Arc<Self>) -> InFlight {
+        if !self.counts {
+            return InFlight(None);
+        }
         self.begun.increment();
-        InFlight(Arc::clone(self))
+        InFlight(Some(Arc::clone(self)))
     }
 
     /// Counts an answer. `route`: the path of its row in the route table, if it has one.
@@ -105,6 +117,9 @@ impl HttpStatistics {
         version: Option<Version>,
         time: Duration,
     ) {
+        if !self.counts {
+            return;
+        }
         let last = self.paths.len() - 1;
         let path = route.and_then(|route| self.paths.iter().position(|(path, _)| *path == route));
         let method = METHODS.iter().position(|name| *name == method.as_str());

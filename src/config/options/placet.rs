@@ -73,7 +73,7 @@ options! {
         /// The time in which every provider in memory is compared once with the tables, to find writes by other programs.
         /// 0 turns the comparison off.
         comparison_interval: u64 = 300, 0..=86_400 seconds;
-        /// Serve `/metrics`, in Prometheus's text form.
+        /// Serve `/metrics`, in Prometheus's text form. If not, requests are not counted.
         metrics: bool = true;
         /// An address and port of their own for `/metrics`, with `/health/live` and `/health/ready`. The metrics are then
         /// not on `bind`. Every client that reaches this port may read them, unless there is a `metrics_token_file`.
