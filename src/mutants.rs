@@ -42,6 +42,8 @@ pub enum Mutant {
     FirstCandidateOnly,
     /// `skip-normal-limit`: the writer takes every claim to be within the normal limits.
     SkipNormalLimit,
+    /// `trust-idle`: a claim is written although peers have committed since its search.
+    TrustIdle,
     /// `skip-state`: the writer takes every provider to be up.
     SkipState,
     /// `judge-room`: a host without room is taken for one that is not eligible.
@@ -95,6 +97,7 @@ pub fn is(mutant: Mutant) -> bool {
             "keep-lost-gang" => Some(Mutant::KeepLostGang),
             "first-candidate-only" => Some(Mutant::FirstCandidateOnly),
             "skip-normal-limit" => Some(Mutant::SkipNormalLimit),
+            "trust-idle" => Some(Mutant::TrustIdle),
             "skip-state" => Some(Mutant::SkipState),
             "judge-room" => Some(Mutant::JudgeRoom),
             "skip-level" => Some(Mutant::SkipLevel),

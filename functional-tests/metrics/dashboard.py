@@ -55,9 +55,9 @@ def every_query_and_every_alert_gives_an_answer(binary, engine):
             if not values or all(math.isnan(value) for value in values):
                 empty.append(f"{title}: {expression}: {values}")
         assert not empty, "\n".join(empty)
-        used = prometheus.query('placet_inventory_used{resource_class="VCPU"}')
         shown = rest.must("GET", f"/resource_providers/{numbers.host(0)}/usages").json["usages"]["VCPU"]
-        assert float(used[0]["value"][1]) == shown, (used, shown)
+        prometheus.wait(f"scraped after the traffic, with {shown} VCPU used", lambda: [float(sample["value"][1]) for sample in
+                        prometheus.query('placet_inventory_used{resource_class="VCPU"}')] == [shown])
         check_rules(prometheus)
 
 

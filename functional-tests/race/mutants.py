@@ -11,7 +11,7 @@ OVERSUBSCRIBED = ("were granted", "oversubscribed")
 PUTS = ["--races", "puts", "--rounds"]
 # Each mutant, the race that notices it, and the beginning of a message.
 CHOICES = [
-    ("skip-state", "states", ("claims were granted with the generations", "a claim on a host that is")),
+    ("skip-state", "states", ("claims were granted with the generations", "a claim beside the description")),
     ("first-candidate-only", "candidates", ("were granted",)),
     ("keep-lost-gang", "gangs", ("a gang is partly there",)),
     ("skip-guard", "candidates", (*OVERSUBSCRIBED, "generation")),
@@ -23,4 +23,6 @@ if __name__ == "__main__":
     MutantRuns("functional_tests.race.run", arguments(__doc__)).check(
         controls=[[*PUTS, "5"], ["--races", "candidates,gangs,queries,twins", "--rounds", "3"]],
         cases=[*(Case(mutant, [*PUTS, "30"], OVERSUBSCRIBED) for mutant in ("skip-guard", "usage-first")),
+               Case("trust-idle", ["--engine", "postgresql", "--races", "states", "--rounds", "6"],
+                    ("a claim beside the description",)),
                *(Case(mutant, ["--races", race, "--rounds", "12"], seen) for mutant, race, seen in CHOICES)])

@@ -18,6 +18,7 @@ SCHEDULERS = 64
 CHILDREN = 2
 ROOM = 1000
 OPENINGS = 3
+SEARCHES_UNTIL_IDLE = 4
 
 
 class Round:
@@ -45,10 +46,13 @@ class Round:
 
     def call(self, number):
         candidates = [{"allocations": {child: {"resources": {"VCPU": 1}}}} for child in self.children]
-        wanted = {"query": f"resources=VCPU:1&in_tree={self.host}"} if self.by_query[number] else {
+        wanted = {"query": self.query()} if self.by_query[number] else {
             "candidates": candidates[number % CHILDREN:] + candidates[:number % CHILDREN]}
         return {"consumers": [{"uuid": self.consumers[number], "project_id": "race", "user_id": "race",
                                "type": "RACER"} | wanted]}
+
+    def query(self):
+        return f"resources=VCPU:1&in_tree={self.host}"
 
     def describe(self, generation, state):
         return {"generation": generation, "state": state}
@@ -120,17 +124,23 @@ def run_round(seed, number, services):
 
 
 def check_openings(round_, services):
-    """One after the other, through other processes: each sees the state that another one has acknowledged."""
-    generation = 1
-    for opening in range(2 * OPENINGS):
-        state = "draining" if opening % 2 else "up"
-        port = services[opening % len(services)].port
-        answer = Rest(port)("PUT", f"/v1/providers/{round_.host}", round_.describe(generation, state))
-        assert answer.status == 200, f"{answer}"
-        generation = answer.json["generation"]
+    """The host is drained and opened in turn, and then closed and opened by a property, each time through another process.
+    Each process sees what another one has acknowledged, although it took the others to be idle after some searches that
+    found no commit of theirs."""
+    by_property = {"query": {"resources": "VCPU:1", "in_tree": round_.host, "where": "Open == true"}}
+    for generation, opening in enumerate(range(4 * OPENINGS), start=1):
+        is_open, by_state = opening % 2 == 0, opening < 2 * OPENINGS
+        for service in services:
+            for _ in range(SEARCHES_UNTIL_IDLE):
+                Rest(service.port).must("GET", f"/v1/candidates?{round_.query()}")
+        description = {"generation": generation, "properties": {"Number": opening, "Open": is_open or by_state},
+                       "state": "up" if is_open or not by_state else "draining"}
+        Rest(services[opening % len(services)].port).must("PUT", f"/v1/providers/{round_.host}", description)
         for number, service in enumerate(services):
-            call = round_.call(number)
-            call["consumers"][0]["uuid"] = str(uuid.uuid4())
-            claimed = Rest(service.port)("POST", "/v1/claims", call)
-            expected = 200 if state == "up" else 409
-            assert claimed.status == expected, f"a claim on a host that is {state} was answered with {claimed}"
+            consumer = round_.call(number)["consumers"][0] | {"uuid": str(uuid.uuid4())}
+            if not by_state:
+                consumer.pop("candidates", None)
+                consumer |= by_property
+            claimed = Rest(service.port)("POST", "/v1/claims", {"consumers": [consumer]})
+            expected = 200 if is_open else 409
+            assert claimed.status == expected, f"a claim beside the description {description} was answered with {claimed}"

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use self::memory::{Memory, RepeatableCall};
 use super::allocations::{ConsumerClaim, ProviderShare};
+use super::snapshot::store::Stamp;
 use crate::error::Reasons;
 use crate::search::{self, Purpose, Rank};
 pub use plan::{OwnAllocations, Plan, PlanJob, Planned};
@@ -92,6 +93,8 @@ pub struct ClaimFirst {
     pub consumers: Vec<ConsumerChoice>,
     /// If its answer is to be stored.
     pub memory: Option<Arc<Memory>>,
+    /// If the candidates were found without reading the change feed: they count only while the snapshot has this stamp.
+    pub searched: Option<Stamp>,
     /// About how many rows it writes.
     rows: usize,
 }
@@ -196,6 +199,7 @@ impl ClaimFirst {
             rows: written + tries / CANDIDATES_OF_A_ROW,
             consumers,
             memory,
+            searched: None,
         }
     }
 

@@ -14,7 +14,7 @@ use super::reads::reader::{on_blocking_thread, within_timeout};
 use super::reads::refusal_checks::RefusalChecks;
 use super::reads::unknown_names::NamedSearch;
 use super::snapshot::follower::Follower;
-use super::snapshot::store::SnapshotStore;
+use super::snapshot::store::{SnapshotStore, Stamp};
 use super::standard;
 use super::statistics::{ClaimStatistics, ClaimedConsumers, ConsumerCount};
 use crate::db::boot_instant::BootInstant;
@@ -34,7 +34,7 @@ pub struct Model {
     pub(super) last_comparison: LastComparison,
     pub(super) claim_statistics: Arc<ClaimStatistics>,
     pub(super) consumer_count: Arc<ConsumerCount>,
-    follower: Follower,
+    pub(super) follower: Follower,
     pub(super) writer: WriterHandle<Decider>,
     refusal_checks: RefusalChecks,
     pub(super) exclusive: bool,
@@ -264,6 +264,13 @@ impl Model {
             snapshot,
             stale: None,
         })
+    }
+
+    /// The newest snapshot, for a search that is verified when its claim is written. It saves reading the change feed.
+    /// `None` if peers commit, because the claim would often be outdated then, or if names are to be looked up.
+    pub(super) fn unverified_snapshot(&self, search: &impl NamedSearch) -> Option<(Arc<Snapshot>, Stamp)> {
+        let found = self.store.newest_if_idle().filter(|_| !self.exclusive);
+        found.filter(|(snapshot, _)| search.names().unknown_to(snapshot, self.compares_exactly).is_empty())
     }
 
     /// A fresh snapshot. If the database is unreachable or the snapshot is invalid, the last one that was valid with its

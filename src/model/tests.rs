@@ -36,6 +36,7 @@ mod replays;
 mod reshapes;
 mod spellings;
 mod suspension;
+mod unverified_searches;
 mod usages;
 mod workloads;
 mod writers;

@@ -2,10 +2,12 @@
 
 use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::{self, ClaimAnswer};
+use crate::model::snapshot::store::Stamp;
 use crate::model::{
     aggregates, allocations, inventories, limits, providers, reshaper, resource_classes, resource_providers, traits,
     workloads,
 };
+use crate::mutants::{self, Mutant};
 
 /// One change that a client requested, as the writer takes it from its queue.
 #[derive(Debug, Clone)]
@@ -54,6 +56,15 @@ impl Command {
             Command::ReplaceAggregates(replace) => replace.aggregates.len(),
             _ => 1,
         }
+    }
+
+    /// Whether the candidates of a claim were found on a snapshot that may lack commits of peers.
+    pub fn is_outdated(&self, stamp: &Stamp) -> bool {
+        let searched = match self {
+            Command::ClaimFirst(claim) => claim.searched,
+            _ => None,
+        };
+        searched.is_some_and(|searched| searched != *stamp) && !mutants::is(Mutant::TrustIdle)
     }
 
     /// The claims of a command that is a claim or a claim with a choice; in the second case without their allocations.

@@ -173,7 +173,11 @@ impl Decider {
         source: StateSource,
     ) -> std::result::Result<Executed<Decider>, WriteError> {
         let mut state = self.load_state(conn, footprint, source)?;
+        let stamp = self.store.stamp();
         let decisions = commands.iter().map(|command| {
+            if command.is_outdated(&stamp) {
+                return Decision::Unverified;
+            }
             let decided = decide(&mut state, &self.rules, command);
             match (decided, source) {
                 (Ok(answer), _) => Decision::Granted(answer),
@@ -194,8 +198,11 @@ impl Decider {
         Ok(Executed { decisions, change })
     }
 
-    /// A plan on the snapshot `base`. `find_owner_ids` completes the ids of the consumers' owners, and returns false
-    /// if it cannot find all of them.
+    /// A plan on the snapshot `base`. `find_owner_ids` completes the ids of the consumers' owners, and returns false if it
+    /// cannot find all of them.
+    ///
+    /// The peers' revisions that the writer compares were read before `base`, and the stamp is read after it. So if both are
+    /// as expected, no peer has committed between the search of a claim and its guards.
     fn plan_on(
         &mut self,
         base: Arc<Snapshot>,
@@ -204,9 +211,13 @@ impl Decider {
     ) -> DbResult<Option<BatchPlan<Self>>> {
         let now = self.precision.row_time();
         let mut state = State::new(Base::Snapshot(base), BTreeMap::new(), now.and_utc());
-        let decisions = commands
-            .iter()
-            .map(|command| decide(&mut state, &self.rules, command).map_or(Decision::Unverified, Decision::Granted));
+        let stamp = self.store.stamp();
+        let decisions = commands.iter().map(|command| {
+            if command.is_outdated(&stamp) {
+                return Decision::Unverified;
+            }
+            decide(&mut state, &self.rules, command).map_or(Decision::Unverified, Decision::Granted)
+        });
         let decisions = decisions.collect();
         // A warning depends on usage, and the snapshot may show more than is used now.
         if !optimistic::keeps_classes(&state) || !state.warnings.is_empty() {

@@ -3,10 +3,15 @@
 //! Naively, the writer would search: one search after the other, and every other write waits behind them. So the search
 //! runs beside the writer, on the newest snapshot. The writer only decides which of a few candidates still fits.
 //!
-//! Unhappy path: all candidates of a query were taken by then. That refuses nothing, because the snapshot is newer now:
-//! search again. Each round is one that another claim has won, so all callers together make progress. A query is refused
-//! only if a search finds nothing, on a snapshot that is newer than the request. Posted candidates are refused only on
-//! rows, as any claim.
+//! The snapshot must show every commit that was acknowledged before the request. Naively, the change feed is read before
+//! each search. While peers are idle it is not: the writer compares their revisions in the statement that writes the
+//! claim. With 32 schedulers on 10,000 nested hosts (PostgreSQL) that raised placements from 75% to 95% of plain claims.
+//! A call does so once: what led to no claim may lack what a foreign writer did, which only a followed snapshot finds.
+//!
+//! Unhappy path: peers have committed since, or all candidates of a query were taken by then. That refuses nothing,
+//! because the snapshot is newer now: search again. Each round is one that another claim has won, so all callers together
+//! make progress. A query is refused only if a search finds nothing, on a snapshot that is newer than the request. Posted
+//! candidates are refused only on rows, as any claim.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -21,6 +26,7 @@ use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 use crate::model::Model;
 use crate::model::allocations::Expected;
+use crate::model::snapshot::store::Stamp;
 use crate::mutants::{self, Mutant};
 use crate::search::SearchSettings;
 
@@ -39,6 +45,10 @@ pub(super) struct Call<'a> {
     pub contradictions: Vec<Contradiction>,
     /// Whether candidates of queries were lost, and rows did not say why.
     has_lost: bool,
+    /// The stamp of the snapshot of the last search, if the change feed was not read for it.
+    pub searched: Option<Stamp>,
+    /// Whether there was a search. Each further one reads the change feed.
+    pub has_searched: bool,
     /// How often rows refused posted candidates that the plan had room for.
     posted_losses: u32,
     /// Whether the snapshot needs no further comparison with the tables before a query is refused.
@@ -79,6 +89,8 @@ impl Model {
             request: Arc::clone(&request),
             contradictions: Vec::new(),
             has_lost: false,
+            searched: None,
+            has_searched: false,
             posted_losses: 0,
             is_compared: false,
             is_exact: true,
@@ -117,7 +129,11 @@ impl Call<'_> {
                 self.posted(&pending)
             } else {
                 let job = self.plan_job(&pending, settings).await?;
-                let plan = self.in_time(search(job)).await?;
+                let found = self.in_time(search(job)).await;
+                if self.searched.is_some() && found.as_ref().map_or(true, Plan::has_refusals) {
+                    continue;
+                }
+                let plan = found?;
                 self.is_exact = plan.is_exact;
                 plan.consumers
             };
@@ -245,7 +261,10 @@ impl Call<'_> {
             return Ok(Some(PlaceAnswer::Placed(Placed::new(refused, &[], self.is_exact))));
         }
         let claiming: Vec<usize> = pending.iter().copied().filter(|at| refused[*at].is_none()).collect();
-        let command = ClaimFirst::new(choices, self.memory(&refused));
+        let command = ClaimFirst {
+            searched: self.searched,
+            ..ClaimFirst::new(choices, self.memory(&refused))
+        };
         let decided = if self.request.is_dry_run {
             self.model.dry_run(command, self.deadline).await.map(Some)
         } else if self.may_plan_again(&claiming) {
@@ -290,6 +309,12 @@ impl Call<'_> {
                 let consumer = &self.request.consumers[*at];
                 consumer.claim.generation == Expected::New && matches!(consumer.wanted, Wanted::Query(_))
             })
+    }
+
+    /// Whether a search may do without the change feed, because the claim is verified when it is written, and planned again
+    /// if peers have committed since. What refuses a consumer must be known to be the newest state.
+    pub fn may_search_unverified(&self, pending: &[usize]) -> bool {
+        !self.has_searched && !self.request.is_dry_run && self.may_plan_again(pending)
     }
 
     /// Notes what was refused on rows. If the plan had room for a consumer, another plan may serve it.

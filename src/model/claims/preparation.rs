@@ -74,9 +74,26 @@ impl Contradiction {
 }
 
 impl Call<'_> {
-    /// The search for the pending consumers, on a snapshot that shows every commit acknowledged before.
+    /// The search for the pending consumers, on a snapshot that shows every commit acknowledged before; or on the newest
+    /// one, if the claim can be verified when it is written.
     pub async fn plan_job(&mut self, pending: &[usize], settings: &SearchSettings) -> Result<PlanJob> {
         let queries = Queries(self.request.queries.clone());
+        let unverified = self
+            .may_search_unverified(pending)
+            .then(|| self.model.unverified_snapshot(&queries));
+        self.searched = None;
+        self.has_searched = true;
+        if let Some((snapshot, stamp)) = unverified.flatten() {
+            self.searched = Some(stamp);
+            return Ok(PlanJob {
+                snapshot,
+                request: Arc::clone(&self.request),
+                queries: Arc::new(queries.0),
+                pending: pending.into(),
+                own: Arc::default(),
+                settings: settings.clone(),
+            });
+        }
         let prepared = self.model.prepare_search(queries, Duration::ZERO).await?;
         let own = self.own_allocations(pending).await?;
         let contradictions = std::mem::take(&mut self.contradictions);

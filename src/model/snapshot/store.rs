@@ -21,7 +21,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 
 use self::row_reads::{PublishedChange, PublishedLog};
-use self::stamp::Stamp;
+pub use self::stamp::Stamp;
 use super::change;
 use super::merged_changes::MergedChanges;
 use super::reload;
@@ -129,6 +129,18 @@ impl SnapshotStore {
     /// The newest snapshot. It shows every change that this process acknowledged, unless it is invalid.
     pub fn newest(&self) -> Arc<Snapshot> {
         self.current.load_full()
+    }
+
+    /// The newest snapshot with its stamp, if peers are idle. It may lack their last commits: what is found there is valid
+    /// if the stamp is the same when the change feed has been read, or when the peers' revisions have been compared.
+    pub fn newest_if_idle(&self) -> Option<(Arc<Snapshot>, Stamp)> {
+        let shown = self.shown()?;
+        let may_use = shown.peers_are_idle && !self.has_foreign_commits();
+        may_use.then_some((shown.snapshot, shown.stamp))
+    }
+
+    pub fn stamp(&self) -> Stamp {
+        self.applied().stamp
     }
 
     /// The revisions up to which the snapshot shows everything.
@@ -239,6 +251,7 @@ impl SnapshotStore {
         };
         if from_peers > 0 {
             applied.idle_polls = 0;
+            applied.stamp.peer_pages += 1;
         }
         let merged = MergedChanges::of_commits(changes.iter().map(|change| change.committed.clone()));
         let updated = merged.delta_providers();

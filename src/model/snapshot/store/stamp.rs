@@ -1,14 +1,17 @@
-//! Whether rows that were read without a lock may still be published, or are obsolete.
+//! Whether rows that were read without a lock may still be published, and whether a search still shows the newest state.
 
-/// Counts the events after which something that was read before may be obsolete.
+/// Counts the events after which something that was read before may be obsolete. Between two equal stamps the snapshot
+/// gained commits of this process, and nothing else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub struct Stamp {
     /// How often everything was reloaded.
-    pub reloads: u64,
-    pub invalidations: u64,
+    pub(super) reloads: u64,
+    pub(super) invalidations: u64,
     /// How often marked rows were read and published.
-    pub row_reads: u64,
-    pub foreign_commits: u64,
+    pub(super) row_reads: u64,
+    pub(super) foreign_commits: u64,
+    /// How often a page of the change feed had commits of peers.
+    pub(super) peer_pages: u64,
 }
 
 impl Stamp {
