@@ -1,5 +1,7 @@
 //! Normal limits: which claims stay within them, which go over them and by how much, and races.
 
+mod trees;
+
 use super::placing::{place_or_repeat, query};
 use super::replays::Rng;
 use super::*;
