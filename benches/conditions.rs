@@ -2,7 +2,8 @@
 //!
 //! There is a cloud of flat hosts and one of nested hosts, each host with a type, three properties and two domains. The
 //! same search runs without a condition, with `where` of three comparisons, and with domains. The bench prints medians,
-//! their ratio to the search without, and the memory that the descriptions add to a snapshot.
+//! their ratio to the search without, and the memory that the descriptions add to a snapshot: with the hosts alike in
+//! rows of 64, and with a serial number of each host as a property more.
 
 mod search_inputs;
 
@@ -16,6 +17,8 @@ use placet::benchmarked::{
 use search_inputs::{BuildRow, group, request, row, settings};
 
 const CLASSES: [(&str, i32, i64); 3] = [("VCPU", 64, 4), ("MEMORY_MB", 262_144, 8_192), ("DISK_GB", 4_000, 40)];
+/// The snapshots over which the memory is averaged.
+const COPIES: i32 = 20;
 /// True for one host in four.
 const CONDITION: &str = "HasSSD == true && SomeProperty >= 4 && NodeColor != green";
 
@@ -25,22 +28,40 @@ fn main() {
     println!("| hosts | search | without | with where | ratio | with domains | ratio |");
     println!("|---|---|---|---|---|---|---|");
     for (name, rows) in [("flat", flat(hosts)), ("nested", nested(hosts))] {
-        let before = resident_bytes();
-        let snapshot = Snapshot::build(catalog(), rows);
-        let roots = snapshot.iter().filter(|&slot| snapshot.parent(slot).is_none());
-        let roots: Vec<ProviderId> = roots.map(|slot| snapshot.id(slot)).collect();
-        let built = resident_bytes();
-        let snapshot = snapshot.with_descriptions(roots.into_iter().map(|id| (id, description(id.0))));
-        let described = resident_bytes();
+        let snapshot = described(Snapshot::build(catalog(), rows.clone()), description);
         for (search, limit) in [("the first", Some(1)), ("1000", Some(1000)), ("best 10", None)] {
             measure(&format!("{hosts} {name}"), search, &snapshot, limit, rounds);
         }
+        let plain = bytes_a_host(hosts, || Snapshot::build(catalog(), rows.clone()));
+        let more = [description, with_serial_number].map(|description| {
+            let all = bytes_a_host(hosts, || {
+                described(Snapshot::build(catalog(), rows.clone()), description)
+            });
+            all - plain
+        });
         println!(
-            "{name}: {} bytes a host without descriptions, {} more with them",
-            built.saturating_sub(before) / hosts as u64,
-            described.saturating_sub(built) / hosts as u64
+            "{name}: {plain:.0} bytes a host without descriptions, {:.0} more with them, {:.0} with serial numbers too",
+            more[0], more[1]
         );
     }
+}
+
+/// The snapshot with a description of each host.
+fn described(snapshot: Snapshot, description: fn(i32) -> Description) -> Snapshot {
+    let roots = snapshot.iter().filter(|&slot| snapshot.parent(slot).is_none());
+    let roots: Vec<ProviderId> = roots.map(|slot| snapshot.id(slot)).collect();
+    snapshot.with_descriptions(roots.into_iter().map(|id| (id, description(id.0))))
+}
+
+/// The resident memory that one more snapshot takes. The memory that making one frees is used again by the next one, so
+/// the first is not counted, and none is freed: the next measurement would use its memory again.
+fn bytes_a_host(hosts: i32, make: impl Fn() -> Snapshot) -> f64 {
+    let mut kept = vec![make()];
+    let before = resident_bytes();
+    kept.extend((0..COPIES).map(|_| make()));
+    let added = resident_bytes().saturating_sub(before);
+    std::mem::forget(kept);
+    added as f64 / f64::from(COPIES) / f64::from(hosts)
 }
 
 fn measure(name: &str, search: &str, snapshot: &Snapshot, limit: Option<usize>, rounds: i32) {
@@ -117,6 +138,14 @@ fn description(id: i32) -> Description {
         domains: domains.map(|(dimension, path)| (dimension.into(), path.into())).into(),
         ..Description::default()
     }
+}
+
+/// As [`description`], with a property whose value no other host has.
+fn with_serial_number(id: i32) -> Description {
+    let mut description = description(id);
+    let serial = PropertyValue::Text(format!("SN{id:010}").into());
+    description.properties.insert("SerialNumber".into(), Some(serial));
+    description
 }
 
 fn provider(id: i32, classes: &[usize]) -> ProviderRow {
