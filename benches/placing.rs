@@ -73,6 +73,7 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
         atomic: true,
         seed: 7,
         budget: Effort::BUDGET,
+        interrupted: &|_| false,
     };
     let placed = place(cluster, &hosts, &workload, &effort);
     assert_eq!(placed.proof, Proof::Exact);
@@ -102,7 +103,7 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
     };
     let replicas: Vec<Replica> = placed.replicas.iter().map(replica).collect();
     print(&line("release"), rounds, || {
-        release(cluster, &hosts, &half, &replicas).len()
+        release(cluster, &hosts, &half, &replicas, &|_| false).len()
     });
 }
 

@@ -16,7 +16,7 @@
 //!   (`shown_providers`); `group_providers`: the
 //!   providers that serve a group;
 //! - `purpose`: whether a claim may go over the normal limits; `over_normal`: the candidate that goes least over them;
-//! - `by_host`: the best candidate of each host, for those who choose hosts by rules of their own;
+//! - `by_host`: what each host offers, for callers that choose hosts by rules of their own;
 //! - `totals`: sums over the whole cloud, for the metrics;
 //! - `explain`: why a provider was rejected; `interrupt`: cancels a search from outside;
 //! - `tests/oracle`: a slow and simple implementation, with which tests compare the answers.
@@ -48,7 +48,7 @@ mod zone_filter;
 #[cfg(test)]
 mod tests;
 
-pub use by_host::{HostCandidate, best_in_host, best_of_each_host};
+pub use by_host::{HostCosts, best_in_host, best_of_each_host, each_host, eligible_hosts};
 pub use candidates::{Candidate, Placement, SearchLimits, SearchSettings, TreeOrder, candidates};
 pub use explain::{Explain, Rejection};
 pub use expression::{BUILT_IN_PROPERTIES, Comparison, Expression, Verdict};

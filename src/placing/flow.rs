@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::cost::Cost;
+use super::place::Interrupted;
 
 /// An arc of a [`Network`] before it is built.
 #[derive(Clone, Copy, Debug)]
@@ -76,9 +77,12 @@ impl<'a, C: UnitCosts> Network<'a, C> {
     }
 
     /// Sends up to `wanted` units at the least cost; returns how many, and their cost.
-    pub fn send(&mut self, wanted: u32) -> (u32, Cost) {
-        let mut cost = Cost::ZERO;
+    pub fn send(&mut self, wanted: u32, interrupted: Interrupted) -> (u32, Cost) {
+        let (mut cost, mut counted) = (Cost::ZERO, 0);
         for sent in 0..wanted {
+            if interrupted(self.steps - std::mem::replace(&mut counted, self.steps)) {
+                return (sent, cost);
+            }
             match self.augment() {
                 Some(of_path) => cost += of_path,
                 None => return (sent, cost),

@@ -2,7 +2,7 @@
 
 use super::bounds::Totals;
 use super::ceiling::ceiling;
-use super::cells::Cells;
+use super::cells::{Cells, Items};
 use super::cluster::{Cluster, Hosts, Standing, Workload};
 use super::compared::Compared;
 use super::cost::Cost;
@@ -15,18 +15,23 @@ use super::refusal::{Refusal, refusal};
 use super::roles::Assigned;
 use super::search::{Outcome, Wanted, prices, search};
 
+/// Called with the number of hosts or arcs that were looked at since its last call. True: the answer is not wanted any more.
+/// Then it comes soon, and means nothing.
+pub type Interrupted<'a> = &'a dyn Fn(u64) -> bool;
+
 /// Whether [`place`] may leave replicas without a place, and how much work it may do.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
+#[derive(Clone, Copy)]
+pub struct Effort<'a> {
     /// Whether all missing replicas are placed or none.
     pub atomic: bool,
     /// Decides between placements that are equal otherwise.
     pub seed: u64,
     /// The number of steps of the search, [`Effort::BUDGET`] by default. A step looks at one arc of a flow.
     pub budget: u64,
+    pub interrupted: Interrupted<'a>,
 }
 
-impl Effort {
+impl Effort<'_> {
     /// Up to some tenths of a second. The first flow is completed in any case, and most searches are one flow.
     pub const BUDGET: u64 = 10_000_000;
 }
@@ -39,7 +44,7 @@ pub struct Placed {
     /// The number of replicas without a place, by role. All zero if the request was atomic and was granted.
     pub unplaced: Vec<u32>,
     pub proof: Proof,
-    /// Why some have no place; `None` if all have one.
+    /// Why some have no place; `None` if all have one, or after an interrupt.
     pub refusal: Option<Refusal>,
 }
 
@@ -76,14 +81,16 @@ pub fn place(cluster: &Cluster, hosts: &impl Hosts, workload: &Workload, effort:
         missing: &missing,
         effort,
     };
+    (effort.interrupted)(cluster.hosts.into());
     let (replicas, proof) = placing.best();
     let mut unplaced = missing.clone();
     for replica in &replicas {
         unplaced[replica.role] -= 1;
     }
     let is_short = unplaced.iter().any(|&number| number > 0);
+    let has_reasons = is_short && !(effort.interrupted)(0);
     Placed {
-        refusal: is_short.then(|| refusal(&placing, &rules)),
+        refusal: has_reasons.then(|| refusal(&placing, &rules)),
         replicas,
         unplaced,
         proof,
@@ -130,7 +137,7 @@ pub struct Placing<'a, H> {
     pub standing: Vec<u32>,
     /// By role.
     pub missing: &'a [u32],
-    pub effort: &'a Effort,
+    pub effort: &'a Effort<'a>,
 }
 
 impl<H: Hosts> Placing<'_, H> {
@@ -148,7 +155,7 @@ impl<H: Hosts> Placing<'_, H> {
                 replicas.sort_by_key(|replica| (replica.role, replica.host));
                 return (replicas, proof);
             }
-            if self.effort.atomic {
+            if self.effort.atomic || (self.effort.interrupted)(0) {
                 break;
             }
             budget = budget.saturating_sub(outcome.steps);
@@ -169,6 +176,7 @@ impl<H: Hosts> Placing<'_, H> {
             cost_before,
             prices: &vec![Cost::ZERO; self.missing.len()],
             budget,
+            interrupted: self.effort.interrupted,
         };
         let corrected = (!is_of_one_role).then(|| prices(&items, self.compared, wanted));
         wanted.prices = corrected.as_deref().unwrap_or(wanted.prices);
@@ -190,6 +198,7 @@ impl<H: Hosts> Placing<'_, H> {
 
     fn cells(&self, items: &HostItems<H>, wanted: Wanted, is_of_one_role: bool) -> Cells {
         let cells = Cells::of(items, self.compared, wanted.missing, wanted.prices);
+        (wanted.interrupted)(items.count().into());
         if !is_of_one_role {
             return cells;
         }

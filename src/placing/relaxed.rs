@@ -12,6 +12,7 @@ use super::compared::Compared;
 use super::cost::Cost;
 use super::even::Range;
 use super::flow::{Arc, Network, UnitCosts};
+use super::place::Interrupted;
 use super::roles::RoleLimits;
 
 /// A part of the search.
@@ -87,7 +88,7 @@ impl<'a> Relaxation<'a> {
     }
 
     /// The cheapest choice of a part; adds to the number of steps.
-    pub fn solve(&self, part: &Part, steps: &mut u64) -> Result<Choice, Nothing> {
+    pub fn solve(&self, part: &Part, steps: &mut u64, interrupted: Interrupted) -> Result<Choice, Nothing> {
         let mut ends = [None, None];
         for (end, compared) in ends.iter_mut().zip(self.flow) {
             let Some(at) = compared else { continue };
@@ -102,7 +103,7 @@ impl<'a> Relaxation<'a> {
         }
         let plan = Plan::new(self, part, &ends);
         let mut network = Network::new(plan.nodes, plan.arcs.clone(), &plan);
-        let (sent, cost) = network.send(self.totals.new);
+        let (sent, cost) = network.send(self.totals.new, interrupted);
         *steps += network.steps;
         if sent < self.totals.new {
             return Err(Nothing::Most(sent));

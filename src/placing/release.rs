@@ -9,7 +9,7 @@ use super::cost::Cost;
 use super::eligible::Eligible;
 use super::modes::{AxisRule, axis_rules, has_host_rule};
 use super::near::NearRules;
-use super::place::Effort;
+use super::place::{Effort, Interrupted};
 use super::rules::{Axis, Level};
 use super::search::{Wanted, search};
 
@@ -26,7 +26,13 @@ pub struct Replica {
 /// The indices of the replicas that go, ascending, so that of each role at most [`Workload::wanted`] are left. First
 /// those without a place, then those on lost hosts, those that break a hard rule by themselves, those without which the
 /// rest breaks the rules least, those of the highest index. [`Workload::standing`] is not looked at.
-pub fn release(cluster: &Cluster, hosts: &impl Hosts, workload: &Workload, replicas: &[Replica]) -> Vec<usize> {
+pub fn release(
+    cluster: &Cluster,
+    hosts: &impl Hosts,
+    workload: &Workload,
+    replicas: &[Replica],
+    interrupted: Interrupted,
+) -> Vec<usize> {
     let mut surplus = vec![0_u32; workload.wanted.len()];
     for replica in replicas {
         surplus[replica.role] += 1;
@@ -42,7 +48,7 @@ pub fn release(cluster: &Cluster, hosts: &impl Hosts, workload: &Workload, repli
         }
     }
     if surplus.iter().any(|&number| number > 0) {
-        gone.extend(of_placed(cluster, hosts, workload, replicas, &surplus));
+        gone.extend(of_placed((cluster, hosts), workload, replicas, &surplus, interrupted));
     }
     gone.sort_unstable();
     gone
@@ -50,11 +56,11 @@ pub fn release(cluster: &Cluster, hosts: &impl Hosts, workload: &Workload, repli
 
 /// Of replicas with a place, `surplus` by role. Of the roles that have one, the best are kept; all others stand.
 fn of_placed(
-    cluster: &Cluster,
-    hosts: &impl Hosts,
+    (cluster, hosts): (&Cluster, &impl Hosts),
     workload: &Workload,
     replicas: &[Replica],
     surplus: &[u32],
+    interrupted: Interrupted,
 ) -> Vec<usize> {
     let placed = replicas.iter().enumerate().filter_map(|(at, replica)| {
         let host = replica.host?;
@@ -90,6 +96,7 @@ fn of_placed(
         cost_before: Cost::ZERO,
         prices: &vec![Cost::ZERO; keep.len()],
         budget: Effort::BUDGET,
+        interrupted,
     };
     let cells = Cells::of(&items, &compared, &keep, wanted.prices);
     let kept = search(&items, &compared, &cells, wanted)

@@ -67,7 +67,7 @@ pub fn assign(
     let plan = Plan::new((items, limits), cells, taken, missing);
     let mut network = Network::new(plan.nodes, plan.arcs.clone(), &plan);
     let wanted = taken.iter().map(|(_, number)| number).sum();
-    let (sent, cost) = network.send(wanted);
+    let (sent, cost) = network.send(wanted, &|_| false);
     if sent < wanted {
         return Err(Unassigned::None);
     }

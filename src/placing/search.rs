@@ -9,6 +9,7 @@ use super::compared::Compared;
 use super::cost::Cost;
 use super::evaluate::{Site, Verdict, evaluate};
 use super::even::Range;
+use super::place::Interrupted;
 use super::relaxed::{Choice, Nothing, Part, Relaxation};
 use super::roles::{Assigned, Assignment, Unassigned, assign};
 
@@ -57,6 +58,7 @@ pub struct Wanted<'a> {
     pub prices: &'a [Cost],
     /// The number of steps; the first flow is always completed.
     pub budget: u64,
+    pub interrupted: Interrupted<'a>,
 }
 
 /// The best way to place new replicas.
@@ -77,11 +79,11 @@ pub fn search(items: &impl Items, compared: &Compared, cells: &Cells, wanted: Wa
         } else {
             budget
         };
-        if parts > 0 && steps > limit {
+        if parts > 0 && steps > limit || (wanted.interrupted)(0) {
             search.is_exact = false;
             break;
         }
-        match search.relaxation.solve(&part, &mut steps) {
+        match search.relaxation.solve(&part, &mut steps, wanted.interrupted) {
             Ok(choice) => search.judge(part, choice),
             Err(Nothing::Most(number)) if parts == 0 => most = number,
             Err(_) => {}
@@ -104,6 +106,9 @@ pub fn prices(items: &impl Items, compared: &Compared, wanted: Wanted) -> Vec<Co
     let mut best: Option<(Cost, Vec<Cost>)> = None;
     for _ in 0..PRICE_ROUNDS {
         let cells = Cells::of(items, compared, wanted.missing, &prices);
+        if (wanted.interrupted)(items.count().into()) {
+            break;
+        }
         let relaxation = relaxation(
             compared,
             &cells,
@@ -112,7 +117,7 @@ pub fn prices(items: &impl Items, compared: &Compared, wanted: Wanted) -> Vec<Co
                 ..wanted
             },
         );
-        let Ok(choice) = relaxation.solve(&Part::default(), &mut 0) else {
+        let Ok(choice) = relaxation.solve(&Part::default(), &mut 0, wanted.interrupted) else {
             break;
         };
         let assigned = assign(items, &cells, &choice.taken, wanted.missing, &Part::default().roles);

@@ -1,6 +1,7 @@
 //! Tests of the whole layer: the tables of published systems figure by figure, and random clusters against [`naive`].
 
 mod figures;
+mod interrupts;
 mod naive;
 mod properties;
 mod standing_figures;

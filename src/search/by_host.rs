@@ -1,22 +1,49 @@
-//! The best candidate of each host, for callers that choose hosts by rules of their own; and which hosts a request may use at
-//! all, if room does not count.
+//! What each host offers for a request, for callers that choose hosts by rules of their own; and which hosts a request may
+//! use at all, if room does not count.
+//!
+//! Naively, the best candidate of each host would be built: of 100,000 hosts the caller takes five. So a search returns
+//! numbers alone, in the order of slots. A candidate is built when the host is chosen ([`best_in_host`]).
 
-use super::candidates::{Candidate, SearchSettings, candidates};
-use super::rank::{Ranking, Scoring, ranked};
+use std::sync::Arc;
+
+use super::candidates::{Candidate, Candidates, Placement, SearchSettings, candidates};
+use super::rank::Scoring;
 use super::request::Request;
-use super::snapshot::{Slot, Snapshot};
+use super::snapshot::{ClassId, Slot, Snapshot, lanes_of};
 use crate::error::Result;
 
-/// The best candidate of one host.
+/// The cost of the best candidate of each host that has one.
 #[derive(Clone, Debug)]
-pub struct HostCandidate {
-    pub host: Slot,
-    /// The lowest is best; 0 without a scoring.
-    pub cost: f64,
-    pub candidate: Candidate,
+pub struct HostCosts {
+    /// By the index of the root's slot. No cost is NaN: it stands for none.
+    costs: Vec<f64>,
+    /// False if better candidates, or candidates of more hosts, may exist.
+    pub is_exact: bool,
 }
 
-/// The candidates of all hosts that have one, each host once, and whether all candidates were compared.
+impl HostCosts {
+    fn none(snapshot: &Snapshot) -> HostCosts {
+        HostCosts {
+            costs: vec![f64::NAN; snapshot.slots()],
+            is_exact: true,
+        }
+    }
+
+    /// The lowest is best; 0 without a scoring. `None` if the host has no candidate.
+    pub fn of(&self, host: Slot) -> Option<f64> {
+        let cost = self.costs[host.index()];
+        (!cost.is_nan()).then_some(cost)
+    }
+
+    fn add(&mut self, host: Slot, cost: f64) {
+        let least = &mut self.costs[host.index()];
+        if least.is_nan() || cost < *least {
+            *least = cost;
+        }
+    }
+}
+
+/// The costs of the best candidates of all hosts.
 ///
 /// # Errors
 /// As of [`super::best`].
@@ -25,21 +52,47 @@ pub fn best_of_each_host(
     request: &Request,
     scoring: Option<Scoring>,
     settings: &SearchSettings,
-) -> Result<(Vec<HostCandidate>, bool)> {
-    let found = ranked(snapshot, request, settings, &ranking(scoring, usize::MAX, settings))?;
-    let mut has_one = vec![false; snapshot.slots()];
-    let mut best = Vec::with_capacity(found.all.len());
-    for (cost, candidate) in found.all {
-        let host = host_of(snapshot, &candidate);
-        if !std::mem::replace(&mut has_one[host.index()], true) {
-            let cost = if scoring.is_some() { cost } else { 0.0 };
-            best.push(HostCandidate { host, cost, candidate });
-        }
-    }
-    Ok((best, found.is_exact))
+) -> Result<HostCosts> {
+    let mut found = HostCosts::none(snapshot);
+    found.is_exact = each_host(snapshot, request, scoring, settings, |host, cost, _| {
+        found.add(host, cost)
+    })?;
+    Ok(found)
 }
 
-/// The best candidate in the tree of one host.
+/// Calls `found` with the host and the cost of candidates, among them the best one of each host. Returns whether all
+/// candidates were compared.
+///
+/// # Errors
+/// As of [`super::best`].
+pub fn each_host(
+    snapshot: &Snapshot,
+    request: &Request,
+    scoring: Option<Scoring>,
+    settings: &SearchSettings,
+    found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
+) -> Result<bool> {
+    each_of(candidates(snapshot, request, settings, ())?, scoring, settings, found)
+}
+
+/// The hosts that have a candidate if room does not count, each with the cost 0.
+///
+/// # Errors
+/// As of [`super::best`].
+pub fn eligible_hosts(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<HostCosts> {
+    let mut found = HostCosts::none(snapshot);
+    let mut search = candidates(snapshot, request, settings, ())?;
+    // The search in trees reads room in many places. So it gets a version in which there is room.
+    let unlimited;
+    if !search.ignore_room() {
+        unlimited = snapshot.with_unlimited_room();
+        search = candidates(&unlimited, request, settings, ())?;
+    }
+    found.is_exact = each_of(search, None, settings, |host, cost, _| found.add(host, cost))?;
+    Ok(found)
+}
+
+/// The best candidate of one host.
 ///
 /// # Errors
 /// As of [`super::best`].
@@ -50,31 +103,87 @@ pub fn best_in_host(
     host: Slot,
     settings: &SearchSettings,
 ) -> Result<Option<Candidate>> {
-    let found = candidates(snapshot, request, settings, ())?
-        .in_tree(host)
-        .best(&ranking(scoring, 1, settings))?;
-    Ok(found.all.into_iter().next().map(|(_, candidate)| candidate))
+    let mut search = candidates(snapshot, request, settings, ())?;
+    // A provider that shares its resources may serve a tree alone whose root meets what its own does not.
+    let has_sharing = || snapshot.tree(host).into_iter().any(|slot| snapshot.is_sharing(slot));
+    if snapshot.sharing().next().is_none() || !has_sharing() {
+        search = search.in_tree(host);
+    }
+    let mut best: Option<(f64, Candidate)> = None;
+    each_of(search, scoring, settings, |its_host, cost, candidate| {
+        if its_host == host && best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            best = Some((cost, candidate()));
+        }
+    })?;
+    Ok(best.map(|(_, candidate)| candidate))
 }
 
-/// The root of the tree that serves a candidate. Providers that share their resources with other trees do not count, unless
-/// there are no others.
-fn host_of(snapshot: &Snapshot, candidate: &Candidate) -> Slot {
-    let slots = || candidate.placements.iter().map(|placement| placement.slot);
-    let own = slots().find(|&slot| !snapshot.is_sharing(slot));
-    let any = own.or_else(|| slots().next());
-    any.map_or_else(|| candidate.mappings[0].1[0], |slot| snapshot.cached_root(slot))
+/// As [`each_host`], of a search that has not begun.
+fn each_of(
+    mut search: Candidates<&Snapshot, ()>,
+    scoring: Option<Scoring>,
+    settings: &SearchSettings,
+    mut found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
+) -> Result<bool> {
+    let mut has_any = false;
+    let is_exact = search.each_host(scoring, settings.max_combinations, |host, cost, candidate| {
+        has_any = true;
+        found(host, cost, candidate);
+    })?;
+    if !has_any {
+        search.check_complete()?;
+    }
+    Ok(is_exact)
 }
 
-fn ranking(scoring: Option<Scoring>, count: usize, settings: &SearchSettings) -> Ranking {
-    Ranking {
-        scoring: scoring.unwrap_or(Scoring::Tightest),
-        count,
-        max_combinations: settings.max_combinations,
-        one_per_tree: true,
+impl Candidate {
+    /// The same on another provider, of a candidate that one provider serves alone.
+    pub fn moved_to(&self, slot: Slot) -> Candidate {
+        let placements = self.placements.iter().map(|placement| Placement { slot, ..*placement });
+        let mappings = self
+            .mappings
+            .iter()
+            .map(|(suffix, _)| (Arc::clone(suffix), slot.into()));
+        Candidate {
+            placements: placements.collect(),
+            mappings: mappings.collect(),
+        }
     }
 }
 
 impl Snapshot {
+    /// All roots, in the order of memory.
+    pub fn roots(&self) -> impl Iterator<Item = Slot> {
+        (0..self.blocks().len()).flat_map(|block| {
+            let data = self.blocks().get(block);
+            lanes_of(data.present & data.roots).map(move |lane| Slot::new(block, lane))
+        })
+    }
+
+    /// The roots that have a path in a dimension, in groups with the same path.
+    pub fn roots_by_domain(&self, dimension: &str) -> impl Iterator<Item = (&Arc<str>, impl Iterator<Item = Slot>)> {
+        let blocks = self.property_name(dimension).map(|name| (name, 0..self.blocks().len()));
+        blocks.into_iter().flat_map(move |(name, blocks)| {
+            blocks.flat_map(move |block| {
+                let data = self.blocks().get(block);
+                let paths = self.described_lanes(block).paths(name);
+                paths.map(move |(path, lanes)| {
+                    let roots = lanes_of(lanes & data.present & data.roots);
+                    (path, roots.map(move |lane| Slot::new(block, lane)))
+                })
+            })
+        })
+    }
+
+    /// The root of the tree that serves. Providers that share their resources with other trees do not count, unless there
+    /// are no others. `None` without placements.
+    pub(super) fn host_of(&self, placements: &[Placement]) -> Option<Slot> {
+        let slots = || placements.iter().map(|placement| placement.slot);
+        let own = slots().find(|&slot| !self.is_sharing(slot));
+        let any = own.or_else(|| slots().next());
+        any.map(|slot| self.cached_root(slot))
+    }
+
     /// Whether the tree of this host is one provider, and no other is shared: then a request has at most one candidate there.
     pub fn is_alone(&self, host: Slot) -> bool {
         self.children(host).is_empty() && self.sharing().next().is_none()
@@ -85,17 +194,22 @@ impl Snapshot {
         self.is_sharing(slot)
     }
 
-    /// The sum of what the providers of these hosts, and those that share their resources, have free of a class.
-    pub fn free_of(&self, class: super::ClassId, hosts: impl Iterator<Item = Slot>) -> i64 {
+    /// The sum of what the providers of these hosts, and those that share their resources, have free of a class; `enough` if
+    /// it is no less.
+    pub fn free_of(&self, class: ClassId, hosts: impl Iterator<Item = Slot>, enough: i64) -> i64 {
         let free = |slot: Slot| {
             let (limit, used) = self.limit_and_used(slot, class);
             limit.saturating_sub(used).max(0)
         };
         let mut shared: Vec<Slot> = self.sharing().collect();
         shared.sort_unstable();
+        let shared_free = shared.iter().fold(0_i64, |sum, &slot| sum.saturating_add(free(slot)));
         let own = hosts.flat_map(|host| self.tree(host));
-        let own = own.filter(|slot| shared.binary_search(slot).is_err());
-        let own = own.fold(0_i64, |sum, slot| sum.saturating_add(free(slot)));
-        shared.iter().fold(own, |sum, &slot| sum.saturating_add(free(slot)))
+        let mut own = own.filter(|slot| shared.binary_search(slot).is_err());
+        let all = own.try_fold(shared_free, |sum, slot| {
+            let sum = sum.saturating_add(free(slot));
+            (sum < enough).then_some(sum)
+        });
+        all.unwrap_or(enough)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::explain::Explain;
 use super::group_providers::GroupProviders;
 use super::interrupt::Interrupt;
-use super::rank::{BestCandidates, Ranking};
+use super::rank::{BestCandidates, Ranking, Scoring};
 use super::request::Request;
 use super::resolve::{self, ProviderFilter, RootConditions};
 use super::selection::Selection;
@@ -286,6 +286,45 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
         };
         self.check_interrupt()?;
         Ok(BestCandidates { all, is_exact })
+    }
+
+    /// Before the first candidate: room does not count. False, and without an effect, unless every candidate is one provider.
+    pub(super) fn ignore_room(&mut self) -> bool {
+        match &mut self.search {
+            Search::Single(single) => {
+                single.ignore_room();
+                true
+            }
+            Search::Empty | Search::Trees(_) => false,
+        }
+    }
+
+    /// Called instead of `next`: calls `found` with candidates, among them the best one of each host; with the host, the cost
+    /// (0 without a scoring), and what builds the candidate. Of each tree the first `max_combinations` count. Returns whether
+    /// these were all.
+    ///
+    /// # Errors
+    /// [`Error::BadRequest`] if the search was interrupted.
+    pub(super) fn each_host(
+        &mut self,
+        scoring: Option<Scoring>,
+        max_combinations: usize,
+        found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
+    ) -> Result<bool> {
+        let snapshot = &self.snapshot;
+        let is_exact = match &mut self.search {
+            Search::Empty => true,
+            Search::Single(single) => {
+                single.each_host(snapshot, scoring, found);
+                true
+            }
+            Search::Trees(trees) => {
+                trees.each_host(snapshot, scoring, max_combinations, found);
+                trees.is_exact()
+            }
+        };
+        self.check_interrupt()?;
+        Ok(is_exact)
     }
 
     pub(super) fn snapshot(&self) -> &Snapshot {

@@ -34,6 +34,8 @@ pub(super) struct ProviderFilter {
     pub spans_tree: bool,
     /// `strict` of [`super::snapshot::Inventory::allows_amount`].
     pub strict: bool,
+    /// Whether an inventory is enough, whatever is free of it.
+    pub ignores_room: bool,
 }
 
 /// [`Traits`] in ids.

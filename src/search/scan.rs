@@ -168,6 +168,7 @@ impl<E: Explain> BlockScan<'_, E> {
         let capacity = data.free_capacity();
         // With explanations every rejected provider needs its own reason, so no block is skipped.
         if !E::ENABLED
+            && !filter.ignores_room
             && !filter
                 .amounts
                 .iter()
@@ -188,6 +189,7 @@ impl<E: Explain> BlockScan<'_, E> {
                     lanes_allowing(capacity, data, class, amount, filter.strict),
                     Rejection::Units { class },
                 )
+                && !filter.ignores_room
                 && capacity.min_free < amount
                 && self.keep(
                     lanes_with_room(data, class, amount, self.passing),

@@ -10,7 +10,7 @@ use super::rank::{BestOf, BoundQueue, Scoring};
 use super::request::Request;
 use super::resolve::ProviderFilter;
 use super::scan;
-use super::snapshot::{ClassId, Slot, Snapshot};
+use super::snapshot::{ClassId, LANES, Slot, Snapshot, lanes_of};
 use super::zone_filter::ZoneFilter;
 
 /// An iterator over the candidates of one group, each a single provider.
@@ -98,6 +98,40 @@ impl<E: Explain> SingleProvider<E> {
         best.into_sorted()
             .map(|(cost, slot)| (cost, self.candidate(slot)))
             .collect()
+    }
+
+    /// Before the first candidate: room does not count.
+    pub fn ignore_room(&mut self) {
+        self.filter.ignores_room = true;
+    }
+
+    /// Calls `found` with the host of each candidate, its cost, and what builds it.
+    pub fn each_host(
+        &mut self,
+        snapshot: &Snapshot,
+        scoring: Option<Scoring>,
+        mut found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
+    ) {
+        for (_, (block, lanes)) in self.walk.blocks() {
+            if self.interrupt.is_set() {
+                return;
+            }
+            let fitting = scan::fitting(snapshot, &self.filter, block, lanes, &mut self.explain);
+            let (fitting, costs) = match scoring {
+                Some(scoring) => scoring.costs_below(f64::INFINITY, snapshot, (block, fitting), &self.filter.amounts),
+                None => (fitting, [0.0; LANES]),
+            };
+            let roots = snapshot.blocks().get(block).roots;
+            for lane in lanes_of(fitting) {
+                let slot = Slot::new(block, lane);
+                let host = if roots & slot.bit() == 0 {
+                    snapshot.cached_root(slot)
+                } else {
+                    slot
+                };
+                found(host, costs[lane], &|| self.candidate(slot));
+            }
+        }
     }
 
     /// All blocks that may have a candidate, with lower bounds of the costs.

@@ -1,5 +1,6 @@
 //! Tests of the search as a whole, on small worlds: providers in trees, with inventories and usage.
 
+mod by_host;
 mod candidates;
 mod descriptions;
 mod interrupts;

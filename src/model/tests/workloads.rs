@@ -2,6 +2,7 @@
 //! figure by figure (`figures`).
 
 mod figures;
+mod interrupts;
 mod races;
 
 use std::collections::BTreeSet;

@@ -18,20 +18,22 @@ pub fn check(
     roles: &[Role],
     missing: &[u32],
 ) -> Result<()> {
-    let mut needed: BTreeMap<&str, (i64, BTreeSet<u32>)> = BTreeMap::new();
+    let mut needed: BTreeMap<&str, (i64, BTreeSet<usize>)> = BTreeMap::new();
     for (at, role) in roles.iter().enumerate().filter(|(at, _)| missing[*at] > 0) {
         for (class, amount) in role.query.request.groups.iter().flat_map(|group| &group.resources) {
-            let (sum, hosts) = needed.entry(class).or_default();
+            let (sum, of_roles) = needed.entry(class).or_default();
             *sum = sum.saturating_add(amount.saturating_mul(missing[at].into()));
-            hosts.extend(eligible.hosts(at));
+            of_roles.insert(at);
         }
     }
-    for (class, (needed, hosts)) in needed {
+    for (class, (needed, of_roles)) in needed {
+        let is_eligible = |host: &u32| of_roles.iter().any(|role| eligible.is_eligible(*host, *role));
+        let mut hosts = (0..list.cluster.hosts).filter(is_eligible).peekable();
         // Without an eligible host it is the conditions that leave no place.
-        let Some(id) = normal.catalog().class_id(class).filter(|_| !hosts.is_empty()) else {
+        let Some(id) = normal.catalog().class_id(class).filter(|_| hosts.peek().is_some()) else {
             continue;
         };
-        let room = normal.free_of(id, hosts.iter().map(|host| list.slots[*host as usize]));
+        let room = normal.free_of(id, hosts.map(|host| list.slots[host as usize]), needed);
         if needed > room {
             return Err(Error::NoCapacity {
                 class: class.to_owned(),

@@ -3,10 +3,12 @@
 //! Eligible is a host that has a candidate if room does not count. The best candidate within the normal limits is offered
 //! first; of a host without one the best within the capacity, with what it goes over the normal limits.
 //!
-//! A host is mostly asked for one replica. If a rule lets it take several, each next one is searched with those before it.
+//! A search finds the costs of all hosts, and candidates are built for the hosts that get a replica. A host is mostly asked
+//! for one. If a rule lets it take several, each next one is searched with those before it.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::hosts::HostList;
@@ -15,7 +17,7 @@ use crate::error::Result;
 use crate::model::claims::negated;
 use crate::placing::{Hosts, Offer};
 use crate::search::{
-    self, Candidate, HostCandidate, Placement, PlannedUsage, Rank, Request, Scoring, SearchSettings, Slot, Snapshot,
+    self, Candidate, HostCosts, Placement, PlannedUsage, Rank, Request, Scoring, SearchSettings, Slot, Snapshot,
 };
 
 /// Costs are compared as whole numbers.
@@ -44,8 +46,19 @@ type Series = HashMap<(u32, Vec<usize>), Option<Offered>>;
 struct RoleOffers<'a> {
     request: &'a Request,
     scoring: Option<Scoring>,
-    eligible: Vec<bool>,
-    best: Vec<Option<Offered>>,
+    eligible: Rc<[bool]>,
+    /// `None` if the role gets no new replica.
+    first: Option<Rc<FirstOffers>>,
+    /// The candidate on a host that is one provider. It is the same on all of them.
+    alone: OnceCell<Candidate>,
+}
+
+/// What each host offers for its first new replica.
+struct FirstOffers {
+    normal: HostCosts,
+    /// Of hosts that have no room within the normal limits.
+    beyond: HashMap<Slot, Offer>,
+    is_exact: bool,
 }
 
 /// A place on a host.
@@ -57,40 +70,28 @@ pub struct Offered {
 
 /// Which hosts are eligible for each role.
 pub struct Eligible {
-    by_role: Vec<Vec<bool>>,
+    by_role: Vec<Rc<[bool]>>,
 }
 
 impl Eligible {
     /// `roles` have names as the tables spell them.
     pub fn of(snapshot: &Snapshot, list: &HostList, roles: &[Role], settings: &SearchSettings) -> Result<Eligible> {
-        let unlimited = snapshot.with_unlimited_room();
-        let mut by_role: Vec<Vec<bool>> = Vec::with_capacity(roles.len());
+        let mut by_role: Vec<Rc<[bool]>> = Vec::with_capacity(roles.len());
         for (at, role) in roles.iter().enumerate() {
-            let same = roles[..at]
-                .iter()
-                .position(|other| other.query.request == role.query.request);
+            let request = &role.query.request;
+            let same = roles[..at].iter().position(|other| other.query.request == *request);
             if let Some(same) = same {
-                by_role.push(by_role[same].clone());
+                by_role.push(Rc::clone(&by_role[same]));
                 continue;
             }
-            let mut eligible = vec![false; list.slots.len()];
-            let (found, _) = search::best_of_each_host(&unlimited, &role.query.request, None, settings)?;
-            for host in found.iter().filter_map(|it| list.of_root(it.host)) {
-                eligible[host as usize] = true;
-            }
-            by_role.push(eligible);
+            let found = search::eligible_hosts(snapshot, request, settings)?;
+            by_role.push(list.slots.iter().map(|slot| found.of(*slot).is_some()).collect());
         }
         Ok(Eligible { by_role })
     }
 
     pub fn is_eligible(&self, host: u32, role: usize) -> bool {
         self.by_role.get(role).is_some_and(|hosts| hosts[host as usize])
-    }
-
-    /// The hosts that are eligible for a role.
-    pub fn hosts(&self, role: usize) -> impl Iterator<Item = u32> {
-        let hosts = (0..).zip(&self.by_role[role]);
-        hosts.filter(|(_, is_eligible)| **is_eligible).map(|(host, _)| host)
     }
 }
 
@@ -109,82 +110,97 @@ impl Hosts for Eligible {
     }
 }
 
+impl FirstOffers {
+    fn find(
+        (normal, hard): (&mut PlannedUsage, &mut PlannedUsage),
+        request: &Request,
+        scoring: Option<Scoring>,
+        settings: &SearchSettings,
+    ) -> Result<FirstOffers> {
+        let within = search::best_of_each_host(normal.snapshot(), request, scoring, settings)?;
+        let mut found = FirstOffers {
+            is_exact: within.is_exact,
+            normal: within,
+            beyond: HashMap::new(),
+        };
+        let hard = hard.snapshot();
+        if !hard.catalog().has_normal_limits() {
+            return Ok(found);
+        }
+        let mut costs: HashMap<Slot, f64> = HashMap::new();
+        let beyond = &mut found.beyond;
+        found.is_exact &= search::each_host(hard, request, scoring, settings, |host, cost, candidate| {
+            let is_better = found.normal.of(host).is_none() && costs.get(&host).is_none_or(|least| cost < *least);
+            if is_better {
+                costs.insert(host, cost);
+                let over = normal.added_over(&candidate().placements).clamp(0, MAX_OVER);
+                let score = score(cost);
+                beyond.insert(host, Offer { over, score });
+            }
+        })?;
+        Ok(found)
+    }
+
+    fn of(&self, host: Slot) -> Option<Offer> {
+        match self.normal.of(host) {
+            Some(cost) => Some(Offer {
+                over: 0,
+                score: score(cost),
+            }),
+            None => self.beyond.get(&host).copied(),
+        }
+    }
+}
+
 impl<'a> HostOffers<'a> {
     /// `wanted` has the number of new replicas of each role; roles without any are not searched.
     pub fn new(
-        (normal, hard): (PlannedUsage, PlannedUsage),
+        (mut normal, mut hard): (PlannedUsage, PlannedUsage),
         (list, eligible): (&'a HostList, &Eligible),
         roles: &'a [Role],
         wanted: &[u32],
         settings: &'a SearchSettings,
     ) -> Result<HostOffers<'a>> {
-        let mut offers = HostOffers {
+        let mut offers: Vec<RoleOffers<'a>> = Vec::with_capacity(roles.len());
+        for (at, role) in roles.iter().enumerate() {
+            let scoring = role.query.rank.and_then(Rank::scoring);
+            let request = &role.query.request;
+            let mut known = offers
+                .iter()
+                .filter(|it| it.scoring == scoring && it.request == request);
+            let first = match known.find_map(|it| it.first.clone()) {
+                _ if wanted[at] == 0 => None,
+                Some(known) => Some(known),
+                None => Some(Rc::new(FirstOffers::find(
+                    (&mut normal, &mut hard),
+                    request,
+                    scoring,
+                    settings,
+                )?)),
+            };
+            offers.push(RoleOffers {
+                request,
+                scoring,
+                eligible: Rc::clone(&eligible.by_role[at]),
+                first,
+                alone: OnceCell::new(),
+            });
+        }
+        Ok(HostOffers {
             list,
-            roles: Vec::with_capacity(roles.len()),
+            is_exact: offers.iter().flat_map(|it| &it.first).all(|first| first.is_exact),
+            roles: offers,
             settings,
             normal: RefCell::new(normal),
             hard: RefCell::new(hard),
             series: RefCell::default(),
-            is_exact: true,
-        };
-        for (at, role) in roles.iter().enumerate() {
-            let mut of_role = RoleOffers {
-                request: &role.query.request,
-                scoring: role.query.rank.and_then(Rank::scoring),
-                eligible: eligible.by_role[at].clone(),
-                best: vec![None; list.slots.len()],
-            };
-            if wanted[at] > 0 {
-                offers.is_exact &= offers.search(&mut of_role)?;
-            }
-            offers.roles.push(of_role);
-        }
-        Ok(offers)
-    }
-
-    /// Finds the best candidate of each host.
-    fn search(&mut self, role: &mut RoleOffers<'_>) -> Result<bool> {
-        let normal = Arc::clone(self.normal.get_mut().snapshot());
-        let hard = Arc::clone(self.hard.get_mut().snapshot());
-        let (found, mut is_exact) = search::best_of_each_host(&normal, role.request, role.scoring, self.settings)?;
-        for HostCandidate { host, cost, candidate } in found {
-            if let Some(host) = self.list.of_root(host) {
-                let offer = Offer {
-                    over: 0,
-                    score: score(cost),
-                };
-                role.best[host as usize] = Some(Offered { offer, candidate });
-            }
-        }
-        let has_limits = hard.catalog().has_normal_limits();
-        if has_limits {
-            let (found, is_complete) = search::best_of_each_host(&hard, role.request, role.scoring, self.settings)?;
-            is_exact &= is_complete;
-            for HostCandidate { host, cost, candidate } in found {
-                if let Some(host) = self.list.of_root(host)
-                    && role.best[host as usize].is_none()
-                {
-                    let over = self
-                        .normal
-                        .get_mut()
-                        .added_over(&candidate.placements)
-                        .clamp(0, MAX_OVER);
-                    let offer = Offer {
-                        over,
-                        score: score(cost),
-                    };
-                    role.best[host as usize] = Some(Offered { offer, candidate });
-                }
-            }
-        }
-        Ok(is_exact)
+        })
     }
 
     /// The place of one new replica on a host, after those of `before`.
     pub fn next(&self, host: u32, before: &[usize], role: usize) -> Option<Offered> {
-        let best = self.roles[role].best[host as usize].as_ref();
         if before.is_empty() {
-            return best.cloned();
+            return self.first(host, role);
         }
         let mut key = before.to_vec();
         key.push(role);
@@ -194,6 +210,30 @@ impl<'a> HostOffers<'a> {
         let offered = self.search_next(host, before, role);
         self.series.borrow_mut().insert((host, key), offered.clone());
         offered
+    }
+
+    /// The place of the first new replica on a host.
+    fn first(&self, host: u32, role: usize) -> Option<Offered> {
+        let (of_role, slot) = (&self.roles[role], self.list.slots[host as usize]);
+        let first = of_role.first.as_ref()?;
+        let offer = first.of(slot)?;
+        let usage = match first.normal.of(slot) {
+            Some(_) => &self.normal,
+            None => &self.hard,
+        };
+        let snapshot = Arc::clone(usage.borrow_mut().snapshot());
+        let is_alone = snapshot.is_alone(slot);
+        if let Some(known) = of_role.alone.get().filter(|_| is_alone) {
+            let candidate = known.moved_to(slot);
+            return Some(Offered { offer, candidate });
+        }
+        let found = search::best_in_host(&snapshot, of_role.request, of_role.scoring, slot, self.settings);
+        let candidate = found.ok().flatten()?;
+        if is_alone {
+            // It is set once, because only one thread plans.
+            let _ = of_role.alone.set(candidate.clone());
+        }
+        Some(Offered { offer, candidate })
     }
 
     fn search_next(&self, host: u32, before: &[usize], role: usize) -> Option<Offered> {
@@ -206,7 +246,7 @@ impl<'a> HostOffers<'a> {
         let of_role = &self.roles[role];
         if alone {
             // A tree that is one provider has one candidate.
-            let candidate = of_role.best[host as usize].clone()?.candidate;
+            let candidate = self.first(host, role)?.candidate;
             let all: Vec<Placement> = taken.iter().chain(&candidate.placements).copied().collect();
             let all = summed(all);
             if !self.hard.borrow().has_room(&all) {
@@ -261,7 +301,7 @@ impl Hosts for HostOffers<'_> {
 
     fn offer(&self, host: u32, role: usize, already: u32) -> Option<Offer> {
         if already == 0 {
-            return self.roles[role].best[host as usize].as_ref().map(|it| it.offer);
+            return self.roles[role].first.as_ref()?.of(self.list.slots[host as usize]);
         }
         let before = vec![role; already as usize];
         let previous = self.offer(host, role, already - 1)?;

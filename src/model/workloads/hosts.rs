@@ -20,15 +20,14 @@ const NONE: u32 = u32::MAX;
 
 impl HostList {
     pub fn new(snapshot: &Snapshot, dimensions: &[&str]) -> HostList {
-        let slots: Vec<Slot> = snapshot
-            .iter()
-            .filter(|slot| snapshot.parent(*slot).is_none())
-            .collect();
+        let slots: Vec<Slot> = snapshot.roots().collect();
         let mut indexes = vec![NONE; snapshot.slots()];
         for (at, slot) in (0..).zip(&slots) {
             indexes[slot.index()] = at;
         }
-        let named = dimensions.iter().map(|name| dimension(snapshot, &slots, name));
+        let named = dimensions
+            .iter()
+            .map(|name| dimension(snapshot, name, &indexes, slots.len()));
         HostList {
             cluster: Cluster {
                 hosts: slots.len() as u32,
@@ -65,23 +64,14 @@ impl HostList {
     }
 }
 
-fn dimension(snapshot: &Snapshot, slots: &[Slot], name: &str) -> Dimension {
+fn dimension(snapshot: &Snapshot, name: &str, indexes: &[u32], hosts: usize) -> Dimension {
     let mut tree = DomainTree::default();
-    // Neighbours mostly share their path.
-    let mut last: Option<(Arc<str>, DomainId)> = None;
-    let leaves = slots.iter().map(|slot| {
-        let Some(path) = snapshot.domain(*slot, name) else {
-            return DomainTree::ROOT;
-        };
-        if let Some((known, domain)) = &last
-            && Arc::ptr_eq(known, path)
-        {
-            return *domain;
-        }
+    let mut leaves = vec![DomainTree::ROOT; hosts];
+    for (path, roots) in snapshot.roots_by_domain(name) {
         let domain = tree.intern(path);
-        last = Some((Arc::clone(path), domain));
-        domain
-    });
-    let leaves = leaves.collect();
+        for root in roots {
+            leaves[indexes[root.index()] as usize] = domain;
+        }
+    }
     Dimension { tree, leaves }
 }

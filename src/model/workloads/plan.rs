@@ -25,21 +25,24 @@ use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, c
 use crate::placing::{self, Effort, Placed, Proof, Rule, Standing, Workload};
 use crate::search::{Interrupt, Placement, PlannedUsage, SearchSettings, Snapshot};
 
+/// A plan looks at this many providers, or arcs of a flow, in about the time of a round of a search.
+const STEPS_A_ROUND: u64 = 4;
+
 /// The search for one request. Clones share all of it.
 #[derive(Clone)]
 pub struct PlanJob {
-    pub(super) snapshot: Arc<Snapshot>,
-    pub(super) put: Arc<Put>,
+    pub snapshot: Arc<Snapshot>,
+    pub put: Arc<Put>,
     /// The roles of the request, with names as the tables spell them.
-    pub(super) roles: Arc<Vec<Role>>,
-    pub(super) stored: Option<Arc<StoredWorkload>>,
+    pub roles: Arc<Vec<Role>>,
+    pub stored: Option<Arc<StoredWorkload>>,
     /// What the stored workload wants.
-    pub(super) stored_wish: Option<Arc<Wish>>,
+    pub stored_wish: Option<Arc<Wish>>,
     /// The workloads that the rules name.
-    pub(super) others: Arc<HashMap<String, StoredWorkload>>,
+    pub others: Arc<HashMap<String, StoredWorkload>>,
     /// The consumers that become replicas, with their places.
-    pub(super) adopted: Arc<Vec<(Adopted, Replica)>>,
-    pub(super) settings: SearchSettings,
+    pub adopted: Arc<Vec<(Adopted, Replica)>>,
+    pub settings: SearchSettings,
 }
 
 /// What to write, and what the workload is then.
@@ -63,6 +66,7 @@ struct Kept {
 struct Planning<'a> {
     job: &'a PlanJob,
     settings: SearchSettings,
+    interrupt: &'a Interrupt,
     list: HostList,
     rules: Vec<Rule>,
     eligible: Eligible,
@@ -75,12 +79,24 @@ struct Planning<'a> {
 }
 
 impl PlanJob {
-    /// Decides. A plan that `interrupt` ended is incomplete.
+    /// Decides. The providers of the snapshot count as steps of `interrupt` before the first is looked at.
     ///
     /// # Errors
+    /// - [`Error::Busy`] if `interrupt` ended the plan, whatever was found by then.
     /// - [`Error::NoPlace`], [`Error::NoCapacity`] if the request is atomic and replicas have no place.
     /// - [`Error::BadRequest`] for ids and consumers that the workload cannot have. Errors of the search.
     pub fn run(&self, interrupt: &Interrupt) -> Result<Planned> {
+        interrupt.spend(self.snapshot.len() as u64 / STEPS_A_ROUND);
+        let planned = if interrupt.is_set() {
+            Err(busy())
+        } else {
+            self.plan(interrupt)
+        };
+        // What it decided then may be wrong.
+        if interrupt.is_set() { Err(busy()) } else { planned }
+    }
+
+    fn plan(&self, interrupt: &Interrupt) -> Result<Planned> {
         let wish = &self.put.wish;
         let list = HostList::new(&self.snapshot, &wish.dimensions());
         let settings = SearchSettings {
@@ -94,6 +110,7 @@ impl PlanJob {
             revision: self.revision(),
             job: self,
             settings,
+            interrupt,
             list,
             kept: Vec::new(),
             gone: Vec::new(),
@@ -117,6 +134,12 @@ impl PlanJob {
             (Some(stored), None) => stored.row.revision + 1,
             _ => 1,
         }
+    }
+}
+
+fn busy() -> Error {
+    Error::Busy {
+        detail: "The search for places took too long.".to_owned(),
     }
 }
 
@@ -151,10 +174,18 @@ impl Planning<'_> {
         });
         let replicas: Vec<placing::Replica> = replicas.collect();
         let workload = self.workload(&wanted, &[]);
-        let gone = placing::release(&self.list.cluster, &self.eligible, &workload, &replicas);
+        let gone = placing::release(&self.list.cluster, &self.eligible, &workload, &replicas, &|steps| {
+            self.count(steps)
+        });
         for at in gone.into_iter().rev() {
             self.gone.push(self.kept.remove(at).replica);
         }
+    }
+
+    /// Counts steps of the placement. True if the plan must end.
+    fn count(&self, steps: u64) -> bool {
+        self.interrupt.spend(steps / STEPS_A_ROUND);
+        self.interrupt.is_set()
     }
 
     fn workload<'a>(&'a self, wanted: &'a [u32], standing: &'a [Standing]) -> Workload<'a> {
@@ -216,6 +247,7 @@ impl Planning<'_> {
             atomic: self.job.put.is_atomic,
             seed: self.settings.seed,
             budget: Effort::BUDGET,
+            interrupted: &|steps| self.count(steps),
         };
         let placed = placing::place(&self.list.cluster, &offers, &self.workload(&wanted, &standing), &effort);
         let is_exact = offers.is_exact && placed.proof == Proof::Exact;

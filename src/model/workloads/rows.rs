@@ -90,6 +90,9 @@ pub fn find(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, S
             (row.uuid.clone(), StoredWorkload { row, replicas })
         })
         .collect();
+    if found.is_empty() {
+        return Ok(found);
+    }
     let rows = replica_rows(conn, uuids)?;
     let consumers: Vec<&str> = rows.iter().map(|(_, row)| row.consumer.as_str()).collect();
     let mut places = places(conn, &consumers)?;

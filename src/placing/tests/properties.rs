@@ -358,7 +358,7 @@ fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseE
         standing: &[],
         ..case.workload()
     };
-    let gone = release(&case.world.cluster, &case.world, &workload, &replicas);
+    let gone = release(&case.world.cluster, &case.world, &workload, &replicas, &|_| false);
     let kept_of = |bits: &[usize]| bits.iter().map(|&at| case.standing[at]).collect::<Vec<Standing>>();
     let counts_fit = |kept: &[Standing]| {
         wanted

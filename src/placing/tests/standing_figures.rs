@@ -112,7 +112,7 @@ fn from_the_layout_of_five_no_four_are_valid_and_the_best_ones_stay() {
         host: Some(world.host(name)),
         lost: false,
     });
-    let gone = release(&world.cluster, &world, &workload(&[4], &rules), &replicas);
+    let gone = release(&world.cluster, &world, &workload(&[4], &rules), &replicas, &|_| false);
     assert_eq!(gone.len(), 1);
     let rest: Vec<Standing> = (0..5)
         .filter(|at| !gone.contains(at))
@@ -154,7 +154,7 @@ fn the_order_in_which_replicas_go() {
         at("vm6", false),
     ];
     let rules = [spread(Mode::OneEach, &[Axis::Domain(0)])];
-    let gone = |n: u32| release(&world.cluster, &world, &workload(&[n], &rules), &replicas);
+    let gone = |n: u32| release(&world.cluster, &world, &workload(&[n], &rules), &replicas, &|_| false);
     assert_eq!(gone(6), Vec::<usize>::new());
     assert_eq!(gone(5), [1]);
     assert_eq!(gone(4), [1, 3]);

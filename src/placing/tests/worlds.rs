@@ -130,7 +130,8 @@ impl World {
     }
 }
 
-pub const ATOMIC: Effort = Effort {
+pub const ATOMIC: Effort<'static> = Effort {
+    interrupted: &|_| false,
     atomic: true,
     seed: 7,
     budget: Effort::BUDGET,

@@ -2,7 +2,7 @@
 
 use super::super::candidates::{Candidate, TreeOrder};
 use super::super::explain::Explain;
-use super::super::rank::{BestOf, Ranking};
+use super::super::rank::{BestOf, Ranking, Scoring};
 use super::super::snapshot::{Slot, Snapshot};
 use super::{Trees, WaitingTree, add_placements, candidate};
 
@@ -62,6 +62,43 @@ impl<E: Explain> Trees<E> {
         if tree.least.is_none_or(|least| cost < least) {
             (tree.least, of_tree.cost) = (Some(cost), cost);
             of_tree.placed.clone_from(&self.placed);
+        }
+    }
+
+    /// Before the first candidate: calls `found` with candidates, among them the best one of each host; with the host, the
+    /// cost, and what builds the candidate.
+    pub fn each_host(
+        &mut self,
+        snapshot: &Snapshot,
+        scoring: Option<Scoring>,
+        max_combinations: usize,
+        mut found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
+    ) {
+        self.tree_order = TreeOrder::DepthFirst;
+        self.max_solutions = max_combinations;
+        if let Some(scoring) = scoring {
+            self.roots.rank(snapshot, scoring);
+        }
+        let mut placements = Vec::new();
+        while self.advance(snapshot) {
+            placements.clear();
+            add_placements(&self.roots.request, &self.placed, &mut placements);
+            let host = snapshot.host_of(&placements).unwrap_or(self.placed[0]);
+            let cost = scoring.map_or(0.0, |scoring| scoring.cost(snapshot, &placements));
+            found(host, cost, &|| candidate(&self.roots.request, &self.placed));
+            // Without a scoring no further one is better.
+            self.note_cost(host, scoring.map_or(Scoring::NO_BOUND, |_| cost));
+        }
+    }
+
+    /// Of the tree that was searched last, only candidates that cost less are wanted, if this one is of its host.
+    fn note_cost(&mut self, host: Slot, cost: f64) {
+        // Depth-first, that tree is the only one that waits, and stays in memory.
+        let Some(WaitingTree::InMemory(tree, _)) = self.waiting.back_mut() else {
+            return;
+        };
+        if tree.root == Some(host) && tree.least.is_none_or(|least| cost < least) {
+            tree.least = Some(cost);
         }
     }
 
