@@ -67,11 +67,12 @@ impl Command {
         searched.is_some_and(|searched| searched != *stamp) && !mutants::is(Mutant::TrustIdle)
     }
 
-    /// The claims of a command that is a claim or a claim with a choice; in the second case without their allocations.
+    /// The claims of a command that is a claim, a claim with a choice or a workload; of a claim alone with their allocations.
     pub fn consumer_claims(&self) -> Vec<&ConsumerClaim> {
         match self {
             Command::Claim(claim) => claim.consumers.iter().collect(),
             Command::ClaimFirst(claim) => claim.consumers.iter().map(|consumer| &consumer.claim).collect(),
+            Command::SetWorkload(set) => set.placed.iter().map(|replica| &replica.claim).collect(),
             _ => Vec::new(),
         }
     }

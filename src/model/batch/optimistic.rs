@@ -1,10 +1,12 @@
 //! Decides whether a batch can be planned: decided before BEGIN, on the snapshot alone.
 //!
 //! Naively, any command could be decided on the snapshot. But the snapshot may lag behind other writers, so each fact
-//! that a decision rests on needs a guard in the statement that writes it. Two kinds of command have guards for all
+//! that a decision rests on needs a guard in the statement that writes it. Three kinds of command have guards for all
 //! of them:
 //! - A claim of a consumer that the client says is new, with or without a choice. The insert of its row fails if the consumer exists, and each
 //!   provider's usage and state are guarded by the provider's generation.
+//! - A new workload, whose replicas are such claims, and none of which existed. Its row fails if the workload exists or the
+//!   name is taken, and each replica's row if the consumer is another workload's.
 //! - A replacement of inventories, if the provider keeps its classes. The provider's generation guards it.
 //!
 //! All other commands are decided inside the transaction, on rows that it reads.
@@ -16,6 +18,7 @@ use super::command::Command;
 use super::state::State;
 use crate::db::writer::{BatchCommand, HeldRows};
 use crate::model::allocations::{ConsumerClaim, Expected};
+use crate::model::workloads;
 
 impl BatchCommand for Command {
     /// As far as it depends on the command alone. [`fits_one_batch`] and [`keeps_classes`] add what depends on the batch
@@ -27,6 +30,7 @@ impl BatchCommand for Command {
                 claim.consumers.iter().all(|claim| is_new(claim) && !wipes(claim))
             }
             Command::ClaimFirst(claim) => claim.consumers.iter().all(|consumer| is_new(&consumer.claim)),
+            Command::SetWorkload(set) => is_new_workload(set),
             Command::ReplaceInventories(_) | Command::UpdateInventory(_) => true,
             _ => false,
         }
@@ -46,6 +50,13 @@ impl BatchCommand for Command {
             ..HeldRows::default()
         }
     }
+}
+
+/// Whether the plan found no such workload, and no consumer of its replicas.
+fn is_new_workload(set: &workloads::Set) -> bool {
+    let are_new = || set.placed.iter().all(|replica| is_new(&replica.claim));
+    // Of replicas without a place it is not known whether their consumers exist.
+    set.known.is_none() && set.standing.is_empty() && set.released.is_empty() && are_new()
 }
 
 /// Whether the client says that the consumer is new. A uuid longer than the column is not eligible: MariaDB would cut

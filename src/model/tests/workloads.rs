@@ -1,6 +1,7 @@
 //! Workloads on a real database: what is placed, kept and released, races, and the tables of Service Fabric's documentation
 //! figure by figure (`figures`).
 
+mod batch_plans;
 mod figures;
 mod interrupts;
 mod races;

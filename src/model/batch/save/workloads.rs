@@ -9,7 +9,7 @@ use crate::db::engines::guarded::GuardedWrite;
 use crate::db::engines::rows::Value;
 use crate::db::schema::{placet_replicas as replicas, placet_workloads as t};
 use crate::db::statements::workloads as statements;
-use crate::model::batch::state::WorkloadEntry;
+use crate::model::batch::state::{State, WorkloadEntry};
 use crate::model::workloads::{ReplicaRow, WorkloadRow};
 
 /// Inserts, replaces or deletes workloads. Guard: the generation that the batch was decided on; for a new one the primary
@@ -22,6 +22,15 @@ pub fn write(save: &mut Save<'_>) -> SaveResult {
         }
     }
     delete_replicas(save, &changed)?;
+    for write in insert(save.state) {
+        save.write(&write)?;
+    }
+    Ok(())
+}
+
+/// Inserts new workloads, and replicas that are new or changed. The rows before must be gone.
+pub fn insert(state: &State) -> [GuardedWrite; 2] {
+    let changed: Vec<(&String, &WorkloadEntry)> = state.changed_workloads().collect();
     let new = changed.iter().filter(|(_, entry)| entry.base.is_none());
     let new = new.filter_map(|(_, entry)| entry.now.as_ref());
     let rows = new.map(|(row, _)| {
@@ -35,12 +44,15 @@ pub fn write(save: &mut Save<'_>) -> SaveResult {
             Value::Text(row.body.to_string()),
         ]
     });
-    save.write(&GuardedWrite::Insert(statements::INSERT, rows.collect()))?;
+    let rows = rows.collect();
     let added = changed.iter().flat_map(|(uuid, entry)| {
         let added = differing(replicas_of(&entry.now), replicas_of(&entry.base));
         added.map(|replica| replica_values(uuid, replica))
     });
-    save.write(&GuardedWrite::Insert(statements::INSERT_REPLICAS, added.collect()))
+    [
+        GuardedWrite::Insert(statements::INSERT, rows),
+        GuardedWrite::Insert(statements::INSERT_REPLICAS, added.collect()),
+    ]
 }
 
 fn replace(save: &mut Save<'_>, uuid: &str, base: &WorkloadRow, now: Option<&WorkloadRow>) -> SaveResult {
