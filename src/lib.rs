@@ -27,8 +27,8 @@ pub mod benchmarked {
     pub use crate::error::{Error, Result};
     pub use crate::search::{
         AggregateId, Catalog, ClassId, Description, Domain, Expression, Group, GroupPolicy, HostConditions, Interrupt,
-        Inventory, PropertyValue, ProviderId, ProviderRow, Ranked, Request, Scoring, SearchSettings, Snapshot, TraitId,
-        Traits, TreeOrder, best, candidates,
+        Inventory, NormalLimit, PropertyValue, ProviderId, ProviderRow, Rank, Ranked, Request, Scoring, SearchSettings,
+        Snapshot, TraitId, Traits, TreeOrder, best, candidates,
     };
     pub use crate::version::Version;
 
@@ -38,6 +38,11 @@ pub mod benchmarked {
             Level, Members, Mode, Near, NearKind, Offer, Placed, Proof, Refusal, Removed, Replica, Rule, Spread,
             SpreadMode, Standing, Violation, Workload, judge, place, release,
         };
+    }
+    pub mod workloads {
+        pub use crate::model::allocations::Owner;
+        pub use crate::model::claims::ClaimQuery;
+        pub use crate::model::workloads::{Level, Mode, PlanJob, Put, Role, SpreadRule, Wish, WishRule};
     }
     pub use crate::wire::allocation_candidates::CandidatesAnswer;
 }

@@ -12,7 +12,7 @@ import argparse
 import contextlib
 import io
 
-from benches.compare import chart, one_call, run, table
+from benches.compare import chart, one_call, run, table, workloads
 from benches.compare.cloud import SHAPES
 from benches.compare.interleaved import Testbed
 from benches.compare.load_generator import LoadGenerator
@@ -152,6 +152,8 @@ def check_shape(counts, shape, chosen):
         for scenario in one_call.scenarios(MAX_CLIENTS):
             counts.step(f"{shape}: one call, {scenario.name}", claims_are_written, testbed, scenario, "placet")
         counts.step(f"{shape}: the table of one call", one_call_table, testbed)
+        workloads.describe_hosts(testbed)
+        counts.step(f"{shape}: workloads", claims_are_written, testbed, workloads.scenarios(MAX_CLIENTS)[-1], "placet")
 
 
 def main():

@@ -55,7 +55,7 @@ def gang(way):
 
 def placements(scenario):
     """The number of consumers that a completed operation places."""
-    return scenario.more.get("consumers", 1)
+    return scenario.more.get("consumers") or scenario.more.get("replicas", 1)
 
 
 def records(engine, generator, binary=None, shapes=SHAPES, hosts=HOSTS, rounds=ROUNDS, seconds=ROUND_SECONDS):

@@ -7,6 +7,7 @@ mod connection;
 mod one_call;
 mod report;
 mod scheduler;
+mod workload;
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -37,6 +38,8 @@ pub struct Arguments {
     #[command(flatten)]
     one_call: one_call::Options,
     #[command(flatten)]
+    workload: workload::Options,
+    #[command(flatten)]
     options: ClientOptions,
 }
 
@@ -49,6 +52,7 @@ enum Scenario {
     OneCall,
     Scheduler,
     Report,
+    Workloads,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
@@ -84,6 +88,7 @@ struct Client {
     path: String,
     refused: f64,
     one_call: one_call::Options,
+    workload: workload::Options,
     /// Its number among `clients`. Two clients never report for the same host.
     number: usize,
     clients: usize,
@@ -99,6 +104,7 @@ impl Client {
             path: arguments.path.clone(),
             refused: arguments.refused,
             one_call: arguments.one_call.clone(),
+            workload: arguments.workload.clone(),
             number,
             clients: arguments.options.clients,
         }
@@ -143,6 +149,7 @@ impl Client {
             Scenario::ClaimsTogether => claim::claim_together(connection, cloud, random, statistics).await,
             Scenario::OneCall => one_call::place(connection, cloud, &self.one_call, random, statistics).await,
             Scenario::Scheduler => scheduler::schedule(connection, &self.path, random, statistics).await,
+            Scenario::Workloads => workload::create(connection, &self.workload, random, statistics).await,
             Scenario::Report => {
                 let host = cloud.host_of(random, self.number, self.clients);
                 report::report(connection, &host.root.uuid, &host.compute[0].uuid, statistics).await
