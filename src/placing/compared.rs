@@ -188,14 +188,17 @@ impl HostDemands {
         let total = total - self.elsewhere;
         let cap = self.demands.cap.unwrap_or(u32::MAX);
         let even = share_with(total, self.eligible, &mut self.standing.clone());
-        HostBounds {
+        let mut bounds = HostBounds {
             demands: &self.demands,
             hard: Range {
                 least: if self.demands.is_even { even.least } else { 0 },
                 most: if self.demands.is_even { even.most.min(cap) } else { cap },
             },
             even: share(total, self.eligible),
-        }
+            first_units: [None; 2],
+        };
+        bounds.first_units = [bounds.unit_after(0), bounds.unit_after(1)];
+        bounds
     }
 
     /// What the hosts cost before a replica is placed.
@@ -211,12 +214,26 @@ pub struct HostBounds<'a> {
     demands: &'a Demands,
     hard: Range,
     even: Range,
+    /// [`HostBounds::unit`] of a host without a replica, and of one with one: most hosts are asked for no other.
+    first_units: [Option<Cost>; 2],
 }
 
 impl HostBounds<'_> {
     /// How many more replicas a host may take that has `count`.
     pub fn more(&self, count: u32) -> u32 {
         self.hard.most.saturating_sub(count)
+    }
+
+    /// What one more replica costs on a host that has `count`; `None` if it may have no more.
+    pub fn unit(&self, count: u32) -> Option<Cost> {
+        match self.first_units.get(count as usize) {
+            Some(unit) => *unit,
+            None => self.unit_after(count),
+        }
+    }
+
+    fn unit_after(&self, count: u32) -> Option<Cost> {
+        (count < self.hard.most).then(|| self.cost_at(count + 1) - self.cost_at(count))
     }
 
     /// The cost of a host with `count` replicas.

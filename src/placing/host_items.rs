@@ -37,9 +37,7 @@ impl<H: Hosts> Items for HostItems<'_, H> {
         if !self.placing.eligible.any[at] || self.placing.near.excluding(host).is_some() {
             return None;
         }
-        let standing = self.placing.standing[at];
-        let count = standing + number;
-        (number < self.bounds.more(standing)).then(|| self.bounds.cost_at(count + 1) - self.bounds.cost_at(count))
+        self.bounds.unit(self.placing.standing[at] + number)
     }
 
     fn fits(&self, host: u32, counts: &[u32]) -> bool {

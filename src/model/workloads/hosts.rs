@@ -67,8 +67,18 @@ impl HostList {
 fn dimension(snapshot: &Snapshot, name: &str, indexes: &[u32], hosts: usize) -> Dimension {
     let mut tree = DomainTree::default();
     let mut leaves = vec![DomainTree::ROOT; hosts];
+    // By domain, which one came after it. Most blocks have the paths of the block before, in the same order.
+    let mut after: Vec<Option<(&Arc<str>, DomainId)>> = Vec::new();
+    let mut last = DomainTree::ROOT;
     for (path, roots) in snapshot.roots_by_domain(name) {
-        let domain = tree.intern(path);
+        let known = after.get(last.0 as usize).copied().flatten();
+        let domain = match known.filter(|(known, _)| *known == path) {
+            Some((_, domain)) => domain,
+            None => tree.intern(path),
+        };
+        after.resize(tree.count(), None);
+        after[last.0 as usize] = Some((path, domain));
+        last = domain;
         for root in roots {
             leaves[indexes[root.index()] as usize] = domain;
         }
