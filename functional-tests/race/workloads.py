@@ -1,0 +1,237 @@
+"""The race of workloads, claims and OpenStack's own clients for the room of the same hosts, through several processes.
+
+Owners change workloads with rules: more and fewer replicas, other ids, adopted consumers, deletion, and two of them share
+one workload. Callers claim by query (`POST /v1/claims`), and clients of OpenStack's routes claim on hosts that they name.
+Both release again, and the latter take the allocations of replicas away. `workload_rules.py` judges the tables and what
+every process shows then.
+"""
+
+import random
+import threading
+import uuid
+from typing import NamedTuple
+
+from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.rest import Rest
+from functional_tests.race import workload_rules
+
+OWNERS, CALLERS, OTHERS = 4, 2, 2
+FAULTS, UPGRADES, ROOM = 4, 3, 6
+MOST_REPLICAS = 5
+TIMEOUT_SECONDS = 300
+RULES = {
+    "one-each": [{"rule": "spread", "dimensions": ["fault"], "mode": "one-each"}],
+    "even": [{"rule": "spread", "dimensions": ["fault", "upgrade"], "mode": "max-difference"}],
+    "free": [],
+    "default": None}
+# Without a release, and so without a rule that is broken because a replica left.
+GROWING = ("even",)
+# Adopted consumers stand where they stood.
+ADOPTING = ("free", "default")
+
+
+class Host(NamedTuple):
+    uuid: str
+    fault: str
+    upgrade: str
+
+
+class Workload:
+    """A workload, and what its last answer said. A shared one is also changed by another owner."""
+
+    def __init__(self, identity, kind, amount, is_shared=False):
+        self.uuid, self.kind, self.amount, self.is_shared = identity, kind, amount, is_shared
+        self.answer = None  # of the last change; None if there is no workload
+        self.count = 0
+
+    def body(self, round_, generation, count, more):
+        resources = {"resources": f"VCPU:{self.amount}", "where": f"RaceRound == {round_.number}"}
+        rules = {} if RULES[self.kind] is None else {"rules": RULES[self.kind]}
+        return {"generation": generation, "name": self.uuid, "project_id": "race", "user_id": "race",
+                "roles": [{"name": "member", "count": count, "query": resources}]} | rules | more
+
+
+class Round:
+    def __init__(self, seed, number, steps):
+        self.number, self.steps, self.seed = number, steps, f"{seed}/workloads/{number}"
+        self.chance = random.Random(self.seed)
+        self.hosts = [Host(new_uuid(self.chance), f"fd:/{number}-{at // UPGRADES}", f"{number}-{at % UPGRADES}")
+                      for at in range(FAULTS * UPGRADES)]
+        kinds = [*RULES, *RULES]
+        self.owned = [[Workload(new_uuid(self.chance), kinds[2 * owner + n], self.chance.randint(1, 2)) for n in range(2)]
+                      for owner in range(OWNERS)]
+        self.shared = Workload(new_uuid(self.chance), "one-each", 1, is_shared=True)
+        self.held = {}  # consumer -> {host: VCPU} of callers and others, as answered
+        self.taken_away = set()  # consumers of replicas whose allocations another client deleted
+        self.wrong = []
+
+    def __str__(self):
+        return (f"{OWNERS} owners of {2 * OWNERS + 1} workloads, {CALLERS} callers and {OTHERS} of OpenStack's clients on "
+                f"{len(self.hosts)} hosts with {ROOM} each, {self.steps} steps")
+
+    def workloads(self):
+        return [workload for owned in self.owned for workload in owned] + [self.shared]
+
+    def prepare(self, rest):
+        described = []
+        for host in self.hosts:
+            rest.must("POST", "/resource_providers", {"name": host.uuid, "uuid": host.uuid})
+            rest.must("PUT", f"/resource_providers/{host.uuid}/inventories",
+                      {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": ROOM}}})
+            described.append({"uuid": host.uuid, "generation": None, "properties": {"RaceRound": self.number},
+                              "domains": {"fault": host.fault, "upgrade": host.upgrade}})
+        rest.must("PUT", "/v1/providers", {"providers": described})
+
+
+def new_uuid(chance):
+    return str(uuid.UUID(int=chance.getrandbits(128), version=4))
+
+
+class Client:
+    """A client with a seed of its own, each of whose requests goes through another process."""
+
+    def __init__(self, round_, name, services):
+        self.round, self.services, self.chance = round_, services, random.Random(f"{round_.seed}/{name}")
+        self.own = []  # consumers
+
+    def rest(self):
+        return Rest(self.chance.choice(self.services).port, timeout=120)
+
+    def run(self):
+        try:
+            for _ in range(self.round.steps):
+                self.step()
+        except Exception as error:  # the race reports it
+            self.round.wrong.append(repr(error))
+
+    def answered(self, what, answer, *codes):
+        """Whether the request was granted. Only these codes may refuse it."""
+        if answer.status in (200, 204):
+            return True
+        if answer.status != 409 or answer.code not in codes:
+            self.round.wrong.append(f"{what} was answered with {answer}")
+        return False
+
+    def release(self):
+        consumer = self.own.pop(self.chance.randrange(len(self.own)))
+        if self.answered("a release", self.rest()("DELETE", f"/allocations/{consumer}")):
+            self.round.held.pop(consumer)
+
+
+class Caller(Client):
+    def step(self):
+        if self.own and self.chance.random() < 0.5:
+            return self.release()
+        consumers = [new_uuid(self.chance) for _ in range(self.chance.randint(1, 2))]
+        query = {"resources": f"VCPU:{self.chance.randint(1, 2)}", "where": f"RaceRound == {self.round.number}"}
+        answer = self.rest()("POST", "/v1/claims", {"consumers": [
+            {"uuid": it, "project_id": "race", "user_id": "race", "type": "CALLER", "query": query} for it in consumers]})
+        if self.answered("a call", answer, "placet.claim_refused"):
+            for found in answer.json["consumers"]:
+                self.own.append(found["uuid"])
+                self.round.held[found["uuid"]] = {
+                    host: share["resources"]["VCPU"] for host, share in found["allocations"].items()}
+
+
+class Other(Client):
+    """A client of OpenStack's routes."""
+
+    def step(self):
+        if self.own and self.chance.random() < 0.4:
+            return self.release()
+        if self.chance.random() < 0.3:
+            return self.take_away()
+        consumer, host = new_uuid(self.chance), self.chance.choice(self.round.hosts).uuid
+        if claim(self, consumer, host, self.chance.randint(1, 3)):
+            self.own.append(consumer)
+
+    def take_away(self):
+        """Deletes the allocations of a replica, which is pending then."""
+        some = self.chance.choice([it for it in self.round.workloads() if it.kind not in GROWING and not it.is_shared])
+        placed = [it for it in (some.answer or {"replicas": []})["replicas"] if it["state"] == "placed"]
+        if placed:
+            consumer = self.chance.choice(placed)["consumer"]
+            answer = self.rest()("DELETE", f"/allocations/{consumer}")
+            if answer.status == 204:
+                self.round.taken_away.add(consumer)
+            elif answer.status != 404:
+                self.round.wrong.append(f"DELETE of a replica's allocations was answered with {answer}")
+
+
+def claim(client, consumer, host, amount):
+    answer = client.rest()("PUT", f"/allocations/{consumer}", {
+        "allocations": {host: {"resources": {"VCPU": amount}}}, "project_id": "race", "user_id": "race",
+        "consumer_generation": None, "consumer_type": "SERVER"})
+    is_granted = client.answered("PUT /allocations", answer, "placement.undefined_code")
+    if is_granted:
+        client.round.held[consumer] = {host: amount}
+    return is_granted
+
+
+class Owner(Client):
+    def __init__(self, round_, number, services):
+        super().__init__(round_, f"owner {number}", services)
+        self.workloads = round_.owned[number]
+
+    def step(self):
+        if self.chance.random() < 0.2:
+            return self.change_shared()
+        workload = self.chance.choice(self.workloads)
+        if workload.answer and workload.kind not in GROWING and self.chance.random() < 0.15:
+            return self.delete(workload)
+        least = workload.count if workload.kind in GROWING else 0
+        more = {"atomic": self.chance.random() < 0.6}
+        count = self.chance.randint(least, max(least, MOST_REPLICAS))
+        if workload.kind in ADOPTING and self.chance.random() < 0.2:
+            more["adopt"] = self.adopted()
+            count = max(count, workload.count + len(more["adopt"]))
+        self.put(workload, count, more)
+
+    def adopted(self):
+        consumer = new_uuid(self.chance)
+        host = self.chance.choice(self.round.hosts).uuid
+        return [{"consumer": consumer}] if claim(self, consumer, host, 1) else []
+
+    def put(self, workload, count, more):
+        generation = workload.answer and workload.answer["generation"]
+        answer = self.rest()("PUT", f"/v1/workloads/{workload.uuid}", workload.body(self.round, generation, count, more))
+        if self.answered("a PUT of a workload", answer, "placet.no_place", "placet.no_capacity"):
+            self.round.wrong += workload_rules.broken_by_answer(workload, answer.json, count, more["atomic"])
+            workload.answer, workload.count = answer.json, count
+            # One that was taken away gets a new place, which it keeps when it leaves.
+            self.round.held |= {it["consumer"]: {host: share["resources"]["VCPU"] for host, share in it["allocations"].items()}
+                                for it in answer.json["replicas"] if it["adopted"] and it["state"] == "placed"}
+
+    def delete(self, workload):
+        path = f"/v1/workloads/{workload.uuid}?generation={workload.answer['generation']}"
+        if self.answered("a DELETE of a workload", self.rest()("DELETE", path)):
+            workload.answer, workload.count = None, 0
+
+    def change_shared(self):
+        """Another owner may be first."""
+        shared, rest = self.round.shared, self.rest()
+        found = rest("GET", f"/v1/workloads/{shared.uuid}")
+        generation = found.json["generation"] if found.status == 200 else None
+        body = shared.body(self.round, generation, self.chance.randint(0, FAULTS), {})
+        self.answered("a PUT of the shared workload", rest("PUT", f"/v1/workloads/{shared.uuid}", body),
+                      "placet.no_place", "placet.no_capacity", "placement.concurrent_update")
+
+
+def run_round(seed, number, services, steps):
+    round_ = Round(seed, number, steps)
+    print(f"workloads, round {number}: {round_}", flush=True)
+    round_.prepare(Rest(services[0].port))
+    clients = [*(Owner(round_, n, services) for n in range(OWNERS)),
+               *(Caller(round_, f"caller {n}", services) for n in range(CALLERS)),
+               *(Other(round_, f"other {n}", services) for n in range(OTHERS))]
+    threads = [threading.Thread(target=client.run) for client in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(TIMEOUT_SECONDS)
+        assert not thread.is_alive(), "a client is still waiting for an answer"
+    assert not round_.wrong, "\n".join(round_.wrong[:5])
+    faults = workload_rules.Tables(Ledger(services[0].database), round_).faults()
+    assert not faults, "\n".join(faults[:5])
+    faults = workload_rules.differing_answers(round_, services)
+    assert not faults, "\n".join(faults[:5])
