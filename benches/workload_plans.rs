@@ -89,6 +89,7 @@ fn measure(
         stored: None,
         stored_wish: None,
         others: Arc::new(HashMap::new()),
+        namers: Arc::default(),
         adopted: Arc::default(),
         settings: SearchSettings { seed, ..settings() },
     };

@@ -50,6 +50,8 @@ pub enum Mutant {
     JudgeRoom,
     /// `skip-level`: the domains below the first level of a dimension are not compared.
     SkipLevel,
+    /// `skip-neighbours`: a workload is placed although another one changed to which a rule ties it.
+    SkipNeighbours,
     /// `look-once`: a call with an id is refused without another look for its answer.
     LookOnce,
     /// `forget-answers`: the answer to a call with an id is not stored.
@@ -101,6 +103,7 @@ pub fn is(mutant: Mutant) -> bool {
             "skip-state" => Some(Mutant::SkipState),
             "judge-room" => Some(Mutant::JudgeRoom),
             "skip-level" => Some(Mutant::SkipLevel),
+            "skip-neighbours" => Some(Mutant::SkipNeighbours),
             "look-once" => Some(Mutant::LookOnce),
             "forget-answers" => Some(Mutant::ForgetAnswers),
             "panic-in-handler" => Some(Mutant::PanicInHandler),

@@ -3,7 +3,10 @@
 Each claim that is granted raises the generation of its provider by one, and its answer has the generation. So the answers
 say in which order the claims were granted. A claim for the purpose `normal` was within the limit when it came, whatever
 other processes granted in the same moment; one for `place` was within the capacity, and its answer says if it was over the
-limit. Clients of OpenStack's routes claim too: they know the capacity alone.
+limit. Clients of OpenStack's routes claim too: they know the capacity alone. Workloads with one replica go over the limit if
+nothing else has room, and say so, too; their answers have no generations.
+
+All claims that were granted without a word about the limit fit within it together: each was within it when it came.
 """
 
 import random
@@ -14,7 +17,7 @@ from functional_tests.lib.ledger import Ledger
 from functional_tests.lib.rest import Rest
 
 SCHEDULERS = 64
-PURPOSES = ("normal", "place", "openstack")
+PURPOSES = [("normal",), ("normal", "place", "openstack"), ("workload", "openstack"), ("workload", "normal")]
 
 
 class Round:
@@ -27,7 +30,7 @@ class Round:
         self.resource_class = f"CUSTOM_LIMITED_{number}"
         self.total = {new_uuid(): chance.randint(5, 30) for _ in range(chance.randint(1, 3))}
         self.buffer = chance.randint(10, 60)  # in percent
-        purposes = PURPOSES if number % 2 else ("normal",)
+        purposes = PURPOSES[number % len(PURPOSES)]
         self.calls = [(new_uuid(), chance.choice(purposes), chance.randint(1, 3), chance.choice([*self.total]))
                       for _ in range(SCHEDULERS)]
 
@@ -57,6 +60,11 @@ class Round:
             return rest("PUT", f"/allocations/{consumer}", {
                 "allocations": resources, "project_id": "race", "user_id": "race", "consumer_generation": None,
                 "consumer_type": "RACER"})
+        if purpose == "workload":
+            query = f"resources={self.resource_class}:{amount}&in_tree={host}"
+            return rest("PUT", f"/v1/workloads/{consumer}", {
+                "generation": None, "name": consumer, "project_id": "race", "user_id": "race", "atomic": False, "rules": [],
+                "roles": [{"name": "member", "count": 1, "query": query}]})
         return rest("POST", "/v1/claims", {"purpose": purpose, "consumers": [
             {"uuid": consumer, "project_id": "race", "user_id": "race", "type": "RACER",
              "candidates": [{"allocations": resources}]}]})
@@ -79,37 +87,58 @@ def race(round_, services):
     return answers
 
 
-def granted_on(round_, host, answers):
-    """Generation -> purpose, amount and whether it was over the limit, of the claims by `POST /v1/claims`."""
-    found = {}
-    for number, (_, purpose, amount, wanted) in enumerate(round_.calls):
-        if wanted == host and purpose != "openstack" and answers[number].status == 200:
-            consumer = answers[number].json["consumers"][0]
-            found[consumer["allocations"][host]["generation"]] = purpose, amount, bool(consumer.get("over_normal"))
-    return found
+class Outcome:
+    """What the answer to a call says: the consumer that got a place, if any, and whether it is over the limit."""
+
+    def __init__(self, call, answer):
+        consumer, self.purpose, self.amount, self.host = call
+        self.consumer, self.says_over, self.generation = None, False, None
+        if self.purpose == "workload":
+            assert answer.status == 200, f"a PUT of a workload was answered with {answer}"
+            [replica] = answer.json["replicas"]
+            self.consumer = replica["consumer"] if replica["state"] == "placed" else None
+            self.says_over = bool(replica.get("over_normal"))
+            return
+        assert answer.status in (200, 204, 409), f"a claim for {self.purpose} was answered with {answer}"
+        if answer.status != 409:
+            self.consumer = consumer
+        if answer.status == 200:
+            [found] = answer.json["consumers"]
+            self.says_over = bool(found.get("over_normal"))
+            self.generation = found["allocations"][self.host]["generation"]
 
 
-def check_order(round_, host, answers):
-    """Replays the claims in the order of their generations. If OpenStack's clients claimed in between, what they took
-    is known by its sum alone: at most all of it was used already, and at least none."""
-    granted = granted_on(round_, host, answers)
-    foreign = [amount for number, (_, purpose, amount, wanted) in enumerate(round_.calls)
-               if wanted == host and purpose == "openstack" and answers[number].status == 204]
-    used, before = 0, 1
-    gaps = 0  # how many of OpenStack's clients claimed until then
-    for generation in sorted(granted):
-        purpose, amount, is_over = granted[generation]
-        gaps += generation - before - 1
-        before = generation
-        used += amount
-        least = used + sum(sorted(foreign)[:gaps])
-        most = used + sum(sorted(foreign, reverse=True)[:gaps])
-        limit = round_.normal(host)
-        assert purpose != "normal" or least <= limit and not is_over, (
-            f"a claim went over the normal limit: {amount} as generation {generation} of {host}, {least} are used of {limit}")
-        assert not is_over or most > limit, f"{most} of {limit} are used, and an answer says that it is over the limit"
-        assert is_over or purpose != "place" or least <= limit, (
-            f"{least} of {limit} are used, and an answer does not say that it is over the limit")
+def check_order(round_, host, outcomes):
+    """Replays the calls in the order of their generations. If others claimed in between, what they took is known by its sum
+    alone: it is between that of the smallest and that of the greatest of them."""
+    limit = round_.normal(host)
+    calls = sorted((it for it in outcomes if it.generation is not None), key=lambda it: it.generation)
+    others = sorted(it.amount for it in outcomes if it.generation is None)
+    used = gaps = 0  # `gaps` is how many others claimed until then
+    for number, call in enumerate(calls):
+        gaps, used = call.generation - 2 - number, used + call.amount
+        least, most = used + sum(others[:gaps]), used + sum(others[len(others) - gaps:])
+        assert call.purpose != "normal" or least <= limit and not call.says_over, (
+            f"a claim went over the normal limit: {call.amount} as generation {call.generation} of {host}, with it at "
+            f"least {least} are used of {limit}")
+        assert not call.says_over or most > limit, f"at most {most} of {limit} are used, and an answer says it is over that"
+        assert call.says_over or least <= limit, f"at least {least} of {limit} are used, and an answer does not say so"
+
+
+def check_host(round_, host, outcomes, there):
+    """`there` is what the consumers hold by the tables."""
+    granted, limit = [it for it in outcomes if it.consumer], round_.normal(host)
+    expected = {it.consumer: it.amount for it in granted}
+    assert there == expected, f"{host} is held by {there}, and the answers say {expected}"
+    held = sum(there.values())
+    for refused in outcomes:
+        most = limit if refused.purpose == "normal" else round_.total[host]
+        assert refused.consumer or held + refused.amount > most, (
+            f"{refused.amount} for {refused.purpose} were refused, and {held} of {most} are used on {host}")
+    silent = sum(it.amount for it in granted if not it.says_over and it.purpose != "openstack")
+    assert silent <= limit, (
+        f"{silent} of {host} were granted without a word about the normal limit, and went over the normal limit of {limit}")
+    check_order(round_, host, granted)
 
 
 def run_round(seed, number, services):
@@ -118,18 +147,7 @@ def run_round(seed, number, services):
     round_.prepare(services)
     answers = race(round_, services)
     ledger = Ledger(services[0].database)
-    for at, (consumer, purpose, amount, host) in enumerate(round_.calls):
-        answer = answers[at]
-        if answer.status in (200, 204):
-            continue
-        assert answer.status == 409, f"a claim for {purpose} was answered with {answer}"
-        held = sum(ledger.holders(host).values())
-        limit = round_.normal(host) if purpose == "normal" else round_.total[host]
-        assert held + amount > limit, f"{amount} for {purpose} were refused, and {held} of {limit} are used on {host}"
+    outcomes = [Outcome(call, answers[at]) for at, call in enumerate(round_.calls)]
     for host in round_.total:
-        there = ledger.holders(host)
-        expected = {consumer: amount for at, (consumer, _, amount, wanted) in enumerate(round_.calls)
-                    if wanted == host and answers[at].status in (200, 204)}
-        assert there == expected, f"{host} is held by {there}, and the answers say {expected}"
-        check_order(round_, host, answers)
+        check_host(round_, host, [it for it in outcomes if it.host == host], ledger.holders(host))
     assert ledger.faults() + ledger.gaps() == [], ledger.faults() + ledger.gaps()

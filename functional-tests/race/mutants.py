@@ -19,10 +19,20 @@ CHOICES = [
     ("forget-answers", "twins", ("two answers to one call differ", ", remembered")),
 ]
 
+BROKEN, OVER_NORMAL = "a rule was broken by a placement", "went over the normal limit"
+WORKLOADS = [
+    ("judge-room", ["--races", "workloads"], (BROKEN,)),
+    ("skip-level", ["--races", "workloads"], (BROKEN,)),
+    ("skip-normal-limit", ["--races", "limits"], (OVER_NORMAL,)),
+    ("skip-neighbours", ["--races", "neighbours"], (BROKEN,)),
+    ("skip-neighbours", ["--engine", "postgresql", "--races", "neighbours"], (BROKEN,))]
+
 if __name__ == "__main__":
     MutantRuns("functional_tests.race.run", arguments(__doc__)).check(
-        controls=[[*PUTS, "5"], ["--races", "candidates,gangs,queries,twins", "--rounds", "3"]],
+        controls=[[*PUTS, "5"], ["--races", "candidates,gangs,queries,twins", "--rounds", "3"],
+                  ["--races", "workloads,limits,neighbours", "--rounds", "4"]],
         cases=[*(Case(mutant, [*PUTS, "30"], OVERSUBSCRIBED) for mutant in ("skip-guard", "usage-first")),
                Case("trust-idle", ["--engine", "postgresql", "--races", "states", "--rounds", "6"],
                     ("a claim beside the description",)),
-               *(Case(mutant, ["--races", race, "--rounds", "12"], seen) for mutant, race, seen in CHOICES)])
+               *(Case(mutant, ["--races", race, "--rounds", "12"], seen) for mutant, race, seen in CHOICES),
+               *(Case(mutant, [*options, "--rounds", "6"], seen) for mutant, options, seen in WORKLOADS)])

@@ -6,7 +6,7 @@
 `puts.py` has the race of `PUT /allocations/{consumer}`. The other races are those of `POST /v1/claims` (choices.py): by
 candidates and by query, for one consumer and for gangs, on hosts of their own and with a shared pool, and calls that are
 sent twice with the same id. `states.py` has the race of claims and a host that is drained, `workloads.py` that of workloads
-and claims, `limits.py` that of a normal limit.
+and claims, `neighbours.py` that of two workloads with a rule between them, `limits.py` that of a normal limit.
 """
 
 import contextlib
@@ -14,16 +14,19 @@ import os
 
 from functional_tests.lib import command_line, engines, live
 from functional_tests.lib.test_counts import TestCounts
-from functional_tests.race import choices, limits, puts, states, workloads
+from functional_tests.race import choices, limits, neighbours, puts, states, workloads
 
 IS_FULL_SIZE = os.environ.get("PLACET_TEST_SIZE") == "full"
 PUT_ROUNDS = 50 if IS_FULL_SIZE else 6
 # Rounds differ in turn, in twos and threes: with or without a pool, a foreign writer, and ids.
 KINDS_OF_ROUNDS = 6
 CHOICE_ROUNDS = 15 if IS_FULL_SIZE else 2
-STATE_ROUNDS = 60 if IS_FULL_SIZE else 3
-LIMIT_ROUNDS = 60 if IS_FULL_SIZE else 4
-WORKLOAD_ROUNDS, WORKLOAD_STEPS = (20, 40) if IS_FULL_SIZE else (2, 15)
+# Of each: its module, what holds, the number of rounds, and what else a round takes.
+OTHERS = {
+    "states": (states, "nothing new after the change", 60 if IS_FULL_SIZE else 3),
+    "limits": (limits, "no claim goes over the normal limit", 60 if IS_FULL_SIZE else 4),
+    "workloads": (workloads, "no rule is broken by a placement", *((20, 40) if IS_FULL_SIZE else (2, 15))),
+    "neighbours": (neighbours, "no rule between two workloads is broken", *((10, 20) if IS_FULL_SIZE else (1, 8)))}
 SERVER_PROCESSES = 3  # on a server; an SQLite file is served by one process
 
 
@@ -49,11 +52,11 @@ def choice_rounds(name, options):
 
 def arguments():
     parser = command_line.parser(__doc__, "--binary", "--engine", "--mutant", "--seed", "--server")
-    parser.add_argument("--races", default=None, help=f"some of puts, states, limits, workloads, {', '.join(choices.RACES)}; default: all")
+    parser.add_argument("--races", default=None, help=f"some of {', '.join(['puts', *OTHERS, *choices.RACES])}; default: all")
     parser.add_argument("--rounds", type=int, help="of each race")
     parser.add_argument("--processes", type=int)
     options = parser.parse_args()
-    names = ["puts"] if options.server == "upstream" else ["puts", "states", "limits", "workloads", *choices.RACES]
+    names = ["puts"] if options.server == "upstream" else ["puts", *OTHERS, *choices.RACES]
     options.races = options.races.split(",") if options.races else names
     if unknown := set(options.races) - set(names):
         parser.error(f"no such race: {', '.join(sorted(unknown))}")
@@ -70,18 +73,10 @@ def main():
         if "puts" in options.races:
             for number in range(options.rounds or PUT_ROUNDS):
                 tests.step(f"round {number} grants exactly the capacity", puts.run_round, options.seed, number, found)
-        if "states" in options.races:
-            for number in range(options.rounds or STATE_ROUNDS):
-                tests.step(f"states, round {number}: nothing new after the change", states.run_round, options.seed, number,
-                           found)
-        if "limits" in options.races:
-            for number in range(options.rounds or LIMIT_ROUNDS):
-                tests.step(f"limits, round {number}: no claim goes over the normal limit", limits.run_round, options.seed,
-                           number, found)
-        if "workloads" in options.races:
-            for number in range(options.rounds or WORKLOAD_ROUNDS):
-                tests.step(f"workloads, round {number}: no rule is broken by a placement", workloads.run_round,
-                           options.seed, number, found, WORKLOAD_STEPS)
+        for name in [name for name in OTHERS if name in options.races]:
+            race, holds, rounds, *more = OTHERS[name]
+            for number in range(options.rounds or rounds):
+                tests.step(f"{name}, round {number}: {holds}", race.run_round, options.seed, number, found, *more)
         for name in options.races:
             for number in choice_rounds(name, options) if name in choices.RACES else ():
                 tests.step(f"{name}, round {number} grants exactly the capacity", choices.run_round,

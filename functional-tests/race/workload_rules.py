@@ -79,15 +79,24 @@ class Tables:
                          for name, times in Counter(names).items() if times > 1)
         at_most_one("host", [host.uuid for host in places])
         if workload.kind == "one-each":
-            at_most_one("fault domain", [host.fault for host in places])
+            at_most_one("site", [host.site for host in places])
         if workload.kind == "even":
-            for what, name_of in (("fault", lambda host: host.fault), ("upgrade", lambda host: host.upgrade)):
-                counts = Counter(map(name_of, places))
-                every = [counts[name] for name in {*map(name_of, self.round.hosts)}]
-                if max(every) > min(every) + 1:
-                    found.append(f"{what} domains of {workload.uuid} (even) hold {dict(counts)}: {rows}")
+            found += self.uneven(workload, places)
         found += [f"replica {row} of {workload.uuid} has another amount than {workload.amount}"
                   for row in rows if row[3] and not row[2] and row[4] != workload.amount]
+        return found
+
+    def uneven(self, workload, places):
+        """Sites, racks of one site, and upgrade domains that differ by more than one replica."""
+        levels = {"sites": lambda host: host.site, "upgrade domains": lambda host: host.upgrade}
+        for site in {host.site for host in self.round.hosts}:
+            levels[f"racks of {site}"] = lambda host, site=site: host.rack if host.site == site else None
+        found = []
+        for level, name_of in levels.items():
+            counts = Counter(map(name_of, places))
+            every = [counts[name] for name in {*map(name_of, self.round.hosts)} - {None}]
+            if max(every) > min(every) + 1:
+                found.append(f"a rule was broken by a placement: {level} of {workload.uuid} (even) hold {dict(counts)}")
         return found
 
     def wrong_holders(self):

@@ -16,8 +16,8 @@ from functional_tests.lib.rest import Rest
 from functional_tests.race import workload_rules
 
 OWNERS, CALLERS, OTHERS = 4, 2, 2
-FAULTS, UPGRADES, ROOM = 4, 3, 6
-MOST_REPLICAS = 5
+SITES, RACKS, HOSTS, UPGRADES, ROOM = 3, 2, 2, 3, 6
+MOST_REPLICAS = 6
 TIMEOUT_SECONDS = 300
 RULES = {
     "one-each": [{"rule": "spread", "dimensions": ["fault"], "mode": "one-each"}],
@@ -32,7 +32,8 @@ ADOPTING = ("free", "default")
 
 class Host(NamedTuple):
     uuid: str
-    fault: str
+    site: str
+    rack: str
     upgrade: str
 
 
@@ -55,8 +56,11 @@ class Round:
     def __init__(self, seed, number, steps):
         self.number, self.steps, self.seed = number, steps, f"{seed}/workloads/{number}"
         self.chance = random.Random(self.seed)
-        self.hosts = [Host(new_uuid(self.chance), f"fd:/{number}-{at // UPGRADES}", f"{number}-{at % UPGRADES}")
-                      for at in range(FAULTS * UPGRADES)]
+        self.hosts = []
+        for at in range(SITES * RACKS * HOSTS):
+            site = f"fd:/{number}-{at // (RACKS * HOSTS)}"
+            rack, upgrade = f"{site}/{at // HOSTS % RACKS}", f"{number}-{at % UPGRADES}"
+            self.hosts.append(Host(new_uuid(self.chance), site, rack, upgrade))
         kinds = [*RULES, *RULES]
         self.owned = [[Workload(new_uuid(self.chance), kinds[2 * owner + n], self.chance.randint(1, 2)) for n in range(2)]
                       for owner in range(OWNERS)]
@@ -79,7 +83,7 @@ class Round:
             rest.must("PUT", f"/resource_providers/{host.uuid}/inventories",
                       {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": ROOM}}})
             described.append({"uuid": host.uuid, "generation": None, "properties": {"RaceRound": self.number},
-                              "domains": {"fault": host.fault, "upgrade": host.upgrade}})
+                              "domains": {"fault": host.rack, "upgrade": host.upgrade}})
         rest.must("PUT", "/v1/providers", {"providers": described})
 
 
@@ -212,7 +216,7 @@ class Owner(Client):
         shared, rest = self.round.shared, self.rest()
         found = rest("GET", f"/v1/workloads/{shared.uuid}")
         generation = found.json["generation"] if found.status == 200 else None
-        body = shared.body(self.round, generation, self.chance.randint(0, FAULTS), {})
+        body = shared.body(self.round, generation, self.chance.randint(0, SITES), {})
         self.answered("a PUT of the shared workload", rest("PUT", f"/v1/workloads/{shared.uuid}", body),
                       "placet.no_place", "placet.no_capacity", "placement.concurrent_update")
 

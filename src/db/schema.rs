@@ -211,7 +211,7 @@ table! {
 }
 
 table! {
-    /// Workloads (`/v1/workloads`). `body` is what they want.
+    /// Workloads (`/v1/workloads`). `body` is what they want. `named` is how often workloads whose rules name it changed.
     placet_workloads (uuid) {
         uuid -> Text,
         project_id -> Text,
@@ -222,6 +222,16 @@ table! {
         generation -> BigInt,
         revision -> BigInt,
         body -> Text,
+        named -> BigInt,
+    }
+}
+
+table! {
+    /// The workloads that the rules of a workload name.
+    placet_neighbours (workload, neighbour) {
+        workload -> Text,
+        neighbour -> Text,
+        created_at -> Timestamp,
     }
 }
 

@@ -193,6 +193,12 @@ pub mod workloads {
         is_repeatable: false,
     };
 
+    pub const INSERT_NEIGHBOURS: InsertFromRows = InsertFromRows {
+        table: "placet_neighbours",
+        columns: &["workload", "neighbour"],
+        is_repeatable: false,
+    };
+
     pub const INSERT_REPLICAS: InsertFromRows = InsertFromRows {
         table: "placet_replicas",
         columns: &["consumer_id", "workload", "replica", "role", "revision", "adopted"],

@@ -64,7 +64,7 @@ fn only_sync_creates_a_missing_database() {
     database.check().expect("a current schema");
     let version = database.version().expect("version");
     assert_eq!(version.alembic.as_deref(), Some(ALEMBIC_HEAD));
-    assert_eq!(version.placet.as_deref(), Some("0006"));
+    assert_eq!(version.placet.as_deref(), Some("0007"));
     assert_eq!(database.sync().expect("sync again"), Synced::Current);
 }
 

@@ -30,7 +30,7 @@ pub use crate::placing::{Level, Mode, NearKind};
 pub use ids::natural_order;
 pub use plan::{PlanJob, Planned};
 pub use report::{Report, ReportJob, ShownReplica, SpreadReport, Violation};
-pub use rows::{Page, StoredWorkload, list, named, replica_rows, show, taken, workload_rows};
+pub use rows::{Page, StoredWorkload, list, named, neighbour_rows, replica_rows, show, taken, workload_rows};
 pub use wish::{NearRule, ReadWish, Role, SpreadRule, Wish, WishRule};
 
 /// `PUT /v1/workloads/{uuid}`.
@@ -80,6 +80,8 @@ pub struct WorkloadRow {
     /// The number of the roles' queries and payloads: it rises if one of them changes.
     pub revision: i64,
     pub body: Arc<str>,
+    /// How often workloads whose rules name it changed.
+    pub named: i64,
 }
 
 /// A row of `placet_replicas`, without the workload.
@@ -117,8 +119,12 @@ pub struct Set {
     pub uuid: String,
     /// The generation of the row on which the command was planned; `None`: there was none.
     pub known: Option<i64>,
+    /// [`WorkloadRow::named`] of that row.
+    pub named: i64,
+    /// The workloads that the rules name, with the generations that the plan saw.
+    pub neighbours: Vec<(String, i64)>,
     /// `None` deletes the workload.
-    pub row: Option<WorkloadRow>,
+    pub row: Option<Box<WorkloadRow>>,
     pub replicas: Vec<ReplicaRow>,
     /// Consumers that stay as they are, with the generations that the plan saw.
     pub standing: Vec<(String, Option<i64>)>,

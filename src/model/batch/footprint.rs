@@ -49,6 +49,8 @@ pub struct Footprint<'a> {
     pub limits: BTreeSet<&'a str>,
     /// Uuids of workloads.
     pub workloads: BTreeSet<&'a str>,
+    /// Uuids of the workloads that the rules of those name.
+    pub neighbours: BTreeSet<&'a str>,
     /// Names that commands give to workloads.
     pub workload_names: BTreeSet<&'a str>,
     /// Those of `consumers` that become replicas of a workload, and exist.
@@ -106,6 +108,8 @@ impl<'a> Footprint<'a> {
     /// A workload releases and claims, so it is decided as these are.
     fn add_workload(&mut self, set: &'a workloads::Set) {
         self.workloads.insert(&set.uuid);
+        self.neighbours
+            .extend(set.neighbours.iter().map(|(uuid, _)| uuid.as_str()));
         self.workload_names.extend(set.row.iter().map(|row| row.name.as_str()));
         self.adopted.extend(set.adopted.iter().map(String::as_str));
         self.consumers

@@ -5,7 +5,7 @@
 //! of them:
 //! - A claim of a consumer that the client says is new, with or without a choice. The insert of its row fails if the consumer exists, and each
 //!   provider's usage and state are guarded by the provider's generation.
-//! - A new workload, whose replicas are such claims, and none of which existed. Its row fails if the workload exists or the
+//! - A new workload, whose replicas are such claims, none of which existed, and whose rules name no other workload. Its row fails if the workload exists or the
 //!   name is taken, and each replica's row if the consumer is another workload's.
 //! - A replacement of inventories, if the provider keeps its classes. The provider's generation guards it.
 //!
@@ -52,11 +52,13 @@ impl BatchCommand for Command {
     }
 }
 
-/// Whether the plan found no such workload, and no consumer of its replicas.
+/// Whether the plan found no such workload, and no consumer of its replicas. Workloads that its rules name have guards only
+/// inside the transaction.
 fn is_new_workload(set: &workloads::Set) -> bool {
     let are_new = || set.placed.iter().all(|replica| is_new(&replica.claim));
     // Of replicas without a place it is not known whether their consumers exist.
-    set.known.is_none() && set.standing.is_empty() && set.released.is_empty() && are_new()
+    let is_alone = set.neighbours.is_empty() && set.standing.is_empty() && set.released.is_empty();
+    set.known.is_none() && is_alone && are_new()
 }
 
 /// Whether the client says that the consumer is new. A uuid longer than the column is not eligible: MariaDB would cut

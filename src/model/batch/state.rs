@@ -23,7 +23,7 @@ use crate::model::claims::memory::{ClaimId, StoredAnswer};
 use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, TraitId};
 pub use descriptions::DescriptionEntry;
 pub use limits::LimitEntry;
-pub use workloads::{WorkloadEntry, WorkloadNames};
+pub use workloads::{WorkloadEntry, WorkloadNames, WorkloadRows};
 
 /// A provider that a command of the batch read.
 #[derive(Debug, Clone)]

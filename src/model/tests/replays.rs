@@ -58,7 +58,7 @@ impl Side {
 
     /// The rows of all tables as sorted texts, with names instead of ids.
     fn tables(&mut self) -> Vec<String> {
-        const TABLES: [&str; 12] = [
+        const TABLES: [&str; 13] = [
             "SELECT 'provider ' || p.uuid || ' ' || p.name || ' ' || p.generation || ' ' || COALESCE(q.uuid, '-') || ' ' \
              || COALESCE(r.uuid, '?') AS t FROM resource_providers p LEFT JOIN resource_providers q ON \
              q.id = p.parent_provider_id LEFT JOIN resource_providers r ON r.id = p.root_provider_id",
@@ -83,8 +83,9 @@ impl Side {
              p.id = d.resource_provider_id",
             "SELECT 'limit ' || resource_class || ' ' || generation || ' ' || COALESCE(normal, '-') AS t FROM \
              placet_limits",
-            "SELECT 'workload ' || uuid || ' ' || project_id || ' ' || name || ' ' || generation || ' ' || body AS t FROM \
-             placet_workloads",
+            "SELECT 'workload ' || uuid || ' ' || project_id || ' ' || name || ' ' || generation || ' ' || named || ' ' || \
+             body AS t FROM placet_workloads",
+            "SELECT 'neighbour ' || workload || ' ' || neighbour AS t FROM placet_neighbours",
             "SELECT 'replica ' || consumer_id || ' ' || workload || ' ' || replica || ' ' || role || ' ' || adopted AS t \
              FROM placet_replicas",
             "SELECT 'class ' || name AS t FROM resource_classes WHERE id >= 10000",

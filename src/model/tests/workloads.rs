@@ -4,6 +4,7 @@
 mod batch_plans;
 mod figures;
 mod interrupts;
+mod neighbours;
 mod races;
 
 use std::collections::BTreeSet;

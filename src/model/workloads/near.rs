@@ -6,7 +6,7 @@ use super::StoredWorkload;
 use super::hosts::HostList;
 use super::wish::{DEFAULT_DIMENSIONS, HOST, NearRule, Wish, WishRule};
 use crate::model::workloads::Replica;
-use crate::placing::{Axis, DomainTree, Level, Members, Mode, Near, Rule, Spread};
+use crate::placing::{Axis, DomainId, DomainTree, Level, Members, Mode, Near, NearKind, Rule, Spread};
 use crate::search::{ProviderState, Snapshot};
 
 /// The rules, in the order of the wish. The default rule, if it applies, is the only one.
@@ -68,6 +68,52 @@ fn members(snapshot: &Snapshot, list: &HostList, near: &NearRule, other: Option<
     domains.sort_unstable();
     domains.dedup();
     Members::Domains { dimension, domains }
+}
+
+/// The rules of other workloads that keep them apart from this one, as rules of this one: where it must not get a place, so
+/// that they hold. `namers` are the wishes of these workloads by uuid.
+///
+/// A new replica breaks no rule `together` of another workload.
+pub fn rules_of_namers(
+    snapshot: &Snapshot,
+    list: &HostList,
+    uuid: &str,
+    namers: &[(String, Wish)],
+    others: &HashMap<String, StoredWorkload>,
+) -> Vec<Rule> {
+    let rules = namers.iter().flat_map(|(namer, wish)| {
+        let near = wish.rules.iter().flatten().filter_map(|rule| match rule {
+            WishRule::Near(near) if near.kind == NearKind::Apart && near.workload == uuid => Some(near),
+            _ => None,
+        });
+        near.map(move |near| (near, others.get(namer)))
+    });
+    let rules = rules.map(|(near, other)| {
+        Rule::Near(Near {
+            level: near.level,
+            kind: NearKind::Apart,
+            members: Members::Hosts(hosts_around(snapshot, list, near, other)),
+        })
+    });
+    rules.collect()
+}
+
+/// The hosts whose domain is that of a replica of the other workload, or holds it.
+fn hosts_around(snapshot: &Snapshot, list: &HostList, near: &NearRule, other: Option<&StoredWorkload>) -> Vec<u32> {
+    let (dimension, domains) = match members(snapshot, list, near, other) {
+        Members::Hosts(hosts) => return hosts,
+        Members::Domains { dimension, domains } => (&list.cluster.dimensions[dimension], domains),
+    };
+    let mut around = vec![false; dimension.tree.count()];
+    for mut domain in domains {
+        while domain != DomainTree::ROOT {
+            around[domain.0 as usize] = true;
+            domain = dimension.tree.parent(domain);
+        }
+    }
+    let is_around = |leaf: DomainId| around[leaf.0 as usize];
+    let hosts = (0..).zip(&dimension.leaves).filter(|(_, leaf)| is_around(**leaf));
+    hosts.map(|(host, _)| host).collect()
 }
 
 /// The host of a replica with a place. A provider that shares its resources with other trees counts only if there is no

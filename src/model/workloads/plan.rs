@@ -38,8 +38,10 @@ pub struct PlanJob {
     pub stored: Option<Arc<StoredWorkload>>,
     /// What the stored workload wants.
     pub stored_wish: Option<Arc<Wish>>,
-    /// The workloads that the rules name.
+    /// The workloads that the rules name, and those whose rules name this one.
     pub others: Arc<HashMap<String, StoredWorkload>>,
+    /// The wishes of those whose rules name this one, by uuid.
+    pub namers: Arc<Vec<(String, Wish)>>,
     /// The consumers that become replicas, with their places.
     pub adopted: Arc<Vec<(Adopted, Replica)>>,
     pub settings: SearchSettings,
@@ -68,7 +70,10 @@ struct Planning<'a> {
     settings: SearchSettings,
     interrupt: &'a Interrupt,
     list: HostList,
+    /// Those of the wish, and after them those of other workloads.
     rules: Vec<Rule>,
+    /// The number of those of the wish.
+    own_rules: usize,
     eligible: Eligible,
     revision: i64,
     kept: Vec<Kept>,
@@ -98,14 +103,29 @@ impl PlanJob {
 
     fn plan(&self, interrupt: &Interrupt) -> Result<Planned> {
         let wish = &self.put.wish;
-        let list = HostList::new(&self.snapshot, &wish.dimensions());
+        let mut dimensions = wish.dimensions();
+        dimensions.extend(self.namers.iter().flat_map(|(_, wish)| wish.dimensions()));
+        dimensions.sort_unstable();
+        dimensions.dedup();
+        let list = HostList::new(&self.snapshot, &dimensions);
+        let mut rules = near::rules(&self.snapshot, &list, wish, &self.others);
+        let own_rules = rules.len();
+        let uuid = &self.put.uuid;
+        rules.extend(near::rules_of_namers(
+            &self.snapshot,
+            &list,
+            uuid,
+            &self.namers,
+            &self.others,
+        ));
         let settings = SearchSettings {
             interrupt: interrupt.clone(),
             seed: self.settings.seed ^ hash(&self.put.uuid),
             ..self.settings.clone()
         };
         let mut planning = Planning {
-            rules: near::rules(&self.snapshot, &list, wish, &self.others),
+            rules,
+            own_rules,
             eligible: Eligible::of(&self.snapshot, &list, &self.roles, &settings)?,
             revision: self.revision(),
             job: self,
@@ -256,7 +276,7 @@ impl Planning<'_> {
                 &hard_snapshot,
                 &self.list,
                 roles,
-                (&missing, &self.rules, found),
+                (&missing, &self.rules, self.own_rules, found),
                 &self.settings,
             )?,
             None => Reasons::default(),

@@ -1,19 +1,22 @@
 //! A request about a workload, from its first read to the answer.
 //!
 //! As for claims by query, the search runs beside the writer, on a snapshot that is newer than the request. The writer
-//! compares what the plan saw: the workload's row, and the generations of all its consumers. It claims exactly the places
-//! of the plan, by the rules of any claim. If one of them is gone, or a consumer moved, the request is planned again. Each
-//! such round is one that another command has won.
+//! compares what the plan saw: the workload's row, the generations of all its consumers, and the workloads to which a rule
+//! ties it. It claims exactly the places of the plan, by the rules of any claim. If one of them is gone, or something moved,
+//! the request is planned again. Each such round is one that another command has won.
 //!
-//! Hosts that are not chosen are not locked. So a description or another workload that changes in the same moment leaves at
-//! worst a violation, which is shown.
+//! Rules between two workloads are guarded on both sides. A workload that is placed raises `named` of those that its rules
+//! name, and compares their generations. So of two that are planned in the same moment, the second sees the first.
+//!
+//! Hosts that are not chosen are not locked. So a description that changes in the same moment leaves at worst a violation,
+//! which is shown.
 
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
 
 use super::report::{Report, ReportJob};
-use super::rows::{find, places, show, taken};
+use super::rows::{find, namers, places, show, taken};
 use super::wish::{ReadWish, Role, Wish};
 use super::{Adopted, PlanJob, Planned, Put, Replica, ReplicaRow, Set, SetAnswer, StoredWorkload};
 use crate::db::DbConnection;
@@ -27,6 +30,7 @@ use crate::search::{ProviderId, SearchSettings, Snapshot};
 struct Found {
     stored: Option<StoredWorkload>,
     others: HashMap<String, StoredWorkload>,
+    namers: Vec<(String, Wish)>,
     adopted: Vec<(Adopted, Replica)>,
 }
 
@@ -63,6 +67,7 @@ impl Model {
                 stored: found.stored.map(Arc::new),
                 stored_wish: stored_wish.map(Arc::new),
                 others: Arc::new(found.others),
+                namers: Arc::new(found.namers),
                 adopted: Arc::new(found.adopted),
                 settings: settings.clone(),
             };
@@ -114,6 +119,8 @@ impl Model {
             let set = Set {
                 uuid: uuid.to_owned(),
                 known: Some(known),
+                named: stored.row.named,
+                neighbours: Vec::new(),
                 row: None,
                 replicas: Vec::new(),
                 standing: Vec::new(),
@@ -182,7 +189,7 @@ impl Model {
         self.reader(false).read(move |conn| find_all(conn, &uuids)).await
     }
 
-    /// Reads the workload, those that its rules name, and the consumers that it adopts.
+    /// Reads the workload, those that its rules name or whose rules name it, and the consumers that it adopts.
     ///
     /// # Errors
     /// What the rows alone refuse.
@@ -236,8 +243,12 @@ fn find_all(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMap<String,
 }
 
 fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
+    let namers = namers(conn, &put.uuid)?;
     let mut named = put.wish.neighbours();
     named.push(put.uuid.clone());
+    named.extend(namers.iter().cloned());
+    named.sort_unstable();
+    named.dedup();
     let mut others = find_all(conn, &named)?;
     let stored = others.remove(&put.uuid);
     let current = stored.as_ref().map(|stored| stored.row.generation);
@@ -261,10 +272,16 @@ fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
             });
         }
     }
+    let wish = |uuid: String| {
+        let wish = (put.read)(&others.get(&uuid)?.row.body).ok()?;
+        Some((uuid, wish))
+    };
+    let namers = namers.into_iter().filter_map(wish).collect();
     let adopted = adopted(conn, put)?;
     Ok(Found {
         stored,
         others,
+        namers,
         adopted,
     })
 }

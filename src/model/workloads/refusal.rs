@@ -16,12 +16,12 @@ pub fn reasons(
     snapshot: &Snapshot,
     list: &HostList,
     roles: &[Role],
-    (missing, rules, refusal): (&[u32], &[Rule], &Refusal),
+    (missing, rules, own_rules, refusal): (&[u32], &[Rule], usize, &Refusal),
     settings: &SearchSettings,
 ) -> Result<Reasons> {
     let mut reasons = Reasons::from(first(refusal));
     for (removed, count) in &refusal.removed {
-        reasons.add_counted(condition(*removed, *count, rules), *count as usize);
+        reasons.add_counted(condition(*removed, *count, &rules[..own_rules]), *count as usize);
     }
     for (at, role) in roles.iter().enumerate().filter(|(at, _)| missing[*at] > 0) {
         let is_repeated = roles[..at]
@@ -68,7 +68,7 @@ fn first(refusal: &Refusal) -> Reason {
     }
 }
 
-/// What removed hosts.
+/// What removed hosts. A rule that is not among `rules` is another workload's.
 fn condition(removed: Removed, count: u32, rules: &[Rule]) -> Reason {
     let hosts = if count == 1 {
         "1 host"
@@ -81,12 +81,16 @@ fn condition(removed: Removed, count: u32, rules: &[Rule]) -> Reason {
             format!("Not what any missing role asks for, apart from room: {hosts}."),
         ),
         Removed::Near(rule) => Reason {
-            rule: Some(rule),
-            ..match &rules[rule] {
-                Rule::Near(Near {
+            rule: rules.get(rule).map(|_| rule),
+            ..match rules.get(rule) {
+                None => Reason::new(
+                    ReasonCode::Apart,
+                    format!("Too near to a workload whose rules keep it apart from this one: {hosts}."),
+                ),
+                Some(Rule::Near(Near {
                     kind: NearKind::Together,
                     ..
-                }) => Reason::new(ReasonCode::Together, format!("Away from the other workload: {hosts}.")),
+                })) => Reason::new(ReasonCode::Together, format!("Away from the other workload: {hosts}.")),
                 _ => Reason::new(ReasonCode::Apart, format!("Too near to the other workload: {hosts}.")),
             }
         },

@@ -7,7 +7,8 @@ use diesel::prelude::*;
 
 use super::{Replica, ReplicaRow, WorkloadRow};
 use crate::db::engines::dialect::in_lists;
-use crate::db::schema::{allocations, consumers, placet_replicas as replicas, placet_workloads as workloads};
+use crate::db::schema::{allocations, consumers, placet_neighbours as neighbours};
+use crate::db::schema::{placet_replicas as replicas, placet_workloads as workloads};
 use crate::db::schema::{resource_classes, resource_providers};
 use crate::db::{DbConnection, DbResult};
 use crate::error::{Error, Result};
@@ -42,6 +43,7 @@ struct Columns {
     generation: i64,
     revision: i64,
     body: String,
+    named: i64,
 }
 
 impl From<Columns> for WorkloadRow {
@@ -54,6 +56,7 @@ impl From<Columns> for WorkloadRow {
             generation: columns.generation,
             revision: columns.revision,
             body: columns.body.into(),
+            named: columns.named,
         }
     }
 }
@@ -135,6 +138,24 @@ pub fn named(conn: &mut DbConnection, names: &[&str]) -> DbResult<HashMap<(Strin
     })?;
     let names = rows.into_iter().map(|(project, name, uuid)| ((project, name), uuid));
     Ok(names.collect())
+}
+
+/// The workloads that the rules of these name, each after the one whose rules name it.
+pub fn neighbour_rows(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<Vec<(String, String)>> {
+    in_lists(uuids, |uuids| {
+        neighbours::table
+            .filter(neighbours::workload.eq_any(uuids))
+            .select((neighbours::workload, neighbours::neighbour))
+            .load(&mut *conn)
+    })
+}
+
+/// The workloads whose rules name this one.
+pub fn namers(conn: &mut DbConnection, uuid: &str) -> DbResult<Vec<String>> {
+    neighbours::table
+        .filter(neighbours::neighbour.eq(uuid))
+        .select(neighbours::workload)
+        .load(conn)
 }
 
 /// The replicas of these workloads, each with its workload.

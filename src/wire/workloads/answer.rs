@@ -117,6 +117,7 @@ fn one<'a>(row: &'a WorkloadRow, body: &'a Value, state: Option<State<'a>>) -> O
         generation,
         revision,
         body: _,
+        named: _,
     } = row;
     One {
         uuid,

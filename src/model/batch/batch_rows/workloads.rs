@@ -1,10 +1,10 @@
 //! The workloads that the commands of a batch name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::db::{DbConnection, DbResult};
 use crate::model::batch::footprint::Footprint;
-use crate::model::batch::state::{WorkloadEntry, WorkloadNames};
+use crate::model::batch::state::{WorkloadEntry, WorkloadNames, WorkloadRows};
 use crate::model::workloads;
 
 /// Reads the rows without a lock: their generations guard the write, and unique keys what is new.
@@ -17,15 +17,27 @@ pub fn workloads(
         return Ok(Default::default());
     }
     let mut entries: BTreeMap<String, WorkloadEntry> = BTreeMap::new();
-    for row in workloads::workload_rows(conn, &uuids)? {
+    let with_neighbours: Vec<&str> = footprint.workloads.union(&footprint.neighbours).copied().collect();
+    for row in workloads::workload_rows(conn, &with_neighbours)? {
         let entry = entries.entry(row.uuid.clone()).or_default();
-        entry.base = Some((row, Vec::new()));
+        entry.base = Some(WorkloadRows {
+            row,
+            replicas: Vec::new(),
+            neighbours: BTreeSet::new(),
+        });
     }
-    if !entries.is_empty() {
+    if uuids.iter().any(|uuid| entries.contains_key(*uuid)) {
+        let base = |entries: &mut BTreeMap<String, WorkloadEntry>, uuid: &str, add: &dyn Fn(&mut WorkloadRows)| {
+            let base = entries.get_mut(uuid).and_then(|entry| entry.base.as_mut());
+            base.into_iter().for_each(add);
+        };
         for (workload, replica) in workloads::replica_rows(conn, &uuids)? {
-            let base = entries.get_mut(&workload).and_then(|entry| entry.base.as_mut());
-            base.into_iter()
-                .for_each(|(_, replicas)| replicas.push(replica.clone()));
+            base(&mut entries, &workload, &|base| base.replicas.push(replica.clone()));
+        }
+        for (workload, neighbour) in workloads::neighbour_rows(conn, &uuids)? {
+            base(&mut entries, &workload, &|base| {
+                base.neighbours.insert(neighbour.clone());
+            });
         }
     }
     for entry in entries.values_mut() {

@@ -1,12 +1,13 @@
-//! The rule of workloads: the row is the one that the plan saw, and its consumers stand where the plan saw them. Then
-//! replicas are released and placed as by any claim, all or none.
+//! The rule of workloads: the row is the one that the plan saw, its consumers stand where the plan saw them, and so do the
+//! workloads that its rules name or whose rules name it. Then replicas are released and placed as by any claim, all or none.
 
 use std::sync::Arc;
 
 use super::{Rules, claims};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, RefusedConsumer, Result};
-use crate::model::batch::state::State;
-use crate::model::workloads::{Set, SetAnswer};
+use crate::model::batch::state::{State, WorkloadRows};
+use crate::model::workloads::{Set, SetAnswer, WorkloadRow};
+use crate::mutants::{self, Mutant};
 
 /// `PUT` and `DELETE /v1/workloads/{uuid}`.
 ///
@@ -14,12 +15,14 @@ use crate::model::workloads::{Set, SetAnswer};
 /// - [`Error::StaleWorkload`], [`Error::DuplicateWorkload`], [`Error::ConsumerTaken`].
 /// - [`Error::ClaimRefused`] if a replica gets no place, or stands elsewhere than the plan saw: then it is planned again.
 pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
-    let current = state.workload(&set.uuid).map(|row| row.generation);
-    if current != set.known {
-        return Err(Error::stale_workload(&set.uuid, current, set.known));
+    let current = state.workload(&set.uuid);
+    let (generation, named) = (current.map(|row| row.generation), current.map_or(0, |row| row.named));
+    if generation != set.known {
+        return Err(Error::stale_workload(&set.uuid, generation, set.known));
     }
     check_names(state, set)?;
     check_consumers(state, set)?;
+    check_neighbours(state, set, named)?;
     state.set_savepoint();
     for (consumer, _) in &set.released {
         state.release_allocations(consumer);
@@ -33,8 +36,15 @@ pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
         }
     };
     state.release_savepoint();
-    let row = set.row.clone();
-    state.set_workload(&set.uuid, row.map(|row| (row, set.replicas.clone())));
+    let now = set.row.clone().map(|row| WorkloadRows {
+        row: WorkloadRow { named, ..*row },
+        replicas: set.replicas.clone(),
+        neighbours: set.neighbours.iter().map(|(uuid, _)| uuid.clone()).collect(),
+    });
+    state.set_workload(&set.uuid, now);
+    if !mutants::is(Mutant::SkipNeighbours) {
+        set.neighbours.iter().for_each(|(uuid, _)| state.note_named(uuid));
+    }
     Ok(claimed)
 }
 
@@ -56,6 +66,27 @@ fn check_names(state: &State, set: &Set) -> Result<()> {
         }),
         None => Ok(()),
     }
+}
+
+/// If replicas get a place: no workload to which a rule ties this one has changed since the plan saw it.
+fn check_neighbours(state: &State, set: &Set, named: i64) -> Result<()> {
+    let is_known = |(uuid, known): &(String, i64)| state.workload(uuid).is_some_and(|row| row.generation == *known);
+    if named == set.named && set.neighbours.iter().all(is_known) || mutants::is(Mutant::SkipNeighbours) {
+        return Ok(());
+    }
+    let refused = set.placed.iter().map(|choice| RefusedConsumer {
+        consumer: choice.claim.consumer.clone(),
+        reasons: Reason::new(
+            ReasonCode::ConcurrentUpdate,
+            "A workload to which a rule ties this one has changed.".to_owned(),
+        )
+        .into(),
+    });
+    let consumers: Vec<RefusedConsumer> = refused.collect();
+    if consumers.is_empty() {
+        return Ok(());
+    }
+    Err(Error::ClaimRefused(Arc::new(ClaimRefusal { consumers })))
 }
 
 /// Consumers that stay or go have the generations that the plan saw.

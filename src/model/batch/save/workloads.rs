@@ -1,5 +1,7 @@
 //! Writes workloads and their replicas.
 
+use std::collections::BTreeSet;
+
 use diesel::prelude::*;
 
 use super::{Save, SaveResult};
@@ -7,21 +9,27 @@ use crate::db::WriteError;
 use crate::db::engines::dialect::LIST_MAX;
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::engines::rows::Value;
-use crate::db::schema::{placet_replicas as replicas, placet_workloads as t};
+use crate::db::schema::{placet_neighbours as neighbours, placet_replicas as replicas, placet_workloads as t};
 use crate::db::statements::workloads as statements;
-use crate::model::batch::state::{State, WorkloadEntry};
+use crate::model::batch::state::{State, WorkloadEntry, WorkloadRows};
 use crate::model::workloads::{ReplicaRow, WorkloadRow};
 
-/// Inserts, replaces or deletes workloads. Guard: the generation that the batch was decided on; for a new one the primary
-/// key and the name. Replicas are guarded by the row of their workload.
+/// Inserts, replaces or deletes workloads. Guard: the generation that the batch was decided on, and how often others that
+/// name it changed; for a new one the primary key and the name. Replicas and neighbours are guarded by the row of their
+/// workload.
 pub fn write(save: &mut Save<'_>) -> SaveResult {
     let changed: Vec<(&String, &WorkloadEntry)> = save.state.changed_workloads().collect();
     for (uuid, entry) in &changed {
-        if let Some((base, _)) = &entry.base {
-            replace(save, uuid, base, entry.now.as_ref().map(|(row, _)| row))?;
+        match (&entry.base, &entry.now) {
+            (Some(base), Some(now)) if is_only_named(base, now) => {
+                note_named(save, &base.row, now.row.named - base.row.named)?;
+            }
+            (Some(base), now) => replace(save, uuid, &base.row, now.as_ref().map(|now| &now.row))?,
+            (None, _) => {}
         }
     }
     delete_replicas(save, &changed)?;
+    write_neighbours(save, &changed)?;
     for write in insert(save.state) {
         save.write(&write)?;
     }
@@ -33,7 +41,7 @@ pub fn insert(state: &State) -> [GuardedWrite; 2] {
     let changed: Vec<(&String, &WorkloadEntry)> = state.changed_workloads().collect();
     let new = changed.iter().filter(|(_, entry)| entry.base.is_none());
     let new = new.filter_map(|(_, entry)| entry.now.as_ref());
-    let rows = new.map(|(row, _)| {
+    let rows = new.map(|WorkloadRows { row, .. }| {
         vec![
             Value::Text(row.uuid.clone()),
             Value::Text(row.project.clone()),
@@ -55,10 +63,61 @@ pub fn insert(state: &State) -> [GuardedWrite; 2] {
     ]
 }
 
+/// Whether the batch changed workloads whose rules name this one, and nothing else of it.
+fn is_only_named(base: &WorkloadRows, now: &WorkloadRows) -> bool {
+    let named = now.row.named;
+    let base = WorkloadRows {
+        row: WorkloadRow {
+            named,
+            ..base.row.clone()
+        },
+        ..base.clone()
+    };
+    base == *now
+}
+
+/// Guard: the generation alone. Of two workloads whose rules name this one, neither sees the other. The row is changed, and
+/// not only locked: a lock on a node of Galera holds on that node alone.
+fn note_named(save: &mut Save<'_>, base: &WorkloadRow, times: i64) -> SaveResult {
+    let known = t::table
+        .filter(t::uuid.eq(&base.uuid))
+        .filter(t::generation.eq(base.generation));
+    let written = diesel::update(known)
+        .set(t::named.eq(t::named + times))
+        .execute(save.conn)?;
+    WriteError::unless_touched(1, written)
+}
+
+/// Replaces the neighbours of workloads that have others now.
+fn write_neighbours(save: &mut Save<'_>, changed: &[(&String, &WorkloadEntry)]) -> SaveResult {
+    let none = BTreeSet::new();
+    let of = |rows: &'_ Option<WorkloadRows>| rows.as_ref().map_or(none.clone(), |rows| rows.neighbours.clone());
+    let moved = changed
+        .iter()
+        .map(|(uuid, entry)| (*uuid, of(&entry.base), of(&entry.now)));
+    let moved: Vec<_> = moved.filter(|(_, base, now)| base != now).collect();
+    let old: Vec<&str> = moved
+        .iter()
+        .filter(|(_, base, _)| !base.is_empty())
+        .map(|(uuid, ..)| uuid.as_str())
+        .collect();
+    let mut deleted = 0;
+    for chunk in old.chunks(LIST_MAX) {
+        deleted += diesel::delete(neighbours::table.filter(neighbours::workload.eq_any(chunk))).execute(save.conn)?;
+    }
+    WriteError::unless_touched(moved.iter().map(|(_, base, _)| base.len()).sum(), deleted)?;
+    let rows = moved.iter().flat_map(|(uuid, _, now)| {
+        now.iter()
+            .map(|neighbour| vec![Value::Text((*uuid).clone()), Value::Text(neighbour.clone())])
+    });
+    save.write(&GuardedWrite::Insert(statements::INSERT_NEIGHBOURS, rows.collect()))
+}
+
 fn replace(save: &mut Save<'_>, uuid: &str, base: &WorkloadRow, now: Option<&WorkloadRow>) -> SaveResult {
     let known = t::table
         .filter(t::uuid.eq(uuid))
-        .filter(t::generation.eq(base.generation));
+        .filter(t::generation.eq(base.generation))
+        .filter(t::named.eq(base.named));
     let written = match now {
         Some(row) => diesel::update(known)
             .set((
@@ -69,6 +128,7 @@ fn replace(save: &mut Save<'_>, uuid: &str, base: &WorkloadRow, now: Option<&Wor
                 t::generation.eq(row.generation),
                 t::revision.eq(row.revision),
                 t::body.eq(&*row.body),
+                t::named.eq(row.named),
             ))
             .execute(save.conn)?,
         None => diesel::delete(known).execute(save.conn)?,
@@ -90,8 +150,8 @@ fn delete_replicas(save: &mut Save<'_>, changed: &[(&String, &WorkloadEntry)]) -
     WriteError::unless_touched(gone.len(), deleted)
 }
 
-fn replicas_of(rows: &Option<(WorkloadRow, Vec<ReplicaRow>)>) -> &[ReplicaRow] {
-    rows.as_ref().map_or(&[], |(_, replicas)| replicas)
+fn replicas_of(rows: &Option<WorkloadRows>) -> &[ReplicaRow] {
+    rows.as_ref().map_or(&[], |rows| &rows.replicas)
 }
 
 /// Those of `rows` that are not among `others`.

@@ -61,6 +61,8 @@ pub struct Known {
     pub descriptions: HashMap<String, i64>,
     pub limits: HashMap<String, i64>,
     pub workloads: HashMap<String, i64>,
+    /// How often workloads whose rules name a workload changed.
+    pub named: HashMap<String, i64>,
 }
 
 impl Known {
@@ -71,12 +73,14 @@ impl Known {
         let described = placet_descriptions::table.select((placet_descriptions::uuid, placet_descriptions::generation));
         let limits = placet_limits::table.select((placet_limits::resource_class, placet_limits::generation));
         let workloads = placet_workloads::table.select((placet_workloads::uuid, placet_workloads::generation));
+        let named = placet_workloads::table.select((placet_workloads::uuid, placet_workloads::named));
         Ok(Known {
             providers: wide(providers.load(conn)?),
             consumers: wide(consumers.load(conn)?),
             descriptions: wide(described.load(conn)?),
             limits: limits.load::<(String, i64)>(conn)?.into_iter().collect(),
             workloads: workloads.load::<(String, i64)>(conn)?.into_iter().collect(),
+            named: named.load::<(String, i64)>(conn)?.into_iter().collect(),
         })
     }
 

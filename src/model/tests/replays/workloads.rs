@@ -33,6 +33,16 @@ pub fn set(rng: &mut Rng, known: &Known) -> Command {
             is_adopted: rng.chance(20),
         });
     }
+    let others = (900..903)
+        .map(uuid)
+        .filter(|other| *other != workload && rng.chance(30));
+    let others: Vec<String> = others.collect();
+    let neighbours = others.into_iter().filter_map(|other| {
+        let generation = *known.workloads.get(&other)?;
+        Some((other, generation + i64::from(rng.chance(10))))
+    });
+    let neighbours = neighbours.collect();
+    let named = known.named.get(&workload).copied().unwrap_or_default() + i64::from(rng.chance(10));
     let is_deleted = generation.is_some() && rng.chance(20);
     let row = WorkloadRow {
         uuid: workload.clone(),
@@ -42,13 +52,16 @@ pub fn set(rng: &mut Rng, known: &Known) -> Command {
         generation: generation.map_or(1, |it| it + 1),
         revision: 1,
         body: rng.of(&["{}", "[]"]).into(),
+        named: 0,
     };
     let adopted = replicas.iter().filter(|it| it.is_adopted);
     let adopted = adopted.map(|it| it.consumer.clone()).collect();
     Set {
         uuid: workload,
         known: generation,
-        row: (!is_deleted).then_some(row),
+        named,
+        neighbours: if is_deleted { Vec::new() } else { neighbours },
+        row: (!is_deleted).then(|| Box::new(row)),
         replicas: if is_deleted { Vec::new() } else { replicas },
         standing,
         released,

@@ -12,6 +12,7 @@ impl Planning<'_> {
     pub fn into_planned(self, reasons: Reasons) -> Planned {
         let (job, put) = (self.job, &self.job.put);
         let known = job.stored.as_ref().map(|stored| stored.row.generation);
+        let named = job.stored.as_ref().map_or(0, |stored| stored.row.named);
         let row = WorkloadRow {
             uuid: put.uuid.clone(),
             name: put.name.clone(),
@@ -20,7 +21,13 @@ impl Planning<'_> {
             generation: known.map_or(1, |generation| generation + 1),
             revision: self.revision,
             body: put.body.as_str().into(),
+            named,
         };
+        let neighbours: BTreeSet<String> = put.wish.neighbours().into_iter().collect();
+        let neighbours = neighbours.into_iter().filter_map(|uuid| {
+            let known = job.others.get(&uuid)?.row.generation;
+            Some((uuid, known))
+        });
         let chosen: BTreeSet<&str> = self.choices.iter().map(|it| it.claim.consumer.as_str()).collect();
         let standing = self.kept.iter().map(|it| &it.replica);
         let standing = standing.filter(|it| !chosen.contains(it.row.consumer.as_str()));
@@ -45,7 +52,7 @@ impl Planning<'_> {
             snapshot: &job.snapshot,
             list: &self.list,
             eligible: &self.eligible,
-            rules: &self.rules,
+            rules: &self.rules[..self.own_rules],
             wish: &put.wish,
         };
         let report = Report {
@@ -58,7 +65,9 @@ impl Planning<'_> {
             set: Set {
                 uuid: put.uuid.clone(),
                 known,
-                row: Some(row),
+                named,
+                neighbours: neighbours.collect(),
+                row: Some(Box::new(row)),
                 replicas: replicas.into_iter().map(|it| it.row).collect(),
                 standing,
                 released,

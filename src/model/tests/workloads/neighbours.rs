@@ -1,0 +1,121 @@
+//! Rules between two workloads: both keep them, in turn and in the same moment.
+
+use super::*;
+
+fn apart(other: &str, dimension: &str) -> WishRule {
+    WishRule::Near(NearRule {
+        level: Level::Hard,
+        kind: NearKind::Apart,
+        workload: other.to_owned(),
+        dimension: dimension.to_owned(),
+    })
+}
+
+/// A workload that is apart from others by fault domain. Its body has their uuids, one a line.
+fn apart_from(others: &[u32], n: u32, generation: Option<i64>, count: u32) -> Put {
+    let others: Vec<String> = others.iter().map(|other| uuid(*other)).collect();
+    let body = others.join("\n");
+    let wish = Wish {
+        roles: vec![role("replica", count, 1)],
+        ..read_apart(&body).unwrap()
+    };
+    Put {
+        body,
+        read: read_apart,
+        ..put(n, generation, wish)
+    }
+}
+
+fn read_apart(body: &str) -> Result<Wish> {
+    Ok(wish(0, Some(body.lines().map(|other| apart(other, "fault")).collect())))
+}
+
+impl Put {
+    fn in_part(self) -> Put {
+        Put {
+            is_atomic: false,
+            ..self
+        }
+    }
+}
+
+fn sites(report: &Report) -> BTreeSet<u32> {
+    hosts(report).into_iter().map(|host| (host - 1) / 2).collect()
+}
+
+const FIRST: u32 = WORKLOAD;
+const SECOND: u32 = WORKLOAD + 1;
+
+#[actix_web::test]
+async fn a_workload_keeps_the_rules_of_those_that_name_it() {
+    let f = cluster(&SITES).await;
+    let one = place(&f.model, apart_from(&[], FIRST, None, 1)).await.unwrap();
+    let other = place(&f.model, apart_from(&[FIRST], SECOND, None, 2)).await.unwrap();
+    assert!(sites(&one).is_disjoint(&sites(&other)));
+    // The first one has no rule about the second, and keeps its rule all the same.
+    let refusal = no_place(place(&f.model, apart_from(&[], FIRST, Some(1), 6)).await);
+    assert!(refusal.reasons.has(ReasonCode::Apart), "{refusal:?}");
+    let many = apart_from(&[], FIRST, Some(1), 6).in_part();
+    let many = place(&f.model, many).await.unwrap();
+    assert!(sites(&many).is_disjoint(&sites(&other)), "{many:?}");
+    assert_eq!(hosts(&many).len(), 6 - 2 * sites(&other).len());
+    assert!(many.violations.is_empty(), "{:?}", many.violations);
+    // Without the rule it has places there.
+    place(&f.model, apart_from(&[], SECOND, Some(1), 2)).await.unwrap();
+    assert_eq!(
+        place(&f.model, apart_from(&[], FIRST, Some(2), 6))
+            .await
+            .unwrap()
+            .replicas
+            .len(),
+        6
+    );
+}
+
+#[actix_web::test]
+async fn a_deleted_workload_that_is_created_again_keeps_the_rules_of_those_that_name_it() {
+    let f = cluster(&SITES).await;
+    place(&f.model, apart_from(&[], FIRST, None, 0)).await.unwrap();
+    let other = place(&f.model, apart_from(&[FIRST], SECOND, None, 3)).await.unwrap();
+    f.model.delete_workload(&uuid(FIRST), Some(1), false).await.unwrap();
+    let again = apart_from(&[], FIRST, None, 6).in_part();
+    let again = place(&f.model, again).await.unwrap();
+    assert!(sites(&again).is_disjoint(&sites(&other)), "{again:?}");
+}
+
+#[actix_web::test]
+async fn a_domain_above_that_of_another_workload_is_too_near_to_it() {
+    let f = cluster(&[("fd:/a/r1", "1"), ("fd:/a", "2"), ("fd:/b", "1")]).await;
+    place(&f.model, apart_from(&[], FIRST, None, 0)).await.unwrap();
+    let mut second = apart_from(&[FIRST], SECOND, None, 1);
+    second.wish.roles[0].query = query(1, "Number == 1");
+    place(&f.model, second).await.unwrap();
+    // A replica of the first on fd:/a would have the second, in fd:/a/r1, in its domain.
+    let many = apart_from(&[], FIRST, Some(1), 3).in_part();
+    assert_eq!(hosts(&place(&f.model, many).await.unwrap()), [3].into());
+}
+
+#[actix_web::test]
+async fn two_workloads_that_are_placed_in_the_same_moment_keep_the_rule_between_them() {
+    let f = cluster(&SITES).await;
+    let peer = f.start_peer();
+    let other = peer.as_ref().map_or(&f.model, |(model, _)| model);
+    for round in 0..20 {
+        let (first, second) = (FIRST + 2 * round, SECOND + 2 * round);
+        place(&f.model, apart_from(&[], first, None, 0)).await.unwrap();
+        place(&f.model, apart_from(&[first], second, None, 0)).await.unwrap();
+        // In every second round only one of them names the other.
+        let of_first = [second];
+        let of_first = &of_first[..round as usize % 2];
+        let (one, two) = tokio::join!(
+            place(&f.model, apart_from(of_first, first, Some(1), 2)),
+            place(other, apart_from(&[first], second, Some(1), 2)),
+        );
+        let (one, two) = (one.unwrap(), two.unwrap());
+        let (hosts, sites) = ((hosts(&one), hosts(&two)), (sites(&one), sites(&two)));
+        assert!(sites.0.is_disjoint(&sites.1), "round {round}: on {hosts:?}");
+        for n in [first, second] {
+            f.model.delete_workload(&uuid(n), Some(2), false).await.unwrap();
+        }
+    }
+}
