@@ -6,7 +6,7 @@ import random
 import time
 
 from functional_tests.commit_outcome import verifier
-from functional_tests.commit_outcome.expected_state import LEAD, ONE, ExpectedState
+from functional_tests.commit_outcome.expected_state import LEAD, ONE, WORKLOADS, ExpectedState
 from functional_tests.lib import live
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.servers.proxy import ANSWERED, BEFORE, Proxy
@@ -119,8 +119,9 @@ def commit_outcome_unknown(proxy, database, node, rest, seed):
     """The database is killed at COMMIT and stays away. The answer is that the outcome is unknown, and the tables have
     all of the request or nothing."""
     expected = ExpectedState(random.Random(seed), rest)
-    for when in (BEFORE, ANSWERED):
-        request = expected.claim_of_several(rest)
+    kinds = (ExpectedState.claim_of_several, *WORKLOADS)
+    for when, kind in ((when, kind) for kind in kinds for when in (BEFORE, ANSWERED)):
+        request = kind(expected, rest)
 
         def kill(moment):
             node.kill()

@@ -13,7 +13,8 @@ MANY = 150
 
 @dataclasses.dataclass
 class Request:
-    """One write. `after` is what each of its consumers holds then, with its generation, or None if they are gone."""
+    """One write. `after` is what each of its consumers holds then, with its generation, or None if they are gone. Of a
+    request about a workload it is what each consumer holds by its uuid, and `workload` is what is stored of it."""
 
     name: str
     method: str
@@ -21,18 +22,32 @@ class Request:
     after: tuple | None
     touches: list  # the providers whose generation it increments
     body: dict | None = None
+    workload: tuple | None = None  # its uuid, and its generation with the consumers of its replicas or None
+    generation: int | None = None  # of the workload before
 
     @property
     def path(self):
+        if self.workload:
+            generation = f"?generation={self.generation}" if self.method == "DELETE" else ""
+            return f"/v1/workloads/{self.workload[0]}{generation}"
         return "/allocations" if self.method == "POST" else f"/allocations/{self.consumers[0]}"
+
+    @property
+    def status(self):
+        return 200 if self.workload and self.method == "PUT" else 204
+
+    def after_of(self, consumer):
+        return self.after.get(consumer) if self.workload else self.after
 
 
 class ExpectedState:
-    """The state that the tables must have: consumer -> (holds, generation), and provider -> generation."""
+    """The state that the tables must have: consumer -> (holds, generation), provider -> generation, and workload ->
+    (generation, consumers of its replicas)."""
 
     def __init__(self, chance, rest):
         self.chance = chance
-        self.consumers, self.generations = {}, {}
+        self.consumers, self.generations, self.workloads = {}, {}, {}
+        self.workload_of = {}  # consumer -> its workload, also after that is gone
         for provider, (name, total) in TOTALS.items():
             rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
             rest.must("PUT", f"/resource_providers/{provider}/inventories",
@@ -43,14 +58,19 @@ class ExpectedState:
         """Applies a request that was granted."""
         for consumer in request.consumers:
             self.consumers.pop(consumer, None)
-            if request.after:
-                self.consumers[consumer] = request.after
+            if after := request.after_of(consumer):
+                self.consumers[consumer] = after
+        if request.workload:
+            uuid, stored = request.workload
+            self.workload_of |= dict.fromkeys(request.consumers, uuid)
+            self.workloads.pop(uuid, None)
+            self.workloads |= {uuid: stored} if stored else {}
         for provider in request.touches:
             self.generations[provider] += 1
 
     def adopt(self, found):
         """Takes the tables' state over after a failure, so that the failure is reported only once."""
-        self.consumers, self.generations = found
+        self.consumers, self.generations, self.workloads = found
 
     def used(self):
         """Provider -> the sum of what all consumers hold."""
@@ -91,6 +111,43 @@ class ExpectedState:
         body = {consumer: self._body(holds, None, "p") for consumer in consumers}
         return Request("a large claim", "POST", consumers, (holds, 1), list(holds), body)
 
+    def workload(self, rest):
+        """A new workload with a replica on each of three hosts."""
+        return self._workload("a workload", self._new(), {}, [ONE, OTHER, LEAD])
+
+    def changed_workload(self, rest):
+        """One replica leaves a workload, and another one is placed."""
+        before = self._prepared_workload(rest)
+        return self._workload("a change of a workload", before.workload[0], before.after, [OTHER, LEAD, POOL], generation=1)
+
+    def deleted_workload(self, rest):
+        before = self._prepared_workload(rest)
+        return Request("a DELETE of a workload", "DELETE", before.consumers, {}, [], workload=(before.workload[0], None),
+                       generation=1)
+
+    def _prepared_workload(self, rest):
+        """Makes a workload."""
+        request = self._workload("a workload", self._new(), {}, [ONE, OTHER])
+        rest.must(request.method, request.path, request.body)
+        self.apply(request)
+        return request
+
+    def _workload(self, name, workload, before, hosts, generation=None):
+        """A PUT of a workload with a role for each host, and one replica in each role. The ids are in the order of the
+        hosts, in which new replicas get them."""
+        ids = {host: str(at) for at, host in enumerate(TOTALS)}
+
+        def consumer(host):
+            return str(uuid.uuid5(uuid.UUID(workload), ids[host]))
+        body = {"generation": generation, "name": workload, "project_id": "p", "user_id": "p", "type": "INSTANCE",
+                "rules": [], "ids": [ids[host] for host in hosts],
+                "roles": [{"name": host, "count": 1, "query": f"resources={TOTALS[host][0]}:2&in_tree={host}"}
+                          for host in hosts]}
+        now = {consumer(host): ({host: 2}, 1) for host in hosts}
+        placed = [host for host in hosts if consumer(host) not in before]
+        return Request(name, "PUT", [*(before | now)], now, placed, body,
+                       workload=(workload, ((generation or 0) + 1, frozenset(now))), generation=generation)
+
     def _put(self, name, consumer, holds, generation, project="p"):
         body = self._body(holds, generation, project)
         return Request(name, "PUT", [consumer], (holds, (generation or 0) + 1), list(holds), body)
@@ -119,4 +176,6 @@ REQUEST_KINDS = {
 BATCHES = {"two claims in one batch": (ExpectedState.claim, ExpectedState.claim_of_several),
            "eight claims in one batch": 8 * (ExpectedState.claim,),
            "a replacement and a DELETE in one batch": UNBATCHED[2:]}
+WORKLOADS = (ExpectedState.workload, ExpectedState.changed_workload, ExpectedState.deleted_workload)
+REQUEST_KINDS |= {"a workload": WORKLOADS[:1], "a change of a workload": WORKLOADS[1:2], "a DELETE of a workload": WORKLOADS[2:]}
 REQUEST_KINDS |= {"a large claim": (ExpectedState.large_claim,)} | BATCHES

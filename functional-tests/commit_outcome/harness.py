@@ -93,7 +93,7 @@ class Harness:
         with concurrent.futures.ThreadPoolExecutor(len(requests) + 1) as pool:
             answers = self._send(pool, requests, faults)
         for request, answer in answers:
-            assert answer.status == 204, f"{request.name} was answered {answer}; {self._actual_outcome(request)}"
+            assert answer.status == request.status, f"{request.name} was answered {answer}; {self._actual_outcome(request)}"
             self.expected.apply(request)
         self.verify([request.consumers[-1] for request, _ in answers])
 
@@ -162,6 +162,7 @@ class Harness:
 
     def _actual_outcome(self, request):
         """The actual outcome of a request, as a text for the report."""
-        consumers, _ = verifier.tables(self.database)
-        found = consumers.get(request.consumers[0])
-        return f"it happened all the same: its rows are {found}" if found == request.after else "it did not happen"
+        consumers, *_ = verifier.tables(self.database)
+        first = request.consumers[0]
+        found = consumers.get(first)
+        return f"it happened all the same: its rows are {found}" if found == request.after_of(first) else "it did not happen"
