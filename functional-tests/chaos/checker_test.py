@@ -152,8 +152,18 @@ def gangs_in_tables(tests):
         tests.equal(f"gangs in the tables: {name}", is_whole, not watcher.partial_gangs(rows))
 
 
+def workloads_in_tables(tests):
+    """A workload is in the tables with all of its replicas, each of which has a place."""
+    for name, row, is_whole in (
+            ("whole", ("w", "2-w", 2, 2), True), ("none wanted", ("w", "0-w", 0, 0), True),
+            ("a replica is missing", ("w", "2-w", 1, 1), False), ("a replica has no place", ("w", "2-w", 2, 1), False),
+            ("a replica too many", ("w", "2-w", 3, 3), False), ("a replica has two places", ("w", "2-w", 2, 3), False)):
+        tests.equal(f"workloads in the tables: {name}", is_whole, not watcher.partial_workloads([row]))
+
+
 def main():
     tests = TestCounts()
+    workloads_in_tables(tests)
     calm_requests(tests)
     gangs_in_tables(tests)
     for name, story in VALID_HISTORIES.items():

@@ -8,6 +8,7 @@ from functional_tests.chaos import topology
 from functional_tests.chaos.bystanders import CLIENTS, Bystander
 from functional_tests.chaos.callers import Caller
 from functional_tests.chaos.clients import Client
+from functional_tests.chaos.owners import Owner
 from functional_tests.chaos.request_recorder import ANSWER_TIMEOUT_SECONDS
 
 CONTENDED_CONSUMERS, OPERATIONS_PER_CONTENDED_CONSUMER = 3, 30
@@ -28,6 +29,8 @@ class ClientGroup:
         self.answered = deque(maxlen=REPEATED_CALLS)
         self.callers = options.clients // CLIENTS_PER_CALLER if options.server == "placet" else 0
         self.clients += [Caller(self, n, random.Random(f"{options.seed}/{n}/caller")) for n in range(self.callers)]
+        self.owners = [Owner(self, n, random.Random(f"{options.seed}/{n}/owner")) for n in range(self.callers)]
+        self.clients += self.owners
         self.clients += [Bystander(self, n, f"{options.seed}/{n}/bystander {m}")
                          for n in range(len(services)) for m in range(CLIENTS)]
         self.wrong = []  # unexpected answers

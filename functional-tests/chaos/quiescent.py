@@ -4,7 +4,7 @@ import time
 
 from functional_tests.chaos import topology
 from functional_tests.chaos.checker import Violation
-from functional_tests.chaos.history import OK
+from functional_tests.chaos.history import OK, UNKNOWN
 from functional_tests.lib.ledger import Ledger
 
 ROWS = (
@@ -12,6 +12,11 @@ ROWS = (
     " LEFT JOIN allocations a ON a.consumer_id = c.uuid LEFT JOIN resource_providers p ON p.id = a.resource_provider_id"
     " LEFT JOIN resource_classes r ON r.id = a.resource_class_id")
 GENERATIONS = "SELECT uuid, generation FROM resource_providers"
+WORKLOADS = "SELECT uuid, generation FROM placet_workloads"
+ALONE = "SELECT consumer_id FROM placet_replicas WHERE workload NOT IN (SELECT uuid FROM placet_workloads)"
+ON_ONE_HOST = (
+    "SELECT r.workload, a.resource_provider_id, COUNT(*) FROM placet_replicas r JOIN allocations a"
+    " ON a.consumer_id = r.consumer_id GROUP BY r.workload, a.resource_provider_id HAVING COUNT(*) > 1")
 QUIESCENT_SECONDS = 0.5  # in which the tables stay the same
 SETTLE_TIMEOUT_SECONDS = 30  # until the tables stop changing: a dead process's statements may still be in flight
 
@@ -66,6 +71,20 @@ class QuiescentState:
             elif server == "placet" or fault[0] != "no allocations":
                 found.append(Violation("orphan", fault[1], f"in the tables: {fault}"))
         return found
+
+    def workload_faults(self, owners):
+        """Broken rules, replicas without a workload, and workloads that are not what their last answer says."""
+        if not owners:
+            return []
+        found = [Violation("broken rule", workload, f"{count} replicas of workload {workload} are on one host")
+                 for workload, _, count in self.ledger.query(ON_ONE_HOST)]
+        found += [Violation("orphan", consumer, f"replica {consumer} has no workload")
+                  for (consumer,) in self.ledger.query(ALONE)]
+        there = dict(self.ledger.query(WORKLOADS))
+        answered = [it for owner in owners for it in owner.workloads if not it.was_unknown and it.generation != UNKNOWN]
+        return found + [Violation("no order", it.uuid, (
+            f"workload {it.uuid} has generation {there.get(it.uuid)} in the tables, and was answered as {it.generation}"))
+            for it in answered if there.get(it.uuid) != it.generation]
 
     def answers(self, member, asked):
         """Differences between a process's answers and the tables, for all providers and these consumers."""

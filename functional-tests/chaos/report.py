@@ -47,6 +47,7 @@ class Report:
     def show(self, foreign_claims):
         outcomes = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in ("ok", "refused", "unknown"))
         print(f"{self.operations} operations that write: {outcomes}; {self.counts['gangs']} granted gangs; "
+              f"{self.counts['workloads']} workloads; "
               f"{self.counts['repeats']} repeated calls; {self.counts['reads']} reads; "
               f"{foreign_claims} claims of a foreign writer; {self.checks} quiescent checks", flush=True)
         for name, times in sorted(self.recoveries.items()):

@@ -66,7 +66,7 @@ class Chaos:
             self.options, self.members, self.history, topology.HOSTS if self.options.foreign_writer else ())
         self.foreign_writer = foreign_writer.ForeignWriter(
             self.database, self.options.seed, self.history, self.client_group.going, self.client_group.stopped)
-        with watcher.Watcher(self.database) as self.watcher:
+        with watcher.Watcher(self.database, self.options.server == "placet") as self.watcher:
             self.client_group.start()
             if self.options.foreign_writer:
                 self.foreign_writer.start()
@@ -157,6 +157,7 @@ class Chaos:
         self.report.checks += 1
         found = checker.check(operations, **start)
         found += state.faults(self.options.server, self.watcher.over) + self.watcher.taken()
+        found += state.workload_faults(self.client_group.owners)
         # The snapshot has a foreign writer's claims only after a command has touched the provider.
         for member in self.members:
             some = self.probes.sample(asked, min(COMPARED_CONSUMERS, len(asked)))
@@ -183,7 +184,7 @@ class Chaos:
         counts = self.report.counts
         foreign = not self.options.foreign_writer or self.foreign_writer.granted > 0
         enough = counts["ok"] > 20 and counts["refused"] > 0 and counts["reads"] > 20
-        calls = counts["gangs"] > 2 and counts["repeats"] > 2 or not self.client_group.callers
+        calls = counts["gangs"] > 2 and counts["repeats"] > 2 and counts["workloads"] > 2 or not self.client_group.callers
         return enough and self.watcher.polls > 20 and foreign and calls
 
     def finish(self):

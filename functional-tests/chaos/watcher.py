@@ -15,14 +15,19 @@ QUERY = (
 GANGS = (
     "SELECT c.uuid, c.generation, COUNT(a.id) FROM consumers c LEFT JOIN allocations a ON a.consumer_id = c.uuid"
     f" WHERE c.uuid LIKE '{topology.GANG}%' GROUP BY c.uuid, c.generation")
+WORKLOADS = (
+    "SELECT w.uuid, w.name, COUNT(r.consumer_id), COUNT(a.id) FROM placet_workloads w"
+    " LEFT JOIN placet_replicas r ON r.workload = w.uuid LEFT JOIN allocations a ON a.consumer_id = r.consumer_id"
+    " GROUP BY w.uuid, w.name")
 POLL_SECONDS, RETRY_SECONDS = 0.02, 0.2  # between polls, and after a failed one
 
 
 class Watcher(threading.Thread):
     """Use it as a context manager."""
 
-    def __init__(self, database):
+    def __init__(self, database, has_workloads):
         super().__init__(daemon=True)
+        self.queries = (QUERY, GANGS, WORKLOADS) if has_workloads else (QUERY, GANGS)
         self.database = database
         self.stopped = threading.Event()
         self.found, self.polls = [], 0
@@ -42,7 +47,7 @@ class Watcher(threading.Thread):
         while not self.stopped.wait(POLL_SECONDS):
             try:
                 connection = connection or self.database.connect()
-                rows, members = (connection.execute(query).fetchall() for query in (QUERY, GANGS))
+                rows, members, *workloads = (connection.execute(query).fetchall() for query in self.queries)
             except Exception:  # the engine's own: it may be down
                 if connection:
                     with contextlib.suppress(Exception):
@@ -53,6 +58,8 @@ class Watcher(threading.Thread):
                 self.polls += 1
                 self.judge(rows)
                 self.found += [Violation("half done", gang, text) for gang, text in partial_gangs(members)]
+                self.found += [Violation("half done", workload, text)
+                               for found in workloads for workload, text in partial_workloads(found)]
 
     def judge(self, rows):
         for provider, generation, used in rows:
@@ -87,3 +94,14 @@ def partial_gangs(rows):
         if len(members) != size or len({*members}) != 1 or not members[0][1]:
             found.append((gang, f"in the tables a gang of {size} is {members} (generation, has allocations)"))
     return found
+
+
+def partial_workloads(rows):
+    """Workloads that are not there as a whole, as (workload, text).
+
+    A row is a workload's uuid, its name, which begins with the number of its replicas, their number, and the number of
+    their allocations. Each replica has one.
+    """
+    return [(workload, f"in the tables workload {name} has {replicas} replicas and {allocations} allocations")
+            for workload, name, replicas, allocations in rows
+            if not int(name.partition("-")[0]) == replicas == allocations]

@@ -177,5 +177,6 @@ BATCHES = {"two claims in one batch": (ExpectedState.claim, ExpectedState.claim_
            "eight claims in one batch": 8 * (ExpectedState.claim,),
            "a replacement and a DELETE in one batch": UNBATCHED[2:]}
 WORKLOADS = (ExpectedState.workload, ExpectedState.changed_workload, ExpectedState.deleted_workload)
-REQUEST_KINDS |= {"a workload": WORKLOADS[:1], "a change of a workload": WORKLOADS[1:2], "a DELETE of a workload": WORKLOADS[2:]}
+CHANGED_WORKLOAD = {"a change of a workload": WORKLOADS[1:2]}
+REQUEST_KINDS |= {"a workload": WORKLOADS[:1]} | CHANGED_WORKLOAD | {"a DELETE of a workload": WORKLOADS[2:]}
 REQUEST_KINDS |= {"a large claim": (ExpectedState.large_claim,)} | BATCHES

@@ -57,8 +57,8 @@ class FaultPoint:
 
 
 def at_commit(tests, harness, chance, full):
-    """Faults of batches, at COMMIT only."""
-    for name, kinds in expected_state.BATCHES.items():
+    """Faults of batches and of a workload, at COMMIT only."""
+    for name, kinds in (expected_state.BATCHES | expected_state.CHANGED_WORKLOAD).items():
         for fault in all_of(harness.sends(kinds), harness.names):
             if fault.at_commit and not (fault.kills and fault.when == BEFORE):
                 _play(tests, harness, name, kinds, [fault])
