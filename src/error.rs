@@ -97,6 +97,12 @@ pub enum Error {
     /// Descriptions have other generations than the caller knows. `detail` names each of them.
     #[error("Another client described a provider in between: {detail}. Read it again, then describe it.")]
     StaleDescriptions { detail: String },
+    /// Replicas of workloads stand on hosts whose domains are to change, and rules of the workloads are about these domains.
+    #[error(
+        "The domains of hosts cannot change, because replicas stand there whose workloads are spread over them. Move the \
+         replicas first, or repeat the request with force=true, and see GET /v1/violations."
+    )]
+    DomainInUse { reasons: Arc<Reasons> },
     #[error("The normal limit of {class} has the generation {actual}, and not {given}. Read it again, then set it.")]
     StaleLimitGeneration {
         class: String,

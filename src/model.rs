@@ -22,6 +22,7 @@ pub mod statistics;
 pub mod traits;
 pub mod upgrade;
 pub mod usages;
+pub mod violations;
 pub mod workloads;
 
 use chrono::{DateTime, NaiveDateTime, Utc};

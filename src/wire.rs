@@ -27,6 +27,7 @@ pub mod root;
 pub mod traits;
 pub mod usages;
 pub mod v1;
+pub mod violations;
 pub mod workloads;
 
 mod filters;

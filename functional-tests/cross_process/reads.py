@@ -338,14 +338,24 @@ def workload_shown(state, ask, thing):
     known = state.workloads.get(thing[1])
     shown = ask(f"/v1/workloads/{thing[1]}", 200 if known else 404)
     if known:
-        ask.expect((*known, 0), (shown["generation"], shown["pending"], shown["placed"]), "the workload")
+        placed = state.placed(known)
+        ask.expect((known.generation, known.count - placed, placed),
+                   (shown["generation"], shown["pending"], shown["placed"]), "the workload")
+
+
+@kind("GET /v1/violations", "workload")
+def violations_listed(state, ask, thing):
+    """A consumer that a workload adopted stands where the workload's role may not be."""
+    shown = ask(f"/v1/violations?workload={thing[1]}")["violations"]
+    known = state.workloads.get(thing[1])
+    ask.expect(state.placed(known) if known else 0, len(shown), "the violations")
 
 
 @kind("GET /v1/workloads", "workload")
 def workloads_listed(state, ask, thing):
     shown = ask(f"/v1/workloads?name={thing[1]}")["workloads"]
     known = state.workloads.get(thing[1])
-    ask.expect([(thing[1], known[0])] if known else [], [(it["uuid"], it["generation"]) for it in shown], "the list")
+    ask.expect([(thing[1], known.generation)] if known else [], [(it["uuid"], it["generation"]) for it in shown], "the list")
 
 
 @kind("GET /allocation_candidates", "class")

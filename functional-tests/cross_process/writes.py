@@ -1,6 +1,6 @@
 """The kinds of writes: the request, its effect on the worker's state, and the things that have to show it."""
 
-from functional_tests.cross_process.expected_state import POOL, SHARED, Provider
+from functional_tests.cross_process.expected_state import POOL, SHARED, Provider, Workload
 
 MAX_CHILDREN, MAX_NAMES, MAX_CONSUMERS = 3, 4, 8
 KINDS = {}  # by name: the route, and the function that makes a write
@@ -289,21 +289,27 @@ def limit_set(state):
     return name and Write("PUT", f"/v1/limits/{name}", {"generation": generation, "normal": normal}, done, [("class", name)])
 
 
-def _replicas(state, identity, count):
-    """A workload that no host may serve: all of its replicas are pending."""
-    generation, _ = state.workloads.get(identity, (None, 0))
+def _replicas(state, identity, count, adopted):
+    known = state.workloads.get(identity)
     role = {"name": "member", "count": count, "query": {"resources": "VCPU:1", "where": "NoSuchProperty == true"}}
-    body = {"generation": generation, "name": identity, "atomic": False, "roles": [role], "rules": []}
+    body = {"generation": known.generation if known else None, "name": identity, "atomic": False, "roles": [role], "rules": [],
+            "project_id": state.project, "user_id": state.project}
+    if adopted and not known:
+        body["adopt"] = [{"consumer": adopted}]
 
     def done():
-        state.workloads[identity] = ((generation or 0) + 1, count)
+        state.workloads[identity] = Workload((known.generation if known else 0) + 1, count, adopted)
     return Write("PUT", f"/v1/workloads/{identity}", body, done, [("workload", identity)])
 
 
 @kind("PUT /v1/workloads/{workload_uuid}")
 def workload_put(state):
+    """A new workload, perhaps with a consumer that exists, or another number of replicas. With a consumer it stays at two."""
     identity = one_of(state, state.workloads) if len(state.workloads) >= MAX_NAMES else state.new_uuid()
-    return _replicas(state, identity, state.chance.randint(0, 3))
+    known = state.workloads.get(identity)
+    taken = {workload.adopted for workload in state.workloads.values()}
+    adopted = known.adopted if known else one_of(state, [None, *(c for c in state.consumers if c not in taken)])
+    return _replicas(state, identity, 2 if adopted else state.chance.randint(0, 3), adopted)
 
 
 @kind("DELETE /v1/workloads/{workload_uuid}")

@@ -4,8 +4,8 @@
                                          [FILE...]
 
 With `--server upstream` the same files run against OpenStack Placement, which proves that they
-state what clients are used to. placet-only….yaml hold what is different on purpose, v1….yaml, candidates.yaml and
-claims.yaml the native API.
+state what clients are used to. placet-only….yaml hold what is different on purpose, and the other files of PLACET_ONLY
+the native API.
 """
 
 import pathlib
@@ -18,7 +18,7 @@ from functional_tests.lib.test_counts import TestCounts
 HERE = pathlib.Path(__file__).resolve().parent
 
 # Differences on purpose, and the native API.
-PLACET_ONLY = ("placet-only", "v1", "candidates", "claims")
+PLACET_ONLY = ("placet-only", "v1", "candidates", "claims", "domains", "limits", "providers", "violations", "workloads")
 OPTIONS = {"oslo_policy": {"enforce_new_defaults": "false"}}
 
 

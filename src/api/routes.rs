@@ -4,7 +4,7 @@ use actix_web::http::Method;
 
 use super::handlers::{
     aggregates, allocation_candidates, allocations, candidates, claims, domains, inventories, limits, providers,
-    reshaper, resource_classes, resource_providers, root, traits, usages, v1, workloads,
+    reshaper, resource_classes, resource_providers, root, traits, usages, v1, violations, workloads,
 };
 use super::openapi;
 use super::route::{Authorization, Handler, Route};
@@ -47,6 +47,7 @@ const DESCRIPTION: &str = "/v1/providers/{uuid}";
 const CLAIMS: &str = "/v1/claims";
 const LIMITS: &str = "/v1/limits";
 const LIMIT: &str = "/v1/limits/{class}";
+const VIOLATIONS: &str = "/v1/violations";
 const WORKLOADS: &str = "/v1/workloads";
 const WORKLOAD: &str = "/v1/workloads/{workload_uuid}";
 
@@ -251,6 +252,7 @@ pub static ROUTES: &[Route] = &[
     Route::get(LIMITS, rule(&rules::LIMITS_LIST), handler!(limits::list)).native(),
     Route::get(LIMIT, rule(&rules::LIMITS_SHOW), handler!(limits::show)).native(),
     Route::put(LIMIT, rule(&rules::LIMITS_UPDATE), handler!(limits::set)).native(),
+    Route::get(VIOLATIONS, rule(&rules::VIOLATIONS_LIST), handler!(violations::list)).native(),
     Route::get(WORKLOADS, rule(&rules::WORKLOADS_LIST), handler!(workloads::list)).native(),
     Route::get(WORKLOAD, rule(&rules::WORKLOADS_SHOW), handler!(workloads::show)).native(),
     Route::put(WORKLOAD, rule(&rules::WORKLOADS_UPDATE), handler!(workloads::update))

@@ -43,6 +43,8 @@ pub enum ReasonCode {
     Apart,
     /// Hosts have a replica of the workload already.
     OneAHost,
+    /// Replicas with rules about domains stand on the host whose domains are to change.
+    DomainInUse,
     /// Another consumer of the same call got no place, and the call is atomic.
     OtherRefused,
     /// The consumer's generation is another one than the caller expects.
@@ -75,6 +77,7 @@ impl ReasonCode {
             ReasonCode::Together => "placet.together",
             ReasonCode::Apart => "placet.apart",
             ReasonCode::OneAHost => "placet.one_a_host",
+            ReasonCode::DomainInUse => "placet.domain_in_use",
             ReasonCode::OtherRefused => "placet.other_refused",
             ReasonCode::ConcurrentUpdate => "placement.concurrent_update",
             ReasonCode::ConsumerGenerationLimit | ReasonCode::ProviderGenerationLimit => "placet.generation_limit",

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 
 use diesel::prelude::*;
 
+use super::workloads::ReadWish;
 use crate::db::engines::dialect::in_lists;
-use crate::db::schema::{placet_descriptions as table, resource_providers as providers};
+use crate::db::schema::{allocations, placet_descriptions as table, resource_providers as providers};
 use crate::db::{DbConnection, DbResult};
 use crate::error::{Error, Result};
 use crate::search::{Description, ProviderId, ProviderRow, ProviderState, Snapshot};
@@ -45,6 +46,10 @@ pub struct DescribeAll {
     pub providers: Vec<Describe>,
     /// Whether the providers are named by the body, so that a refusal says where.
     pub is_list: bool,
+    /// Whether domains may change on which rules of standing replicas depend.
+    pub is_forced: bool,
+    /// Reads what workloads with such replicas want.
+    pub read: ReadWish,
 }
 
 /// A row of `placet_descriptions`, without the provider.
@@ -164,6 +169,22 @@ pub fn not_up(conn: &mut DbConnection, keys: &[(i32, &str)]) -> DbResult<BTreeMa
         (uuids.get(&id) == Some(&uuid.as_str())).then_some((ProviderId(id), state))
     });
     Ok(states.collect())
+}
+
+/// The consumers with allocations of any provider of these trees, each with the root of the tree.
+pub fn consumers_of_trees(conn: &mut DbConnection, roots: &[i32]) -> DbResult<Vec<(ProviderId, String)>> {
+    let found: Vec<(Option<i32>, String)> = in_lists(roots, |roots| {
+        allocations::table
+            .inner_join(providers::table.on(providers::id.eq(allocations::resource_provider_id)))
+            .filter(providers::root_provider_id.eq_any(roots))
+            .select((providers::root_provider_id, allocations::consumer_id))
+            .distinct()
+            .load(&mut *conn)
+    })?;
+    let found = found.into_iter();
+    Ok(found
+        .filter_map(|(root, consumer)| Some((ProviderId(root?), consumer)))
+        .collect())
 }
 
 /// What `reloaded` providers are; a provider without a description says nothing.

@@ -176,6 +176,11 @@ rules! {
     DESCRIPTIONS_UPDATE = native("placet:providers:update", ADMIN_OR_SERVICE, "Describe providers.");
     WORKLOADS_LIST = native("placet:workloads:list", ADMIN_OR_PROJECT_READER_OR_SERVICE, "List the workloads of a project.");
     WORKLOADS_SHOW = native("placet:workloads:show", ADMIN_OR_PROJECT_READER_OR_SERVICE, "Show a workload.");
+    VIOLATIONS_LIST = native(
+        "placet:violations:list",
+        ADMIN_OR_PROJECT_READER_OR_SERVICE,
+        "List which rules of the workloads of a project are broken.",
+    );
     WORKLOADS_UPDATE = native("placet:workloads:update", ADMIN_OR_SERVICE, "Create or change a workload.");
     WORKLOADS_DELETE = native("placet:workloads:delete", ADMIN_OR_SERVICE, "Delete a workload.");
     WORKLOADS_UPDATE_FOR_OTHERS = native(

@@ -37,6 +37,7 @@ pub static DOCUMENTS: &[Document] = documents![
     "providers",
     "limits",
     "workloads",
+    "violations",
     "errors",
 ];
 

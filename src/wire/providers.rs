@@ -10,6 +10,7 @@ use super::query::Query;
 use super::schema::NativeSchema;
 use super::uuid;
 use super::value::Value;
+use super::workloads::read_stored;
 use crate::error::{Error, Result};
 use crate::model::providers::{Describe, DescribeAll, Described};
 use crate::search::{BUILT_IN_PROPERTIES, Description, PropertyValue, ProviderState, domain_path};
@@ -78,6 +79,8 @@ pub fn read_describe(provider: &str, query: &str, body: &[u8]) -> Result<(Descri
     let command = DescribeAll {
         providers: vec![one(provider.to_owned(), "", &body, &mut mistakes)],
         is_list: false,
+        is_forced: parameters.last("force") == Some("true"),
+        read: read_stored,
     };
     refuse(mistakes)?;
     Ok((command, parameters.last("dry_run") == Some("true")))
@@ -106,6 +109,8 @@ pub fn read_describe_all(query: &str, body: &[u8]) -> Result<(DescribeAll, bool)
     let command = DescribeAll {
         providers,
         is_list: true,
+        is_forced: parameters.last("force") == Some("true"),
+        read: read_stored,
     };
     Ok((command, parameters.last("dry_run") == Some("true")))
 }

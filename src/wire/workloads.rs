@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::model::allocations::Owner;
 use crate::model::workloads::{Adopted, Page, Put};
 use crate::search::Rank;
-pub use answer::{write_list, write_one};
+pub use answer::{ViolationAnswer, write_list, write_one};
 pub use wish::read_stored;
 
 const SCHEMAS: &str = include_str!("schemas/workloads.json");
@@ -74,6 +74,7 @@ pub fn read_list(query: &str) -> Result<Page> {
     Ok(Page {
         project: query.last("project_id").map(str::to_owned),
         name: query.last("name").map(str::to_owned),
+        uuids: None,
         after: query.last("after").and_then(uuid::canonical),
         limit,
     })

@@ -5,20 +5,14 @@ use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
 use crate::model::workloads::{self, PlanJob, ReportJob};
-use crate::policy::rules;
+use crate::policy::rules::{self, Rule};
 use crate::search::SearchSettings;
 use crate::wire::workloads::{self as wire, Defaults};
 
 /// Callers who may not see all projects see their own.
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let mut page = wire::read_list(&context.query)?;
-    match &page.project {
-        Some(project) => context.authorize_project(&rules::WORKLOADS_LIST, project)?,
-        None if context.authorize_project(&rules::WORKLOADS_LIST, "").is_err() => {
-            page.project = Some(context.caller.project_id.clone().unwrap_or_default());
-        }
-        None => {}
-    }
+    page.project = visible_project(&context, &rules::WORKLOADS_LIST, page.project)?;
     let read = move |conn: &mut _| workloads::list(conn, &page);
     let (rows, next) = context.reader().ask(read).await?;
     Ok(Reply::json(wire::write_list(&rows, next.as_deref())))
@@ -69,7 +63,21 @@ pub async fn delete(context: RequestContext) -> Result<Reply> {
     Ok(Reply::no_content())
 }
 
-fn settings(context: &RequestContext) -> SearchSettings {
+/// The project whose workloads the caller sees, if it names `project` or none; `None`: those of all projects.
+///
+/// # Errors
+/// [`crate::error::Error::Forbidden`] if the caller names a project that it may not see.
+pub fn visible_project(context: &RequestContext, rule: &Rule, project: Option<String>) -> Result<Option<String>> {
+    if let Some(project) = project {
+        context.authorize_project(rule, &project)?;
+        return Ok(Some(project));
+    }
+    let sees_all = context.authorize_project(rule, "").is_ok();
+    Ok((!sees_all).then(|| context.caller.project_id.clone().unwrap_or_default()))
+}
+
+/// Without a bound: every host is judged.
+pub fn settings(context: &RequestContext) -> SearchSettings {
     SearchSettings {
         max: None,
         ceiling: usize::MAX,

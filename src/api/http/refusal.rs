@@ -33,7 +33,7 @@ pub struct Refusal {
     code: &'static str,
     /// The consumers of a refused claim, for the native API.
     consumers: Option<Arc<ClaimRefusal>>,
-    /// The error of a refused claim, for the log; that of a refused workload also for the native API.
+    /// The error of a refused claim, for the log; that of a refused workload or description also for the native API.
     claim: Option<Box<Error>>,
     /// The methods of the URL, for `Allow`.
     allow: Option<Box<str>>,
@@ -64,10 +64,11 @@ impl From<Error> for Refusal {
             Error::ClaimRefused(refusal) => Some(Arc::clone(refusal)),
             _ => None,
         };
+        let has_more = error.claim_reason().is_some() || matches!(error, Error::DomainInUse { .. });
         Refusal {
             code,
             consumers,
-            claim: error.claim_reason().map(|_| Box::new(error.clone())),
+            claim: has_more.then(|| Box::new(error.clone())),
             varies: errors::varies(&error),
             ..Refusal::new(status, error.to_string())
         }
@@ -264,10 +265,17 @@ impl Refusal {
         if let Some(refusal) = &self.consumers {
             body["consumers"] = json!(claims::refused_consumers(refusal));
         }
-        if let Some(Error::NoPlace { refusal }) = self.claim.as_deref() {
-            let (reasons, counts) = reasons::reasons_and_counts(&refusal.reasons);
+        let reasons = match self.claim.as_deref() {
+            Some(Error::NoPlace { refusal }) => Some(&refusal.reasons),
+            Some(Error::DomainInUse { reasons }) => Some(&**reasons),
+            _ => None,
+        };
+        if let Some(reasons) = reasons {
+            let (reasons, counts) = reasons::reasons_and_counts(reasons);
             body["reasons"] = json!(reasons);
             body["counts"] = json!(counts);
+        }
+        if let Some(Error::NoPlace { refusal }) = self.claim.as_deref() {
             body["exact"] = refusal.is_exact.into();
         }
         body

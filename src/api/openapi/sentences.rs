@@ -62,6 +62,9 @@ pub fn all() -> Vec<Error> {
             given: "0".to_owned(),
         },
         E::StaleDescriptions { detail: text("detail") },
+        E::DomainInUse {
+            reasons: Arc::new(Reason::new(ReasonCode::DomainInUse, text("reasons")).into()),
+        },
         E::StaleLimitGeneration {
             class: text("class"),
             actual: text("actual"),

@@ -16,6 +16,7 @@ mod descriptions;
 mod held;
 mod limits;
 mod providers;
+mod standing;
 mod users;
 mod workloads;
 
@@ -30,6 +31,7 @@ pub use descriptions::descriptions;
 pub use held::held_rows;
 pub use limits::limits;
 pub use providers::{lock_providers, providers};
+pub use standing::standing;
 pub use users::{class_users, trait_times, trait_users};
 pub use workloads::workloads;
 

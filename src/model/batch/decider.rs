@@ -148,6 +148,7 @@ impl Decider {
         let base = self.earlier_reads.replace_usage(base);
         let providers_max = base.provider_count();
         let descriptions = batch_rows::descriptions(conn, footprint, &base)?;
+        let standing = batch_rows::standing(conn, footprint, &base, &descriptions)?;
         let mut state = State::new(base, consumers, now.and_utc());
         state.names_first = dialect::checks_names_first(conn);
         state.folding = dialect::folding(conn);
@@ -155,6 +156,7 @@ impl Decider {
         state.trait_users = batch_rows::trait_users(conn, footprint, providers_max)?;
         state.trait_times = batch_rows::trait_times(conn, footprint)?;
         state.descriptions = descriptions;
+        state.standing = standing;
         state.answers = batch_rows::answers(conn, footprint)?;
         state.limits = batch_rows::limits(conn, footprint)?;
         (state.workloads, state.workload_names) = batch_rows::workloads(conn, footprint)?;

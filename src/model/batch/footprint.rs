@@ -45,6 +45,8 @@ pub struct Footprint<'a> {
     pub removed_traits: Vec<&'a str>,
     /// Those of `providers` that commands describe.
     pub described: BTreeSet<&'a str>,
+    /// What commands say that these are.
+    pub descriptions: Vec<&'a Describe>,
     /// Classes whose normal limits commands replace.
     pub limits: BTreeSet<&'a str>,
     /// Uuids of workloads.
@@ -184,6 +186,7 @@ impl<'a> Footprint<'a> {
                 let uuids = || command.providers.iter().map(|new| new.provider.as_str());
                 self.providers.extend(uuids());
                 self.described.extend(uuids());
+                self.descriptions.extend(&command.providers);
                 // What is below them gets nothing new either.
                 let not_up = |new: &&Describe| new.description.state != ProviderState::Up;
                 let not_up = command.providers.iter().filter(not_up);

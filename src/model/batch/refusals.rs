@@ -86,12 +86,14 @@ impl Verification<'_> {
         let base = Base::Rows(Arc::new(rows));
         let footprint = Footprint::of(commands);
         let descriptions = batch_rows::descriptions(conn, &footprint, &base)?;
+        let standing = batch_rows::standing(conn, &footprint, &base, &descriptions)?;
         let limits = batch_rows::limits(conn, &footprint)?;
         let (workloads, workload_names) = batch_rows::workloads(conn, &footprint)?;
         let now = dialect::now().and_utc();
         let decide_alone = |command: &&Command| {
             let mut state = State::new(base.clone(), consumers_of(command, consumers), now);
             state.descriptions.clone_from(&descriptions);
+            state.standing.clone_from(&standing);
             state.limits.clone_from(&limits);
             state.workloads.clone_from(&workloads);
             state.workload_names.clone_from(&workload_names);

@@ -23,7 +23,7 @@ use crate::model::claims::memory::{ClaimId, StoredAnswer};
 use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, TraitId};
 pub use descriptions::DescriptionEntry;
 pub use limits::LimitEntry;
-pub use workloads::{WorkloadEntry, WorkloadNames, WorkloadRows};
+pub use workloads::{StandingReplica, WorkloadEntry, WorkloadNames, WorkloadRows};
 
 /// A provider that a command of the batch read.
 #[derive(Debug, Clone)]
@@ -121,6 +121,8 @@ pub struct State {
     pub workloads: BTreeMap<String, WorkloadEntry>,
     /// Names of workloads, and consumers that belong to one.
     pub workload_names: WorkloadNames,
+    /// Replicas on the hosts whose domains commands change, before the batch.
+    pub standing: Vec<StandingReplica>,
     /// Providers that had, before the batch, an inventory of a class that a command removes.
     pub class_users: BTreeSet<(ClassId, ProviderId)>,
     /// Providers that had, before the batch, a trait that a command deletes.
@@ -156,6 +158,7 @@ impl State {
             limits: BTreeMap::new(),
             workloads: BTreeMap::new(),
             workload_names: WorkloadNames::default(),
+            standing: Vec::new(),
             class_users: BTreeSet::new(),
             trait_users: BTreeSet::new(),
             trait_times: BTreeMap::new(),

@@ -2,10 +2,13 @@
 //! figure by figure (`figures`).
 
 mod batch_plans;
+mod bodies;
+mod domains_in_use;
 mod figures;
 mod interrupts;
 mod neighbours;
 mod races;
+mod violations;
 
 use std::collections::BTreeSet;
 
@@ -17,11 +20,22 @@ use crate::model::workloads::{
     Adopted, Level, Mode, NearKind, NearRule, PlanJob, Put, Report, ReportJob, Role, SpreadRule, Wish, WishRule,
 };
 use crate::search::{Description, Interrupt, ProviderState, Request, SearchSettings};
+use bodies::{read, stored};
 
 const WORKLOAD: u32 = 900;
 
 /// What hosts are: fault and upgrade domains, `-` for none.
-async fn describe(model: &Model, host: u32, generation: Option<i64>, at: (&str, &str), state: ProviderState) {
+pub(super) async fn describe(
+    model: &Model,
+    host: u32,
+    generation: Option<i64>,
+    at: (&str, &str),
+    state: ProviderState,
+) {
+    model.submit(description(host, generation, at, state)).await.unwrap();
+}
+
+fn description(host: u32, generation: Option<i64>, at: (&str, &str), state: ProviderState) -> DescribeAll {
     let domains = [("fault", at.0), ("upgrade", at.1)];
     let domains = domains.into_iter().filter(|(_, path)| *path != "-");
     let new = Describe {
@@ -38,15 +52,16 @@ async fn describe(model: &Model, host: u32, generation: Option<i64>, at: (&str, 
             ..Description::default()
         },
     };
-    let all = DescribeAll {
+    DescribeAll {
         providers: vec![new],
         is_list: false,
-    };
-    model.submit(all).await.unwrap();
+        is_forced: false,
+        read,
+    }
 }
 
 /// Hosts 1, 2, … with 10 VCPU in these domains.
-async fn cluster(at: &[(&str, &str)]) -> Fixture {
+pub(super) async fn cluster(at: &[(&str, &str)]) -> Fixture {
     let mut f = fixture();
     for (host, at) in (1..).zip(at) {
         f.host(host, 10).await.unwrap();
@@ -63,7 +78,7 @@ fn query(amount: i64, expression: &str) -> ClaimQuery {
     ClaimQuery { request, rank }
 }
 
-fn role(name: &str, count: u32, amount: i64) -> Role {
+pub(super) fn role(name: &str, count: u32, amount: i64) -> Role {
     Role {
         name: name.to_owned(),
         count,
@@ -72,7 +87,7 @@ fn role(name: &str, count: u32, amount: i64) -> Role {
     }
 }
 
-fn spread(mode: Mode, dimensions: &[&str]) -> WishRule {
+pub(super) fn spread(mode: Mode, dimensions: &[&str]) -> WishRule {
     WishRule::Spread(SpreadRule {
         level: Level::Hard,
         mode,
@@ -81,7 +96,7 @@ fn spread(mode: Mode, dimensions: &[&str]) -> WishRule {
     })
 }
 
-fn wish(count: u32, rules: Option<Vec<WishRule>>) -> Wish {
+pub(super) fn wish(count: u32, rules: Option<Vec<WishRule>>) -> Wish {
     Wish {
         roles: vec![role("replica", count, 1)],
         rules,
@@ -90,8 +105,7 @@ fn wish(count: u32, rules: Option<Vec<WishRule>>) -> Wish {
     }
 }
 
-/// Stored bodies are read as a workload of one role, which is enough for the revision.
-fn put(n: u32, generation: Option<i64>, wish: Wish) -> Put {
+pub(super) fn put(n: u32, generation: Option<i64>, wish: Wish) -> Put {
     Put {
         uuid: uuid(n),
         name: format!("workload-{n}"),
@@ -102,7 +116,7 @@ fn put(n: u32, generation: Option<i64>, wish: Wish) -> Put {
         generation,
         wish,
         body: String::new(),
-        read: |_| Ok(self::wish(0, None)),
+        read,
         ids: None,
         adopted: Vec::new(),
         swaps: Vec::new(),
@@ -111,7 +125,7 @@ fn put(n: u32, generation: Option<i64>, wish: Wish) -> Put {
     }
 }
 
-async fn place(model: &Model, put: Put) -> Result<Report> {
+pub(super) async fn place(model: &Model, put: Put) -> Result<Report> {
     let search = async |job: PlanJob| job.run(&Interrupt::default()).map_err(checked);
     model.put_workload(put, &SearchSettings::uncut(7), search).await
 }

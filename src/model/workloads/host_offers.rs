@@ -7,13 +7,13 @@
 //! for one. If a rule lets it take several, each next one is searched with those before it.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::hosts::HostList;
 use super::wish::Role;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::claims::negated;
 use crate::placing::{Hosts, Offer};
 use crate::search::{
@@ -24,6 +24,8 @@ use crate::search::{
 const COST_SCALE: f64 = (1 << 24) as f64;
 const MAX_COST: f64 = (1_i64 << 35) as f64;
 const MAX_OVER: i64 = 1 << 40;
+/// A byte is kept for each host and query.
+const KNOWN_QUERIES_MAX: usize = 64;
 
 /// The offers of all hosts.
 pub struct HostOffers<'a> {
@@ -73,23 +75,65 @@ pub struct Eligible {
     by_role: Vec<Rc<[bool]>>,
 }
 
-impl Eligible {
-    /// `roles` have names as the tables spell them.
-    pub fn of(snapshot: &Snapshot, list: &HostList, roles: &[Role], settings: &SearchSettings) -> Result<Eligible> {
-        let mut by_role: Vec<Rc<[bool]>> = Vec::with_capacity(roles.len());
-        for (at, role) in roles.iter().enumerate() {
-            let request = &role.query.request;
-            let same = roles[..at].iter().position(|other| other.query.request == *request);
-            if let Some(same) = same {
-                by_role.push(Rc::clone(&by_role[same]));
-                continue;
-            }
-            let found = search::eligible_hosts(snapshot, request, settings)?;
-            by_role.push(list.slots.iter().map(|slot| found.of(*slot).is_some()).collect());
+/// Finds eligible hosts on one snapshot. Roles with the same query share a search.
+pub struct EligibleSearch<'a> {
+    snapshot: &'a Snapshot,
+    settings: &'a SearchSettings,
+    /// Queries with their hosts, the newest last.
+    known: VecDeque<(Request, Rc<[bool]>)>,
+}
+
+impl<'a> EligibleSearch<'a> {
+    pub fn new(snapshot: &'a Snapshot, settings: &'a SearchSettings) -> EligibleSearch<'a> {
+        EligibleSearch {
+            snapshot,
+            settings,
+            known: VecDeque::new(),
         }
-        Ok(Eligible { by_role })
     }
 
+    /// `roles` have names as the tables spell them. All lists of a snapshot have the same hosts.
+    ///
+    /// # Errors
+    /// Of the search.
+    pub fn of(&mut self, list: &HostList, roles: &[Role]) -> Result<Eligible> {
+        let by_role = roles.iter().map(|role| self.hosts(list, &role.query.request));
+        Ok(Eligible {
+            by_role: by_role.collect::<Result<_>>()?,
+        })
+    }
+
+    /// As [`Self::of`], for roles that were stored. No host is eligible for a query that names what has been deleted since.
+    ///
+    /// # Errors
+    /// Of the search.
+    pub fn of_stored(&mut self, list: &HostList, roles: &[Role]) -> Result<Eligible> {
+        let by_role = roles.iter().map(|role| match self.hosts(list, &role.query.request) {
+            Err(Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. }) => {
+                Ok(vec![false; list.slots.len()].into())
+            }
+            hosts => hosts,
+        });
+        Ok(Eligible {
+            by_role: by_role.collect::<Result<_>>()?,
+        })
+    }
+
+    fn hosts(&mut self, list: &HostList, request: &Request) -> Result<Rc<[bool]>> {
+        if let Some((_, hosts)) = self.known.iter().find(|(known, _)| known == request) {
+            return Ok(Rc::clone(hosts));
+        }
+        let found = search::eligible_hosts(self.snapshot, request, self.settings)?;
+        let hosts: Rc<[bool]> = list.slots.iter().map(|slot| found.of(*slot).is_some()).collect();
+        if self.known.len() == KNOWN_QUERIES_MAX {
+            self.known.pop_front();
+        }
+        self.known.push_back((request.clone(), Rc::clone(&hosts)));
+        Ok(hosts)
+    }
+}
+
+impl Eligible {
     pub fn is_eligible(&self, host: u32, role: usize) -> bool {
         self.by_role.get(role).is_some_and(|hosts| hosts[host as usize])
     }

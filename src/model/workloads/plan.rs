@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::host_offers::{Eligible, HostOffers, Offered};
+use super::host_offers::{Eligible, EligibleSearch, HostOffers, Offered};
 use super::hosts::HostList;
 use super::report::Report;
 use super::wish::{Role, Wish};
@@ -126,7 +126,7 @@ impl PlanJob {
         let mut planning = Planning {
             rules,
             own_rules,
-            eligible: Eligible::of(&self.snapshot, &list, &self.roles, &settings)?,
+            eligible: EligibleSearch::new(&self.snapshot, &settings).of(&list, &self.roles)?,
             revision: self.revision(),
             job: self,
             settings,

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
 
-use super::report::{Report, ReportJob};
+use super::report::{ReadWorkload, Report, ReportJob};
 use super::rows::{find, namers, places, show, taken};
 use super::wish::{ReadWish, Role, Wish};
 use super::{Adopted, PlanJob, Planned, Put, Replica, ReplicaRow, Set, SetAnswer, StoredWorkload};
@@ -165,24 +165,20 @@ impl Model {
         settings: &SearchSettings,
         search: impl AsyncFn(ReportJob) -> Result<Report>,
     ) -> Result<Report> {
-        let wish = read(&stored.row.body).map_err(|error| Error::Internal {
-            detail: format!("the body of workload {} cannot be read: {error}", stored.row.uuid),
-        })?;
-        let others = self.neighbours(&wish).await?;
+        let wish = read_wish(&stored, read)?;
+        let others = self.neighbours(wish.neighbours()).await?;
         let (snapshot, roles) = self.newest_for(&wish.roles, Vec::new()).await?;
         search(ReportJob {
             snapshot,
-            stored: Arc::new(stored),
-            wish: Arc::new(wish),
-            roles: Arc::new(roles),
+            workload: Arc::new(ReadWorkload { stored, wish, roles }),
             others: Arc::new(others),
             settings: settings.clone(),
         })
         .await
     }
 
-    async fn neighbours(&self, wish: &Wish) -> Result<HashMap<String, StoredWorkload>> {
-        let uuids = wish.neighbours();
+    /// The workloads that rules name; unknown ones are left out.
+    pub(in crate::model) async fn neighbours(&self, uuids: Vec<String>) -> Result<HashMap<String, StoredWorkload>> {
         if uuids.is_empty() {
             return Ok(HashMap::new());
         }
@@ -200,7 +196,7 @@ impl Model {
 
     /// A snapshot that shows every commit acknowledged before, corrected if rows contradicted it; and the roles with names
     /// as the tables spell them.
-    async fn newest_for(
+    pub(in crate::model) async fn newest_for(
         &self,
         roles: &[Role],
         contradictions: Vec<Contradiction>,
@@ -221,6 +217,16 @@ impl Model {
         let roles = roles.map(|(role, query)| Role { query, ..role.clone() });
         Ok((snapshot, roles.collect()))
     }
+}
+
+/// What a stored workload wants.
+///
+/// # Errors
+/// [`Error::Internal`] if this version of placet cannot read it.
+pub fn read_wish(stored: &StoredWorkload, read: ReadWish) -> Result<Wish> {
+    read(&stored.row.body).map_err(|error| Error::Internal {
+        detail: format!("the body of workload {} cannot be read: {error}", stored.row.uuid),
+    })
 }
 
 fn busy() -> Error {

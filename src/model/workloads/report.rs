@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::host_offers::Eligible;
+use super::host_offers::{Eligible, EligibleSearch};
 use super::hosts::HostList;
 use super::wish::{HOST, Role, Wish};
 use super::{Replica, StoredWorkload, WorkloadRow, near};
@@ -66,13 +66,19 @@ pub struct Violation {
 /// A stored workload to judge. Clones share all of it.
 #[derive(Clone)]
 pub struct ReportJob {
-    pub(super) snapshot: Arc<Snapshot>,
-    pub(super) stored: Arc<StoredWorkload>,
-    pub(super) wish: Arc<Wish>,
+    pub(in crate::model) snapshot: Arc<Snapshot>,
+    pub(in crate::model) workload: Arc<ReadWorkload>,
+    /// The workloads that the rules name.
+    pub(in crate::model) others: Arc<HashMap<String, StoredWorkload>>,
+    pub(in crate::model) settings: SearchSettings,
+}
+
+/// A stored workload whose wish was read.
+pub struct ReadWorkload {
+    pub stored: StoredWorkload,
+    pub wish: Wish,
     /// With names as the tables spell them.
-    pub(super) roles: Arc<Vec<Role>>,
-    pub(super) others: Arc<HashMap<String, StoredWorkload>>,
-    pub(super) settings: SearchSettings,
+    pub roles: Vec<Role>,
 }
 
 impl ReportJob {
@@ -81,21 +87,61 @@ impl ReportJob {
     /// # Errors
     /// Of the search.
     pub fn run(&self, interrupt: &Interrupt) -> Result<Report> {
-        let list = HostList::new(&self.snapshot, &self.wish.dimensions());
         let settings = SearchSettings {
             interrupt: interrupt.clone(),
             ..self.settings.clone()
         };
-        let reported = Reported {
-            snapshot: &self.snapshot,
-            rules: &near::rules(&self.snapshot, &list, &self.wish, &self.others),
-            eligible: &Eligible::of(&self.snapshot, &list, &self.roles, &settings)?,
-            list: &list,
-            wish: &self.wish,
+        Judge::new(&self.snapshot, &self.others, &settings).report(&self.workload)
+    }
+}
+
+/// Judges stored workloads on one snapshot. What they share is worked out once.
+pub struct Judge<'a> {
+    snapshot: &'a Snapshot,
+    others: &'a HashMap<String, StoredWorkload>,
+    eligible: EligibleSearch<'a>,
+    /// Of the last workload, with its dimensions.
+    list: Option<(Vec<String>, HostList)>,
+}
+
+impl<'a> Judge<'a> {
+    /// `others` are the workloads that the rules name.
+    pub fn new(
+        snapshot: &'a Snapshot,
+        others: &'a HashMap<String, StoredWorkload>,
+        settings: &'a SearchSettings,
+    ) -> Judge<'a> {
+        Judge {
+            snapshot,
+            others,
+            eligible: EligibleSearch::new(snapshot, settings),
+            list: None,
+        }
+    }
+
+    /// What a workload is now.
+    ///
+    /// # Errors
+    /// Of the search.
+    pub fn report(&mut self, workload: &ReadWorkload) -> Result<Report> {
+        let ReadWorkload { stored, wish, roles } = workload;
+        let dimensions = wish.dimensions();
+        let (_, list) = match self.list.take().filter(|(known, _)| *known == dimensions) {
+            Some(list) => self.list.insert(list),
+            None => {
+                let names = dimensions.iter().map(|name| (*name).to_owned()).collect();
+                self.list.insert((names, HostList::new(self.snapshot, &dimensions)))
+            }
         };
-        let replicas = &self.stored.replicas;
-        let hosts = replicas.iter().map(|it| near::host_of(&self.snapshot, &list, it));
-        Ok(reported.report(self.stored.row.clone(), replicas, &hosts.collect::<Vec<_>>()))
+        let reported = Reported {
+            snapshot: self.snapshot,
+            rules: &near::rules(self.snapshot, list, wish, self.others),
+            eligible: &self.eligible.of_stored(list, roles)?,
+            list,
+            wish,
+        };
+        let hosts = stored.replicas.iter().map(|it| near::host_of(self.snapshot, list, it));
+        Ok(reported.report(stored.row.clone(), &stored.replicas, &hosts.collect::<Vec<_>>()))
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Page {
     pub project: Option<String>,
     /// Only those with this name.
     pub name: Option<String>,
+    /// Only these.
+    pub uuids: Option<Vec<String>>,
     /// Only those with a greater uuid.
     pub after: Option<String>,
     pub limit: usize,
@@ -70,6 +72,9 @@ pub fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<WorkloadRow>, O
     if let Some(name) = &page.name {
         query = query.filter(workloads::name.eq(name));
     }
+    if let Some(uuids) = &page.uuids {
+        query = query.filter(workloads::uuid.eq_any(uuids));
+    }
     if let Some(after) = &page.after {
         query = query.filter(workloads::uuid.gt(after));
     }
@@ -84,9 +89,25 @@ pub fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<WorkloadRow>, O
     Ok((found.into_iter().map(WorkloadRow::from).collect(), next))
 }
 
+/// As [`list`], with the replicas.
+pub fn list_stored(conn: &mut DbConnection, page: &Page) -> Result<(Vec<StoredWorkload>, Option<String>)> {
+    let (rows, next) = list(conn, page)?;
+    let mut stored: Vec<StoredWorkload> = with_replicas(conn, rows)?.into_values().collect();
+    stored.sort_by(|one, other| one.row.uuid.cmp(&other.row.uuid));
+    Ok((stored, next))
+}
+
 /// These workloads with their replicas, by uuid; unknown ones are left out.
 pub fn find(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, StoredWorkload>> {
-    let mut found: HashMap<String, StoredWorkload> = workload_rows(conn, uuids)?
+    let rows = workload_rows(conn, uuids)?;
+    with_replicas(conn, rows)
+}
+
+/// The workloads of these rows, by uuid.
+fn with_replicas(conn: &mut DbConnection, rows: Vec<WorkloadRow>) -> Result<HashMap<String, StoredWorkload>> {
+    let uuids: Vec<String> = rows.iter().map(|row| row.uuid.clone()).collect();
+    let uuids: Vec<&str> = uuids.iter().map(String::as_str).collect();
+    let mut found: HashMap<String, StoredWorkload> = rows
         .into_iter()
         .map(|row| {
             let replicas = Vec::new();
@@ -96,7 +117,7 @@ pub fn find(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, S
     if found.is_empty() {
         return Ok(found);
     }
-    let rows = replica_rows(conn, uuids)?;
+    let rows = replica_rows(conn, &uuids)?;
     let consumers: Vec<&str> = rows.iter().map(|(_, row)| row.consumer.as_str()).collect();
     let mut places = places(conn, &consumers)?;
     for (workload, row) in rows {

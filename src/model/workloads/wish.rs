@@ -89,6 +89,18 @@ impl Wish {
         others.collect()
     }
 
+    /// The dimensions of its rules `spread`, [`HOST`] may be among them.
+    pub fn spread_dimensions(&self) -> Vec<&str> {
+        let Some(rules) = &self.rules else {
+            return DEFAULT_DIMENSIONS.to_vec();
+        };
+        let names = rules.iter().flat_map(|rule| match rule {
+            WishRule::Spread(spread) => spread.dimensions.as_slice(),
+            WishRule::Near(_) => &[],
+        });
+        names.map(String::as_str).collect()
+    }
+
     /// The dimensions that its rules name, each once.
     pub fn dimensions(&self) -> Vec<&str> {
         let mut names: Vec<&str> = match &self.rules {

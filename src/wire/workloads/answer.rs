@@ -73,8 +73,9 @@ struct ShareAnswer<'a> {
     resources: Pairs<'a, i64>,
 }
 
+/// A violation in its one form.
 #[derive(Serialize)]
-struct ViolationAnswer<'a> {
+pub struct ViolationAnswer<'a> {
     level: &'static str,
     #[serde(flatten)]
     reason: ReasonAnswer<'a>,
@@ -143,7 +144,7 @@ fn state(report: &Report) -> State<'_> {
         safe: report.safe,
         spread: report.spread.iter().map(spread).collect(),
         replicas: report.replicas.iter().map(replica).collect(),
-        violations: report.violations.iter().map(violation).collect(),
+        violations: report.violations.iter().map(ViolationAnswer::from).collect(),
         exact: report.is_exact,
         counts: (!reasons.is_empty()).then_some(counts),
         reasons,
@@ -198,10 +199,12 @@ fn replica(shown: &ShownReplica) -> ReplicaAnswer<'_> {
     }
 }
 
-fn violation(violation: &Violation) -> ViolationAnswer<'_> {
-    ViolationAnswer {
-        level: level(violation.level),
-        reason: ReasonAnswer::from(&violation.reason),
-        replicas: &violation.replicas,
+impl<'a> From<&'a Violation> for ViolationAnswer<'a> {
+    fn from(violation: &'a Violation) -> ViolationAnswer<'a> {
+        ViolationAnswer {
+            level: level(violation.level),
+            reason: ReasonAnswer::from(&violation.reason),
+            replicas: &violation.replicas,
+        }
     }
 }

@@ -6,6 +6,8 @@
 //! A claim may be decided at the same time, by a process that does not know the new state yet. So when a provider is up no
 //! longer, its generation and those of all providers below it move: the guards of such claims fail.
 
+mod domains;
+
 use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
@@ -32,11 +34,12 @@ struct Allowed<'a> {
 /// `PUT /v1/providers` and `PUT /v1/providers/{uuid}`: all of them or none.
 ///
 /// # Errors
-/// [`Error::ProviderNotFound`], [`Error::StaleDescriptions`], [`Error::ProviderGenerationLimit`]; in a list
-/// [`Error::BadRequest`] for providers that do not exist.
+/// [`Error::ProviderNotFound`], [`Error::StaleDescriptions`], [`Error::DomainInUse`],
+/// [`Error::ProviderGenerationLimit`]; in a list [`Error::BadRequest`] for providers that do not exist.
 pub fn describe(state: &mut State, command: &DescribeAll) -> Result<Vec<Described>> {
     let ids = found(state, command)?;
     check_generations(state, command, &ids)?;
+    domains::check(state, command, &ids)?;
     let disabled = state.trait_id(DISABLED_TRAIT);
     let allowed: Vec<Allowed<'_>> = ids
         .iter()

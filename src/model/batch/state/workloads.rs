@@ -1,9 +1,11 @@
 //! The workloads of a batch's state.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use super::State;
 use crate::model::workloads::{ReplicaRow, WorkloadRow};
+use crate::search::ProviderId;
 
 /// A workload that a command of the batch names, before and after.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +21,19 @@ pub struct WorkloadRows {
     pub replicas: Vec<ReplicaRow>,
     /// The workloads that its rules name.
     pub neighbours: BTreeSet<String>,
+}
+
+/// A replica that stands on a host whose domains a command changes, before the batch.
+#[derive(Debug, Clone)]
+pub struct StandingReplica {
+    /// The root of the tree.
+    pub host: ProviderId,
+    /// Uuid.
+    pub consumer: String,
+    /// Uuid.
+    pub workload: String,
+    /// What the workload wants.
+    pub body: Arc<str>,
 }
 
 /// What commands on workloads read besides the workloads themselves.
@@ -62,6 +77,47 @@ impl State {
         if let Some(now) = entry.and_then(|entry| entry.now.as_mut()) {
             now.row.named += 1;
         }
+    }
+
+    /// The workloads with a replica on a host now, by uuid with what they want.
+    pub fn workloads_on(&mut self, host: ProviderId) -> BTreeMap<String, Arc<str>> {
+        let before = self.standing.iter().filter(|it| it.host == host && !self.has_left(it));
+        let mut replicas: Vec<(String, Arc<str>, String)> = before
+            .map(|it| (it.workload.clone(), Arc::clone(&it.body), it.consumer.clone()))
+            .collect();
+        let now = self.workloads.values().filter_map(|entry| entry.now.as_ref());
+        replicas.extend(now.flat_map(|now| {
+            let body = &now.row.body;
+            let all = now.replicas.iter();
+            all.map(|it| (now.row.uuid.clone(), Arc::clone(body), it.consumer.clone()))
+        }));
+        replicas.retain(|(.., consumer)| self.stands_on(consumer, host));
+        let workloads = replicas.into_iter().map(|(workload, body, _)| (workload, body));
+        workloads.collect()
+    }
+
+    /// Whether a command of the batch took a replica out of its workload, or deleted that.
+    fn has_left(&self, replica: &StandingReplica) -> bool {
+        let Some(entry) = self.workloads.get(&replica.workload) else {
+            return false;
+        };
+        let has = |rows: &WorkloadRows| rows.replicas.iter().any(|it| it.consumer == replica.consumer);
+        // Of a workload that only rules name, the replicas were not read.
+        let had = entry.base.as_ref().is_some_and(has);
+        entry.now.as_ref().is_none_or(|now| had && !has(now))
+    }
+
+    /// Whether a consumer has allocations in the tree of a host. Those of a consumer that no command names are as before
+    /// the batch.
+    fn stands_on(&mut self, consumer: &str, host: ProviderId) -> bool {
+        let Some(entry) = self.consumers.get(consumer) else {
+            let mut before = self.standing.iter();
+            return before.any(|it| it.host == host && it.consumer == consumer);
+        };
+        let providers: Vec<ProviderId> = entry.allocations.iter().map(|(provider, ..)| *provider).collect();
+        providers
+            .into_iter()
+            .any(|it| self.provider(it).is_some_and(|row| row.root == host))
     }
 
     /// The workloads that the batch changed.

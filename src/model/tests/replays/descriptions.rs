@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::commands::{Known, Rng, provider};
+use crate::error::Error;
 use crate::model::batch::command::{Command, Write};
 use crate::model::limits;
 use crate::model::providers::{Describe, DescribeAll};
@@ -33,7 +34,16 @@ pub fn describe(rng: &mut Rng, known: &Known) -> Command {
         }
     }
     let is_list = providers.len() > 1 || rng.chance(50);
-    DescribeAll { providers, is_list }.into_command()
+    DescribeAll {
+        providers,
+        is_list,
+        is_forced: rng.chance(50),
+        read: |body| match body {
+            "{}" => Ok(super::super::workloads::wish(1, None)),
+            _ => Err(Error::BadRequest { detail: String::new() }),
+        },
+    }
+    .into_command()
 }
 
 fn description(rng: &mut Rng) -> Description {

@@ -1,0 +1,50 @@
+//! The replicas that stand on hosts whose domains the commands of a batch change.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::db::{DbConnection, DbResult};
+use crate::model::batch::base::Base;
+use crate::model::batch::footprint::Footprint;
+use crate::model::batch::state::{DescriptionEntry, StandingReplica};
+use crate::model::{providers, workloads};
+use crate::search::ProviderId;
+
+/// Reads them after the providers, which are locked by then if other writers exist. So a replica that gets its place later
+/// is one that the description does not find.
+pub fn standing(
+    conn: &mut DbConnection,
+    footprint: &Footprint<'_>,
+    base: &Base,
+    descriptions: &BTreeMap<ProviderId, DescriptionEntry>,
+) -> DbResult<Vec<StandingReplica>> {
+    let none = BTreeMap::new();
+    let changed = footprint.descriptions.iter().filter_map(|new| {
+        let row = base.row(base.by_uuid(&new.provider)?)?;
+        let before = descriptions.get(&row.id).and_then(|entry| entry.base.as_ref());
+        let before = before.map_or(&none, |row| &row.description.domains);
+        (row.parent.is_none() && new.description.domains != *before).then_some(row.id.0)
+    });
+    let roots: BTreeSet<i32> = changed.collect();
+    if roots.is_empty() {
+        return Ok(Vec::new());
+    }
+    let roots: Vec<i32> = roots.into_iter().collect();
+    let consumers = providers::consumers_of_trees(conn, &roots)?;
+    let names: Vec<&str> = consumers.iter().map(|(_, consumer)| consumer.as_str()).collect();
+    let owners = workloads::taken(conn, &names)?;
+    let uuids: BTreeSet<&str> = owners.values().map(String::as_str).collect();
+    let rows = workloads::workload_rows(conn, &uuids.into_iter().collect::<Vec<_>>())?;
+    let bodies: HashMap<String, Arc<str>> = rows.into_iter().map(|row| (row.uuid, row.body)).collect();
+    let standing = consumers.into_iter().filter_map(|(host, consumer)| {
+        let workload = owners.get(&consumer)?.clone();
+        let body = Arc::clone(bodies.get(&workload)?);
+        Some(StandingReplica {
+            host,
+            consumer,
+            workload,
+            body,
+        })
+    });
+    Ok(standing.collect())
+}

@@ -1,0 +1,72 @@
+//! The domains of a host stay as they are while replicas stand there whose workloads are spread over them, unless the request
+//! is forced.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::error::{Error, Reason, ReasonCode, Reasons, Result};
+use crate::model::batch::state::State;
+use crate::model::providers::{Describe, DescribeAll};
+use crate::search::ProviderId;
+
+/// # Errors
+/// [`Error::DomainInUse`], with a reason for each host, dimension and workload.
+pub fn check(state: &mut State, command: &DescribeAll, ids: &[ProviderId]) -> Result<()> {
+    if command.is_forced {
+        return Ok(());
+    }
+    let mut reasons = Reasons::default();
+    for (id, new) in ids.iter().zip(&command.providers) {
+        if state.provider(*id).is_none_or(|row| row.parent.is_some()) {
+            continue;
+        }
+        let changed = changed(state, *id, new);
+        if changed.is_empty() {
+            continue;
+        }
+        for (workload, body) in state.workloads_on(*id) {
+            let wish = (command.read)(&body).ok();
+            let spread = wish.as_ref().map(|wish| wish.spread_dimensions());
+            for (dimension, path) in &changed {
+                // What cannot be read may be about any dimension.
+                if spread.as_ref().is_none_or(|spread| spread.contains(&&**dimension)) {
+                    reasons.add(in_use(new, dimension, path, &workload));
+                }
+            }
+        }
+    }
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    Err(Error::DomainInUse {
+        reasons: Arc::new(reasons),
+    })
+}
+
+/// The dimensions in which a provider has another domain afterwards, with the domain that it has before: empty if none.
+fn changed(state: &State, id: ProviderId, new: &Describe) -> Vec<(Arc<str>, Arc<str>)> {
+    let none = BTreeMap::new();
+    let before = state.description(id).map_or(&none, |row| &row.description.domains);
+    let after = &new.description.domains;
+    let mut dimensions: Vec<&Arc<str>> = before.keys().chain(after.keys()).collect();
+    dimensions.sort_unstable();
+    dimensions.dedup();
+    let changed = dimensions
+        .into_iter()
+        .filter(|name| before.get(*name) != after.get(*name));
+    changed
+        .map(|name| (Arc::clone(name), before.get(name).cloned().unwrap_or_else(|| "".into())))
+        .collect()
+}
+
+fn in_use(new: &Describe, dimension: &str, path: &str, workload: &str) -> Reason {
+    let host = &new.provider;
+    Reason {
+        resource_provider: Some(host.clone()),
+        domain: (!path.is_empty()).then(|| format!("{dimension}:{path}")),
+        ..Reason::new(
+            ReasonCode::DomainInUse,
+            format!("Replicas of workload {workload}, which is spread over {dimension}, stand on host {host}."),
+        )
+    }
+}

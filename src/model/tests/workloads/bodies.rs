@@ -1,0 +1,28 @@
+//! Wishes that a test stores as texts, and that are read again.
+
+use super::*;
+
+/// Reads the bodies that [`stored`] makes. Any other is a workload of one role, which is enough for the revision.
+pub fn read(body: &str) -> Result<Wish> {
+    let Some((count, rest)) = body.split_once(' ') else {
+        return Ok(wish(0, None));
+    };
+    let rule = |mode: &str| match mode {
+        "even" => vec![spread(Mode::MaxDifference, &["fault"])],
+        "one-each" => vec![spread(Mode::OneEach, &["fault"])],
+        _ => Vec::new(),
+    };
+    let (mode, expression) = rest.split_once(' ').unwrap_or((rest, ""));
+    let mut wish = wish(count.parse().unwrap(), Some(rule(mode)));
+    wish.roles[0].query = query(1, expression);
+    Ok(wish)
+}
+
+/// A new workload whose wish is read again from its body: a number of replicas, `even`, `one-each` or `free`, and perhaps an
+/// expression.
+pub fn stored(n: u32, generation: Option<i64>, body: &str) -> Put {
+    Put {
+        body: body.to_owned(),
+        ..put(n, generation, read(body).unwrap())
+    }
+}

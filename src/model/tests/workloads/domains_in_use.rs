@@ -1,0 +1,120 @@
+//! Domains of hosts do not change below replicas that are spread over them, unless the change is forced.
+
+use super::*;
+
+/// Workload 901 is spread over `fault`, 902 over nothing. Returns a host of each.
+async fn occupied() -> (Fixture, u32, u32) {
+    let f = cluster(&SITES).await;
+    let spread = place(&f.model, stored(901, None, "1 even")).await.unwrap();
+    let first = *hosts(&spread).first().unwrap();
+    let free = format!("1 free Number != {first}");
+    let free = place(&f.model, stored(902, None, &free)).await.unwrap();
+    let second = *hosts(&free).first().unwrap();
+    (f, first, second)
+}
+
+fn moved(host: u32, generation: i64, at: (&str, &str)) -> DescribeAll {
+    description(host, Some(generation), at, ProviderState::Up)
+}
+
+fn at(host: u32) -> (&'static str, &'static str) {
+    SITES[host as usize - 1]
+}
+
+fn in_use(refused: Error) -> Vec<(Option<String>, Option<String>)> {
+    let Error::DomainInUse { reasons } = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(reasons.are_all(ReasonCode::DomainInUse));
+    let reasons = reasons.kept().iter();
+    reasons
+        .map(|it| (it.resource_provider.clone(), it.domain.clone()))
+        .collect()
+}
+
+#[actix_web::test]
+async fn c13_a_domain_in_which_spread_replicas_stand_stays_unless_forced() {
+    let (mut f, host, free) = occupied().await;
+    let (fault, upgrade) = at(host);
+    let expected = [(Some(uuid(host)), Some(format!("fault:{fault}")))];
+    let refused = f.model.submit(moved(host, 1, ("fd:/z", upgrade))).await.unwrap_err();
+    assert_eq!(in_use(refused), expected);
+    let refused = f.model.foresee(moved(host, 1, ("-", upgrade))).await.unwrap_err();
+    assert_eq!(
+        in_use(refused),
+        expected,
+        "a dry run is refused too, and so is a domain that goes"
+    );
+    let mut both = moved(free, 1, ("fd:/z", "9"));
+    both.providers.extend(moved(host, 1, ("fd:/z", upgrade)).providers);
+    both.is_list = true;
+    assert_eq!(
+        in_use(f.model.submit(both).await.unwrap_err()),
+        expected,
+        "none of a list"
+    );
+    // Another dimension, another state, and a host without such a workload.
+    f.model.submit(moved(host, 1, (fault, "9"))).await.unwrap();
+    f.model.submit(moved(free, 1, ("fd:/z", "9"))).await.unwrap();
+    describe(&f.model, host, Some(2), (fault, "9"), ProviderState::Draining).await;
+    let mut forced = moved(host, 3, ("fd:/z", "9"));
+    forced.is_forced = true;
+    f.model.submit(forced).await.unwrap();
+    // Nothing stands there any more.
+    f.model.delete_workload(&uuid(901), None, false).await.unwrap();
+    f.model.submit(moved(host, 4, ("fd:/y", "9"))).await.unwrap();
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn the_default_rule_is_about_fault_and_upgrade() {
+    let f = cluster(&SITES).await;
+    let report = place(&f.model, put(WORKLOAD, None, wish(1, None))).await.unwrap();
+    let host = *hosts(&report).first().unwrap();
+    let refused = f.model.submit(moved(host, 1, ("fd:/z", "9"))).await.unwrap_err();
+    assert_eq!(in_use(refused).len(), 2);
+}
+
+#[actix_web::test]
+async fn a_replica_below_the_host_holds_its_domains_too() {
+    let mut f = cluster(&SITES[..1]).await;
+    let below = Create {
+        uuid: uuid(50),
+        name: "below".to_owned(),
+        parent: Some(uuid(1)),
+    };
+    f.model.submit(below).await.unwrap();
+    f.model.submit(adding(50, "VCPU", 10)).await.unwrap();
+    f.model
+        .submit(super::super::claim(1, 50, "VCPU", 1, Expected::New))
+        .await
+        .unwrap();
+    let mut adopt = stored(901, None, "1 even");
+    adopt.adopted = vec![Adopted {
+        consumer: uuid(1),
+        id: None,
+        role: None,
+    }];
+    place(&f.model, adopt).await.unwrap();
+    let refused = f.model.submit(moved(1, 1, ("fd:/z", "1"))).await.unwrap_err();
+    assert_eq!(in_use(refused).len(), 1);
+    // A domain of the child is not one of the host.
+    let child = description(50, None, ("fd:/z", "1"), ProviderState::Up);
+    f.model.submit(child).await.unwrap();
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn a_peer_that_describes_sees_the_replica_that_was_acknowledged() {
+    let f = cluster(&SITES).await;
+    let Some((peer, _running)) = f.start_peer() else {
+        return;
+    };
+    for n in 901..921 {
+        let report = place(&f.model, stored(n, None, "1 even")).await.unwrap();
+        let host = *hosts(&report).first().unwrap();
+        let refused = peer.submit(moved(host, 1, ("fd:/z", at(host).1))).await.unwrap_err();
+        assert_eq!(in_use(refused).len(), 1);
+        peer.delete_workload(&uuid(n), None, false).await.unwrap();
+    }
+}

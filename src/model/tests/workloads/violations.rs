@@ -1,0 +1,192 @@
+//! `GET /v1/violations`: pages and filters, and that one way of judging serves one workload and all of them.
+
+use super::*;
+use crate::model::violations::{Filter, JudgeJob, Page, Violated};
+
+async fn listed(model: &Model, page: Page) -> (Vec<Violated>, Option<String>) {
+    let search = async |job: JudgeJob| job.run(&Interrupt::default());
+    let settings = SearchSettings::uncut(7);
+    model
+        .violations(|| model.reader(false), page, read, &settings, search)
+        .await
+        .unwrap()
+}
+
+fn page(limit: usize) -> Page {
+    Page {
+        limit,
+        ..Page::default()
+    }
+}
+
+/// The numbers of the workloads, with the codes of their violations.
+fn codes(found: &[Violated]) -> Vec<(u32, Vec<ReasonCode>)> {
+    let found = found.iter().map(|it| {
+        let codes = it.violations.iter().map(|violation| violation.reason.code);
+        (it.row.uuid[24..].parse().unwrap(), codes.collect())
+    });
+    found.collect()
+}
+
+async fn filtered(model: &Model, filter: Filter) -> Vec<(u32, Vec<ReasonCode>)> {
+    let page = Page { filter, ..page(1_000) };
+    codes(&listed(model, page).await.0)
+}
+
+/// Three workloads on two hosts a site: 901 is in order, 902 loses a host to another site, and 903 to draining.
+async fn broken() -> Fixture {
+    let f = cluster(&SITES).await;
+    for (n, body) in [
+        (901, "1 free Number == 5"),
+        (902, "3 one-each Number != 5"),
+        (903, "2 free Number < 3"),
+    ] {
+        place(&f.model, stored(n, None, body)).await.unwrap();
+    }
+    let shown = report(&f.model, 902).await;
+    let moved = hosts(&shown).into_iter().find(|host| *host > 2).unwrap();
+    let mut away = description(moved, Some(1), ("fd:/a", "1"), ProviderState::Up);
+    away.is_forced = true;
+    f.model.submit(away).await.unwrap();
+    describe(&f.model, 2, Some(1), SITES[1], ProviderState::Draining).await;
+    f
+}
+
+async fn report(model: &Model, n: u32) -> Report {
+    let stored = model.stored_workload(&uuid(n)).await.unwrap();
+    let search = async |job: ReportJob| job.run(&Interrupt::default());
+    let settings = SearchSettings::uncut(7);
+    model.report_workload(stored, read, &settings, search).await.unwrap()
+}
+
+#[actix_web::test]
+async fn what_is_listed_is_what_each_workload_shows() {
+    let f = broken().await;
+    let (found, next) = listed(&f.model, page(1_000)).await;
+    assert_eq!(next, None);
+    assert!(codes(&found).iter().map(|(n, _)| *n).eq([902, 903]), "{found:?}");
+    for violated in &found {
+        let shown = report(&f.model, violated.row.uuid[24..].parse().unwrap()).await;
+        assert_eq!(format!("{:?}", violated.violations), format!("{:?}", shown.violations));
+    }
+    assert!(report(&f.model, 901).await.violations.is_empty());
+}
+
+#[actix_web::test]
+async fn pages_judge_as_many_workloads_as_were_asked_for_and_have_an_end() {
+    let f = broken().await;
+    let (mut all, mut after, mut pages) = (Vec::new(), None, 0);
+    loop {
+        let (found, next) = listed(&f.model, Page { after, ..page(1) }).await;
+        all.extend(codes(&found));
+        pages += 1;
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!((pages, all), (3, codes(&listed(&f.model, page(1_000)).await.0)));
+}
+
+#[actix_web::test]
+async fn a_filter_leaves_what_it_names() {
+    let f = broken().await;
+    let spread = (902, vec![ReasonCode::Spread]);
+    let of_902 = report(&f.model, 902).await;
+    let drained = hosts(&of_902).contains(&2);
+    let of_902 = if drained {
+        (902, vec![ReasonCode::State, ReasonCode::Spread])
+    } else {
+        spread.clone()
+    };
+    let state = (903, vec![ReasonCode::State]);
+    let filter = Filter::default;
+    assert_eq!(filtered(&f.model, filter()).await, [of_902.clone(), state.clone()]);
+    let code = |code| Filter {
+        code: Some(code),
+        ..filter()
+    };
+    assert_eq!(filtered(&f.model, code(ReasonCode::Spread)).await, [spread]);
+    assert_eq!(filtered(&f.model, code(ReasonCode::Apart)).await, []);
+    let workload = |n| Filter {
+        workload: Some(uuid(n)),
+        ..filter()
+    };
+    assert_eq!(filtered(&f.model, workload(902)).await, [of_902]);
+    assert_eq!(filtered(&f.model, workload(901)).await, []);
+    let level = |level| Filter {
+        level: Some(level),
+        ..filter()
+    };
+    assert_eq!(filtered(&f.model, level(Level::Soft)).await, []);
+    assert_eq!(filtered(&f.model, level(Level::Hard)).await.len(), 2);
+    let provider = |n| Filter {
+        provider: Some(uuid(n)),
+        ..filter()
+    };
+    assert!(filtered(&f.model, provider(2)).await.contains(&state));
+    assert!(
+        !filtered(&f.model, provider(1)).await.contains(&state),
+        "the replica on host 1 breaks no rule"
+    );
+    assert_eq!(filtered(&f.model, provider(5)).await, []);
+    assert_eq!(filtered(&f.model, provider(77)).await, []);
+    let both = Filter {
+        workload: Some(uuid(902)),
+        ..provider(5)
+    };
+    assert_eq!(filtered(&f.model, both).await, []);
+    let elsewhere = Page {
+        project: Some("q".to_owned()),
+        ..page(1_000)
+    };
+    assert!(listed(&f.model, elsewhere).await.0.is_empty());
+}
+
+#[actix_web::test]
+async fn a_workload_on_a_host_is_found_in_pages_of_one() {
+    let f = broken().await;
+    let of_host = |after| Page {
+        filter: Filter {
+            provider: Some(uuid(2)),
+            ..Filter::default()
+        },
+        after,
+        ..page(1)
+    };
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let (found, next) = listed(&f.model, of_host(after)).await;
+        all.extend(codes(&found));
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(all.last(), Some(&(903, vec![ReasonCode::State])));
+}
+
+#[actix_web::test]
+async fn a_workload_that_names_a_deleted_trait_is_shown_and_hides_no_other() {
+    let f = broken().await;
+    let named = |body: &str| -> Result<Wish> {
+        let mut wish = read(body)?;
+        if body.starts_with("1 ") {
+            wish.roles[0].query.request.groups[0].traits.required = vec![["CUSTOM_GONE".to_owned()].into()];
+        }
+        Ok(wish)
+    };
+    let search = async |job: JudgeJob| job.run(&Interrupt::default());
+    let settings = SearchSettings::uncut(7);
+    let found = f
+        .model
+        .violations(|| f.model.reader(false), page(1_000), named, &settings, search)
+        .await;
+    let found = codes(&found.unwrap().0);
+    assert_eq!(found[0], (901, vec![ReasonCode::Condition]));
+    assert_eq!(found.len(), 3);
+    let shown = f.model.stored_workload(&uuid(901)).await.unwrap();
+    let search = async |job: ReportJob| job.run(&Interrupt::default());
+    let shown = f.model.report_workload(shown, named, &settings, search).await.unwrap();
+    assert_eq!(shown.violations.len(), 1);
+}

@@ -1,0 +1,236 @@
+//! Which rules of workloads are broken now (`/v1/violations`).
+//!
+//! No table has violations. The workloads of a page are judged when they are asked for, on one snapshot after the other and
+//! as `GET /v1/workloads/{uuid}` judges one of them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use diesel::prelude::*;
+
+use super::reads::reader::Reader;
+use super::workloads::{
+    self, Judge, Level, ReadWish, ReadWorkload, Report, ShownReplica, StoredWorkload, Violation, WorkloadRow, read_wish,
+};
+use super::{Model, providers};
+use crate::db::DbConnection;
+use crate::db::schema::resource_providers;
+use crate::error::{ReasonCode, Result};
+use crate::search::{Interrupt, SearchSettings, Snapshot};
+
+/// How many workloads are read and judged at once.
+const AT_ONCE: usize = 100;
+/// A page ends with the workloads that bring it to this number of violations.
+const VIOLATIONS_MAX: usize = 10_000;
+
+/// A page of violations.
+#[derive(Debug, Clone, Default)]
+pub struct Page {
+    /// Only of workloads of this project.
+    pub project: Option<String>,
+    pub filter: Filter,
+    /// Only of workloads with a greater uuid.
+    pub after: Option<String>,
+    /// The most workloads that are judged.
+    pub limit: usize,
+}
+
+/// Which violations are listed. What is `None` does not restrict them.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Uuid.
+    pub workload: Option<String>,
+    /// The uuid of a provider: one of the replicas that break the rule has it as its host, or has allocations of it.
+    pub provider: Option<String>,
+    pub code: Option<ReasonCode>,
+    pub level: Option<Level>,
+}
+
+/// A workload with at least one violation.
+#[derive(Debug, Clone)]
+pub struct Violated {
+    pub row: WorkloadRow,
+    pub violations: Vec<Violation>,
+}
+
+/// Workloads to judge. Clones share all of it.
+#[derive(Clone)]
+pub struct JudgeJob {
+    snapshot: Arc<Snapshot>,
+    workloads: Arc<Vec<ReadWorkload>>,
+    /// The workloads that the rules name.
+    others: Arc<HashMap<String, StoredWorkload>>,
+    filter: Arc<Filter>,
+    settings: SearchSettings,
+}
+
+impl JudgeJob {
+    /// Judges. What `interrupt` ended is incomplete.
+    ///
+    /// # Errors
+    /// Of the search.
+    pub fn run(&self, interrupt: &Interrupt) -> Result<Vec<Violated>> {
+        let settings = SearchSettings {
+            interrupt: interrupt.clone(),
+            ..self.settings.clone()
+        };
+        let mut judge = Judge::new(&self.snapshot, &self.others, &settings);
+        let mut found = Vec::new();
+        for workload in self.workloads.iter() {
+            if interrupt.is_set() {
+                break;
+            }
+            found.extend(self.filter.violated(judge.report(workload)?));
+        }
+        Ok(found)
+    }
+}
+
+impl Filter {
+    /// The workload with the violations that pass; `None` without one.
+    fn violated(&self, report: Report) -> Option<Violated> {
+        let Report {
+            row,
+            replicas,
+            violations,
+            ..
+        } = report;
+        let passing = violations.into_iter().filter(|it| self.passes(it, &replicas));
+        let violations: Vec<Violation> = passing.collect();
+        (!violations.is_empty()).then_some(Violated { row, violations })
+    }
+
+    fn passes(&self, violation: &Violation, replicas: &[ShownReplica]) -> bool {
+        let stands_on = |provider: &str| {
+            let its = replicas
+                .iter()
+                .filter(|it| violation.replicas.contains(&it.replica.row.id));
+            its.into_iter().any(|it| {
+                let mut shares = it.replica.allocations.iter();
+                it.host.as_deref() == Some(provider) || shares.any(|share| &*share.provider == provider)
+            })
+        };
+        self.code.is_none_or(|code| violation.reason.code == code)
+            && self.level.is_none_or(|level| violation.level == level)
+            && self.provider.as_deref().is_none_or(stands_on)
+    }
+}
+
+impl Model {
+    /// The violations of a page, and the uuid of the workload after which the next page begins. `search` judges where it
+    /// delays no other request.
+    ///
+    /// # Errors
+    /// Of the search.
+    pub async fn violations(
+        &self,
+        reader: impl Fn() -> Reader,
+        page: Page,
+        read: ReadWish,
+        settings: &SearchSettings,
+        search: impl AsyncFn(JudgeJob) -> Result<Vec<Violated>>,
+    ) -> Result<(Vec<Violated>, Option<String>)> {
+        let named = named(&reader, &page.filter).await?;
+        let filter = Arc::new(page.filter);
+        let (mut found, mut count, mut left): (Vec<Violated>, usize, usize) = (Vec::new(), 0, page.limit);
+        let mut after = page.after;
+        while left > 0 && count < VIOLATIONS_MAX {
+            let limit = left.min(AT_ONCE);
+            let (uuids, has_more_named) = next_named(named.as_ref(), after.as_deref(), limit);
+            let last_named = uuids.as_ref().and_then(|uuids| uuids.last().cloned());
+            let rows = workloads::Page {
+                project: page.project.clone(),
+                uuids,
+                after: after.clone(),
+                limit,
+                ..workloads::Page::default()
+            };
+            let (stored, next) = reader().read(move |conn| workloads::list_stored(conn, &rows)).await?;
+            left = left.saturating_sub(limit);
+            if let Some(job) = self.judge_job(stored, read, &filter, settings).await? {
+                let violated = search(job).await?;
+                count += violated.iter().map(|it| it.violations.len()).sum::<usize>();
+                found.extend(violated);
+            }
+            after = next.or(last_named.filter(|_| has_more_named));
+            if after.is_none() {
+                return Ok((found, None));
+            }
+        }
+        Ok((found, after))
+    }
+
+    /// `None` without workloads. A workload whose wish cannot be read is left out, and the log says so.
+    async fn judge_job(
+        &self,
+        stored: Vec<StoredWorkload>,
+        read: ReadWish,
+        filter: &Arc<Filter>,
+        settings: &SearchSettings,
+    ) -> Result<Option<JudgeJob>> {
+        let read = stored.into_iter().filter_map(|stored| match read_wish(&stored, read) {
+            Ok(wish) => Some((stored, wish)),
+            Err(error) => {
+                log::error!("The violations of a workload are not listed: {error}; put it again");
+                None
+            }
+        });
+        let read: Vec<_> = read.collect();
+        if read.is_empty() {
+            return Ok(None);
+        }
+        let named: BTreeSet<String> = read.iter().flat_map(|(_, wish)| wish.neighbours()).collect();
+        let others = self.neighbours(named.into_iter().collect()).await?;
+        let roles: Vec<_> = read.iter().flat_map(|(_, wish)| wish.roles.iter().cloned()).collect();
+        let (snapshot, roles) = self.newest_for(&roles, Vec::new()).await?;
+        let mut roles = roles.into_iter();
+        let workloads = read.into_iter().map(|(stored, wish)| ReadWorkload {
+            stored,
+            roles: roles.by_ref().take(wish.roles.len()).collect(),
+            wish,
+        });
+        Ok(Some(JudgeJob {
+            snapshot,
+            workloads: Arc::new(workloads.collect()),
+            others: Arc::new(others),
+            filter: Arc::clone(filter),
+            settings: settings.clone(),
+        }))
+    }
+}
+
+/// The uuids of the workloads that the filter leaves; `None`: all of them.
+async fn named(reader: &impl Fn() -> Reader, filter: &Filter) -> Result<Option<BTreeSet<String>>> {
+    let Some(provider) = filter.provider.clone() else {
+        return Ok(filter.workload.clone().map(|workload| BTreeSet::from([workload])));
+    };
+    let mut found = reader().read(move |conn| standing_on(conn, &provider)).await?;
+    found.retain(|uuid| filter.workload.as_ref().is_none_or(|workload| workload == uuid));
+    Ok(Some(found))
+}
+
+/// The workloads with a replica in the tree of a provider.
+fn standing_on(conn: &mut DbConnection, provider: &str) -> Result<BTreeSet<String>> {
+    use resource_providers as t;
+    let root: Option<Option<i32>> = t::table
+        .filter(t::uuid.eq(provider))
+        .select(t::root_provider_id)
+        .first(conn)
+        .optional()?;
+    let roots: Vec<i32> = root.flatten().into_iter().collect();
+    let consumers = providers::consumers_of_trees(conn, &roots)?;
+    let consumers: Vec<&str> = consumers.iter().map(|(_, consumer)| consumer.as_str()).collect();
+    Ok(workloads::taken(conn, &consumers)?.into_values().collect())
+}
+
+/// The first `limit` of the uuids that are greater than `after`, and whether there are more; `None`: all of them.
+fn next_named(named: Option<&BTreeSet<String>>, after: Option<&str>, limit: usize) -> (Option<Vec<String>>, bool) {
+    let Some(named) = named else {
+        return (None, false);
+    };
+    let mut rest = named
+        .iter()
+        .filter(|uuid| after.is_none_or(|after| uuid.as_str() > after));
+    let first: Vec<String> = rest.by_ref().take(limit).cloned().collect();
+    (Some(first), rest.next().is_some())
+}

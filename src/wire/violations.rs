@@ -1,0 +1,110 @@
+//! `/v1/violations`.
+
+use serde::Serialize;
+
+use super::output::json;
+use super::query::Query;
+use super::schema::NativeSchema;
+use super::uuid;
+use super::workloads::ViolationAnswer;
+use crate::error::{Error, ReasonCode, Result};
+use crate::model::violations::{Filter, Page, Violated};
+use crate::model::workloads::Level;
+
+static LIST: NativeSchema = NativeSchema::of_query(include_str!("schemas/violations.json"), "list_parameters");
+
+/// The most workloads of a page.
+const MAX_WORKLOADS: usize = 1_000;
+/// What may be broken: the codes of reasons without their namespace.
+const RULES: [(&str, ReasonCode); 6] = [
+    ("spread", ReasonCode::Spread),
+    ("together", ReasonCode::Together),
+    ("apart", ReasonCode::Apart),
+    ("one_a_host", ReasonCode::OneAHost),
+    ("where", ReasonCode::Condition),
+    ("state", ReasonCode::State),
+];
+
+/// Reads the query string of `GET /v1/violations`.
+///
+/// # Errors
+/// `InvalidQuery` for other parameters and values.
+pub fn read_list(query: &str) -> Result<Page> {
+    let query = Query::read_native(&LIST, query)?;
+    let limit = match query.last("limit").map(str::parse::<usize>) {
+        None => MAX_WORKLOADS,
+        Some(Ok(limit)) if limit <= MAX_WORKLOADS => limit,
+        Some(_) => {
+            return Err(Error::BadRequest {
+                detail: format!("limit: a page has the violations of 1 to {MAX_WORKLOADS} workloads."),
+            });
+        }
+    };
+    let uuid = |name: &str| query.last(name).and_then(uuid::canonical);
+    let code = query.last("rule").and_then(|rule| {
+        let known = RULES.iter().find(|(name, _)| *name == rule);
+        known.map(|(_, code)| *code)
+    });
+    Ok(Page {
+        project: query.last("project_id").map(str::to_owned),
+        filter: Filter {
+            workload: uuid("workload"),
+            provider: uuid("provider"),
+            code,
+            level: query.last("level").map(|level| match level {
+                "soft" => Level::Soft,
+                "prefer" => Level::Prefer,
+                _ => Level::Hard,
+            }),
+        },
+        after: uuid("after"),
+        limit,
+    })
+}
+
+#[derive(Serialize)]
+struct List<'a> {
+    violations: Vec<One<'a>>,
+    next: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct One<'a> {
+    workload: &'a str,
+    name: &'a str,
+    project_id: &'a str,
+    #[serde(flatten)]
+    violation: ViolationAnswer<'a>,
+}
+
+/// Writes a page of violations. `next` is the uuid of the workload after which the next page begins.
+pub fn write_list(found: &[Violated], next: Option<&str>) -> Vec<u8> {
+    let violations = found.iter().flat_map(|Violated { row, violations }| {
+        violations.iter().map(|violation| One {
+            workload: &row.uuid,
+            name: &row.name,
+            project_id: &row.project,
+            violation: ViolationAnswer::from(violation),
+        })
+    });
+    json(&List {
+        violations: violations.collect(),
+        next,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_that_the_schema_names_is_a_code() {
+        for (name, code) in RULES {
+            assert_eq!(read_list(&format!("rule={name}")).unwrap().filter.code, Some(code));
+            assert_eq!(code.name(), format!("placet.{name}"));
+        }
+        assert!(read_list("rule=no_room").is_err());
+        assert!(read_list("limit=1001").is_err() && read_list("limit=0").is_err());
+        assert_eq!(read_list("").unwrap().limit, MAX_WORKLOADS);
+    }
+}
