@@ -29,7 +29,7 @@ use super::claims::{ClaimedConsumer, ConsumerChoice};
 pub use crate::placing::{Level, Mode, NearKind};
 pub use ids::natural_order;
 pub use plan::{PlanJob, Planned};
-pub use put::read_wish;
+pub use put::{Stored, read_wish};
 pub use report::{Judge, ReadWorkload, Report, ReportJob, ShownReplica, SpreadReport, Violation};
 pub use rows::{
     Page, StoredWorkload, list, list_stored, named, neighbour_rows, replica_rows, show, taken, workload_rows,

@@ -3,10 +3,11 @@
 use crate::error::{Error, ReasonCode, Reasons, Result};
 use crate::model::batch::command::Command;
 use crate::model::claims::{PlaceAnswer, PlaceRequest};
+use crate::model::workloads::Stored;
 use crate::statistics::Counter;
 
 /// The reasons of refusals. Those that `POST /v1/claims` gives too have the names of its codes.
-const REASONS: [&str; 20] = [
+const REASONS: [&str; 22] = [
     "no_room",
     "no_room_normal",
     "units",
@@ -20,6 +21,8 @@ const REASONS: [&str; 20] = [
     "where",
     "domain",
     "state",
+    "no_place",
+    "no_capacity",
     "other_refused",
     "concurrent_update",
     "generation_limit",
@@ -77,6 +80,26 @@ impl ClaimStatistics {
         }
     }
 
+    /// Counts the replicas of a workload that were to get a place: `missing` of them, if the request was refused.
+    pub(in crate::model) fn note_workload(&self, missing: u32, answer: &Result<Stored>) {
+        match answer {
+            Ok(Stored {
+                report,
+                granted,
+                released,
+            }) => {
+                self.granted.add(*granted as u64);
+                self.released.add(*released as u64);
+                if let Some(reason) = report.reasons.kept().first() {
+                    let pending = report.replicas.iter().filter(|it| !it.replica.is_placed());
+                    self.refuse(name_of(reason.code), pending.count() as u64);
+                }
+            }
+            Err(Error::NoPlace { refusal }) => self.refuse(first_reason(&refusal.reasons), refusal.missing.into()),
+            Err(error) => self.refuse(reason_of(error), missing.into()),
+        }
+    }
+
     fn refuse(&self, reason: &str, claims: u64) {
         let at = REASONS.iter().position(|known| *known == reason);
         self.refused[at.unwrap_or(REASONS.len() - 1)].add(claims);
@@ -126,7 +149,10 @@ fn reason_of(error: &Error) -> &'static str {
         Error::ClaimWithoutInventory { .. } => name_of(ReasonCode::NoInventory),
         Error::ClaimProviderNotFound { .. } => name_of(ReasonCode::ProviderNotFound),
         Error::ClaimClassNotFound { .. } => name_of(ReasonCode::ClassNotFound),
-        Error::StaleConsumerGeneration { .. } | Error::StaleProviderGeneration => name_of(ReasonCode::ConcurrentUpdate),
+        Error::StaleConsumerGeneration { .. } | Error::StaleProviderGeneration | Error::StaleWorkload { .. } => {
+            name_of(ReasonCode::ConcurrentUpdate)
+        }
+        Error::NoCapacity { .. } => "no_capacity",
         Error::ProviderGenerationLimit { .. } | Error::ConsumerGenerationLimit { .. } => {
             name_of(ReasonCode::ProviderGenerationLimit)
         }
@@ -155,6 +181,7 @@ mod tests {
             ReasonCode::Traits,
             ReasonCode::Aggregates,
             ReasonCode::RootTraits,
+            ReasonCode::NoPlace,
             ReasonCode::OtherRefused,
             ReasonCode::ConcurrentUpdate,
             ReasonCode::ConsumerGenerationLimit,

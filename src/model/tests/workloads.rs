@@ -8,6 +8,7 @@ mod figures;
 mod interrupts;
 mod neighbours;
 mod races;
+mod statistics;
 mod violations;
 
 use std::collections::BTreeSet;

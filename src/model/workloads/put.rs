@@ -34,6 +34,24 @@ struct Found {
     adopted: Vec<(Adopted, Replica)>,
 }
 
+impl Found {
+    /// How many replicas lack a place, as far as the numbers say: a role that falls hides one that rises.
+    fn missing(&self, put: &Put) -> u32 {
+        let stored = self.stored.iter().flat_map(|stored| &stored.replicas);
+        let placed = stored.filter(|it| it.is_placed()).count() + self.adopted.len();
+        put.wish.count().saturating_sub(placed as u32)
+    }
+}
+
+/// A workload that was written.
+#[derive(Debug)]
+pub struct Stored {
+    pub report: Report,
+    /// The replicas that got a place, and those that lost theirs.
+    pub granted: usize,
+    pub released: usize,
+}
+
 impl Model {
     /// Creates or changes a workload. `search` plans where it delays no other request.
     ///
@@ -47,12 +65,29 @@ impl Model {
         settings: &SearchSettings,
         search: impl AsyncFn(PlanJob) -> Result<Planned>,
     ) -> Result<Report> {
-        let deadline = self.writer_deadline();
+        let mut missing = put.wish.count();
         let put = Arc::new(put);
+        let answer = self.try_put(&put, &mut missing, settings, search).await;
+        if !put.is_dry_run {
+            self.claim_statistics.note_workload(missing, &answer);
+        }
+        answer.map(|stored| stored.report)
+    }
+
+    /// As [`Self::put_workload`]. Sets `missing` to the number of replicas that lack a place.
+    async fn try_put(
+        &self,
+        put: &Arc<Put>,
+        missing: &mut u32,
+        settings: &SearchSettings,
+        search: impl AsyncFn(PlanJob) -> Result<Planned>,
+    ) -> Result<Stored> {
+        let deadline = self.writer_deadline();
         let mut contradictions: Vec<Contradiction> = Vec::new();
         let mut is_compared = false;
         while BootInstant::now() < deadline {
-            let found = self.found(&put).await?;
+            let found = self.found(put).await?;
+            *missing = found.missing(put);
             let (snapshot, roles) = self
                 .newest_for(&put.wish.roles, std::mem::take(&mut contradictions))
                 .await?;
@@ -62,7 +97,7 @@ impl Model {
             };
             let job = PlanJob {
                 snapshot,
-                put: Arc::clone(&put),
+                put: Arc::clone(put),
                 roles: Arc::new(roles),
                 stored: found.stored.map(Arc::new),
                 stored_wish: stored_wish.map(Arc::new),
@@ -83,13 +118,20 @@ impl Model {
                 planned => planned?,
             };
             let Planned { set, report } = planned;
+            let (granted, released) = (set.placed.len(), set.released.len());
             let decided = if put.is_dry_run {
                 self.dry_run(set, deadline).await
             } else {
                 self.submit_until(set, deadline).await
             };
             match decided {
-                Ok(claimed) => return Ok(with_claimed(report, &claimed)),
+                Ok(claimed) => {
+                    return Ok(Stored {
+                        report: with_claimed(report, &claimed),
+                        granted,
+                        released,
+                    });
+                }
                 Err(Error::ClaimRefused(refusal)) => {
                     contradictions = refusal.consumers.iter().flat_map(Contradiction::of).collect();
                 }
@@ -130,13 +172,18 @@ impl Model {
                 placed: Vec::new(),
                 adopted: Vec::new(),
             };
+            let released = set.released.len();
             let decided = if is_dry_run {
                 self.dry_run(set, deadline).await
             } else {
                 self.submit_until(set, deadline).await
             };
             match decided {
-                Ok(_) => return Ok(()),
+                Ok(_) if is_dry_run => return Ok(()),
+                Ok(_) => {
+                    self.claim_statistics.released.add(released as u64);
+                    return Ok(());
+                }
                 // It changed since it was read.
                 Err(Error::ClaimRefused(_) | Error::StaleWorkload { .. }) => {}
                 Err(error) => return Err(error),
