@@ -1,0 +1,78 @@
+//! The domains of hosts, with the figures of Service Fabric's documentation.
+
+use super::workloads::{cluster, describe, place, put, role, spread, wish};
+use super::*;
+use crate::model::domains::{DomainReport, of_dimension};
+use crate::placing::Mode;
+use crate::search::ProviderState;
+
+async fn domains(f: &Fixture, dimension: &str) -> Vec<DomainReport> {
+    of_dimension(&f.model.snapshot().await.unwrap(), dimension)
+}
+
+#[actix_web::test]
+async fn e4_of_seven_hosts_dealt_to_five_domains_the_first_two_are_heavy() {
+    let paths: Vec<String> = (0..7).map(|n| format!("fd{}", n % 5)).collect();
+    let at: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "-")).collect();
+    let f = cluster(&at).await;
+    let found = domains(&f, "fault").await;
+    assert_eq!(found.iter().map(|it| it.hosts).collect::<Vec<_>>(), [2, 2, 1, 1, 1]);
+    let heavy: Vec<bool> = found.iter().map(|it| it.is_heavy).collect();
+    assert_eq!(heavy, [true, true, false, false, false]);
+}
+
+/// Ten hosts in ten upgrade domains, each with `capacity` and a load of `used`.
+async fn upgrade_domains(number: u32, capacity: i32, used: i64) -> Fixture {
+    let names: Vec<String> = (0..number).map(|n| format!("UD{n}")).collect();
+    let mut f = fixture();
+    for (host, name) in (1..).zip(&names) {
+        f.host(host, capacity).await.unwrap();
+        describe(&f.model, host, None, ("-", name), ProviderState::Up).await;
+        if used > 0 {
+            f.model
+                .submit(claim(100 + host, host, "VCPU", used, Expected::New))
+                .await
+                .unwrap();
+        }
+    }
+    f
+}
+
+#[actix_web::test]
+async fn e6_while_one_of_ten_upgrade_domains_is_down_the_others_need_room_for_twelve() {
+    for (capacity, missing) in [(11, Some(1)), (12, None)] {
+        let f = upgrade_domains(10, capacity, 10).await;
+        for domain in domains(&f, "upgrade").await {
+            assert_eq!(domain.loss.siblings, 10);
+            assert_eq!(domain.loss.missing.get("VCPU").copied(), missing, "{}", domain.path);
+        }
+        // The whole load of 100 in pieces of 1, with one domain down.
+        let f = upgrade_domains(10, capacity, 0).await;
+        describe(&f.model, 1, Some(1), ("-", "UD0"), ProviderState::Off).await;
+        let mut load = wish(0, Some(vec![spread(Mode::QuorumSafe, &["host"])]));
+        load.roles = vec![role("replica", 100, 1)];
+        match place(&f.model, put(900, None, load)).await {
+            Ok(report) => {
+                assert_eq!(report.replicas.len(), 100);
+                assert_eq!(missing, None);
+            }
+            Err(Error::NoCapacity { needed, room, .. }) => {
+                assert_eq!((needed, room), (100, 99));
+                assert_eq!(missing, Some(1));
+            }
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+}
+
+#[actix_web::test]
+async fn e7_without_one_of_three_upgrade_domains_each_other_carries_a_half() {
+    // Each carries a third of 60. Without one of them the two others carry 30 each, which is their capacity.
+    for (capacity, missing) in [(30, None), (29, Some(2))] {
+        let f = upgrade_domains(3, capacity, 20).await;
+        for domain in domains(&f, "upgrade").await {
+            assert_eq!(domain.loss.siblings, 3);
+            assert_eq!(domain.loss.missing.get("VCPU").copied(), missing);
+        }
+    }
+}
