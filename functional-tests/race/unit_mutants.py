@@ -23,9 +23,10 @@ MUTANTS = {
     "skip-level": "figures::e9_siblings_are_compared_and_not_all_domains_of_a_level",
     "skip-state": "provider_states::no_claim_is_granted_after_the_state_changed",
     "skip-normal-limit": "limits::random_claims_get_what_a_slow_oracle_gives_them",
+    "skip-neighbours": "neighbours::two_workloads_that_are_placed_in_the_same_moment_keep_the_rule_between_them",
     "keep-identity": "writers::a_writer_whose_row_is_lost_registers_again_and_loses_no_claim"}
 TESTS = ["following", "tests::reloads", "tests::reload_races", "tests::reconnects", "acknowledged", "identity::tests",
-         "tests::writers", "placing::tests", "tests::provider_states", "tests::limits"]
+         "tests::writers", "placing::tests", "tests::provider_states", "tests::limits", "workloads::neighbours"]
 SEED = "2026"
 
 
