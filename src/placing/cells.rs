@@ -69,7 +69,8 @@ impl Cells {
             .collect();
         let total: u32 = missing.iter().sum();
         let most = total.min((MAX_SLOTS / items.count().max(1)).max(1));
-        let (mut costs, mut cell_of, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut costs, mut sizes) = (Vec::new(), Vec::new());
+        let mut cell_of = Vec::with_capacity(items.count() as usize);
         for item in 0..items.count() {
             slot_costs(items, item, &wanted, most, &mut costs);
             if costs.is_empty() {
@@ -203,6 +204,13 @@ impl Cells {
 fn slot_costs(items: &impl Items, item: u32, roles: &[(usize, u32, Cost)], most: u32, costs: &mut Vec<Cost>) {
     costs.clear();
     let Some(first) = items.unit(item, 0) else { return };
+    // Mostly there is one place for one role.
+    if let [(role, _, price)] = *roles
+        && items.unit(item, 1).is_none()
+    {
+        costs.extend(items.offer(item, role, 0).map(|offer| offer + price + first));
+        return;
+    }
     for &(role, missing, price) in roles {
         let offers = (0..missing.min(most)).map_while(|already| Some(items.offer(item, role, already)? + price));
         if items.unit(item, 1).is_none() {

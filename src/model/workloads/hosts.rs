@@ -20,7 +20,9 @@ const NONE: u32 = u32::MAX;
 
 impl HostList {
     pub fn new(snapshot: &Snapshot, dimensions: &[&str]) -> HostList {
-        let slots: Vec<Slot> = snapshot.roots().collect();
+        // `for_each` visits the lanes of a block in one loop, which `collect` does not.
+        let mut slots: Vec<Slot> = Vec::with_capacity(snapshot.len());
+        snapshot.roots().for_each(|slot| slots.push(slot));
         let mut indexes = vec![NONE; snapshot.slots()];
         for (at, slot) in (0..).zip(&slots) {
             indexes[slot.index()] = at;
@@ -79,9 +81,7 @@ fn dimension(snapshot: &Snapshot, name: &str, indexes: &[u32], hosts: usize) -> 
         after.resize(tree.count(), None);
         after[last.0 as usize] = Some((path, domain));
         last = domain;
-        for root in roots {
-            leaves[indexes[root.index()] as usize] = domain;
-        }
+        roots.for_each(|root| leaves[indexes[root.index()] as usize] = domain);
     }
     Dimension { tree, leaves }
 }
