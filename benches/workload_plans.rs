@@ -150,6 +150,7 @@ fn put(count: u32, rules: Option<Vec<WishRule>>) -> Put {
         adopted: Vec::new(),
         swaps: Vec::new(),
         is_atomic: true,
+        is_retry: false,
         is_dry_run: false,
     }
 }

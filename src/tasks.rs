@@ -1,8 +1,10 @@
 //! Background tasks, which run concurrently with requests and do not delay them.
 
-mod comparison;
+mod background;
+pub mod comparison;
 mod database_watch;
+pub mod pending;
 mod rounds;
 
-pub use comparison::Comparison;
+pub use background::Background;
 pub use database_watch::DatabaseWatch;

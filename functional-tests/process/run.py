@@ -20,7 +20,7 @@ TOPICS = [
     "first_run", "configuration", "mistakes", "request_lines", "token_files", "commands", "exclusive", "log_lines",
     "protocol", "hostile_bodies", "large_bodies",
     "hostile_connections", "framing", "targets", "limits", "json_bombs", "slow_clients", "idle_connections",
-    "descriptors", "searches", "locked", "whole_file", "old_log", "backup", "lost_file",
+    "descriptors", "searches", "locked", "whole_file", "old_log", "backup", "lost_file", "pending",
     "full_disk", "small_disk", "read_only", "damaged_file", "stopping", "killing", "tls",
     "systemd", "upgrading",
 ]

@@ -12,8 +12,10 @@ use super::http::thread_pools::ThreadPools;
 use super::http::tls::LiveTls;
 use crate::auth::Authenticator;
 use crate::model::Model;
+use crate::model::workloads::PendingWorkloads;
 use crate::policy::live::LivePolicy;
 use crate::search::{self, Interrupt};
+use crate::wire::workloads::read_stored;
 
 /// The state that all workers share.
 pub struct Service {
@@ -75,6 +77,23 @@ impl Settings {
             seed: random(),
             interrupt: Interrupt::default(),
             ..self.search.clone()
+        }
+    }
+
+    /// The workloads with pending replicas, which a background task places.
+    ///
+    /// # Errors
+    /// If the process has no file descriptors left.
+    pub fn pending_workloads(&self, model: Model) -> std::io::Result<PendingWorkloads> {
+        PendingWorkloads::new(model, read_stored, self.workload_search())
+    }
+
+    /// A search for the places of workloads: over all hosts.
+    pub fn workload_search(&self) -> search::SearchSettings {
+        search::SearchSettings {
+            max: None,
+            ceiling: usize::MAX,
+            ..self.shuffled_search()
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::model::{Model, Rules, Running, Serving};
 use crate::policy::live::LivePolicy;
 use crate::search;
 use crate::statistics::Counter;
-use crate::tasks::{Comparison, DatabaseWatch};
+use crate::tasks::{self, Background, DatabaseWatch};
 
 /// Serves until a signal to stop. Returns when the requests in flight have finished. `line` is for commands in messages.
 pub fn run(
@@ -114,7 +114,8 @@ pub fn run(
 
 /// What runs beside the server, to end after it.
 struct RunningTasks {
-    comparison: Comparison,
+    comparison: Background,
+    pending: Background,
     watch: DatabaseWatch,
     writer: Running,
 }
@@ -122,6 +123,7 @@ struct RunningTasks {
 impl RunningTasks {
     fn finish(self) -> Result<(), CommandError> {
         self.comparison.stop();
+        self.pending.stop();
         drop(self.watch);
         self.writer.finish().map_err(|_| CommandError::WriterPanicked)
     }
@@ -146,12 +148,15 @@ fn load(
     prepare(&database, options)?;
     let (model, writer) = Model::start(database, &writer_settings(options), rules(options), serving)?;
     let model = model.with_replica(replica);
-    let interval = Duration::from_secs(options.placet.comparison_interval);
+    let comparison_interval = Duration::from_secs(options.placet.comparison_interval);
+    let pending_interval = Duration::from_secs(options.placet.pending_interval);
     let not_started = |reason: std::io::Error| SetupError::Thread {
         detail: reason.to_string(),
     };
+    let workloads = settings.pending_workloads(model.clone()).map_err(not_started)?;
     let tasks = RunningTasks {
-        comparison: Comparison::start(model.clone(), interval).map_err(not_started)?,
+        comparison: tasks::comparison::start(model.clone(), comparison_interval).map_err(not_started)?,
+        pending: tasks::pending::start(workloads, pending_interval).map_err(not_started)?,
         watch: DatabaseWatch::start(model.database_state(), settings.ready_timeout).map_err(not_started)?,
         writer,
     };

@@ -8,13 +8,14 @@
 //! - `near`: the rules of a wish as those of `placing`;
 //! - `ids`: which ids replicas get; `plan`: what a request changes, decided beside the writer;
 //! - `admission`: whether there is normal room in sum; `refusal`: why replicas have no place;
-//! - `report`: a workload as clients see it; `put`: a request from its first read to the answer.
+//! - `report`: a workload as clients see it; `put`: a request from its first read to the answer; `pending`: another try.
 
 mod admission;
 mod host_offers;
 mod hosts;
 mod ids;
 mod near;
+mod pending;
 mod plan;
 mod put;
 mod refusal;
@@ -28,6 +29,7 @@ use super::allocations::{Owner, ProviderShare};
 use super::claims::{ClaimedConsumer, ConsumerChoice};
 pub use crate::placing::{Level, Mode, NearKind};
 pub use ids::natural_order;
+pub use pending::PendingWorkloads;
 pub use plan::{PlanJob, Planned};
 pub use put::{Stored, read_wish};
 pub use report::{Judge, ReadWorkload, Report, ReportJob, ShownReplica, SpreadReport, Violation};
@@ -57,6 +59,9 @@ pub struct Put {
     pub swaps: Vec<[String; 2]>,
     /// Whether all new replicas are placed or none.
     pub is_atomic: bool,
+    /// Whether it asks once more for what is stored. Then nothing is written unless a replica gets a place, and adopted
+    /// consumers get none.
+    pub is_retry: bool,
     /// Whether the answer is only foreseen, and nothing is written.
     pub is_dry_run: bool,
 }

@@ -1,51 +1,26 @@
 //! A background thread that compares the snapshot with the tables. It finds the changes of foreign writers, which leave
 //! no record in the change feed.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::background::{Background, Stopped};
 use super::rounds::Rounds;
 use crate::model::Model;
 use crate::model::snapshot::comparison::SLICE_PROVIDERS;
 
-/// The thread, unless the comparison is disabled.
-pub struct Comparison {
-    running: Option<(Sender<()>, JoinHandle<()>)>,
+/// Starts the thread. `interval` is the duration of one round over all providers; zero disables the comparison.
+///
+/// # Errors
+/// If the thread cannot be started.
+pub fn start(model: Model, interval: Duration) -> std::io::Result<Background> {
+    Background::start("placet-compare", interval, move |stopped| {
+        work(&model, interval, stopped)
+    })
 }
 
-impl Comparison {
-    /// Starts the thread. `interval` is the duration of one round over all providers; zero disables the comparison.
-    ///
-    /// # Errors
-    /// If the thread cannot be started.
-    pub fn start(model: Model, interval: Duration) -> std::io::Result<Comparison> {
-        if interval.is_zero() {
-            return Ok(Comparison { running: None });
-        }
-        let (stop, stopped) = channel();
-        let thread = std::thread::Builder::new()
-            .name("placet-compare".to_owned())
-            .spawn(move || work(&model, interval, &stopped))?;
-        Ok(Comparison {
-            running: Some((stop, thread)),
-        })
-    }
-
-    /// Stops the thread, and waits for its current slice: the writer cannot end while the thread holds the model.
-    pub fn stop(self) {
-        if let Some((stop, thread)) = self.running {
-            drop(stop);
-            if thread.join().is_err() {
-                log::error!("The thread that compares the snapshot with the tables has panicked");
-            }
-        }
-    }
-}
-
-fn work(model: &Model, interval: Duration, stopped: &Receiver<()>) {
+fn work(model: &Model, interval: Duration, stopped: &Stopped) {
     let mut rounds = Rounds::new(interval);
-    while stopped.recv_timeout(rounds.pause(model.provider_count())) == Err(RecvTimeoutError::Timeout) {
+    while stopped.sleep(rounds.pause(model.provider_count())) {
         match model.compare(rounds.after, SLICE_PROVIDERS) {
             Ok(result) => {
                 for over in rounds.record(&result) {

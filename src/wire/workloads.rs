@@ -129,6 +129,7 @@ pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -
         adopted: adopted(&body)?,
         swaps: swaps(&body)?,
         is_atomic: !matches!(body.field("atomic"), Value::Bool(false)),
+        is_retry: false,
         is_dry_run: parameters.last("dry_run") == Some("true"),
         uuid,
     })

@@ -1,6 +1,6 @@
 //! `/v1/violations`
 
-use super::workloads::{settings, visible_project};
+use super::workloads::visible_project;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
@@ -20,7 +20,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
         let search = move |interrupt: &_| job.run(interrupt);
         context.search(SHORT_ROUNDS, search).await
     };
-    let (model, settings) = (context.model(), settings(&context));
+    let (model, settings) = (context.model(), context.settings().workload_search());
     let (found, next) = model
         .violations(|| context.reader(), page, read_stored, &settings, search)
         .await?;

@@ -6,7 +6,6 @@ use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
 use crate::model::workloads::{self, PlanJob, ReportJob};
 use crate::policy::rules::{self, Rule};
-use crate::search::SearchSettings;
 use crate::wire::workloads::{self as wire, Defaults};
 
 /// Callers who may not see all projects see their own.
@@ -27,7 +26,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
         let search = move |interrupt: &_| job.run(interrupt);
         context.search(MAX_SHORT_ROUNDS, search).await
     };
-    let (model, settings) = (context.model(), settings(&context));
+    let (model, settings) = (context.model(), context.settings().workload_search());
     let report = model
         .report_workload(stored, wire::read_stored, &settings, search)
         .await?;
@@ -49,7 +48,7 @@ pub async fn update(context: RequestContext) -> Result<Reply> {
         let search = move |interrupt: &_| job.run(interrupt);
         context.search(MAX_SHORT_ROUNDS, search).await
     };
-    let (model, settings) = (context.model(), settings(&context));
+    let (model, settings) = (context.model(), context.settings().workload_search());
     let report = model.put_workload(put, &settings, search).await?;
     Ok(Reply::json(wire::write_one(&report)))
 }
@@ -74,15 +73,6 @@ pub fn visible_project(context: &RequestContext, rule: &Rule, project: Option<St
     }
     let sees_all = context.authorize_project(rule, "").is_ok();
     Ok((!sees_all).then(|| context.caller.project_id.clone().unwrap_or_default()))
-}
-
-/// Without a bound: every host is judged.
-pub fn settings(context: &RequestContext) -> SearchSettings {
-    SearchSettings {
-        max: None,
-        ceiling: usize::MAX,
-        ..context.settings().shuffled_search()
-    }
 }
 
 /// Checks a project other than the token's.

@@ -73,6 +73,9 @@ options! {
         /// The time in which every provider in memory is compared once with the tables, to find writes by other programs.
         /// 0 turns the comparison off.
         comparison_interval: u64 = 300, 0..=86_400 seconds;
+        /// How often replicas without a place are tried again, if anything has changed since. 0 leaves them to the next
+        /// `PUT` of their workload.
+        pending_interval: u64 = 10, 0..=86_400 seconds;
         /// Serve `/metrics`, in Prometheus's text form. If not, requests are not counted.
         metrics: bool = true;
         /// An address and port of their own for `/metrics`, with `/health/live` and `/health/ready`. The metrics are then

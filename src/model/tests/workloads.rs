@@ -7,6 +7,7 @@ mod domains_in_use;
 mod figures;
 mod interrupts;
 mod neighbours;
+mod pending;
 mod races;
 mod statistics;
 mod violations;
@@ -122,6 +123,7 @@ pub(super) fn put(n: u32, generation: Option<i64>, wish: Wish) -> Put {
         adopted: Vec::new(),
         swaps: Vec::new(),
         is_atomic: true,
+        is_retry: false,
         is_dry_run: false,
     }
 }

@@ -241,6 +241,10 @@ impl Planning<'_> {
     /// Places the missing replicas. Returns why some have no place.
     fn place(&mut self, normal: PlannedUsage, hard: PlannedUsage) -> Result<Reasons> {
         let mut wanted = self.wanted();
+        self.kept
+            .iter()
+            .filter(|it| self.stays_pending(it))
+            .for_each(|it| wanted[it.role] -= 1);
         let mut standing: Vec<Standing> = Vec::new();
         for it in self.kept.iter().filter(|it| it.replica.is_placed()) {
             match it.host {
@@ -297,11 +301,16 @@ impl Planning<'_> {
         Ok(reasons)
     }
 
+    fn stays_pending(&self, kept: &Kept) -> bool {
+        self.job.put.is_retry && kept.replica.row.is_adopted && !kept.replica.is_placed()
+    }
+
     /// Gives the missing replicas their ids, and the first of each role a place.
     fn add_new(&mut self, missing: &[u32], mut places: Vec<Vec<(u32, Offered)>>) {
         let mut used: BTreeSet<String> = self.kept.iter().map(|it| it.replica.row.id.clone()).collect();
         for (role, missing) in missing.iter().enumerate() {
             let waiting = self.kept.iter().filter(|it| it.role == role && !it.replica.is_placed());
+            let waiting = waiting.filter(|it| !self.stays_pending(it));
             let waiting = waiting.count();
             for _ in waiting..*missing as usize {
                 let id = ids::free(self.job.put.ids.as_deref(), &used).next().unwrap_or_default();
@@ -319,7 +328,7 @@ impl Planning<'_> {
             .sort_by(|one, other| ids::natural_order(&one.replica.row.id, &other.replica.row.id));
         places.iter_mut().for_each(|places| places.reverse());
         for at in 0..self.kept.len() {
-            if self.kept[at].replica.is_placed() {
+            if self.kept[at].replica.is_placed() || self.stays_pending(&self.kept[at]) {
                 continue;
             }
             let Some((host, offered)) = places[self.kept[at].role].pop() else {

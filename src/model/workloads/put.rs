@@ -75,7 +75,7 @@ impl Model {
     }
 
     /// As [`Self::put_workload`]. Sets `missing` to the number of replicas that lack a place.
-    async fn try_put(
+    pub(super) async fn try_put(
         &self,
         put: &Arc<Put>,
         missing: &mut u32,
@@ -118,6 +118,13 @@ impl Model {
                 planned => planned?,
             };
             let Planned { set, report } = planned;
+            if put.is_retry && set.placed.is_empty() {
+                return Ok(Stored {
+                    report,
+                    granted: 0,
+                    released: 0,
+                });
+            }
             let (granted, released) = (set.placed.len(), set.released.len());
             let decided = if put.is_dry_run {
                 self.dry_run(set, deadline).await

@@ -220,6 +220,20 @@ pub fn taken(conn: &mut DbConnection, consumers: &[&str]) -> DbResult<HashMap<St
     Ok(rows.into_iter().collect())
 }
 
+/// The first workloads with a greater uuid that have replicas without a place, other than adopted ones.
+pub fn pending(conn: &mut DbConnection, after: &str, limit: i64) -> DbResult<Vec<String>> {
+    let place = allocations::table.filter(allocations::consumer_id.eq(replicas::consumer_id));
+    replicas::table
+        .filter(replicas::workload.gt(after))
+        .filter(replicas::adopted.eq(0))
+        .filter(diesel::dsl::not(diesel::dsl::exists(place)))
+        .select(replicas::workload)
+        .distinct()
+        .order(replicas::workload)
+        .limit(limit)
+        .load(conn)
+}
+
 /// A consumer's generation and what it has.
 type Place = (Option<i64>, Vec<ProviderShare>);
 

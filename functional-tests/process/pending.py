@@ -1,0 +1,64 @@
+"""Replicas without a place get one as soon as there is room, without another request."""
+
+import time
+
+from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.placet_process import Placet
+
+WORKLOAD = "/v1/workloads/6f000000-0000-4000-8000-000000000001"
+PLACED_SECONDS = 30
+ROLES = [{"name": "member", "count": 3, "query": "resources=VCPU:1"}]
+WISH = {"generation": None, "name": "db", "atomic": False, "project_id": "p", "user_id": "u", "roles": ROLES}
+
+
+def host(number):
+    return f"{number:08}-0000-4000-8000-000000000000"
+
+
+def add_host(rest, number):
+    rest.must("POST", "/resource_providers", {"name": f"host{number}", "uuid": host(number)})
+    inventories = {"VCPU": {"total": 4}}
+    rest.must("PUT", f"/resource_providers/{host(number)}/inventories",
+              {"resource_provider_generation": 0, "inventories": inventories})
+
+
+def placed(rest):
+    return rest.must("GET", WORKLOAD).json["placed"]
+
+
+def are_placed(rest, count):
+    deadline = time.monotonic() + PLACED_SECONDS
+    while placed(rest) != count:
+        check(time.monotonic() < deadline, f"{placed(rest)} of {count} replicas are placed")
+        time.sleep(0.1)
+
+
+@case("pending replicas are placed when there is room, and again after another client deleted their allocations")
+def pending_replicas_are_placed():
+    with folder() as here, Placet(here, {"placet": {"pending_interval": "1"}}) as placet:
+        rest = placet.rest
+        add_host(rest, 1)
+        equal(rest.must("PUT", WORKLOAD, WISH).json["pending"], 2)
+        for number in (2, 3):
+            add_host(rest, number)
+            are_placed(rest, number)
+        workload = rest.must("GET", WORKLOAD).json
+        equal((workload["generation"], workload["pending"]), (3, 0))
+        consumer = workload["replicas"][0]["consumer"]
+        rest.must("DELETE", f"/allocations/{consumer}")
+        are_placed(rest, 3)
+        equal(len(rest.must("GET", f"/allocations/{consumer}").json["allocations"]), 1)
+        lines = [line for line in placet.log().splitlines() if "pending replicas have a place now" in line]
+        equal(len(lines), 3, lines)
+        equal(placet.rest("GET", "/health/ready").status, 200)
+
+
+@case("with pending_interval 0 pending replicas wait for the next request")
+def pending_replicas_wait():
+    with folder() as here, Placet(here, {"placet": {"pending_interval": "0"}}) as placet:
+        add_host(placet.rest, 1)
+        equal(placet.rest.must("PUT", WORKLOAD, WISH).json["pending"], 2)
+        add_host(placet.rest, 2)
+        time.sleep(2)
+        equal(placed(placet.rest), 1)
+        equal(placet.rest.must("PUT", WORKLOAD, WISH | {"generation": 1}).json["placed"], 2)

@@ -1,0 +1,128 @@
+//! Replicas without a place are tried again.
+
+use super::*;
+use crate::model::allocations::Release;
+
+/// Four replicas, one in each domain.
+fn four() -> Wish {
+    wish(4, Some(vec![spread(Mode::OneEach, &["fault"])]))
+}
+
+async fn try_again(model: &Model) -> Result<usize> {
+    let read = |_: &str| Ok(four());
+    let settings = SearchSettings::uncut(7);
+    model.place_pending(&uuid(WORKLOAD), read, &settings).await
+}
+
+async fn retry(model: &Model) -> usize {
+    try_again(model).await.unwrap()
+}
+
+fn placed_or_stale(tried: Result<usize>) -> usize {
+    match tried {
+        Err(Error::StaleWorkload { .. }) => 0,
+        tried => tried.unwrap(),
+    }
+}
+
+/// Puts the workload, of which those are placed that fit.
+async fn put_some(model: &Model, adopted: Vec<Adopted>) -> Report {
+    let put = Put {
+        is_atomic: false,
+        adopted,
+        ..put(WORKLOAD, None, four())
+    };
+    place(model, put).await.unwrap()
+}
+
+async fn add_host(f: &mut Fixture, host: u32, domain: &str) {
+    f.host(host, 10).await.unwrap();
+    describe(&f.model, host, None, (domain, "-"), ProviderState::Up).await;
+}
+
+async fn pending(model: &Model) -> Vec<String> {
+    model.pending_workloads(String::new()).await.unwrap()
+}
+
+#[actix_web::test]
+async fn pending_replicas_are_placed_when_there_is_room() {
+    let mut f = cluster(&SITES).await;
+    put_some(&f.model, Vec::new()).await;
+    place(&f.model, put(WORKLOAD + 1, None, wish(2, None))).await.unwrap();
+    assert_eq!(pending(&f.model).await, [uuid(WORKLOAD)]);
+    assert_eq!(retry(&f.model).await, 0);
+    let stored = f.model.stored_workload(&uuid(WORKLOAD)).await.unwrap();
+    assert_eq!(stored.row.generation, 1, "a try without a result writes nothing");
+    add_host(&mut f, 7, "fd:/d").await;
+    assert_eq!(retry(&f.model).await, 1);
+    let stored = f.model.stored_workload(&uuid(WORKLOAD)).await.unwrap();
+    assert_eq!((stored.row.generation, stored.row.revision), (2, 1));
+    assert!(pending(&f.model).await.is_empty());
+    assert_eq!(f.used(7), 1);
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn an_adopted_consumer_that_its_program_deleted_gets_no_place_again() {
+    let mut f = cluster(&SITES).await;
+    add_host(&mut f, 7, "fd:/d").await;
+    for (consumer, host) in [(50, 1), (51, 3)] {
+        let claim = super::super::claim(consumer, host, "VCPU", 1, Expected::New);
+        f.model.submit(claim).await.unwrap();
+    }
+    let adopted = [50, 51].map(|consumer| Adopted {
+        consumer: uuid(consumer),
+        id: None,
+        role: None,
+    });
+    put_some(&f.model, adopted.into()).await;
+    f.model.submit(Release { consumer: uuid(50) }).await.unwrap();
+    assert!(pending(&f.model).await.is_empty());
+    assert_eq!(retry(&f.model).await, 0);
+    let own = show(&f.model).await.replicas;
+    let own = own
+        .iter()
+        .find(|it| !it.replica.row.is_adopted && it.replica.is_placed())
+        .unwrap();
+    let consumer = own.replica.row.consumer.clone();
+    f.model
+        .submit(Release {
+            consumer: consumer.clone(),
+        })
+        .await
+        .unwrap();
+    assert_eq!(pending(&f.model).await, [uuid(WORKLOAD)]);
+    assert_eq!(retry(&f.model).await, 1);
+    assert_eq!(
+        f.number(&format!(
+            "SELECT COUNT(*) AS n FROM allocations WHERE consumer_id = '{consumer}'"
+        )),
+        1
+    );
+    assert_eq!(
+        f.number(&format!(
+            "SELECT COUNT(*) AS n FROM allocations WHERE consumer_id = '{}'",
+            uuid(50)
+        )),
+        0
+    );
+}
+
+#[actix_web::test]
+async fn two_processes_that_try_at_once_place_a_replica_once() {
+    let mut f = cluster(&SITES[..3]).await;
+    let Some((peer, _running)) = f.start_peer() else {
+        return;
+    };
+    put_some(&f.model, Vec::new()).await;
+    for (host, domain) in [(7, "fd:/c"), (8, "fd:/d")] {
+        add_host(&mut f, host, domain).await;
+        let (one, other) = tokio::join!(try_again(&f.model), try_again(&peer));
+        let tried = format!("{one:?}, {other:?}");
+        let placed: usize = [one, other].into_iter().map(placed_or_stale).sum();
+        assert_eq!(placed, 1, "host {host}: {tried}");
+    }
+    let places = "SELECT COUNT(*) AS n FROM allocations a JOIN placet_replicas r ON r.consumer_id = a.consumer_id";
+    assert_eq!(f.number(places), 4);
+    f.check_snapshot().await;
+}

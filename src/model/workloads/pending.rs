@@ -1,0 +1,117 @@
+//! Replicas that have no place: which workloads have them, and another try.
+
+use std::sync::{Arc, Weak};
+
+use tokio::runtime::{Builder, Runtime};
+
+use super::rows::{self, StoredWorkload};
+use super::{PlanJob, Put, ReadWish};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::model::allocations::Owner;
+use crate::search::{Interrupt, SearchSettings, Snapshot};
+
+/// How many workloads one query finds.
+const PAGE: i64 = 100;
+
+/// The workloads that have pending replicas, for a thread of their own. Its functions wait for the database.
+pub struct PendingWorkloads {
+    model: Model,
+    read: ReadWish,
+    settings: SearchSettings,
+    runtime: Runtime,
+}
+
+impl PendingWorkloads {
+    /// # Errors
+    /// If the process has no file descriptors left.
+    pub fn new(model: Model, read: ReadWish, settings: SearchSettings) -> std::io::Result<PendingWorkloads> {
+        let runtime = Builder::new_current_thread().enable_time().build()?;
+        Ok(PendingWorkloads {
+            model,
+            read,
+            settings,
+            runtime,
+        })
+    }
+
+    /// The newest snapshot, to compare it with a later one.
+    pub fn newest_snapshot(&self) -> Weak<Snapshot> {
+        Arc::downgrade(&self.model.store.newest())
+    }
+
+    /// The first workloads with pending replicas whose uuids are greater.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub fn page(&self, after: String) -> Result<Vec<String>> {
+        self.runtime.block_on(self.model.pending_workloads(after))
+    }
+
+    /// As [`Model::place_pending`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn place(&self, uuid: &str) -> Result<usize> {
+        let place = self.model.place_pending(uuid, self.read, &self.settings);
+        self.runtime.block_on(place)
+    }
+}
+
+impl Model {
+    /// The first workloads with pending replicas whose uuids are greater.
+    pub(in crate::model) async fn pending_workloads(&self, after: String) -> Result<Vec<String>> {
+        let read = move |conn: &mut _| Ok(rows::pending(conn, &after, PAGE)?);
+        self.reader(false).read(read).await
+    }
+
+    /// Places those pending replicas of a workload that have room now. Returns how many got a place. Consumers that were
+    /// adopted belong to another program, which may have deleted them: they stay without one.
+    ///
+    /// # Errors
+    /// - [`Error::WorkloadNotFound`], [`Error::StaleWorkload`] if another client has changed it.
+    /// - [`Error::BadRequest`] if a workload that its rules name does not exist. [`Error::Busy`], errors of the database.
+    pub(in crate::model) async fn place_pending(
+        &self,
+        uuid: &str,
+        read: ReadWish,
+        settings: &SearchSettings,
+    ) -> Result<usize> {
+        let stored = self.stored_workload(uuid).await?;
+        let search = async |job: PlanJob| job.run(&Interrupt::default());
+        let retry = Arc::new(retry(stored, read)?);
+        let tried = self.try_put(&retry, &mut 0, settings, search).await?;
+        let granted = tried.granted;
+        // A try without a result is no refusal: the request was answered before.
+        if granted > 0 {
+            self.claim_statistics.note_workload(granted as u32, &Ok(tried));
+        }
+        Ok(granted)
+    }
+}
+
+/// The request that asks for what is stored.
+fn retry(stored: StoredWorkload, read: ReadWish) -> Result<Put> {
+    let row = stored.row;
+    let wish = read(&row.body).map_err(|error| Error::Internal {
+        detail: format!("the body of workload {} cannot be read: {error}", row.uuid),
+    })?;
+    Ok(Put {
+        name: row.name,
+        owner: Owner {
+            project: row.project,
+            user: row.user,
+        },
+        generation: Some(row.generation),
+        wish,
+        body: row.body.to_string(),
+        read,
+        ids: None,
+        adopted: Vec::new(),
+        swaps: Vec::new(),
+        is_atomic: false,
+        is_retry: true,
+        is_dry_run: false,
+        uuid: row.uuid,
+    })
+}

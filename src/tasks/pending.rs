@@ -1,0 +1,62 @@
+//! A background thread that places replicas of workloads that found no place before.
+//!
+//! Every process tries. If two place the same replica, the consumer is new for one of them only, and the other one plans
+//! again.
+
+use std::sync::Weak;
+use std::time::{Duration, Instant};
+
+use super::background::{Background, Stopped};
+use crate::error::{Error, Result};
+use crate::model::workloads::PendingWorkloads;
+
+/// A pause after each workload, as a multiple of the time that it took. So the thread works a tenth of the time at most.
+const PAUSE_FACTOR: u32 = 9;
+
+/// Starts the thread. `interval` is the pause between two rounds; zero disables them.
+///
+/// # Errors
+/// If the thread cannot be started.
+pub fn start(workloads: PendingWorkloads, interval: Duration) -> std::io::Result<Background> {
+    Background::start("placet-pending", interval, move |stopped| {
+        let mut seen = Weak::new();
+        while stopped.sleep(interval) {
+            let newest = workloads.newest_snapshot();
+            if seen.ptr_eq(&newest) {
+                continue;
+            }
+            seen = newest;
+            if let Err(error) = round(&workloads, stopped) {
+                log::warn!("Pending replicas could not be placed; this is tried again: {error}");
+                seen = Weak::new();
+            }
+        }
+    })
+}
+
+/// Tries each workload that has pending replicas.
+fn round(workloads: &PendingWorkloads, stopped: &Stopped) -> Result<()> {
+    let mut after = String::new();
+    loop {
+        let page = workloads.page(after)?;
+        let Some(last) = page.last() else {
+            return Ok(());
+        };
+        after = last.clone();
+        for workload in page {
+            let began = Instant::now();
+            match workloads.place(&workload) {
+                Ok(0) => {}
+                Ok(placed) => log::info!("Workload {workload}: {placed} pending replicas have a place now"),
+                // Another client has changed it, or deleted a workload that its rules name.
+                Err(
+                    refusal @ (Error::StaleWorkload { .. } | Error::WorkloadNotFound { .. } | Error::BadRequest { .. }),
+                ) => log::debug!("Workload {workload}: its pending replicas are not placed: {refusal}"),
+                Err(error) => return Err(error),
+            }
+            if !stopped.sleep(began.elapsed() * PAUSE_FACTOR) {
+                return Ok(());
+            }
+        }
+    }
+}
