@@ -62,3 +62,19 @@ def pending_replicas_wait():
         time.sleep(2)
         equal(placed(placet.rest), 1)
         equal(placet.rest.must("PUT", WORKLOAD, WISH | {"generation": 1}).json["placed"], 2)
+
+
+@case("a workload that cannot be placed any more keeps no other one from its place")
+def a_bad_workload_is_passed_over():
+    with folder() as here, Placet(here, {"placet": {"pending_interval": "1"}}) as placet:
+        rest = placet.rest
+        add_host(rest, 1)
+        rest.must("PUT", "/traits/CUSTOM_GONE")
+        first = WORKLOAD.replace("6f", "5f", 1)
+        roles = [ROLES[0] | {"query": "resources=VCPU:1&required=CUSTOM_GONE"}]
+        equal(rest.must("PUT", first, WISH | {"name": "first", "roles": roles}).json["pending"], 3)
+        rest.must("DELETE", "/traits/CUSTOM_GONE")
+        equal(rest.must("PUT", WORKLOAD, WISH).json["pending"], 2)
+        add_host(rest, 2)
+        are_placed(rest, 2)
+        check(f"Workload {first.rpartition('/')[2]}: its pending replicas cannot be placed" in placet.log(), placet.log())

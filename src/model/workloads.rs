@@ -59,8 +59,7 @@ pub struct Put {
     pub swaps: Vec<[String; 2]>,
     /// Whether all new replicas are placed or none.
     pub is_atomic: bool,
-    /// Whether it asks once more for what is stored. Then nothing is written unless a replica gets a place, and adopted
-    /// consumers get none.
+    /// Whether it asks once more for what is stored. Then nothing is written unless a replica gets a place.
     pub is_retry: bool,
     /// Whether the answer is only foreseen, and nothing is written.
     pub is_dry_run: bool,

@@ -35,10 +35,17 @@ pub fn start(workloads: PendingWorkloads, interval: Duration) -> std::io::Result
 }
 
 /// Tries each workload that has pending replicas.
+///
+/// # Errors
+/// Of the database. What is wrong with one workload keeps no other one from its places.
 fn round(workloads: &PendingWorkloads, stopped: &Stopped) -> Result<()> {
     let mut after = String::new();
     loop {
+        let began = Instant::now();
         let page = workloads.page(after)?;
+        if !stopped.sleep(began.elapsed() * PAUSE_FACTOR) {
+            return Ok(());
+        }
         let Some(last) = page.last() else {
             return Ok(());
         };
@@ -48,11 +55,10 @@ fn round(workloads: &PendingWorkloads, stopped: &Stopped) -> Result<()> {
             match workloads.place(&workload) {
                 Ok(0) => {}
                 Ok(placed) => log::info!("Workload {workload}: {placed} pending replicas have a place now"),
-                // Another client has changed it, or deleted a workload that its rules name.
-                Err(
-                    refusal @ (Error::StaleWorkload { .. } | Error::WorkloadNotFound { .. } | Error::BadRequest { .. }),
-                ) => log::debug!("Workload {workload}: its pending replicas are not placed: {refusal}"),
-                Err(error) => return Err(error),
+                Err(error @ (Error::Unavailable { .. } | Error::UnknownOutcome { .. })) => return Err(error),
+                // Another client has changed it.
+                Err(Error::StaleWorkload { .. } | Error::WorkloadNotFound { .. }) => {}
+                Err(error) => log::warn!("Workload {workload}: its pending replicas cannot be placed: {error}"),
             }
             if !stopped.sleep(began.elapsed() * PAUSE_FACTOR) {
                 return Ok(());

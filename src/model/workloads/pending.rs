@@ -6,7 +6,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::rows::{self, StoredWorkload};
 use super::{PlanJob, Put, ReadWish};
-use crate::error::{Error, Result};
+use crate::error::{Error, Reasons, Result};
 use crate::model::Model;
 use crate::model::allocations::Owner;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
@@ -65,8 +65,10 @@ impl Model {
         self.reader(false).read(read).await
     }
 
-    /// Places those pending replicas of a workload that have room now. Returns how many got a place. Consumers that were
-    /// adopted belong to another program, which may have deleted them: they stay without one.
+    /// Places those pending replicas of a workload that have room now. Returns how many got a place.
+    ///
+    /// A consumer that was adopted belongs to another program, which may have deleted it. So with such a one without
+    /// allocations the workload waits for a `PUT` that says how many replicas it is to have.
     ///
     /// # Errors
     /// - [`Error::WorkloadNotFound`], [`Error::StaleWorkload`] if another client has changed it.
@@ -78,14 +80,16 @@ impl Model {
         settings: &SearchSettings,
     ) -> Result<usize> {
         let stored = self.stored_workload(uuid).await?;
+        if stored.replicas.iter().any(|it| it.row.is_adopted && !it.is_placed()) {
+            return Ok(0);
+        }
         let search = async |job: PlanJob| job.run(&Interrupt::default());
         let retry = Arc::new(retry(stored, read)?);
-        let tried = self.try_put(&retry, &mut 0, settings, search).await?;
+        let mut tried = self.try_put(&retry, &mut 0, settings, search).await?;
         let granted = tried.granted;
-        // A try without a result is no refusal: the request was answered before.
-        if granted > 0 {
-            self.claim_statistics.note_workload(granted as u32, &Ok(tried));
-        }
+        // What stays pending was counted as refused when the request was answered.
+        tried.report.reasons = Reasons::default();
+        self.claim_statistics.note_workload(granted as u32, &Ok(tried));
         Ok(granted)
     }
 }

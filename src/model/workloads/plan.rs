@@ -241,10 +241,6 @@ impl Planning<'_> {
     /// Places the missing replicas. Returns why some have no place.
     fn place(&mut self, normal: PlannedUsage, hard: PlannedUsage) -> Result<Reasons> {
         let mut wanted = self.wanted();
-        self.kept
-            .iter()
-            .filter(|it| self.stays_pending(it))
-            .for_each(|it| wanted[it.role] -= 1);
         let mut standing: Vec<Standing> = Vec::new();
         for it in self.kept.iter().filter(|it| it.replica.is_placed()) {
             match it.host {
@@ -294,15 +290,11 @@ impl Planning<'_> {
                 }),
             });
         }
-        let places = places(&offers, &placed);
+        let places = places(&offers, &placed)?;
         drop(offers);
         self.is_exact = is_exact;
         self.add_new(&missing, places);
         Ok(reasons)
-    }
-
-    fn stays_pending(&self, kept: &Kept) -> bool {
-        self.job.put.is_retry && kept.replica.row.is_adopted && !kept.replica.is_placed()
     }
 
     /// Gives the missing replicas their ids, and the first of each role a place.
@@ -310,7 +302,6 @@ impl Planning<'_> {
         let mut used: BTreeSet<String> = self.kept.iter().map(|it| it.replica.row.id.clone()).collect();
         for (role, missing) in missing.iter().enumerate() {
             let waiting = self.kept.iter().filter(|it| it.role == role && !it.replica.is_placed());
-            let waiting = waiting.filter(|it| !self.stays_pending(it));
             let waiting = waiting.count();
             for _ in waiting..*missing as usize {
                 let id = ids::free(self.job.put.ids.as_deref(), &used).next().unwrap_or_default();
@@ -328,7 +319,7 @@ impl Planning<'_> {
             .sort_by(|one, other| ids::natural_order(&one.replica.row.id, &other.replica.row.id));
         places.iter_mut().for_each(|places| places.reverse());
         for at in 0..self.kept.len() {
-            if self.kept[at].replica.is_placed() || self.stays_pending(&self.kept[at]) {
+            if self.kept[at].replica.is_placed() {
                 continue;
             }
             let Some((host, offered)) = places[self.kept[at].role].pop() else {
@@ -385,17 +376,26 @@ impl Planning<'_> {
 }
 
 /// The places of new replicas, by role.
-fn places(offers: &HostOffers<'_>, placed: &Placed) -> Vec<Vec<(u32, Offered)>> {
+///
+/// # Errors
+/// [`Error::Internal`] if the search for a candidate does not find the place whose cost was known.
+fn places(offers: &HostOffers<'_>, placed: &Placed) -> Result<Vec<Vec<(u32, Offered)>>> {
     let mut places: Vec<Vec<(u32, Offered)>> = vec![Vec::new(); placed.unplaced.len()];
     let mut on_host: HashMap<u32, Vec<usize>> = HashMap::new();
     for replica in &placed.replicas {
         let before = on_host.entry(replica.host).or_default();
-        if let Some(offered) = offers.next(replica.host, before, replica.role) {
-            before.push(replica.role);
-            places[replica.role].push((replica.host, offered));
-        }
+        let Some(offered) = offers.next(replica.host, before, replica.role) else {
+            return Err(Error::Internal {
+                detail: format!(
+                    "role {} has a place on host {}, but no candidate",
+                    replica.role, replica.host
+                ),
+            });
+        };
+        before.push(replica.role);
+        places[replica.role].push((replica.host, offered));
     }
-    places
+    Ok(places)
 }
 
 /// What a replica has, as far as the snapshot knows it.

@@ -11,7 +11,7 @@
 //! Hosts that are not chosen are not locked. So a description that changes in the same moment leaves at worst a violation,
 //! which is shown.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -21,8 +21,9 @@ use super::wish::{ReadWish, Role, Wish};
 use super::{Adopted, PlanJob, Planned, Put, Replica, ReplicaRow, Set, SetAnswer, StoredWorkload};
 use crate::db::DbConnection;
 use crate::db::boot_instant::BootInstant;
-use crate::error::{Error, Result};
+use crate::error::{ClaimRefusal, Error, ReasonCode, Result};
 use crate::model::Model;
+use crate::model::allocations::Expected;
 use crate::model::claims::{Contradiction, OwnAllocations, Queries};
 use crate::search::{ProviderId, SearchSettings, Snapshot};
 
@@ -85,6 +86,7 @@ impl Model {
         let deadline = self.writer_deadline();
         let mut contradictions: Vec<Contradiction> = Vec::new();
         let mut is_compared = false;
+        let mut existing = BTreeSet::new();
         while BootInstant::now() < deadline {
             let found = self.found(put).await?;
             *missing = found.missing(put);
@@ -126,6 +128,7 @@ impl Model {
                 });
             }
             let (granted, released) = (set.placed.len(), set.released.len());
+            let new = new_consumers(&set);
             let decided = if put.is_dry_run {
                 self.dry_run(set, deadline).await
             } else {
@@ -140,6 +143,12 @@ impl Model {
                     });
                 }
                 Err(Error::ClaimRefused(refusal)) => {
+                    let now: BTreeSet<String> = existing_consumers(&refusal).intersection(&new).cloned().collect();
+                    // The workload was read again since, and still has no such consumer: it is another client's.
+                    if !now.is_disjoint(&existing) {
+                        return Err(Error::ClaimRefused(refusal));
+                    }
+                    existing = now;
                     contradictions = refusal.consumers.iter().flat_map(Contradiction::of).collect();
                 }
                 Err(error) => return Err(error),
@@ -281,6 +290,21 @@ pub fn read_wish(stored: &StoredWorkload, read: ReadWish) -> Result<Wish> {
     read(&stored.row.body).map_err(|error| Error::Internal {
         detail: format!("the body of workload {} cannot be read: {error}", stored.row.uuid),
     })
+}
+
+/// The consumers of new replicas.
+fn new_consumers(set: &Set) -> BTreeSet<String> {
+    let new = set.placed.iter().filter(|it| it.claim.generation == Expected::New);
+    new.map(|it| it.claim.consumer.clone()).collect()
+}
+
+/// The consumers that were refused because they exist.
+fn existing_consumers(refusal: &ClaimRefusal) -> BTreeSet<String> {
+    let existing = refusal
+        .consumers
+        .iter()
+        .filter(|it| it.reasons.has(ReasonCode::ConcurrentUpdate));
+    existing.map(|it| it.consumer.clone()).collect()
 }
 
 fn busy() -> Error {

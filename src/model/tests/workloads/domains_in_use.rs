@@ -118,3 +118,12 @@ async fn a_peer_that_describes_sees_the_replica_that_was_acknowledged() {
         peer.delete_workload(&uuid(n), None, false).await.unwrap();
     }
 }
+
+#[actix_web::test]
+async fn the_first_domain_of_a_host_is_no_change_under_the_default_rule() {
+    let f = cluster(&[("-", "-"), ("-", "-")]).await;
+    place(&f.model, put(WORKLOAD, None, wish(2, None))).await.unwrap();
+    f.model.submit(moved(1, 1, ("fd:/a", "1"))).await.unwrap();
+    let refused = f.model.submit(moved(1, 2, ("fd:/b", "1"))).await.unwrap_err();
+    assert_eq!(in_use(refused), [(Some(uuid(1)), Some("fault:fd:/a".to_owned()))]);
+}

@@ -79,33 +79,20 @@ async fn an_adopted_consumer_that_its_program_deleted_gets_no_place_again() {
     f.model.submit(Release { consumer: uuid(50) }).await.unwrap();
     assert!(pending(&f.model).await.is_empty());
     assert_eq!(retry(&f.model).await, 0);
+    add_host(&mut f, 8, "fd:/e").await;
     let own = show(&f.model).await.replicas;
     let own = own
         .iter()
-        .find(|it| !it.replica.row.is_adopted && it.replica.is_placed())
-        .unwrap();
-    let consumer = own.replica.row.consumer.clone();
-    f.model
-        .submit(Release {
-            consumer: consumer.clone(),
-        })
-        .await
-        .unwrap();
+        .find(|it| !it.replica.row.is_adopted && it.replica.is_placed());
+    let consumer = own.unwrap().replica.row.consumer.clone();
+    f.model.submit(Release { consumer }).await.unwrap();
     assert_eq!(pending(&f.model).await, [uuid(WORKLOAD)]);
-    assert_eq!(retry(&f.model).await, 1);
-    assert_eq!(
-        f.number(&format!(
-            "SELECT COUNT(*) AS n FROM allocations WHERE consumer_id = '{consumer}'"
-        )),
-        1
-    );
-    assert_eq!(
-        f.number(&format!(
-            "SELECT COUNT(*) AS n FROM allocations WHERE consumer_id = '{}'",
-            uuid(50)
-        )),
-        0
-    );
+    assert_eq!(retry(&f.model).await, 0, "the workload waits for a request");
+    let again = Put {
+        is_atomic: false,
+        ..put(WORKLOAD, Some(1), four())
+    };
+    assert_eq!(hosts(&place(&f.model, again).await.unwrap()).len(), 4);
 }
 
 #[actix_web::test]
@@ -125,4 +112,25 @@ async fn two_processes_that_try_at_once_place_a_replica_once() {
     let places = "SELECT COUNT(*) AS n FROM allocations a JOIN placet_replicas r ON r.consumer_id = a.consumer_id";
     assert_eq!(f.number(places), 4);
     f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn consumers_that_exist_without_their_workload_are_a_conflict_and_can_be_adopted() {
+    let mut f = cluster(&SITES).await;
+    let report = place(&f.model, put(WORKLOAD, None, wish(3, None))).await.unwrap();
+    for table in ["placet_workloads", "placet_replicas"] {
+        f.execute(&format!("DELETE FROM {table}"));
+    }
+    let refused = place(&f.model, put(WORKLOAD, None, wish(3, None))).await.unwrap_err();
+    assert!(matches!(refused, Error::ClaimRefused(_)), "{refused:?}");
+    let adopted = report.replicas.iter().map(|it| Adopted {
+        consumer: it.replica.row.consumer.clone(),
+        id: Some(it.replica.row.id.clone()),
+        role: None,
+    });
+    let put = Put {
+        adopted: adopted.collect(),
+        ..put(WORKLOAD, None, wish(3, None))
+    };
+    assert_eq!(hosts(&place(&f.model, put).await.unwrap()), hosts(&report));
 }

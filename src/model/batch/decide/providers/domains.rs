@@ -27,7 +27,12 @@ pub fn check(state: &mut State, command: &DescribeAll, ids: &[ProviderId]) -> Re
         for (workload, body) in state.workloads_on(*id) {
             let wish = (command.read)(&body).ok();
             let spread = wish.as_ref().map(|wish| wish.spread_dimensions());
+            let is_default = wish.as_ref().is_some_and(|wish| wish.rules.is_none());
             for (dimension, path) in &changed {
+                // The default rule is about the dimensions that exist.
+                if is_default && path.is_empty() {
+                    continue;
+                }
                 // What cannot be read may be about any dimension.
                 if spread.as_ref().is_none_or(|spread| spread.contains(&&**dimension)) {
                     reasons.add(in_use(new, dimension, path, &workload));
