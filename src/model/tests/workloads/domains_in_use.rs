@@ -1,5 +1,8 @@
 //! Domains of hosts do not change below replicas that are spread over them, unless the change is forced.
 
+use std::cell::RefCell;
+
+use super::super::replays::Rng;
 use super::*;
 
 /// Workload 901 is spread over `fault`, 902 over nothing. Returns a host of each.
@@ -126,4 +129,107 @@ async fn the_first_domain_of_a_host_is_no_change_under_the_default_rule() {
     f.model.submit(moved(1, 1, ("fd:/a", "1"))).await.unwrap();
     let refused = f.model.submit(moved(1, 2, ("fd:/b", "1"))).await.unwrap_err();
     assert_eq!(in_use(refused), [(Some(uuid(1)), Some("fault:fd:/a".to_owned()))]);
+}
+
+/// Placements that were acknowledged, by a clock that each event advances.
+#[derive(Default)]
+struct Log {
+    clock: u64,
+    standing: Vec<Stay>,
+}
+
+struct Stay {
+    host: u32,
+    placed: u64,
+    /// When its release was sent.
+    leaving: Option<u64>,
+}
+
+impl Log {
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    /// Whether a replica stood on a host all the time between two moments.
+    fn stood(&self, host: u32, began: u64, ended: u64) -> bool {
+        let mut on_host = self.standing.iter().filter(|it| it.host == host);
+        on_host.any(|it| it.placed < began && it.leaving.is_none_or(|leaving| leaving > ended))
+    }
+}
+
+/// Places and deletes workloads of its own, and describes hosts that all share. Returns how many changes were granted and
+/// how many refused.
+async fn run(model: &Model, seed: u64, first: u32, log: &RefCell<Log>) -> (u32, u32) {
+    let mut rng = Rng::new(seed);
+    let (mut own, mut granted, mut refused) = (Vec::new(), 0, 0);
+    for n in first..first + 40 {
+        match rng.below(4) {
+            0 => {
+                let report = place(model, stored(n, None, "1 even")).await.unwrap();
+                let (host, placed) = (*hosts(&report).first().unwrap(), log.borrow_mut().tick());
+                let mut log = log.borrow_mut();
+                own.push((n, log.standing.len()));
+                log.standing.push(Stay {
+                    host,
+                    placed,
+                    leaving: None,
+                });
+            }
+            1 => {
+                let Some((n, at)) = own.pop() else { continue };
+                let now = log.borrow_mut().tick();
+                log.borrow_mut().standing[at].leaving = Some(now);
+                model.delete_workload(&uuid(n), None, false).await.unwrap();
+            }
+            _ => {
+                let host = 1 + rng.below(6) as u32;
+                let described = model
+                    .ask(move |conn| crate::model::providers::show(conn, &uuid(host)))
+                    .await;
+                let known = described.unwrap().generation.unwrap();
+                let path = format!("fd:/{}", rng.below(4));
+                let began = log.borrow_mut().tick();
+                let answer = model.submit(moved(host, known, (&path, at(host).1))).await;
+                let ended = log.borrow_mut().tick();
+                match answer {
+                    Ok(described) if described[0].generation > Some(known) => {
+                        granted += 1;
+                        assert!(
+                            !log.borrow().stood(host, began, ended),
+                            "seed {seed}: host {host} was in use"
+                        );
+                    }
+                    Ok(_) | Err(Error::StaleDescriptions { .. }) => {}
+                    Err(error) => refused += in_use(error).len() as u32,
+                }
+            }
+        }
+    }
+    (granted, refused)
+}
+
+#[actix_web::test]
+async fn no_domain_changes_while_a_replica_stands_there_all_the_time() {
+    let seeds = std::env::var("PLACET_SEEDS").ok().and_then(|it| it.parse().ok());
+    let (mut granted, mut refused) = (0, 0);
+    for seed in 0..seeds.unwrap_or(4) {
+        println!("seed {seed}");
+        let mut f = cluster(&SITES).await;
+        let peer = f.start_peer();
+        let counts = {
+            let other = peer.as_ref().map_or(&f.model, |(model, _)| model);
+            let log = RefCell::new(Log::default());
+            let (one, two, three) = tokio::join!(
+                run(&f.model, seed * 10 + 1, 1_000, &log),
+                run(other, seed * 10 + 2, 2_000, &log),
+                run(&f.model, seed * 10 + 3, 3_000, &log),
+            );
+            [one, two, three]
+        };
+        granted += counts.iter().map(|it| it.0).sum::<u32>();
+        refused += counts.iter().map(|it| it.1).sum::<u32>();
+        f.check_snapshot().await;
+    }
+    assert!(granted > 0 && refused > 0, "{granted} granted, {refused} refused");
 }
