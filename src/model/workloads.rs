@@ -8,9 +8,11 @@
 //! - `near`: the rules of a wish as those of `placing`;
 //! - `ids`: which ids replicas get; `plan`: what a request changes, decided beside the writer;
 //! - `admission`: whether there is normal room in sum; `refusal`: why replicas have no place;
-//! - `report`: a workload as clients see it; `put`: a request from its first read to the answer; `pending`: another try.
+//! - `found`: what a request reads first; `put`: a request from its first read to the answer; `pending`: another try;
+//! - `report`: a workload as clients see it.
 
 mod admission;
+mod found;
 mod host_offers;
 mod hosts;
 mod ids;

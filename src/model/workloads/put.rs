@@ -15,34 +15,17 @@ use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::Arc;
 
+use super::found::{Found, find_all};
 use super::report::{ReadWorkload, Report, ReportJob};
-use super::rows::{find, namers, places, show, taken};
+use super::rows::show;
 use super::wish::{ReadWish, Role, Wish};
-use super::{Adopted, PlanJob, Planned, Put, Replica, ReplicaRow, Set, SetAnswer, StoredWorkload};
-use crate::db::DbConnection;
+use super::{PlanJob, Planned, Put, Set, SetAnswer, StoredWorkload, found};
 use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, ReasonCode, Result};
 use crate::model::Model;
 use crate::model::allocations::Expected;
 use crate::model::claims::{Contradiction, OwnAllocations, Queries};
 use crate::search::{ProviderId, SearchSettings, Snapshot};
-
-/// What a request reads before it is planned.
-struct Found {
-    stored: Option<StoredWorkload>,
-    others: HashMap<String, StoredWorkload>,
-    namers: Vec<(String, Wish)>,
-    adopted: Vec<(Adopted, Replica)>,
-}
-
-impl Found {
-    /// How many replicas lack a place, as far as the numbers say: a role that falls hides one that rises.
-    fn missing(&self, put: &Put) -> u32 {
-        let stored = self.stored.iter().flat_map(|stored| &stored.replicas);
-        let placed = stored.filter(|it| it.is_placed()).count() + self.adopted.len();
-        put.wish.count().saturating_sub(placed as u32)
-    }
-}
 
 /// A workload that was written.
 #[derive(Debug)]
@@ -143,10 +126,12 @@ impl Model {
                     });
                 }
                 Err(Error::ClaimRefused(refusal)) => {
-                    let now: BTreeSet<String> = existing_consumers(&refusal).intersection(&new).cloned().collect();
-                    // The workload was read again since, and still has no such consumer: it is another client's.
-                    if !now.is_disjoint(&existing) {
-                        return Err(Error::ClaimRefused(refusal));
+                    let now: BTreeSet<String> = conflicting(&refusal).intersection(&new).cloned().collect();
+                    // The workload was read again since, and has no such replica. So a consumer that exists is no race.
+                    let again: BTreeSet<String> = now.intersection(&existing).cloned().collect();
+                    let read = move |conn: &mut _| found::existing(conn, &again);
+                    if let Some(refusal) = self.reader(false).read(read).await? {
+                        return Err(refusal);
                     }
                     existing = now;
                     contradictions = refusal.consumers.iter().flat_map(Contradiction::of).collect();
@@ -254,7 +239,7 @@ impl Model {
     /// What the rows alone refuse.
     async fn found(&self, put: &Arc<Put>) -> Result<Found> {
         let put = Arc::clone(put);
-        self.reader(false).read(move |conn| found(conn, &put)).await
+        self.reader(false).read(move |conn| found::found(conn, &put)).await
     }
 
     /// A snapshot that shows every commit acknowledged before, corrected if rows contradicted it; and the roles with names
@@ -298,13 +283,13 @@ fn new_consumers(set: &Set) -> BTreeSet<String> {
     new.map(|it| it.claim.consumer.clone()).collect()
 }
 
-/// The consumers that were refused because they exist.
-fn existing_consumers(refusal: &ClaimRefusal) -> BTreeSet<String> {
-    let existing = refusal
+/// The consumers that were refused because something changed since the plan.
+fn conflicting(refusal: &ClaimRefusal) -> BTreeSet<String> {
+    let conflicting = refusal
         .consumers
         .iter()
         .filter(|it| it.reasons.has(ReasonCode::ConcurrentUpdate));
-    existing.map(|it| it.consumer.clone()).collect()
+    conflicting.map(|it| it.consumer.clone()).collect()
 }
 
 fn busy() -> Error {
@@ -319,95 +304,6 @@ async fn until<T>(deadline: BootInstant, search: impl Future<Output = Result<T>>
         detail: "The search for places took too long.".to_owned(),
     };
     tokio::time::timeout(left, search).await.map_err(too_long)?
-}
-
-fn find_all(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMap<String, StoredWorkload>> {
-    let uuids: Vec<&str> = uuids.iter().map(String::as_str).collect();
-    find(conn, &uuids)
-}
-
-fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
-    let namers = namers(conn, &put.uuid)?;
-    let mut named = put.wish.neighbours();
-    named.push(put.uuid.clone());
-    named.extend(namers.iter().cloned());
-    named.sort_unstable();
-    named.dedup();
-    let mut others = find_all(conn, &named)?;
-    let stored = others.remove(&put.uuid);
-    let current = stored.as_ref().map(|stored| stored.row.generation);
-    if current != put.generation {
-        return Err(Error::stale_workload(&put.uuid, current, put.generation));
-    }
-    if let Some(stored) = stored.as_ref().filter(|it| it.row.project != put.owner.project) {
-        return Err(Error::BadRequest {
-            detail: format!(
-                "project_id: the workload belongs to project {}, and stays there.",
-                stored.row.project
-            ),
-        });
-    }
-    // What other projects have is not to be found out.
-    others.retain(|_, other| other.row.project == put.owner.project);
-    for uuid in put.wish.neighbours() {
-        if !others.contains_key(&uuid) {
-            return Err(Error::BadRequest {
-                detail: format!("rules: the project has no workload {uuid}."),
-            });
-        }
-    }
-    let wish = |uuid: String| {
-        let wish = (put.read)(&others.get(&uuid)?.row.body).ok()?;
-        Some((uuid, wish))
-    };
-    let namers = namers.into_iter().filter_map(wish).collect();
-    let adopted = adopted(conn, put)?;
-    Ok(Found {
-        stored,
-        others,
-        namers,
-        adopted,
-    })
-}
-
-/// The consumers to adopt, with what they have.
-fn adopted(conn: &mut DbConnection, put: &Put) -> Result<Vec<(Adopted, Replica)>> {
-    let uuids: Vec<&str> = put.adopted.iter().map(|it| it.consumer.as_str()).collect();
-    if uuids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let owners = taken(conn, &uuids)?;
-    if let Some((consumer, workload)) = owners.into_iter().find(|(_, workload)| *workload != put.uuid) {
-        return Err(Error::ConsumerTaken { consumer, workload });
-    }
-    let projects = crate::model::allocations::projects_of(conn, &uuids)?;
-    let mut places = places(conn, &uuids)?;
-    let adopted = put.adopted.iter().map(|adopted| {
-        let (generation, allocations) = places.remove(&adopted.consumer).unwrap_or_default();
-        let is_own = projects.get(&adopted.consumer) == Some(&put.owner.project);
-        if allocations.is_empty() || !is_own {
-            return Err(Error::BadRequest {
-                detail: format!(
-                    "adopt: the project has no consumer {} with allocations.",
-                    adopted.consumer
-                ),
-            });
-        }
-        let row = ReplicaRow {
-            id: String::new(),
-            consumer: adopted.consumer.clone(),
-            role: String::new(),
-            revision: 0,
-            is_adopted: true,
-        };
-        let replica = Replica {
-            row,
-            generation,
-            allocations,
-        };
-        Ok((adopted.clone(), replica))
-    });
-    adopted.collect()
 }
 
 /// The report with what the writer says: generations, and what is over normal limits.

@@ -122,7 +122,12 @@ async fn consumers_that_exist_without_their_workload_are_a_conflict_and_can_be_a
         f.execute(&format!("DELETE FROM {table}"));
     }
     let refused = place(&f.model, put(WORKLOAD, None, wish(3, None))).await.unwrap_err();
-    assert!(matches!(refused, Error::ClaimRefused(_)), "{refused:?}");
+    let Error::ClaimRefused(refusal) = &refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(refusal.consumers.len(), 3);
+    let detail = &refusal.consumers[0].reasons.kept()[0].detail;
+    assert!(detail.contains("adopt it"), "{detail}");
     let adopted = report.replicas.iter().map(|it| Adopted {
         consumer: it.replica.row.consumer.clone(),
         id: Some(it.replica.row.id.clone()),

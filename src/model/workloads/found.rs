@@ -1,0 +1,136 @@
+//! What a request about a workload reads before it is planned, and what the rows alone refuse.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::rows::{find, namers, places, taken};
+use super::wish::Wish;
+use super::{Adopted, Put, Replica, ReplicaRow, StoredWorkload};
+use crate::db::DbConnection;
+use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, RefusedConsumer, Result};
+
+/// What a request reads before it is planned.
+pub struct Found {
+    pub stored: Option<StoredWorkload>,
+    pub others: HashMap<String, StoredWorkload>,
+    pub namers: Vec<(String, Wish)>,
+    pub adopted: Vec<(Adopted, Replica)>,
+}
+
+impl Found {
+    /// How many replicas lack a place, as far as the numbers say: a role that falls hides one that rises.
+    pub fn missing(&self, put: &Put) -> u32 {
+        let stored = self.stored.iter().flat_map(|stored| &stored.replicas);
+        let placed = stored.filter(|it| it.is_placed()).count() + self.adopted.len();
+        put.wish.count().saturating_sub(placed as u32)
+    }
+}
+
+/// These workloads, by uuid.
+pub fn find_all(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMap<String, StoredWorkload>> {
+    let uuids: Vec<&str> = uuids.iter().map(String::as_str).collect();
+    find(conn, &uuids)
+}
+
+/// Reads the workload, those that its rules name or that name it, and the consumers that it adopts.
+///
+/// # Errors
+/// What the rows alone refuse.
+pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
+    let namers = namers(conn, &put.uuid)?;
+    let mut named = put.wish.neighbours();
+    named.push(put.uuid.clone());
+    named.extend(namers.iter().cloned());
+    named.sort_unstable();
+    named.dedup();
+    let mut others = find_all(conn, &named)?;
+    let stored = others.remove(&put.uuid);
+    let current = stored.as_ref().map(|stored| stored.row.generation);
+    if current != put.generation {
+        return Err(Error::stale_workload(&put.uuid, current, put.generation));
+    }
+    if let Some(stored) = stored.as_ref().filter(|it| it.row.project != put.owner.project) {
+        return Err(Error::BadRequest {
+            detail: format!(
+                "project_id: the workload belongs to project {}, and stays there.",
+                stored.row.project
+            ),
+        });
+    }
+    // What other projects have is not to be found out.
+    others.retain(|_, other| other.row.project == put.owner.project);
+    for uuid in put.wish.neighbours() {
+        if !others.contains_key(&uuid) {
+            return Err(Error::BadRequest {
+                detail: format!("rules: the project has no workload {uuid}."),
+            });
+        }
+    }
+    let wish = |uuid: String| {
+        let wish = (put.read)(&others.get(&uuid)?.row.body).ok()?;
+        Some((uuid, wish))
+    };
+    let namers = namers.into_iter().filter_map(wish).collect();
+    let adopted = adopted(conn, put)?;
+    Ok(Found {
+        stored,
+        others,
+        namers,
+        adopted,
+    })
+}
+
+/// The consumers to adopt, with what they have.
+fn adopted(conn: &mut DbConnection, put: &Put) -> Result<Vec<(Adopted, Replica)>> {
+    let uuids: Vec<&str> = put.adopted.iter().map(|it| it.consumer.as_str()).collect();
+    if uuids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let owners = taken(conn, &uuids)?;
+    if let Some((consumer, workload)) = owners.into_iter().find(|(_, workload)| *workload != put.uuid) {
+        return Err(Error::ConsumerTaken { consumer, workload });
+    }
+    let projects = crate::model::allocations::projects_of(conn, &uuids)?;
+    let mut places = places(conn, &uuids)?;
+    let adopted = put.adopted.iter().map(|adopted| {
+        let (generation, allocations) = places.remove(&adopted.consumer).unwrap_or_default();
+        let is_own = projects.get(&adopted.consumer) == Some(&put.owner.project);
+        if allocations.is_empty() || !is_own {
+            return Err(Error::BadRequest {
+                detail: format!(
+                    "adopt: the project has no consumer {} with allocations.",
+                    adopted.consumer
+                ),
+            });
+        }
+        let row = ReplicaRow {
+            id: String::new(),
+            consumer: adopted.consumer.clone(),
+            role: String::new(),
+            revision: 0,
+            is_adopted: true,
+        };
+        let replica = Replica {
+            row,
+            generation,
+            allocations,
+        };
+        Ok((adopted.clone(), replica))
+    });
+    adopted.collect()
+}
+
+/// The refusal of those of `consumers` that exist; `None` if there is none.
+pub fn existing(conn: &mut DbConnection, consumers: &BTreeSet<String>) -> Result<Option<Error>> {
+    let uuids: Vec<&str> = consumers.iter().map(String::as_str).collect();
+    let existing = places(conn, &uuids)?.into_keys().collect::<BTreeSet<String>>();
+    let refused = existing.into_iter().map(|consumer| {
+        let detail = format!("Consumer {consumer} exists, and is no replica yet: adopt it, or delete its allocations.");
+        RefusedConsumer {
+            consumer,
+            reasons: Reason::new(ReasonCode::ConcurrentUpdate, detail).into(),
+        }
+    });
+    let consumers: Vec<RefusedConsumer> = refused.collect();
+    Ok((!consumers.is_empty()).then(|| Error::ClaimRefused(Arc::new(ClaimRefusal { consumers }))))
+}
