@@ -131,7 +131,14 @@ mod tests {
                 is_done.recv().unwrap();
             }
             assert!(heartbeat.all_answer(2, WITHIN * 10).await);
-            send(Box::new(|| thread::sleep(WITHIN * 5)), &workers[0]);
+            let (begin, has_begun) = mpsc::channel();
+            let block = move || {
+                begin.send(()).unwrap();
+                thread::sleep(WITHIN * 5);
+            };
+            send(Box::new(block), &workers[0]);
+            // A question that arrives first is answered first.
+            has_begun.recv().unwrap();
             assert!(!heartbeat.all_answer(2, WITHIN).await);
             assert!(heartbeat.all_answer(2, WITHIN * 10).await);
             // Every answer counts once.
