@@ -52,6 +52,8 @@ pub enum Mutant {
     SkipLevel,
     /// `skip-neighbours`: a workload is placed although another one changed to which a rule ties it.
     SkipNeighbours,
+    /// `skip-domains`: a workload is placed although the domains of a host have changed since the plan.
+    SkipDomains,
     /// `look-once`: a call with an id is refused without another look for its answer.
     LookOnce,
     /// `forget-answers`: the answer to a call with an id is not stored.
@@ -104,6 +106,7 @@ pub fn is(mutant: Mutant) -> bool {
             "judge-room" => Some(Mutant::JudgeRoom),
             "skip-level" => Some(Mutant::SkipLevel),
             "skip-neighbours" => Some(Mutant::SkipNeighbours),
+            "skip-domains" => Some(Mutant::SkipDomains),
             "look-once" => Some(Mutant::LookOnce),
             "forget-answers" => Some(Mutant::ForgetAnswers),
             "panic-in-handler" => Some(Mutant::PanicInHandler),

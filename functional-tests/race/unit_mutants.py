@@ -24,9 +24,12 @@ MUTANTS = {
     "skip-state": "provider_states::no_claim_is_granted_after_the_state_changed",
     "skip-normal-limit": "limits::random_claims_get_what_a_slow_oracle_gives_them",
     "skip-neighbours": "neighbours::two_workloads_that_are_placed_in_the_same_moment_keep_the_rule_between_them",
+    "skip-domains": "planned_domains::a_placement_that_was_planned_before_a_host_changed_its_domain_is_planned_again"
+                    " planned_domains::a_host_below_a_replica_that_a_rule_is_new_for_has_the_domain_of_the_plan",
     "keep-identity": "writers::a_writer_whose_row_is_lost_registers_again_and_loses_no_claim"}
 TESTS = ["following", "tests::reloads", "tests::reload_races", "tests::reconnects", "acknowledged", "identity::tests",
-         "tests::writers", "placing::tests", "tests::provider_states", "tests::limits", "workloads::neighbours"]
+         "tests::writers", "placing::tests", "tests::provider_states", "tests::limits", "workloads::neighbours",
+         "workloads::planned_domains"]
 SEED = "2026"
 
 

@@ -143,6 +143,19 @@ pub struct Set {
     pub placed: Vec<ConsumerChoice>,
     /// Those of `replicas` that are adopted now.
     pub adopted: Vec<String>,
+    /// The hosts on which the plan of `placed` rests.
+    pub hosts: Vec<PlannedHost>,
+}
+
+/// A host, and the domains in which a plan saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedHost {
+    /// Uuid.
+    pub host: String,
+    /// Paths by dimension, of the dimensions that rules name.
+    pub domains: Vec<(Arc<str>, Option<Arc<str>>)>,
+    /// Whether no replica gets a place there, so that no claim guards the domains.
+    pub is_unclaimed: bool,
 }
 
 /// The answer to [`Set`]: what the consumers of `placed` got, in their order.

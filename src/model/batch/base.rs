@@ -1,6 +1,6 @@
 //! The providers and names from before the batch: the snapshot, or rows that the batch's own transaction read.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::lineage::{self, Lineage};
@@ -105,19 +105,27 @@ impl Base {
         }
     }
 
-    /// The ids of all providers whose root is `root`. [`Base::Rows`] has whole trees only if a command needs them.
-    pub fn tree(&self, root: ProviderId) -> Vec<ProviderId> {
+    /// The path that a provider itself has in a dimension. [`Base::Rows`] knows none: those that a command compares are
+    /// descriptions of the batch's state.
+    pub fn domain(&self, id: ProviderId, dimension: &str) -> Option<Arc<str>> {
+        match self {
+            Base::Snapshot(snapshot) => snapshot.own_domain(snapshot.by_id(id)?, dimension).cloned(),
+            Base::Rows(_) => None,
+        }
+    }
+
+    /// The ids of all providers whose root is among `roots`. [`Base::Rows`] has whole trees only if a command needs them.
+    pub fn trees(&self, roots: &BTreeSet<ProviderId>) -> Vec<ProviderId> {
         match self {
             Base::Snapshot(snapshot) => {
-                let tree = snapshot.by_id(root).map(|slot| snapshot.tree(slot)).unwrap_or_default();
-                tree.into_iter().map(|slot| snapshot.id(slot)).collect()
+                let slots = roots.iter().filter_map(|root| snapshot.by_id(*root));
+                let trees = slots.flat_map(|slot| snapshot.tree(slot));
+                trees.map(|slot| snapshot.id(slot)).collect()
             }
-            Base::Rows(rows) => rows
-                .rows
-                .values()
-                .filter(|row| row.root == root)
-                .map(|row| row.id)
-                .collect(),
+            Base::Rows(rows) => {
+                let of_trees = rows.rows.values().filter(|row| roots.contains(&row.root));
+                of_trees.map(|row| row.id).collect()
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use crate::model::claims::memory::ClaimId;
 use crate::model::providers::Describe;
 use crate::model::resource_providers::NewParent;
 use crate::model::workloads;
-use crate::search::{ProviderState, Snapshot};
+use crate::search::Snapshot;
 
 /// What the commands of a batch name, by kind.
 #[derive(Debug, Default)]
@@ -47,6 +47,8 @@ pub struct Footprint<'a> {
     pub described: BTreeSet<&'a str>,
     /// What commands say that these are.
     pub descriptions: Vec<&'a Describe>,
+    /// Those of `providers` whose domains workloads compare.
+    pub compared_hosts: BTreeSet<&'a str>,
     /// Classes whose normal limits commands replace.
     pub limits: BTreeSet<&'a str>,
     /// Uuids of workloads.
@@ -118,6 +120,9 @@ impl<'a> Footprint<'a> {
             .extend(set.standing.iter().map(|(consumer, _)| consumer.as_str()));
         self.consumers
             .extend(set.released.iter().map(|(consumer, _)| consumer.as_str()));
+        let hosts = || set.hosts.iter().map(|it| it.host.as_str());
+        self.providers.extend(hosts());
+        self.compared_hosts.extend(hosts());
         self.add_choices(&set.placed);
     }
 
@@ -187,10 +192,8 @@ impl<'a> Footprint<'a> {
                 self.providers.extend(uuids());
                 self.described.extend(uuids());
                 self.descriptions.extend(&command.providers);
-                // What is below them gets nothing new either.
-                let not_up = |new: &&Describe| new.description.state != ProviderState::Up;
-                let not_up = command.providers.iter().filter(not_up);
-                self.trees.extend(not_up.map(|new| new.provider.as_str()));
+                // What is below them changes its state and its domains, too.
+                self.trees.extend(uuids());
                 self.traits.insert(DISABLED_TRAIT);
             }
             Command::SetLimit(command) => {

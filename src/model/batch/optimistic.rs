@@ -6,7 +6,8 @@
 //! - A claim of a consumer that the client says is new, with or without a choice. The insert of its row fails if the consumer exists, and each
 //!   provider's usage and state are guarded by the provider's generation.
 //! - A new workload, whose replicas are such claims, none of which existed, and whose rules name no other workload. Its row fails if the workload exists or the
-//!   name is taken, and each replica's row if the consumer is another workload's.
+//!   name is taken, and each replica's row if the consumer is another workload's. The domains of each host are guarded by the
+//!   generation of the provider that the replica claims, as they are when they change.
 //! - A replacement of inventories, if the provider keeps its classes. The provider's generation guards it.
 //!
 //! All other commands are decided inside the transaction, on rows that it reads.

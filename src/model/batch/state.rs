@@ -282,10 +282,15 @@ impl State {
 
     /// The providers whose root is now `root`, ordered by id.
     pub fn tree(&mut self, root: ProviderId) -> Vec<ProviderId> {
+        self.trees(&BTreeSet::from([root]))
+    }
+
+    /// The providers whose root is now among `roots`, ordered by id.
+    pub fn trees(&mut self, roots: &BTreeSet<ProviderId>) -> Vec<ProviderId> {
         let mut ids: BTreeSet<ProviderId> = self.providers.keys().copied().collect();
-        ids.extend(self.base.tree(root));
+        ids.extend(self.base.trees(roots));
         ids.into_iter()
-            .filter(|id| self.provider(*id).is_some_and(|row| row.root == root))
+            .filter(|id| self.provider(*id).is_some_and(|row| roots.contains(&row.root)))
             .collect()
     }
 

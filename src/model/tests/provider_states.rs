@@ -87,6 +87,8 @@ async fn a_plain_claim_takes_from_a_draining_host() {
 #[actix_web::test]
 async fn only_a_change_from_up_to_another_state_moves_the_generations_below() {
     let mut f = tree().await;
+    // Its domains are those of the first description.
+    f.model.submit(one(HOST, None, 1, ProviderState::Up)).await.unwrap();
     let changes = [
         (ProviderState::Up, 0),
         (ProviderState::Draining, 1),
@@ -95,14 +97,31 @@ async fn only_a_change_from_up_to_another_state_moves_the_generations_below() {
         (ProviderState::Off, 2),
     ];
     let before = [f.generation(BELOW), f.generation(OTHER)];
-    for (at, (state, moves)) in (0..).zip(changes) {
-        f.model
-            .submit(one(HOST, (at > 0).then_some(at), 1, state))
-            .await
-            .unwrap();
+    for (known, (state, moves)) in (1..).zip(changes) {
+        f.model.submit(one(HOST, Some(known), 2, state)).await.unwrap();
         assert_eq!(
             [f.generation(BELOW), f.generation(OTHER)],
             [before[0] + moves, before[1]]
+        );
+    }
+    f.check_snapshot().await;
+}
+
+/// Plans of workloads rest on them.
+#[actix_web::test]
+async fn other_domains_of_a_host_move_its_generation_and_those_below_it() {
+    let mut f = tree().await;
+    let before = [HOST, BELOW, OTHER].map(|it| f.generation(it));
+    // A domain of a provider below the host is in no rule.
+    f.model.submit(one(BELOW, None, 1, ProviderState::Up)).await.unwrap();
+    for (generation, path, moves) in [(None, "fd:/a", 1), (Some(1), "fd:/a", 1), (Some(1), "fd:/b", 2)] {
+        let mut host = one(HOST, generation, 1, ProviderState::Up);
+        let domains = [("fault".into(), path.into())];
+        host.providers[0].description.domains = domains.into();
+        f.model.submit(host).await.unwrap();
+        assert_eq!(
+            [HOST, BELOW, OTHER].map(|it| f.generation(it)),
+            [before[0] + moves, before[1] + moves, before[2]]
         );
     }
     f.check_snapshot().await;

@@ -8,6 +8,7 @@ mod figures;
 mod interrupts;
 mod neighbours;
 mod pending;
+mod planned_domains;
 mod races;
 mod statistics;
 mod violations;

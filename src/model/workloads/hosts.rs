@@ -56,6 +56,11 @@ impl HostList {
         self.cluster.dimensions[dimension].tree.count() > 1
     }
 
+    /// The names of the dimensions.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
     pub fn name(&self, dimension: usize) -> &str {
         &self.names[dimension]
     }

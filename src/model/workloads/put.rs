@@ -8,8 +8,8 @@
 //! Rules between two workloads are guarded on both sides. A workload that is placed raises `named` of those that its rules
 //! name, and compares their generations. So of two that are planned in the same moment, the second sees the first.
 //!
-//! Hosts that are not chosen are not locked. So a description that changes in the same moment leaves at worst a violation,
-//! which is shown.
+//! The domains of the chosen hosts are compared with those of the plan. Other hosts are neither compared nor locked: a change
+//! of them in the same moment is as one just after the placement.
 
 use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
@@ -172,6 +172,7 @@ impl Model {
                     .collect(),
                 placed: Vec::new(),
                 adopted: Vec::new(),
+                hosts: Vec::new(),
             };
             let released = set.released.len();
             let decided = if is_dry_run {

@@ -140,6 +140,12 @@ impl Snapshot {
         paths.next()
     }
 
+    /// The path that a provider itself has in a dimension, without those above it.
+    pub fn own_domain(&self, slot: Slot, dimension: &str) -> Option<&Arc<str>> {
+        let id = self.property_name(dimension)?;
+        self.own_of(slot)?.path(slot.lane(), id)
+    }
+
     /// Whether every provider is up.
     pub fn are_all_up(&self) -> bool {
         self.described.not_up == 0

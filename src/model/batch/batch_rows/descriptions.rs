@@ -1,6 +1,6 @@
-//! The descriptions that the commands of a batch replace.
+//! The descriptions that the commands of a batch replace or compare.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::db::{DbConnection, DbResult};
 use crate::model::batch::base::Base;
@@ -15,11 +15,17 @@ pub fn descriptions(
     footprint: &Footprint<'_>,
     base: &Base,
 ) -> DbResult<BTreeMap<ProviderId, DescriptionEntry>> {
-    if footprint.described.is_empty() {
+    // The snapshot shows the others.
+    let compared = match base {
+        Base::Snapshot(_) => None,
+        Base::Rows(_) => Some(&footprint.compared_hosts),
+    };
+    let uuids = footprint.described.iter().chain(compared.into_iter().flatten());
+    let ids: BTreeSet<ProviderId> = uuids.filter_map(|uuid| base.by_uuid(uuid)).collect();
+    if ids.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let ids = footprint.described.iter().filter_map(|uuid| base.by_uuid(uuid));
-    let named: Vec<_> = ids.filter_map(|id| base.row(id)).collect();
+    let named: Vec<_> = ids.into_iter().filter_map(|id| base.row(id)).collect();
     let keys: Vec<(i32, &str)> = named.iter().map(|row| (row.id.0, &*row.uuid)).collect();
     let rows = providers::rows(conn, &keys)?;
     Ok(rows

@@ -3,12 +3,13 @@
 //! A host that is not up gets the trait that Nova's scheduler forbids, so that OpenStack's routes propose it to Nova no
 //! more. placet takes the trait away when the host is up again, but only if placet had set it.
 //!
-//! A claim may be decided at the same time, by a process that does not know the new state yet. So when a provider is up no
-//! longer, its generation and those of all providers below it move: the guards of such claims fail.
+//! A claim may be decided at the same time, by a process that does not know the new state or the new domains yet. So when a
+//! provider is up no longer, or a host gets other domains, its generation and those of all providers below it move: the
+//! guards of such claims fail.
 
 mod domains;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Error, Result};
 use crate::model::batch::generation_moves::GENERATION_MAX;
@@ -25,8 +26,8 @@ struct Allowed<'a> {
     new: &'a Describe,
     generation: i64,
     sets_trait: bool,
-    /// Whether the provider is up before, and not after it.
-    leaves_up: bool,
+    /// Whether a claim that is decided at the same time may be wrong.
+    refutes_claims: bool,
     /// Whether the trait is to be added (`true`) or removed.
     trait_change: Option<bool>,
 }
@@ -46,13 +47,10 @@ pub fn describe(state: &mut State, command: &DescribeAll) -> Result<Vec<Describe
         .zip(&command.providers)
         .map(|(id, new)| allowed(state, *id, new, disabled))
         .collect();
-    let mut moved: BTreeSet<ProviderId> = BTreeSet::new();
-    for it in &allowed {
-        moved.extend(it.trait_change.map(|_| it.id));
-        if it.leaves_up {
-            moved.extend(with_all_below(state, it.id));
-        }
-    }
+    let refuting = allowed.iter().filter(|it| it.refutes_claims).map(|it| it.id);
+    let mut moved = with_all_below(state, refuting.collect());
+    let with_other_traits = allowed.iter().filter(|it| it.trait_change.is_some());
+    moved.extend(with_other_traits.map(|it| it.id));
     let moves = state.check_moves(moved.into_iter().collect())?;
     for it in &allowed {
         write(state, it, disabled);
@@ -130,6 +128,11 @@ fn allowed<'a>(state: &mut State, id: ProviderId, new: &'a Describe, disabled: O
     let was_up = base
         .as_ref()
         .is_none_or(|row| row.description.state == ProviderState::Up);
+    let leaves_up = was_up && new.description.state != ProviderState::Up;
+    let none = BTreeMap::new();
+    let domains = base.as_ref().map_or(&none, |row| &row.description.domains);
+    // Rules are about the domains of hosts alone.
+    let refutes_claims = leaves_up || is_host && new.description.domains != *domains;
     let is_same = base.as_ref().is_some_and(|row| row.description == new.description);
     let current = base.map_or(0, |row| row.generation);
     Allowed {
@@ -137,26 +140,26 @@ fn allowed<'a>(state: &mut State, id: ProviderId, new: &'a Describe, disabled: O
         new,
         generation: if is_same { current } else { current + 1 },
         sets_trait: is_out && (did_set || !has),
-        leaves_up: was_up && new.description.state != ProviderState::Up,
+        refutes_claims,
         trait_change,
     }
 }
 
-/// The provider and all below it.
-fn with_all_below(state: &mut State, top: ProviderId) -> Vec<ProviderId> {
-    let Some(root) = state.provider(top).map(|row| row.root) else {
-        return Vec::new();
-    };
-    let mut tree = state.tree(root);
-    let mut found = vec![top];
-    let mut at = 0;
-    while let Some(parent) = found.get(at).copied() {
-        let (below, others) = tree
-            .into_iter()
-            .partition(|id| state.provider(*id).is_some_and(|row| row.parent == Some(parent)));
-        found.extend::<Vec<ProviderId>>(below);
-        tree = others;
-        at += 1;
+/// These providers and all below them.
+fn with_all_below(state: &mut State, tops: Vec<ProviderId>) -> BTreeSet<ProviderId> {
+    let roots = tops.iter().filter_map(|id| state.provider(*id).map(|row| row.root));
+    let roots: BTreeSet<ProviderId> = roots.collect();
+    let mut below: BTreeMap<ProviderId, Vec<ProviderId>> = BTreeMap::new();
+    for id in state.trees(&roots) {
+        if let Some(parent) = state.provider(id).and_then(|row| row.parent) {
+            below.entry(parent).or_default().push(id);
+        }
+    }
+    let (mut found, mut next) = (BTreeSet::new(), tops);
+    while let Some(id) = next.pop() {
+        if found.insert(id) {
+            next.extend(below.remove(&id).unwrap_or_default());
+        }
     }
     found
 }

@@ -1,5 +1,6 @@
 //! The rule of workloads: the row is the one that the plan saw, its consumers stand where the plan saw them, and so do the
-//! workloads that its rules name or whose rules name it. Then replicas are released and placed as by any claim, all or none.
+//! workloads that its rules name or whose rules name it. The hosts are in the domains in which the plan saw them. Then
+//! replicas are released and placed as by any claim, all or none.
 
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, RefusedConsumer, Res
 use crate::model::batch::state::{State, WorkloadRows};
 use crate::model::workloads::{Set, SetAnswer, WorkloadRow};
 use crate::mutants::{self, Mutant};
+use crate::search::ProviderId;
 
 /// `PUT` and `DELETE /v1/workloads/{uuid}`.
 ///
@@ -23,6 +25,8 @@ pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
     check_names(state, set)?;
     check_consumers(state, set)?;
     check_neighbours(state, set, named)?;
+    let unclaimed = check_hosts(state, set)?;
+    let moves = state.check_moves(unclaimed)?;
     state.set_savepoint();
     for (consumer, _) in &set.released {
         state.release_allocations(consumer);
@@ -36,6 +40,7 @@ pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
         }
     };
     state.release_savepoint();
+    state.move_generations(moves);
     let now = set.row.clone().map(|row| WorkloadRows {
         row: WorkloadRow { named, ..*row },
         replicas: set.replicas.clone(),
@@ -74,19 +79,48 @@ fn check_neighbours(state: &State, set: &Set, named: i64) -> Result<()> {
     if named == set.named && set.neighbours.iter().all(is_known) || mutants::is(Mutant::SkipNeighbours) {
         return Ok(());
     }
-    let refused = set.placed.iter().map(|choice| RefusedConsumer {
-        consumer: choice.claim.consumer.clone(),
-        reasons: Reason::new(
-            ReasonCode::ConcurrentUpdate,
-            "A workload to which a rule ties this one has changed.".to_owned(),
-        )
-        .into(),
-    });
-    let consumers: Vec<RefusedConsumer> = refused.collect();
-    if consumers.is_empty() {
+    if set.placed.is_empty() {
         return Ok(());
     }
-    Err(Error::ClaimRefused(Arc::new(ClaimRefusal { consumers })))
+    let detail = "A workload to which a rule ties this one has changed.".to_owned();
+    Err(changed(set, &Reason::new(ReasonCode::ConcurrentUpdate, detail)))
+}
+
+/// Every host is in the domains in which the plan saw it. A change of them moves the generations of the host and of all
+/// below it, which a claim guards. Returns the hosts from which no replica claims: their generations move as a guard.
+fn check_hosts(state: &State, set: &Set) -> Result<Vec<ProviderId>> {
+    let mut unclaimed = Vec::new();
+    for planned in &set.hosts {
+        // What does not exist any more refuses the claim.
+        let Some(id) = state.find_provider(&planned.host) else {
+            continue;
+        };
+        let mut domains = planned.domains.iter();
+        let has_moved = domains.any(|(dimension, path)| state.domain(id, dimension) != *path);
+        if has_moved && !mutants::is(Mutant::SkipDomains) {
+            let detail = format!("The domains of host {} have changed.", planned.host);
+            return Err(changed(
+                set,
+                &Reason {
+                    resource_provider: Some(planned.host.clone()),
+                    ..Reason::new(ReasonCode::ConcurrentUpdate, detail)
+                },
+            ));
+        }
+        unclaimed.extend(planned.is_unclaimed.then_some(id));
+    }
+    Ok(unclaimed)
+}
+
+/// The refusal of all replicas that get a place, because something changed since the plan.
+fn changed(set: &Set, reason: &Reason) -> Error {
+    let refused = set.placed.iter().map(|choice| RefusedConsumer {
+        consumer: choice.claim.consumer.clone(),
+        reasons: reason.clone().into(),
+    });
+    Error::ClaimRefused(Arc::new(ClaimRefusal {
+        consumers: refused.collect(),
+    }))
 }
 
 /// Consumers that stay or go have the generations that the plan saw.

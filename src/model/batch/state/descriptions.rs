@@ -1,5 +1,7 @@
 //! The descriptions of a batch's state.
 
+use std::sync::Arc;
+
 use super::State;
 use crate::model::providers::DescriptionRow;
 use crate::search::{ProviderId, ProviderState};
@@ -46,6 +48,14 @@ impl State {
             next = row.map_or(parent, |row| row.parent);
         }
         ProviderState::Up
+    }
+
+    /// The path that a provider itself has in a dimension.
+    pub fn domain(&self, id: ProviderId, dimension: &str) -> Option<Arc<str>> {
+        match self.descriptions.get(&id) {
+            Some(entry) => entry.now.as_ref()?.description.domains.get(dimension).cloned(),
+            None => self.base.domain(id, dimension),
+        }
     }
 
     pub fn set_description(&mut self, id: ProviderId, row: DescriptionRow) {

@@ -9,7 +9,7 @@ use crate::model::limits;
 use crate::model::providers::{Describe, DescribeAll};
 use crate::search::{Description, NormalLimit, PropertyValue, ProviderState};
 
-const PATHS: [&str; 5] = ["/d1", "/d1/r1", "/d1/r2", "/d10", "/d2/r1"];
+pub const PATHS: [&str; 5] = ["/d1", "/d1/r1", "/d1/r2", "/d10", "/d2/r1"];
 
 /// The generation that a client knows, or in 15 % of the calls a wrong one.
 fn generation(rng: &mut Rng, known: Option<&i64>) -> Option<i64> {

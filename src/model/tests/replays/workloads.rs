@@ -1,10 +1,11 @@
 //! Random changes of few workloads, each with consumers of its own.
 
 use super::super::uuid;
-use super::commands::{Known, Rng, choice};
+use super::commands::{Known, Rng, choice, provider};
+use super::descriptions::PATHS;
 use crate::model::allocations::Expected;
 use crate::model::batch::command::{Command, Write};
-use crate::model::workloads::{ReplicaRow, Set, WorkloadRow};
+use crate::model::workloads::{PlannedHost, ReplicaRow, Set, WorkloadRow};
 
 /// Creates, changes or deletes a workload. Its consumers are placed, released, or stay.
 pub fn set(rng: &mut Rng, known: &Known) -> Command {
@@ -67,6 +68,20 @@ pub fn set(rng: &mut Rng, known: &Known) -> Command {
         released,
         placed,
         adopted,
+        hosts: hosts(rng),
     }
     .into_command()
+}
+
+/// At most one host, in a domain or in none.
+fn hosts(rng: &mut Rng) -> Vec<PlannedHost> {
+    if rng.chance(70) {
+        return Vec::new();
+    }
+    let path = rng.chance(30).then(|| rng.of(&PATHS).into());
+    vec![PlannedHost {
+        host: provider(rng),
+        domains: vec![("fault".into(), path)],
+        is_unclaimed: rng.chance(30),
+    }]
 }

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use super::super::replays::Rng;
+use super::planned_domains::domain;
 use super::*;
 
 /// Workload 901 is spread over `fault`, 902 over nothing. Returns a host of each.
@@ -166,20 +167,27 @@ async fn run(model: &Model, seed: u64, first: u32, log: &RefCell<Log>) -> (u32, 
     for n in first..first + 40 {
         match rng.below(4) {
             0 => {
-                let report = place(model, stored(n, None, "1 even")).await.unwrap();
-                let (host, placed) = (*hosts(&report).first().unwrap(), log.borrow_mut().tick());
+                let report = match place(model, stored(n, None, "2 one-each")).await {
+                    // All hosts are in one domain.
+                    Err(Error::NoPlace { .. }) => continue,
+                    placed => placed.unwrap(),
+                };
+                let placed = log.borrow_mut().tick();
                 let mut log = log.borrow_mut();
-                own.push((n, log.standing.len()));
-                log.standing.push(Stay {
+                let first = log.standing.len();
+                log.standing.extend(hosts(&report).into_iter().map(|host| Stay {
                     host,
                     placed,
                     leaving: None,
-                });
+                }));
+                own.push((n, first..log.standing.len()));
             }
             1 => {
-                let Some((n, at)) = own.pop() else { continue };
+                let Some((n, stays)) = own.pop() else { continue };
                 let now = log.borrow_mut().tick();
-                log.borrow_mut().standing[at].leaving = Some(now);
+                for stay in &mut log.borrow_mut().standing[stays] {
+                    stay.leaving = Some(now);
+                }
                 model.delete_workload(&uuid(n), None, false).await.unwrap();
             }
             _ => {
@@ -209,10 +217,24 @@ async fn run(model: &Model, seed: u64, first: u32, log: &RefCell<Log>) -> (u32, 
     (granted, refused)
 }
 
+/// Whether the workload exists. Then its replicas are in different domains: no request was forced.
+async fn stands_in_two_domains(model: &Model, n: u32, seed: u64) -> bool {
+    let Ok(stored) = model.stored_workload(&uuid(n)).await else {
+        return false;
+    };
+    let shares = stored.replicas.iter().flat_map(|it| &it.allocations);
+    let mut domains = BTreeSet::new();
+    for host in shares.map(|share| share.provider[24..].parse().unwrap()) {
+        domains.insert(domain(model, host, "fault").await);
+    }
+    assert_eq!(domains.len(), 2, "seed {seed}: workload {n} is in {domains:?}");
+    true
+}
+
 #[actix_web::test]
 async fn no_domain_changes_while_a_replica_stands_there_all_the_time() {
     let seeds = std::env::var("PLACET_SEEDS").ok().and_then(|it| it.parse().ok());
-    let (mut granted, mut refused) = (0, 0);
+    let (mut granted, mut refused, mut standing) = (0, 0, 0);
     for seed in 0..seeds.unwrap_or(4) {
         println!("seed {seed}");
         let mut f = cluster(&SITES).await;
@@ -229,7 +251,13 @@ async fn no_domain_changes_while_a_replica_stands_there_all_the_time() {
         };
         granted += counts.iter().map(|it| it.0).sum::<u32>();
         refused += counts.iter().map(|it| it.1).sum::<u32>();
+        for n in [1_000, 2_000, 3_000].into_iter().flat_map(|first| first..first + 40) {
+            standing += u32::from(stands_in_two_domains(&f.model, n, seed).await);
+        }
         f.check_snapshot().await;
     }
-    assert!(granted > 0 && refused > 0, "{granted} granted, {refused} refused");
+    assert!(
+        granted > 0 && refused > 0 && standing > 0,
+        "{granted} granted, {refused} refused, {standing} workloads"
+    );
 }

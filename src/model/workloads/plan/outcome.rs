@@ -1,11 +1,12 @@
 //! What a plan writes, and what the workload is then.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::{Planned, Planning};
+use super::{Kept, Planned, Planning};
 use crate::error::Reasons;
 use crate::model::workloads::report::{Report, Reported};
-use crate::model::workloads::{Replica, Set, WorkloadRow};
+use crate::model::workloads::{PlannedHost, Replica, Set, WorkloadRow};
 
 impl Planning<'_> {
     /// `reasons` say why some replicas have no place.
@@ -61,6 +62,7 @@ impl Planning<'_> {
             ..reported.report(row.clone(), &replicas, &hosts)
         };
         let adopted = job.adopted.iter().map(|(it, _)| it.consumer.clone());
+        let planned_hosts = self.planned_hosts();
         Planned {
             set: Set {
                 uuid: put.uuid.clone(),
@@ -72,9 +74,53 @@ impl Planning<'_> {
                 standing,
                 released,
                 adopted: adopted.collect(),
+                hosts: planned_hosts,
                 placed: self.choices,
             },
             report,
         }
+    }
+
+    /// The hosts on which the places rest. A description of a host is refused that would change its domains below replicas
+    /// which are spread over them. So of those that stand only those count that no such rule has held until now.
+    fn planned_hosts(&self) -> Vec<PlannedHost> {
+        let dimensions: Vec<Arc<str>> = self.list.names().map(Arc::from).collect();
+        if dimensions.is_empty() {
+            return Vec::new();
+        }
+        let chosen: BTreeSet<&str> = self.choices.iter().map(|it| it.claim.consumer.as_str()).collect();
+        let is_chosen = |it: &Kept| chosen.contains(it.replica.row.consumer.as_str());
+        let rests_on_standing = !chosen.is_empty() && self.has_new_members();
+        let mut hosts: BTreeMap<u32, bool> = BTreeMap::new();
+        for it in &self.kept {
+            let counts = is_chosen(it) || rests_on_standing && it.replica.is_placed();
+            if let Some(host) = it.host.filter(|_| counts) {
+                *hosts.entry(host).or_insert(true) &= !is_chosen(it);
+            }
+        }
+        let snapshot = &self.job.snapshot;
+        let planned = hosts.into_iter().map(|(host, is_unclaimed)| {
+            let slot = self.list.slots[host as usize];
+            let domains = dimensions
+                .iter()
+                .map(|name| (Arc::clone(name), snapshot.own_domain(slot, name).cloned()));
+            PlannedHost {
+                host: snapshot.uuid(slot).to_string(),
+                domains: domains.collect(),
+                is_unclaimed,
+            }
+        });
+        planned.collect()
+    }
+
+    /// Whether replicas stand under a rule `spread` that has not held for them until now.
+    fn has_new_members(&self) -> bool {
+        let job = self.job;
+        let Some(before) = &job.stored_wish else {
+            return true;
+        };
+        let before = before.spread_dimensions();
+        let mut now = job.put.wish.spread_dimensions().into_iter();
+        !job.adopted.is_empty() || now.any(|name| !before.contains(&name))
     }
 }
