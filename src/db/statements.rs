@@ -189,6 +189,7 @@ pub mod workloads {
             "generation",
             "revision",
             "body",
+            "named",
         ],
         is_repeatable: false,
     };

@@ -89,8 +89,52 @@ pub struct WorkloadRow {
     /// The number of the roles' queries and payloads: it rises if one of them changes.
     pub revision: i64,
     pub body: Arc<str>,
-    /// How often workloads whose rules name it changed.
+    /// How often workloads whose rules name it changed, above a random number that it began with: [`Incarnation`].
     pub named: i64,
+}
+
+/// Which of the workloads that had a uuid one after the other. Generations begin at 1 again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Incarnation(i64);
+
+/// The bits of [`WorkloadRow::named`] that count. If the count goes beyond them the workload seems to be another one: then
+/// plans that saw it before are made again.
+const NAMED_COUNT_BITS: u32 = 20;
+
+impl Incarnation {
+    pub fn random() -> Incarnation {
+        let (random, _) = uuid::Uuid::new_v4().as_u64_pair();
+        Incarnation((random >> (NAMED_COUNT_BITS + 2)) as i64)
+    }
+
+    /// Of a workload by its [`WorkloadRow::named`].
+    pub fn of(named: i64) -> Incarnation {
+        Incarnation(named >> NAMED_COUNT_BITS)
+    }
+
+    /// The first and the last [`WorkloadRow::named`] that it has.
+    pub fn range(self) -> (i64, i64) {
+        let first = self.0 << NAMED_COUNT_BITS;
+        (first, first + (1 << NAMED_COUNT_BITS) - 1)
+    }
+}
+
+/// Another workload as a plan saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Neighbour {
+    pub uuid: String,
+    pub generation: i64,
+    pub incarnation: Incarnation,
+}
+
+impl Neighbour {
+    pub fn of(row: &WorkloadRow) -> Neighbour {
+        Neighbour {
+            uuid: row.uuid.clone(),
+            generation: row.generation,
+            incarnation: Incarnation::of(row.named),
+        }
+    }
 }
 
 /// A row of `placet_replicas`, without the workload.
@@ -130,9 +174,9 @@ pub struct Set {
     pub known: Option<i64>,
     /// [`WorkloadRow::named`] of that row.
     pub named: i64,
-    /// The workloads that the rules name, with the generations that the plan saw.
-    pub neighbours: Vec<(String, i64)>,
-    /// `None` deletes the workload.
+    /// The workloads that the rules name.
+    pub neighbours: Vec<Neighbour>,
+    /// `None` deletes the workload. Its [`WorkloadRow::named`] is written if there was none.
     pub row: Option<Box<WorkloadRow>>,
     pub replicas: Vec<ReplicaRow>,
     /// Consumers that stay as they are, with the generations that the plan saw.

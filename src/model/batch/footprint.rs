@@ -112,8 +112,7 @@ impl<'a> Footprint<'a> {
     /// A workload releases and claims, so it is decided as these are.
     fn add_workload(&mut self, set: &'a workloads::Set) {
         self.workloads.insert(&set.uuid);
-        self.neighbours
-            .extend(set.neighbours.iter().map(|(uuid, _)| uuid.as_str()));
+        self.neighbours.extend(set.neighbours.iter().map(|it| it.uuid.as_str()));
         self.workload_names.extend(set.row.iter().map(|row| row.name.as_str()));
         self.adopted.extend(set.adopted.iter().map(String::as_str));
         self.consumers

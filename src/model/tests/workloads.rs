@@ -5,6 +5,7 @@ mod batch_plans;
 mod bodies;
 mod domains_in_use;
 mod figures;
+mod interleaving;
 mod interrupts;
 mod neighbours;
 mod pending;

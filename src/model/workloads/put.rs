@@ -6,7 +6,8 @@
 //! the request is planned again. Each such round is one that another command has won.
 //!
 //! Rules between two workloads are guarded on both sides. A workload that is placed raises `named` of those that its rules
-//! name, and compares their generations. So of two that are planned in the same moment, the second sees the first.
+//! name, and compares their generations. So of two that are planned in the same moment, the second sees the first. One that
+//! is deleted and created again has the same generations, but another [`Incarnation`], which is compared too.
 //!
 //! The domains of the chosen hosts are compared with those of the plan. Other hosts are neither compared nor locked: a change
 //! of them in the same moment is as one just after the placement.
@@ -19,7 +20,7 @@ use super::found::{Found, find_all};
 use super::report::{ReadWorkload, Report, ReportJob};
 use super::rows::show;
 use super::wish::{ReadWish, Role, Wish};
-use super::{PlanJob, Planned, Put, Set, SetAnswer, StoredWorkload, found};
+use super::{Incarnation, PlanJob, Planned, Put, Set, SetAnswer, StoredWorkload, found};
 use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, ReasonCode, Result};
 use crate::model::Model;
@@ -102,7 +103,10 @@ impl Model {
                 }
                 planned => planned?,
             };
-            let Planned { set, report } = planned;
+            let Planned { mut set, report } = planned;
+            if let (None, Some(row)) = (set.known, &mut set.row) {
+                (row.named, _) = Incarnation::random().range();
+            }
             if put.is_retry && set.placed.is_empty() {
                 return Ok(Stored {
                     report,

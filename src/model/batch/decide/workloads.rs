@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Rules, claims};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, RefusedConsumer, Result};
 use crate::model::batch::state::{State, WorkloadRows};
-use crate::model::workloads::{Set, SetAnswer, WorkloadRow};
+use crate::model::workloads::{Incarnation, Neighbour, Set, SetAnswer, WorkloadRow};
 use crate::mutants::{self, Mutant};
 use crate::search::ProviderId;
 
@@ -21,6 +21,9 @@ pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
     let (generation, named) = (current.map(|row| row.generation), current.map_or(0, |row| row.named));
     if generation != set.known {
         return Err(Error::stale_workload(&set.uuid, generation, set.known));
+    }
+    if generation.is_some() && Incarnation::of(named) != Incarnation::of(set.named) {
+        return Err(created_again(set));
     }
     check_names(state, set)?;
     check_consumers(state, set)?;
@@ -42,13 +45,16 @@ pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
     state.release_savepoint();
     state.move_generations(moves);
     let now = set.row.clone().map(|row| WorkloadRows {
-        row: WorkloadRow { named, ..*row },
+        row: WorkloadRow {
+            named: generation.map_or(row.named, |_| named),
+            ..*row
+        },
         replicas: set.replicas.clone(),
-        neighbours: set.neighbours.iter().map(|(uuid, _)| uuid.clone()).collect(),
+        neighbours: set.neighbours.iter().map(|it| it.uuid.clone()).collect(),
     });
     state.set_workload(&set.uuid, now);
     if !mutants::is(Mutant::SkipNeighbours) {
-        set.neighbours.iter().for_each(|(uuid, _)| state.note_named(uuid));
+        set.neighbours.iter().for_each(|it| state.note_named(&it.uuid));
     }
     Ok(claimed)
 }
@@ -75,7 +81,7 @@ fn check_names(state: &State, set: &Set) -> Result<()> {
 
 /// If replicas get a place: no workload to which a rule ties this one has changed since the plan saw it.
 fn check_neighbours(state: &State, set: &Set, named: i64) -> Result<()> {
-    let is_known = |(uuid, known): &(String, i64)| state.workload(uuid).is_some_and(|row| row.generation == *known);
+    let is_known = |known: &Neighbour| state.workload(&known.uuid).map(Neighbour::of).as_ref() == Some(known);
     if named == set.named && set.neighbours.iter().all(is_known) || mutants::is(Mutant::SkipNeighbours) {
         return Ok(());
     }
@@ -83,7 +89,8 @@ fn check_neighbours(state: &State, set: &Set, named: i64) -> Result<()> {
         return Ok(());
     }
     let detail = "A workload to which a rule ties this one has changed.".to_owned();
-    Err(changed(set, &Reason::new(ReasonCode::ConcurrentUpdate, detail)))
+    let consumers = set.placed.iter().map(|choice| &choice.claim.consumer);
+    Err(changed(consumers, &Reason::new(ReasonCode::ConcurrentUpdate, detail)))
 }
 
 /// Every host is in the domains in which the plan saw it. A change of them moves the generations of the host and of all
@@ -99,23 +106,32 @@ fn check_hosts(state: &State, set: &Set) -> Result<Vec<ProviderId>> {
         let has_moved = domains.any(|(dimension, path)| state.domain(id, dimension) != *path);
         if has_moved && !mutants::is(Mutant::SkipDomains) {
             let detail = format!("The domains of host {} have changed.", planned.host);
-            return Err(changed(
-                set,
-                &Reason {
-                    resource_provider: Some(planned.host.clone()),
-                    ..Reason::new(ReasonCode::ConcurrentUpdate, detail)
-                },
-            ));
+            let reason = Reason {
+                resource_provider: Some(planned.host.clone()),
+                ..Reason::new(ReasonCode::ConcurrentUpdate, detail)
+            };
+            let consumers = set.placed.iter().map(|choice| &choice.claim.consumer);
+            return Err(changed(consumers, &reason));
         }
         unclaimed.extend(planned.is_unclaimed.then_some(id));
     }
     Ok(unclaimed)
 }
 
-/// The refusal of all replicas that get a place, because something changed since the plan.
-fn changed(set: &Set, reason: &Reason) -> Error {
-    let refused = set.placed.iter().map(|choice| RefusedConsumer {
-        consumer: choice.claim.consumer.clone(),
+/// The consumers of another workload, which had the uuid and the generation before, may have the same generations.
+fn created_again(set: &Set) -> Error {
+    let detail = format!("Workload {} was deleted and created again.", set.uuid);
+    let placed = set.placed.iter().map(|choice| &choice.claim.consumer);
+    let standing = set.standing.iter().map(|(consumer, _)| consumer);
+    let released = set.released.iter().map(|(consumer, _)| consumer);
+    let consumers = placed.chain(standing).chain(released);
+    changed(consumers, &Reason::new(ReasonCode::ConcurrentUpdate, detail))
+}
+
+/// The refusal of these consumers, because something changed since the plan.
+fn changed<'a>(consumers: impl Iterator<Item = &'a String>, reason: &Reason) -> Error {
+    let refused = consumers.map(|consumer| RefusedConsumer {
+        consumer: consumer.clone(),
         reasons: reason.clone().into(),
     });
     Error::ClaimRefused(Arc::new(ClaimRefusal {

@@ -12,7 +12,7 @@ use crate::db::engines::rows::Value;
 use crate::db::schema::{placet_neighbours as neighbours, placet_replicas as replicas, placet_workloads as t};
 use crate::db::statements::workloads as statements;
 use crate::model::batch::state::{State, WorkloadEntry, WorkloadRows};
-use crate::model::workloads::{ReplicaRow, WorkloadRow};
+use crate::model::workloads::{Incarnation, ReplicaRow, WorkloadRow};
 
 /// Inserts, replaces or deletes workloads. Guard: the generation that the batch was decided on, and how often others that
 /// name it changed; for a new one the primary key and the name. Replicas and neighbours are guarded by the row of their
@@ -50,6 +50,7 @@ pub fn insert(state: &State) -> [GuardedWrite; 2] {
             Value::Int(row.generation),
             Value::Int(row.revision),
             Value::Text(row.body.to_string()),
+            Value::Int(row.named),
         ]
     });
     let rows = rows.collect();
@@ -76,12 +77,14 @@ fn is_only_named(base: &WorkloadRows, now: &WorkloadRows) -> bool {
     base == *now
 }
 
-/// Guard: the generation alone. Of two workloads whose rules name this one, neither sees the other. The row is changed, and
-/// not only locked: a lock on a node of Galera holds on that node alone.
+/// Guard: the generation and the incarnation. Of two workloads whose rules name this one, neither sees the other. The row is
+/// changed, and not only locked: a lock on a node of Galera holds on that node alone.
 fn note_named(save: &mut Save<'_>, base: &WorkloadRow, times: i64) -> SaveResult {
+    let (first, last) = Incarnation::of(base.named).range();
     let known = t::table
         .filter(t::uuid.eq(&base.uuid))
-        .filter(t::generation.eq(base.generation));
+        .filter(t::generation.eq(base.generation))
+        .filter(t::named.between(first, last));
     let written = diesel::update(known)
         .set(t::named.eq(t::named + times))
         .execute(save.conn)?;

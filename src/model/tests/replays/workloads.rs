@@ -5,7 +5,7 @@ use super::commands::{Known, Rng, choice, provider};
 use super::descriptions::PATHS;
 use crate::model::allocations::Expected;
 use crate::model::batch::command::{Command, Write};
-use crate::model::workloads::{PlannedHost, ReplicaRow, Set, WorkloadRow};
+use crate::model::workloads::{Incarnation, Neighbour, PlannedHost, ReplicaRow, Set, WorkloadRow};
 
 /// Creates, changes or deletes a workload. Its consumers are placed, released, or stay.
 pub fn set(rng: &mut Rng, known: &Known) -> Command {
@@ -40,10 +40,15 @@ pub fn set(rng: &mut Rng, known: &Known) -> Command {
     let others: Vec<String> = others.collect();
     let neighbours = others.into_iter().filter_map(|other| {
         let generation = *known.workloads.get(&other)?;
-        Some((other, generation + i64::from(rng.chance(10))))
+        Some(Neighbour {
+            generation: generation + i64::from(rng.chance(10)),
+            incarnation: Incarnation::of(*known.named.get(&other)? + another(rng)),
+            uuid: other,
+        })
     });
     let neighbours = neighbours.collect();
-    let named = known.named.get(&workload).copied().unwrap_or_default() + i64::from(rng.chance(10));
+    let named = known.named.get(&workload).copied().unwrap_or_default();
+    let named = named + i64::from(rng.chance(10)) + another(rng);
     let is_deleted = generation.is_some() && rng.chance(20);
     let row = WorkloadRow {
         uuid: workload.clone(),
@@ -53,7 +58,7 @@ pub fn set(rng: &mut Rng, known: &Known) -> Command {
         generation: generation.map_or(1, |it| it + 1),
         revision: 1,
         body: rng.of(&["{}", "[]"]).into(),
-        named: 0,
+        named: another(rng),
     };
     let adopted = replicas.iter().filter(|it| it.is_adopted);
     let adopted = adopted.map(|it| it.consumer.clone()).collect();
@@ -71,6 +76,11 @@ pub fn set(rng: &mut Rng, known: &Known) -> Command {
         hosts: hosts(rng),
     }
     .into_command()
+}
+
+/// What is added to the number of another incarnation: in 10 % of the calls.
+fn another(rng: &mut Rng) -> i64 {
+    i64::from(rng.chance(10)) << 20
 }
 
 /// At most one host, in a domain or in none.

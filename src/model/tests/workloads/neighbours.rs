@@ -1,5 +1,6 @@
 //! Rules between two workloads: both keep them, in turn and in the same moment.
 
+use super::interleaving::place_while;
 use super::*;
 
 fn apart(other: &str, dimension: &str) -> WishRule {
@@ -117,5 +118,36 @@ async fn two_workloads_that_are_placed_in_the_same_moment_keep_the_rule_between_
         for n in [first, second] {
             f.model.delete_workload(&uuid(n), Some(2), false).await.unwrap();
         }
+    }
+}
+
+/// Its generation is 1 again.
+#[actix_web::test]
+async fn a_workload_that_is_created_again_is_another_one_to_those_that_name_it() {
+    let f = cluster(&SITES).await;
+    let peer = f.start_peer();
+    let other = peer.as_ref().map_or(&f.model, |(model, _)| model);
+    for (round, changing) in [(0, &f.model), (1, other)] {
+        let (first, second) = (FIRST + 2 * round, SECOND + 2 * round);
+        place(&f.model, apart_from(&[], first, None, 0)).await.unwrap();
+        place(&f.model, apart_from(&[first], second, None, 0)).await.unwrap();
+        let put = apart_from(&[first], second, Some(1), 2);
+        let again_at = std::cell::Cell::new(0);
+        let (report, plans) = place_while(&f.model, put, async |plan, report| {
+            if plan == 1 {
+                again_at.set(*hosts(report).first().unwrap());
+                changing.delete_workload(&uuid(first), Some(1), false).await.unwrap();
+                let mut again = apart_from(&[], first, None, 1);
+                again.wish.roles[0].query = query(1, &format!("Number == {}", again_at.get()));
+                place(changing, again).await.unwrap();
+            }
+        })
+        .await;
+        let site = (again_at.get() - 1) / 2;
+        assert!(
+            !sites(&report.unwrap()).contains(&site),
+            "round {round}: in site {site}"
+        );
+        assert_eq!(plans, 2);
     }
 }

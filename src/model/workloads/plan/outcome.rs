@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Kept, Planned, Planning};
 use crate::error::Reasons;
 use crate::model::workloads::report::{Report, Reported};
-use crate::model::workloads::{PlannedHost, Replica, Set, WorkloadRow};
+use crate::model::workloads::{Neighbour, PlannedHost, Replica, Set, WorkloadRow};
 
 impl Planning<'_> {
     /// `reasons` say why some replicas have no place.
@@ -25,10 +25,8 @@ impl Planning<'_> {
             named,
         };
         let neighbours: BTreeSet<String> = put.wish.neighbours().into_iter().collect();
-        let neighbours = neighbours.into_iter().filter_map(|uuid| {
-            let known = job.others.get(&uuid)?.row.generation;
-            Some((uuid, known))
-        });
+        let neighbours = neighbours.iter().filter_map(|uuid| job.others.get(uuid));
+        let neighbours = neighbours.map(|other| Neighbour::of(&other.row)).collect();
         let chosen: BTreeSet<&str> = self.choices.iter().map(|it| it.claim.consumer.as_str()).collect();
         let standing = self.kept.iter().map(|it| &it.replica);
         let standing = standing.filter(|it| !chosen.contains(it.row.consumer.as_str()));
@@ -68,7 +66,7 @@ impl Planning<'_> {
                 uuid: put.uuid.clone(),
                 known,
                 named,
-                neighbours: neighbours.collect(),
+                neighbours,
                 row: Some(Box::new(row)),
                 replicas: replicas.into_iter().map(|it| it.row).collect(),
                 standing,

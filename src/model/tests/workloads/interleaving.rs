@@ -1,0 +1,47 @@
+//! What other clients do between the plan of a workload and its write.
+
+use std::cell::Cell;
+
+use super::*;
+use crate::model::workloads::Planned;
+
+/// Places a workload. After each plan `change` does what another client does in that moment, with the number of the plan.
+/// Returns the number of plans.
+pub async fn place_while(model: &Model, put: Put, change: impl AsyncFn(u32, &Report)) -> (Result<Report>, u32) {
+    let plans = Cell::new(0);
+    let search = async |job: PlanJob| -> Result<Planned> {
+        let planned = job.run(&Interrupt::default())?;
+        plans.set(plans.get() + 1);
+        change(plans.get(), &planned.report).await;
+        Ok(planned)
+    };
+    let placed = model.put_workload(put, &SearchSettings::uncut(7), search).await;
+    (placed, plans.get())
+}
+
+#[actix_web::test]
+async fn a_plan_of_a_workload_that_was_created_again_is_made_again() {
+    let f = cluster(&SITES).await;
+    let peer = f.start_peer();
+    let other = peer.as_ref().map_or(&f.model, |(model, _)| model);
+    for (n, changing) in [(901, &f.model), (902, other)] {
+        place(&f.model, stored(n, None, "2 one-each Number <= 4"))
+            .await
+            .unwrap();
+        let put = stored(n, Some(1), "3 one-each");
+        let (report, plans) = place_while(&f.model, put, async |plan, _| {
+            if plan == 1 {
+                changing.delete_workload(&uuid(n), Some(1), false).await.unwrap();
+                let again = stored(n, None, "2 one-each Number >= 3");
+                place(changing, again).await.unwrap();
+            }
+        })
+        .await;
+        assert_eq!((hosts(&report.unwrap()).len(), plans), (3, 2));
+        let stored = f.model.stored_workload(&uuid(n)).await.unwrap();
+        let providers = stored.replicas.iter().flat_map(|it| &it.allocations);
+        let site = |provider: &str| (provider[24..].parse::<u32>().unwrap() - 1) / 2;
+        let sites: BTreeSet<u32> = providers.map(|share| site(&share.provider)).collect();
+        assert_eq!(sites.len(), 3, "{sites:?}");
+    }
+}
