@@ -45,3 +45,22 @@ async fn a_plan_of_a_workload_that_was_created_again_is_made_again() {
         assert_eq!(sites.len(), 3, "{sites:?}");
     }
 }
+
+#[actix_web::test]
+async fn a_consumer_that_another_program_has_is_refused_after_two_plans() {
+    let f = cluster(&SITES).await;
+    let workload = uuid::Uuid::parse_str(&uuid(WORKLOAD)).unwrap();
+    let mut claim = super::super::claim(1, 1, "VCPU", 1, Expected::New);
+    claim.consumers[0].consumer = uuid::Uuid::new_v5(&workload, b"1").to_string();
+    let consumer = claim.consumers[0].consumer.clone();
+    f.model.submit(claim).await.unwrap();
+    let put = put(WORKLOAD, None, wish(3, None));
+    let (refused, plans) = place_while(&f.model, put, async |_, _| {}).await;
+    let Err(Error::ClaimRefused(refusal)) = refused else {
+        panic!("{refused:?}");
+    };
+    let consumers: Vec<&str> = refusal.consumers.iter().map(|it| it.consumer.as_str()).collect();
+    assert_eq!((consumers, plans), (vec![consumer.as_str()], 2));
+    let detail = &refusal.consumers[0].reasons.kept()[0].detail;
+    assert!(detail.contains("adopt it"), "{detail}");
+}

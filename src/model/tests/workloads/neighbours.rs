@@ -151,3 +151,19 @@ async fn a_workload_that_is_created_again_is_another_one_to_those_that_name_it()
         assert_eq!(plans, 2);
     }
 }
+
+#[actix_web::test]
+async fn a_put_whose_neighbours_change_during_two_plans_is_planned_a_third_time() {
+    let f = cluster(&SITES).await;
+    place(&f.model, apart_from(&[], FIRST, None, 0)).await.unwrap();
+    let put = apart_from(&[FIRST], SECOND, None, 2);
+    let (report, plans) = place_while(&f.model, put, async |plan, _| {
+        if plan <= 2 {
+            let known = Some(i64::from(plan));
+            place(&f.model, apart_from(&[], FIRST, known, 0)).await.unwrap();
+        }
+    })
+    .await;
+    // The consumers were refused twice, but no other program has them.
+    assert_eq!((hosts(&report.unwrap()).len(), plans), (2, 3));
+}
