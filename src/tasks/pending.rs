@@ -18,7 +18,8 @@ const PAUSE_FACTOR: u32 = 9;
 /// # Errors
 /// If the thread cannot be started.
 pub fn start(workloads: PendingWorkloads, interval: Duration) -> std::io::Result<Background> {
-    Background::start("placet-pending", interval, move |stopped| {
+    let interrupt = workloads.interrupt();
+    let background = Background::start("placet-pending", interval, move |stopped| {
         let mut seen = Weak::new();
         while stopped.sleep(interval) {
             let newest = workloads.newest_snapshot();
@@ -31,7 +32,8 @@ pub fn start(workloads: PendingWorkloads, interval: Duration) -> std::io::Result
                 seen = Weak::new();
             }
         }
-    })
+    })?;
+    Ok(background.interrupted_by(interrupt))
 }
 
 /// Tries each workload that has pending replicas.
@@ -54,6 +56,7 @@ fn round(workloads: &PendingWorkloads, stopped: &Stopped) -> Result<()> {
             let began = Instant::now();
             match workloads.place(&workload) {
                 Ok(0) => {}
+                Err(_) if stopped.is_set() => return Ok(()),
                 Ok(placed) => log::info!("Workload {workload}: {placed} pending replicas have a place now"),
                 Err(error @ (Error::Unavailable { .. } | Error::UnknownOutcome { .. })) => return Err(error),
                 // Another client has changed it.

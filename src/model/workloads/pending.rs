@@ -27,12 +27,22 @@ impl PendingWorkloads {
     /// If the process has no file descriptors left.
     pub fn new(model: Model, read: ReadWish, settings: SearchSettings) -> std::io::Result<PendingWorkloads> {
         let runtime = Builder::new_current_thread().enable_time().build()?;
+        let settings = SearchSettings {
+            interrupt: Interrupt::default(),
+            ..settings
+        };
         Ok(PendingWorkloads {
             model,
             read,
             settings,
             runtime,
         })
+    }
+
+    /// What ends the plan that runs, and each later one: for the thread that stops this one.
+    pub fn interrupt(&self) -> impl FnOnce() + Send + use<> {
+        let interrupt = self.settings.interrupt.clone();
+        move || interrupt.set()
     }
 
     /// The newest snapshot, to compare it with a later one.
@@ -72,7 +82,8 @@ impl Model {
     ///
     /// # Errors
     /// - [`Error::WorkloadNotFound`], [`Error::StaleWorkload`] if another client has changed it.
-    /// - [`Error::BadRequest`] if a workload that its rules name does not exist. [`Error::Busy`], errors of the database.
+    /// - [`Error::BadRequest`] if a workload that its rules name does not exist.
+    /// - [`Error::Busy`], also if the interrupt of `settings` ended the plan. Errors of the database.
     pub(in crate::model) async fn place_pending(
         &self,
         uuid: &str,
@@ -83,7 +94,7 @@ impl Model {
         if stored.replicas.iter().any(|it| it.row.is_adopted && !it.is_placed()) {
             return Ok(0);
         }
-        let search = async |job: PlanJob| job.run(&Interrupt::default());
+        let search = async |job: PlanJob| job.run(&settings.interrupt);
         let retry = Arc::new(retry(stored, read)?);
         let mut tried = self.try_put(&retry, &mut 0, settings, search).await?;
         let granted = tried.granted;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::model::allocations::Release;
+use crate::model::workloads::PendingWorkloads;
 
 /// Four replicas, one in each domain.
 fn four() -> Wish {
@@ -112,6 +113,28 @@ async fn two_processes_that_try_at_once_place_a_replica_once() {
     let places = "SELECT COUNT(*) AS n FROM allocations a JOIN placet_replicas r ON r.consumer_id = a.consumer_id";
     assert_eq!(f.number(places), 4);
     f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn a_plan_of_pending_replicas_ends_when_the_process_is_to_stop() {
+    let mut f = cluster(&SITES).await;
+    put_some(&f.model, Vec::new()).await;
+    add_host(&mut f, 7, "fd:/d").await;
+    let place = |is_stopping: bool| {
+        let model = f.model.clone();
+        let work = move || {
+            let workloads = PendingWorkloads::new(model, |_| Ok(four()), SearchSettings::uncut(7)).unwrap();
+            let interrupt = workloads.interrupt();
+            if is_stopping {
+                interrupt();
+            }
+            workloads.place(&uuid(WORKLOAD))
+        };
+        // The thread has a runtime of its own.
+        std::thread::spawn(work).join().unwrap()
+    };
+    assert!(matches!(place(true), Err(Error::Busy { .. })));
+    assert_eq!(place(false).unwrap(), 1);
 }
 
 #[actix_web::test]
