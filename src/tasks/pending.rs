@@ -44,14 +44,14 @@ fn round(workloads: &PendingWorkloads, stopped: &Stopped) -> Result<()> {
     let mut after = String::new();
     loop {
         let began = Instant::now();
-        let page = workloads.page(after)?;
+        let (page, next) = workloads.page(after)?;
         if !stopped.sleep(began.elapsed() * PAUSE_FACTOR) {
             return Ok(());
         }
-        let Some(last) = page.last() else {
+        let Some(next) = next else {
             return Ok(());
         };
-        after = last.clone();
+        after = next;
         for workload in page {
             let began = Instant::now();
             match workloads.place(&workload) {

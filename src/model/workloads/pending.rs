@@ -11,7 +11,7 @@ use crate::model::Model;
 use crate::model::allocations::Owner;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
 
-/// How many workloads one query finds.
+/// How many workloads one query looks at.
 const PAGE: i64 = 100;
 
 /// The workloads that have pending replicas, for a thread of their own. Its functions wait for the database.
@@ -50,12 +50,12 @@ impl PendingWorkloads {
         Arc::downgrade(&self.model.store.newest())
     }
 
-    /// The first workloads with pending replicas whose uuids are greater.
+    /// As [`Model::pending_workloads`].
     ///
     /// # Errors
     /// Of the database.
-    pub fn page(&self, after: String) -> Result<Vec<String>> {
-        self.runtime.block_on(self.model.pending_workloads(after))
+    pub fn page(&self, after: String) -> Result<(Vec<String>, Option<String>)> {
+        self.runtime.block_on(self.model.pending_workloads(after, PAGE))
     }
 
     /// As [`Model::place_pending`].
@@ -69,9 +69,14 @@ impl PendingWorkloads {
 }
 
 impl Model {
-    /// The first workloads with pending replicas whose uuids are greater.
-    pub(in crate::model) async fn pending_workloads(&self, after: String) -> Result<Vec<String>> {
-        let read = move |conn: &mut _| Ok(rows::pending(conn, &after, PAGE)?);
+    /// Of the first `limit` workloads whose uuids are greater, those with pending replicas; and the uuid after which the
+    /// next ones begin.
+    pub(in crate::model) async fn pending_workloads(
+        &self,
+        after: String,
+        limit: i64,
+    ) -> Result<(Vec<String>, Option<String>)> {
+        let read = move |conn: &mut _| Ok(rows::pending(conn, &after, limit)?);
         self.reader(false).read(read).await
     }
 

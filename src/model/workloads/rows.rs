@@ -220,18 +220,32 @@ pub fn taken(conn: &mut DbConnection, consumers: &[&str]) -> DbResult<HashMap<St
     Ok(rows.into_iter().collect())
 }
 
-/// The first workloads with a greater uuid that have replicas without a place, other than adopted ones.
-pub fn pending(conn: &mut DbConnection, after: &str, limit: i64) -> DbResult<Vec<String>> {
+/// Of the first `limit` workloads with a greater uuid: those that have replicas without a place, other than adopted ones; and
+/// the last of all, `None` if there are no more.
+///
+/// One query for all workloads would look at every replica before it finds that none is pending. This one reads the range
+/// of the index that these workloads have.
+pub fn pending(conn: &mut DbConnection, after: &str, limit: i64) -> DbResult<(Vec<String>, Option<String>)> {
+    let page: Vec<String> = workloads::table
+        .filter(workloads::uuid.gt(after))
+        .order(workloads::uuid)
+        .limit(limit)
+        .select(workloads::uuid)
+        .load(conn)?;
+    let Some(last) = page.into_iter().next_back() else {
+        return Ok((Vec::new(), None));
+    };
     let place = allocations::table.filter(allocations::consumer_id.eq(replicas::consumer_id));
-    replicas::table
+    let pending = replicas::table
         .filter(replicas::workload.gt(after))
+        .filter(replicas::workload.le(&last))
         .filter(replicas::adopted.eq(0))
         .filter(diesel::dsl::not(diesel::dsl::exists(place)))
         .select(replicas::workload)
         .distinct()
         .order(replicas::workload)
-        .limit(limit)
-        .load(conn)
+        .load(conn)?;
+    Ok((pending, Some(last)))
 }
 
 /// A consumer's generation and what it has.

@@ -42,7 +42,7 @@ async fn add_host(f: &mut Fixture, host: u32, domain: &str) {
 }
 
 async fn pending(model: &Model) -> Vec<String> {
-    model.pending_workloads(String::new()).await.unwrap()
+    model.pending_workloads(String::new(), 100).await.unwrap().0
 }
 
 #[actix_web::test]
@@ -61,6 +61,24 @@ async fn pending_replicas_are_placed_when_there_is_room() {
     assert!(pending(&f.model).await.is_empty());
     assert_eq!(f.used(7), 1);
     f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn a_query_for_pending_replicas_looks_at_a_page_of_workloads() {
+    let f = cluster(&SITES).await;
+    put_some(&f.model, Vec::new()).await;
+    for n in [WORKLOAD - 1, WORKLOAD + 1] {
+        place(&f.model, put(n, None, wish(2, None))).await.unwrap();
+    }
+    let page = async |after: u32| {
+        let after = if after == 0 { String::new() } else { uuid(after) };
+        f.model.pending_workloads(after, 1).await.unwrap()
+    };
+    assert_eq!(page(0).await, (Vec::new(), Some(uuid(WORKLOAD - 1))));
+    let found = page(WORKLOAD - 1).await;
+    assert_eq!(found, (vec![uuid(WORKLOAD)], Some(uuid(WORKLOAD))));
+    assert_eq!(page(WORKLOAD).await, (Vec::new(), Some(uuid(WORKLOAD + 1))));
+    assert_eq!(page(WORKLOAD + 1).await, (Vec::new(), None));
 }
 
 #[actix_web::test]
