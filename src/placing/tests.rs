@@ -4,5 +4,6 @@ mod figures;
 mod interrupts;
 mod naive;
 mod properties;
+mod random_cases;
 mod standing_figures;
 mod worlds;

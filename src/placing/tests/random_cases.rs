@@ -1,0 +1,210 @@
+//! Random small clusters with a workload, as strategies of proptest: rules of all kinds, and replicas that stand already.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::naive::Question;
+use super::worlds::World;
+use crate::placing::{Axis, DomainId, Level, Members, Mode, Near, NearKind, Rule, Spread, Standing, Workload};
+
+const MAX_HOSTS: usize = 10;
+const MAX_REPLICAS: u32 = 6;
+
+/// A world with a workload.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub world: World,
+    pub wanted: Vec<u32>,
+    pub rules: Vec<Rule>,
+    pub standing: Vec<Standing>,
+}
+
+impl Case {
+    pub fn workload(&self) -> Workload<'_> {
+        Workload {
+            wanted: &self.wanted,
+            rules: &self.rules,
+            quorum: true,
+            standing: &self.standing,
+        }
+    }
+
+    pub fn missing(&self) -> Vec<u32> {
+        let mut missing = self.wanted.clone();
+        for replica in &self.standing {
+            missing[replica.role] = missing[replica.role].saturating_sub(1);
+        }
+        missing
+    }
+
+    /// Hosts that can take a new replica, if nothing but the host itself is judged.
+    pub fn free(&self) -> Vec<bool> {
+        let missing = self.missing();
+        let is_about_hosts = |rule: &&Rule| match rule {
+            Rule::Near(_) => true,
+            Rule::Spread(spread) => spread.axes.contains(&Axis::Host),
+        };
+        let about_hosts = self
+            .rules
+            .iter()
+            .filter(is_about_hosts)
+            .cloned()
+            .map(|rule| match rule {
+                Rule::Spread(spread) => Rule::Spread(Spread {
+                    level: Level::Soft,
+                    ..spread
+                }),
+                near => near,
+            });
+        let about_hosts: Vec<Rule> = about_hosts.collect();
+        let alone = Workload {
+            rules: &about_hosts,
+            ..self.workload()
+        };
+        let question = Question {
+            world: &self.world,
+            workload: &alone,
+            free: &[],
+        };
+        let takes = |role: usize, host: u32| missing[role] > 0 && question.admits(&[Standing { role, host }]);
+        let hosts = 0..self.world.names.len() as u32;
+        hosts
+            .map(|host| (0..missing.len()).any(|role| takes(role, host)))
+            .collect()
+    }
+}
+
+fn any_level() -> impl Strategy<Value = Level> {
+    prop_oneof![4 => Just(Level::Hard), 1 => Just(Level::Soft), 1 => Just(Level::Prefer)]
+}
+
+fn any_mode() -> impl Strategy<Value = Mode> {
+    prop_oneof![
+        3 => Just(Mode::MaxDifference),
+        2 => Just(Mode::QuorumSafe),
+        3 => Just(Mode::Adaptive),
+        1 => Just(Mode::OneEach),
+    ]
+}
+
+/// A path of up to `levels` levels with four domains in each; sometimes none, or one that ends early.
+fn any_path(levels: usize, domains: u8) -> impl Strategy<Value = Option<String>> {
+    let path = vec(0..domains, levels).prop_map(|segments| {
+        let segments: Vec<String> = segments.into_iter().map(|segment| segment.to_string()).collect();
+        segments.join("/")
+    });
+    let path = (path, 1..=levels, 0..12_u8).prop_map(move |(path, kept, ends_early)| {
+        let kept = if ends_early == 0 { kept } else { levels };
+        path.split('/').take(kept).collect::<Vec<_>>().join("/")
+    });
+    prop_oneof![15 => path.prop_map(Some), 1 => Just(None)]
+}
+
+fn any_world(roles: usize, dimensions: usize) -> impl Strategy<Value = World> {
+    let host = (
+        any_path(3, 3),
+        any_path(1, 4),
+        any_path(2, 3),
+        vec(0..8_u8, roles),
+        vec((0..6_u32, 0..4_i64, -3..6_i64), roles),
+    );
+    (vec(host, 1..=MAX_HOSTS), 1..=3_usize, 1..=4_u32).prop_map(move |(hosts, levels, together)| {
+        let mut world = World {
+            together,
+            paths: vec![Vec::new(); dimensions],
+            ..World::default()
+        };
+        for (at, (fault, upgrade, zone, eligible, offers)) in hosts.into_iter().enumerate() {
+            world.names.push(format!("h{at}"));
+            let cut =
+                |path: Option<String>| path.map(|path| path.split('/').take(levels).collect::<Vec<_>>().join("/"));
+            let paths = [cut(fault), upgrade, zone];
+            for (dimension, path) in world.paths.iter_mut().zip(paths) {
+                dimension.push(path);
+            }
+            world
+                .eligible
+                .push(eligible.into_iter().map(|eligible| eligible > 0).collect());
+            let offers = offers
+                .into_iter()
+                .map(|(room, over, score)| (room.min(2), (over - 2).max(0), score));
+            world.offers.push(offers.collect());
+        }
+        world.build();
+        world
+    })
+}
+
+fn any_rule(dimensions: usize, on_hosts: bool) -> impl Strategy<Value = Rule> {
+    let all: Vec<Axis> = (0..dimensions)
+        .map(Axis::Domain)
+        .chain(on_hosts.then_some(Axis::Host))
+        .collect();
+    let count = all.len();
+    let axes = proptest::sample::subsequence(all, 1..=count);
+    let spread = (any_level(), any_mode(), axes, 0..6_u8).prop_map(|(level, mode, axes, strict)| {
+        Rule::Spread(Spread {
+            level,
+            mode,
+            axes,
+            strict: strict == 0,
+        })
+    });
+    let kind = || prop_oneof![Just(NearKind::Apart), Just(NearKind::Together)];
+    let members = (0..dimensions, vec(1..6_u32, 1..4)).prop_map(|(dimension, domains)| Members::Domains {
+        dimension,
+        domains: domains.into_iter().map(DomainId).collect(),
+    });
+    let hosts = vec(0..MAX_HOSTS as u32, 0..5).prop_map(Members::Hosts);
+    let near = (any_level(), kind(), prop_oneof![members, hosts])
+        .prop_map(|(level, kind, members)| Rule::Near(Near { level, kind, members }));
+    prop_oneof![4 => spread, 1 => near]
+}
+
+/// Removes what does not exist in a world from a rule.
+fn fitting(mut rule: Rule, world: &World) -> Rule {
+    if let Rule::Near(Near {
+        members: Members::Domains { dimension, domains },
+        ..
+    }) = &mut rule
+    {
+        domains.retain(|domain| (domain.0 as usize) < world.cluster.dimensions[*dimension].tree.count());
+    }
+    rule
+}
+
+pub fn any_case(roles: usize, dimensions: usize, on_hosts: bool) -> impl Strategy<Value = Case> {
+    let standing = vec((0..roles, 0..MAX_HOSTS as u32), 0..4);
+    let rules = vec(any_rule(dimensions, on_hosts), 0..3);
+    let wanted = vec(0..=MAX_REPLICAS / roles as u32, roles);
+    (any_world(roles, dimensions), rules, standing, wanted).prop_map(|(world, rules, standing, mut wanted)| {
+        let hosts = world.names.len() as u32;
+        let standing = standing.into_iter().filter(|(_, host)| *host < hosts);
+        let standing: Vec<Standing> = standing.map(|(role, host)| Standing { role, host }).collect();
+        for (role, wanted) in wanted.iter_mut().enumerate() {
+            let stands = standing.iter().filter(|replica| replica.role == role).count() as u32;
+            *wanted = (*wanted).max(stands);
+        }
+        Case {
+            rules: rules.into_iter().map(|rule| fitting(rule, &world)).collect(),
+            world,
+            wanted,
+            standing,
+        }
+    })
+}
+
+/// Up to six replicas stand on hosts of their own.
+pub fn any_crowd(roles: usize, dimensions: usize) -> impl Strategy<Value = Case> {
+    let standing = vec((0..roles, 0..MAX_HOSTS as u32), 1..=MAX_REPLICAS as usize);
+    (any_case(roles, dimensions, false), standing).prop_map(|(mut case, standing)| {
+        case.standing.clear();
+        for (role, host) in standing {
+            let is_new = case.standing.iter().all(|other| other.host != host);
+            if is_new && host < case.world.cluster.hosts {
+                case.standing.push(Standing { role, host });
+            }
+        }
+        case
+    })
+}
