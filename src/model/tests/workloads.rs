@@ -1,6 +1,7 @@
-//! Workloads on a real database: what is placed, kept and released, races, and the tables of Service Fabric's documentation
-//! figure by figure (`figures`).
+//! Workloads on a real database: what is placed, kept, adopted and released, races (`races`), and the tables of Service
+//! Fabric's documentation figure by figure (`figures`).
 
+mod admission;
 mod batch_plans;
 mod bodies;
 mod domains_in_use;
@@ -11,6 +12,9 @@ mod neighbours;
 mod pending;
 mod planned_domains;
 mod races;
+mod refusals;
+mod roles;
+mod scaling;
 mod statistics;
 mod violations;
 
@@ -249,128 +253,6 @@ async fn a_dry_run_answers_as_the_request_and_writes_nothing() {
 }
 
 #[actix_web::test]
-async fn more_replicas_are_added_and_fewer_leave_the_rest_spread_best() {
-    let mut f = cluster(&SITES).await;
-    let rules = || Some(vec![spread(Mode::MaxDifference, &["fault"])]);
-    let three = place(&f.model, put(WORKLOAD, None, wish(3, rules()))).await.unwrap();
-    let six = place(&f.model, put(WORKLOAD, Some(1), wish(6, rules()))).await.unwrap();
-    assert!(places(&six).starts_with(&places(&three)), "what stands stays");
-    assert_eq!(hosts(&six).len(), 6);
-    let four = place(&f.model, put(WORKLOAD, Some(2), wish(4, rules()))).await.unwrap();
-    assert!(four.violations.is_empty(), "{:?}", four.violations);
-    assert_eq!(f.number("SELECT COUNT(*) AS n FROM allocations"), 4);
-    let stayed: Vec<_> = places(&four);
-    assert!(stayed.iter().all(|it| places(&six).contains(it)));
-    // The lowest free numbers come next.
-    let six = place(&f.model, put(WORKLOAD, Some(3), wish(6, rules()))).await.unwrap();
-    let ids: Vec<String> = places(&six).into_iter().map(|(id, _)| id).collect();
-    assert_eq!(ids, ["0", "1", "2", "3", "4", "5"]);
-    f.check_snapshot().await;
-}
-
-#[actix_web::test]
-async fn named_ids_say_who_stays() {
-    let f = cluster(&SITES).await;
-    let mut first = put(WORKLOAD, None, wish(3, None));
-    first.ids = Some(["db-10", "db-9", "db-1"].map(String::from).to_vec());
-    let first = place(&f.model, first).await.unwrap();
-    let ids = |report: &Report| places(report).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
-    assert_eq!(ids(&first), ["db-1", "db-9", "db-10"]);
-    let mut second = put(WORKLOAD, Some(1), wish(2, None));
-    second.ids = Some(["db-10", "x"].map(String::from).to_vec());
-    let second = place(&f.model, second).await.unwrap();
-    assert_eq!(ids(&second), ["db-10", "x"]);
-    assert_eq!(places(&second)[0], places(&first)[2]);
-}
-
-#[actix_web::test]
-async fn what_does_not_fit_is_refused_as_a_whole_or_waits() {
-    let mut f = cluster(&SITES[..2]).await;
-    let refusal = no_place(place(&f.model, put(WORKLOAD, None, wish(3, Some(Vec::new())))).await);
-    assert_eq!(refusal.missing, 3);
-    assert_eq!(figures_of(&refusal, ReasonCode::NoPlace), Some((3, 2)));
-    assert_eq!(f.number("SELECT COUNT(*) AS n FROM allocations"), 0);
-    let mut some = put(WORKLOAD, None, wish(3, Some(Vec::new())));
-    some.is_atomic = false;
-    let report = place(&f.model, some).await.unwrap();
-    assert_eq!(places(&report).iter().filter(|(_, host)| host.is_none()).count(), 1);
-    assert!(report.reasons.has(ReasonCode::NoPlace));
-    // Room comes, and the next request finds it.
-    f.host(3, 10).await.unwrap();
-    let report = place(&f.model, put(WORKLOAD, Some(1), wish(3, Some(Vec::new()))))
-        .await
-        .unwrap();
-    assert_eq!(hosts(&report), [1, 2, 3].into());
-    assert!(report.reasons.is_empty());
-}
-
-#[actix_web::test]
-async fn a_refusal_counts_the_hosts_that_each_condition_removed() {
-    let mut f = cluster(&SITES).await;
-    describe(&f.model, 1, Some(1), SITES[0], ProviderState::Draining).await;
-    f.model
-        .submit(super::claim(1, 2, "VCPU", 10, Expected::New))
-        .await
-        .unwrap();
-    let mut asked = wish(5, Some(Vec::new()));
-    asked.roles[0].query = query(1, "Number != 6");
-    let refusal = no_place(place(&f.model, put(WORKLOAD, None, asked)).await);
-    let counts: Vec<_> = refusal.reasons.counts().collect();
-    let count = |code| counts.iter().find(|(it, _)| *it == code).map(|(_, count)| *count);
-    // Hosts 1 and 6 are not what is asked for, host 2 is full; 3, 4, 5 are left.
-    assert_eq!(count(ReasonCode::NoCandidate), Some(2), "{counts:?}");
-    assert_eq!(count(ReasonCode::State), Some(1));
-    assert_eq!(count(ReasonCode::Condition), Some(1));
-    assert_eq!(figures_of(&refusal, ReasonCode::NoPlace), Some((5, 3)));
-    assert!(count(ReasonCode::NoRoom).is_some());
-    f.check_snapshot().await;
-}
-
-#[actix_web::test]
-async fn roles_exchange_on_their_hosts_and_only_if_there_is_room() {
-    let mut f = cluster(&SITES[..3]).await;
-    let roles = |second: i64| Wish {
-        roles: vec![role("primary", 1, 4), role("secondary", 1, second)],
-        ..wish(0, Some(Vec::new()))
-    };
-    let before = place(&f.model, put(WORKLOAD, None, roles(2))).await.unwrap();
-    let mut swap = put(WORKLOAD, Some(1), roles(2));
-    swap.swaps = vec![["0".to_owned(), "1".to_owned()]];
-    let after = place(&f.model, swap.clone()).await.unwrap();
-    assert_eq!(places(&before), places(&after));
-    let roles_of =
-        |report: &Report| -> Vec<String> { report.replicas.iter().map(|it| it.replica.row.role.clone()).collect() };
-    assert_eq!(roles_of(&before), ["primary", "secondary"]);
-    assert_eq!(roles_of(&after), ["secondary", "primary"]);
-    let [first, second] = [0, 1].map(|at: usize| places(&after)[at].1.unwrap());
-    assert_eq!((f.used(first), f.used(second)), (2, 4));
-    // The host of the replica that becomes secondary again has room for 10, but not for the primary of 4 more.
-    f.model
-        .submit(super::claim(1, first, "VCPU", 7, Expected::New))
-        .await
-        .unwrap();
-    swap.generation = Some(2);
-    let refusal = no_place(place(&f.model, swap).await);
-    assert!(refusal.reasons.has(ReasonCode::NoRoom));
-    assert_eq!((f.used(first), f.used(second)), (9, 4));
-}
-
-#[actix_web::test]
-async fn a_role_that_falls_makes_room_for_one_that_rises() {
-    let mut f = cluster(&SITES[..2]).await;
-    let roles = |primaries: u32, secondaries: u32| Wish {
-        roles: vec![role("primary", primaries, 6), role("secondary", secondaries, 9)],
-        ..wish(0, Some(Vec::new()))
-    };
-    place(&f.model, put(WORKLOAD, None, roles(2, 0))).await.unwrap();
-    let report = place(&f.model, put(WORKLOAD, Some(1), roles(1, 1))).await.unwrap();
-    assert_eq!(hosts(&report), [1, 2].into());
-    assert_eq!(BTreeSet::from([f.used(1), f.used(2)]), [6, 9].into());
-    assert_eq!(f.number("SELECT COUNT(*) AS n FROM placet_replicas"), 2);
-    f.check_snapshot().await;
-}
-
-#[actix_web::test]
 async fn an_adopted_consumer_counts_and_keeps_what_it_has_when_it_leaves() {
     let mut f = cluster(&SITES).await;
     f.model
@@ -399,100 +281,4 @@ async fn an_adopted_consumer_counts_and_keeps_what_it_has_when_it_leaves() {
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM placet_replicas"), 0);
     assert_eq!(f.used(1), 3);
     f.check_snapshot().await;
-}
-
-#[actix_web::test]
-async fn workloads_are_together_or_apart_by_host_and_by_domain() {
-    let f = cluster(&SITES).await;
-    let first = place(
-        &f.model,
-        put(WORKLOAD, None, wish(2, Some(vec![spread(Mode::OneEach, &["fault"])]))),
-    )
-    .await
-    .unwrap();
-    let near = |kind, dimension: &str| {
-        Some(vec![WishRule::Near(NearRule {
-            level: Level::Hard,
-            kind,
-            workload: uuid(WORKLOAD),
-            dimension: dimension.to_owned(),
-        })])
-    };
-    let mut n = WORKLOAD;
-    let mut place = |count, rules| {
-        n += 1;
-        place(&f.model, put(n, None, wish(count, rules)))
-    };
-    assert_eq!(
-        hosts(&place(2, near(NearKind::Together, "host")).await.unwrap()),
-        hosts(&first)
-    );
-    let site = |host: u32| (host - 1) / 2;
-    let sites: BTreeSet<u32> = hosts(&first).into_iter().map(site).collect();
-    let together = hosts(&place(4, near(NearKind::Together, "fault")).await.unwrap());
-    assert_eq!(together.into_iter().map(site).collect::<BTreeSet<_>>(), sites);
-    let apart = hosts(&place(2, near(NearKind::Apart, "fault")).await.unwrap());
-    assert!(apart.into_iter().all(|host| !sites.contains(&site(host))));
-    let refusal = no_place(place(3, near(NearKind::Apart, "fault")).await);
-    assert!(refusal.reasons.has(ReasonCode::Apart));
-    let refusal = no_place(place(3, near(NearKind::Together, "host")).await);
-    assert!(refusal.reasons.has(ReasonCode::Together));
-}
-
-#[actix_web::test]
-async fn a_replica_that_another_client_removed_is_pending_and_placed_again() {
-    let f = cluster(&SITES).await;
-    let report = place(&f.model, put(WORKLOAD, None, wish(3, None))).await.unwrap();
-    let consumer = report.replicas[1].replica.row.consumer.clone();
-    let release = crate::model::allocations::Release { consumer };
-    f.model.submit(release).await.unwrap();
-    let shown = show(&f.model).await;
-    assert_eq!(places(&shown)[1], ("1".to_owned(), None));
-    let again = place(&f.model, put(WORKLOAD, Some(1), wish(3, None))).await.unwrap();
-    assert_eq!(hosts(&again).len(), 3);
-}
-
-async fn show(model: &Model) -> Report {
-    let stored = model.stored_workload(&uuid(WORKLOAD)).await.unwrap();
-    let search = async |job: ReportJob| job.run(&Interrupt::default());
-    let read = |_: &str| Ok(wish(3, None));
-    model
-        .report_workload(stored, read, &SearchSettings::uncut(7), search)
-        .await
-        .unwrap()
-}
-
-#[actix_web::test]
-async fn normal_room_is_admitted_in_sum_and_used_first() {
-    let f = cluster(&SITES[..3]).await;
-    let set = crate::model::limits::Set {
-        class: "VCPU".to_owned(),
-        generation: None,
-        normal: Some("0.2".parse().unwrap()),
-    };
-    f.model.submit(set).await.unwrap();
-    for (consumer, host, used) in [(1, 1, 6), (2, 2, 7), (3, 3, 7)] {
-        f.model
-            .submit(super::claim(consumer, host, "VCPU", used, Expected::New))
-            .await
-            .unwrap();
-    }
-    let asked = |count, amount| Wish {
-        roles: vec![role("replica", count, amount)],
-        ..wish(0, Some(Vec::new()))
-    };
-    // 2 + 1 + 1 within the normal limits of 8.
-    let refused = place(&f.model, put(WORKLOAD, None, asked(3, 2))).await.unwrap_err();
-    let Error::NoCapacity { class, needed, room } = &refused else {
-        panic!("{refused:?}")
-    };
-    assert_eq!((class.as_str(), *needed, *room), ("VCPU", 6, 4));
-    let report = place(&f.model, put(WORKLOAD, None, asked(2, 2))).await.unwrap();
-    let over: Vec<bool> = report.replicas.iter().map(|it| it.over_normal == ["VCPU"]).collect();
-    assert!(
-        hosts(&report).contains(&1),
-        "the host with normal room is used: {:?}",
-        hosts(&report)
-    );
-    assert_eq!(over.iter().filter(|over| **over).count(), 1);
 }

@@ -48,6 +48,44 @@ const FIRST: u32 = WORKLOAD;
 const SECOND: u32 = WORKLOAD + 1;
 
 #[actix_web::test]
+async fn workloads_are_together_or_apart_by_host_and_by_domain() {
+    let f = cluster(&SITES).await;
+    let first = place(
+        &f.model,
+        put(WORKLOAD, None, wish(2, Some(vec![spread(Mode::OneEach, &["fault"])]))),
+    )
+    .await
+    .unwrap();
+    let near = |kind, dimension: &str| {
+        Some(vec![WishRule::Near(NearRule {
+            level: Level::Hard,
+            kind,
+            workload: uuid(WORKLOAD),
+            dimension: dimension.to_owned(),
+        })])
+    };
+    let mut n = WORKLOAD;
+    let mut place = |count, rules| {
+        n += 1;
+        place(&f.model, put(n, None, wish(count, rules)))
+    };
+    assert_eq!(
+        hosts(&place(2, near(NearKind::Together, "host")).await.unwrap()),
+        hosts(&first)
+    );
+    let site = |host: u32| (host - 1) / 2;
+    let sites: BTreeSet<u32> = hosts(&first).into_iter().map(site).collect();
+    let together = hosts(&place(4, near(NearKind::Together, "fault")).await.unwrap());
+    assert_eq!(together.into_iter().map(site).collect::<BTreeSet<_>>(), sites);
+    let apart = hosts(&place(2, near(NearKind::Apart, "fault")).await.unwrap());
+    assert!(apart.into_iter().all(|host| !sites.contains(&site(host))));
+    let refusal = no_place(place(3, near(NearKind::Apart, "fault")).await);
+    assert!(refusal.reasons.has(ReasonCode::Apart));
+    let refusal = no_place(place(3, near(NearKind::Together, "host")).await);
+    assert!(refusal.reasons.has(ReasonCode::Together));
+}
+
+#[actix_web::test]
 async fn a_workload_keeps_the_rules_of_those_that_name_it() {
     let f = cluster(&SITES).await;
     let one = place(&f.model, apart_from(&[], FIRST, None, 1)).await.unwrap();

@@ -45,6 +45,29 @@ async fn pending(model: &Model) -> Vec<String> {
     model.pending_workloads(String::new(), 100).await.unwrap().0
 }
 
+async fn show(model: &Model) -> Report {
+    let stored = model.stored_workload(&uuid(WORKLOAD)).await.unwrap();
+    let search = async |job: ReportJob| job.run(&Interrupt::default());
+    let read = |_: &str| Ok(wish(3, None));
+    model
+        .report_workload(stored, read, &SearchSettings::uncut(7), search)
+        .await
+        .unwrap()
+}
+
+#[actix_web::test]
+async fn a_replica_that_another_client_removed_is_pending_and_placed_again() {
+    let f = cluster(&SITES).await;
+    let report = place(&f.model, put(WORKLOAD, None, wish(3, None))).await.unwrap();
+    let consumer = report.replicas[1].replica.row.consumer.clone();
+    let release = crate::model::allocations::Release { consumer };
+    f.model.submit(release).await.unwrap();
+    let shown = show(&f.model).await;
+    assert_eq!(places(&shown)[1], ("1".to_owned(), None));
+    let again = place(&f.model, put(WORKLOAD, Some(1), wish(3, None))).await.unwrap();
+    assert_eq!(hosts(&again).len(), 3);
+}
+
 #[actix_web::test]
 async fn pending_replicas_are_placed_when_there_is_room() {
     let mut f = cluster(&SITES).await;

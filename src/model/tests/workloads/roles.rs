@@ -1,0 +1,47 @@
+//! Workloads with several roles: replicas exchange them, and one role makes room for another.
+
+use super::*;
+
+#[actix_web::test]
+async fn roles_exchange_on_their_hosts_and_only_if_there_is_room() {
+    let mut f = cluster(&SITES[..3]).await;
+    let roles = |second: i64| Wish {
+        roles: vec![role("primary", 1, 4), role("secondary", 1, second)],
+        ..wish(0, Some(Vec::new()))
+    };
+    let before = place(&f.model, put(WORKLOAD, None, roles(2))).await.unwrap();
+    let mut swap = put(WORKLOAD, Some(1), roles(2));
+    swap.swaps = vec![["0".to_owned(), "1".to_owned()]];
+    let after = place(&f.model, swap.clone()).await.unwrap();
+    assert_eq!(places(&before), places(&after));
+    let roles_of =
+        |report: &Report| -> Vec<String> { report.replicas.iter().map(|it| it.replica.row.role.clone()).collect() };
+    assert_eq!(roles_of(&before), ["primary", "secondary"]);
+    assert_eq!(roles_of(&after), ["secondary", "primary"]);
+    let [first, second] = [0, 1].map(|at: usize| places(&after)[at].1.unwrap());
+    assert_eq!((f.used(first), f.used(second)), (2, 4));
+    // The host of the replica that becomes secondary again has room for 10, but not for the primary of 4 more.
+    f.model
+        .submit(super::super::claim(1, first, "VCPU", 7, Expected::New))
+        .await
+        .unwrap();
+    swap.generation = Some(2);
+    let refusal = no_place(place(&f.model, swap).await);
+    assert!(refusal.reasons.has(ReasonCode::NoRoom));
+    assert_eq!((f.used(first), f.used(second)), (9, 4));
+}
+
+#[actix_web::test]
+async fn a_role_that_falls_makes_room_for_one_that_rises() {
+    let mut f = cluster(&SITES[..2]).await;
+    let roles = |primaries: u32, secondaries: u32| Wish {
+        roles: vec![role("primary", primaries, 6), role("secondary", secondaries, 9)],
+        ..wish(0, Some(Vec::new()))
+    };
+    place(&f.model, put(WORKLOAD, None, roles(2, 0))).await.unwrap();
+    let report = place(&f.model, put(WORKLOAD, Some(1), roles(1, 1))).await.unwrap();
+    assert_eq!(hosts(&report), [1, 2].into());
+    assert_eq!(BTreeSet::from([f.used(1), f.used(2)]), [6, 9].into());
+    assert_eq!(f.number("SELECT COUNT(*) AS n FROM placet_replicas"), 2);
+    f.check_snapshot().await;
+}
