@@ -1,4 +1,5 @@
-//! Workloads are admitted by the sum of normal room, whatever single hosts have.
+//! Workloads are admitted by the sum of normal room, whatever single hosts have: E25 and E29 of Service Fabric's
+//! documentation.
 
 use super::*;
 
@@ -35,4 +36,72 @@ async fn normal_room_is_admitted_in_sum_and_used_first() {
         hosts(&report)
     );
     assert_eq!(over.iter().filter(|over| **over).count(), 1);
+}
+
+#[actix_web::test]
+async fn e25_the_sum_of_room_is_asked_first() {
+    let mut f = fixture();
+    for (host, total) in [(1, 5), (2, 5), (3, 4)] {
+        f.host(host, total).await.unwrap();
+    }
+    let asked = Wish {
+        roles: vec![role("replica", 3, 5)],
+        ..wish(0, None)
+    };
+    let refused = place(&f.model, put(WORKLOAD, None, asked)).await.unwrap_err();
+    assert!(
+        matches!(
+            &refused,
+            Error::NoCapacity {
+                needed: 15,
+                room: 14,
+                ..
+            }
+        ),
+        "{refused:?}"
+    );
+}
+
+#[actix_web::test]
+async fn e29_the_sum_of_normal_room_admits_and_single_hosts_go_over() {
+    for (n, over) in [(1, Some(1)), (2, Some(2)), (3, None)] {
+        let mut f = fixture();
+        for host in 1..=3 {
+            f.host(host, 100).await.unwrap();
+            let claim = super::super::claim(host, host, "VCPU", 70, Expected::New);
+            f.model.submit(claim).await.unwrap();
+        }
+        let set = crate::model::limits::Set {
+            class: "VCPU".to_owned(),
+            generation: None,
+            normal: Some("0.2".parse().unwrap()),
+        };
+        f.model.submit(set).await.unwrap();
+        let asked = Wish {
+            roles: vec![role("replica", n, 15)],
+            ..wish(0, None)
+        };
+        let answer = place(&f.model, put(WORKLOAD, None, asked)).await;
+        match over {
+            Some(over) => {
+                let report = answer.unwrap();
+                assert_eq!(
+                    report.replicas.iter().filter(|it| it.over_normal == ["VCPU"]).count(),
+                    over,
+                    "n={n}"
+                );
+            }
+            None => assert!(
+                matches!(
+                    answer,
+                    Err(Error::NoCapacity {
+                        needed: 45,
+                        room: 30,
+                        ..
+                    })
+                ),
+                "n={n}"
+            ),
+        }
+    }
 }
