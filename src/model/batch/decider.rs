@@ -5,9 +5,9 @@
 //!
 //! The snapshot already shows most of these rows. So decisions are optimistic: decide on the snapshot, and let a
 //! guard on each written row check that the row still is what the snapshot showed.
-//! - Some commands read nothing at all. They are planned before BEGIN (`plan`; `optimistic` says which).
+//! - Some commands read nothing at all. They are planned before BEGIN (`batch_plan`; `optimistic` says which).
 //! - Other claims, and releases, read their consumers in the transaction, and take the providers from the snapshot
-//!   (`run`).
+//!   (`transaction`).
 //!
 //! A guard exists only for rows that are written. So the batch is decided on rows that its own transaction reads
 //! (`batch_rows`) in these cases:
@@ -18,18 +18,19 @@
 //! A refusal writes nothing, so no guard would notice that the snapshot was out of date. A command that is refused on the
 //! snapshot is left out of the batch, and verified outside of it (`refusals`).
 
-use std::collections::{BTreeMap, BTreeSet};
+mod batch_plan;
+mod transaction;
+
 use std::sync::Arc;
 
-use super::base::Base;
-use super::batch_rows::{self, RowAccess};
+use self::transaction::StateSource;
+use super::batch_rows;
 use super::collation::CollatedNames;
 use super::command::{Answer, Command};
-use super::decide::{Rules, decide};
+use super::decide::Rules;
 use super::footprint::Footprint;
 use super::optimistic;
-use super::save::{self, Committed, OwnerIds, save};
-use super::state::{ConsumerRow, State};
+use super::save::{Committed, OwnerIds};
 use crate::db::change_feed::Revisions;
 use crate::db::engines::dialect::{self, Precision};
 use crate::db::writer::{Batch, BatchChange, BatchPlan, Decision, Executed, HeldRows, LockSet};
@@ -38,7 +39,6 @@ use crate::error::Error;
 use crate::model::snapshot::follower::Follower;
 use crate::model::snapshot::store::{IDLE_POLLS, SnapshotStore};
 use crate::mutants::{self, Mutant};
-use crate::search::{ProviderId, Snapshot};
 
 /// Implements [`Batch`] for placet's commands. It lives on the writer's thread.
 pub struct Decider {
@@ -57,13 +57,6 @@ pub struct Decider {
     precision: Precision,
     #[cfg(feature = "mutants")]
     earlier_reads: super::mutant::EarlierReads,
-}
-
-/// Where the providers of a batch's state come from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum StateSource {
-    Snapshot,
-    Database,
 }
 
 impl Decider {
@@ -122,134 +115,6 @@ impl Decider {
         }
         self.data_version = version;
         Ok(())
-    }
-
-    /// The state that `run` decides on: consumers always from the database, providers from `source`.
-    fn load_state(&self, conn: &mut DbConnection, footprint: &Footprint<'_>, source: StateSource) -> DbResult<State> {
-        if !footprint.removed_classes.is_empty() {
-            // No constraint ties an inventory to its class, so no writer may add one while the class is removed.
-            dialect::hold_writers(conn)?;
-        }
-        let newest = self.store.newest();
-        // If the snapshot is invalid, the ids of classes may have changed as well.
-        let known = self.store.may_decide().then(|| newest.catalog());
-        let now = dialect::row_time(conn);
-        let consumers = batch_rows::consumers(conn, footprint, RowAccess::Locked { now })?;
-        #[cfg(feature = "mutants")]
-        let consumers = self.earlier_reads.replace_allocations(consumers);
-        let base = match source {
-            StateSource::Snapshot => Base::Snapshot(newest),
-            StateSource::Database => {
-                let rows = batch_rows::providers(conn, footprint, &consumers, known, RowAccess::Locked { now })?;
-                Base::Rows(Arc::new(rows))
-            }
-        };
-        #[cfg(feature = "mutants")]
-        let base = self.earlier_reads.replace_usage(base);
-        let providers_max = base.provider_count();
-        let descriptions = batch_rows::descriptions(conn, footprint, &base)?;
-        let standing = batch_rows::standing(conn, footprint, &base, &descriptions)?;
-        let mut state = State::new(base, consumers, now.and_utc());
-        state.names_first = dialect::checks_names_first(conn);
-        state.folding = dialect::folding(conn);
-        state.class_users = batch_rows::class_users(conn, footprint, providers_max)?;
-        state.trait_users = batch_rows::trait_users(conn, footprint, providers_max)?;
-        state.trait_times = batch_rows::trait_times(conn, footprint)?;
-        state.descriptions = descriptions;
-        state.standing = standing;
-        state.answers = batch_rows::answers(conn, footprint)?;
-        state.limits = batch_rows::limits(conn, footprint)?;
-        (state.workloads, state.workload_names) = batch_rows::workloads(conn, footprint)?;
-        Ok(state)
-    }
-
-    /// Decides the commands and writes what the granted ones change.
-    ///
-    /// A command that is refused on the snapshot is left out, because the snapshot may be out of date. A failed guard is
-    /// different: statements were written by then, so the writer must roll back first.
-    fn decide_and_save(
-        &mut self,
-        conn: &mut DbConnection,
-        commands: &[&Command],
-        footprint: &Footprint<'_>,
-        source: StateSource,
-    ) -> std::result::Result<Executed<Decider>, WriteError> {
-        let mut state = self.load_state(conn, footprint, source)?;
-        let stamp = self.store.stamp();
-        let decisions = commands.iter().map(|command| {
-            if command.is_outdated(&stamp) {
-                return Decision::Unverified;
-            }
-            let decided = decide(&mut state, &self.rules, command);
-            match (decided, source) {
-                (Ok(answer), _) => Decision::Granted(answer),
-                (Err(_), StateSource::Snapshot) => Decision::Unverified,
-                (Err(refusal), StateSource::Database) => Decision::Refused(refusal),
-            }
-        });
-        let decisions = decisions.collect();
-        let mut change = save(conn, &state)?;
-        if source == StateSource::Database {
-            // A plan of these commands may have found that an id has another name.
-            let rows = state.consumers.values().filter_map(|entry| entry.now.as_ref());
-            self.owner_ids.forget(rows);
-            if let Some(committed) = &mut change {
-                reload_foreign_changes(&self.store.newest(), &state, committed);
-            }
-        }
-        Ok(Executed { decisions, change })
-    }
-
-    /// A plan on the snapshot `base`. `find_owner_ids` completes the ids of the consumers' owners, and returns false if it
-    /// cannot find all of them.
-    ///
-    /// The peers' revisions that the writer compares were read before `base`, and the stamp is read after it. So if both are
-    /// as expected, no peer has committed between the search of a claim and its guards.
-    fn plan_on(
-        &mut self,
-        base: Arc<Snapshot>,
-        commands: &[&Command],
-        find_owner_ids: impl FnOnce(&mut OwnerIds, &[&ConsumerRow]) -> DbResult<bool>,
-    ) -> DbResult<Option<BatchPlan<Self>>> {
-        let now = self.precision.row_time();
-        let mut state = State::new(Base::Snapshot(base), BTreeMap::new(), now.and_utc());
-        let stamp = self.store.stamp();
-        let decisions = commands.iter().map(|command| {
-            if command.is_outdated(&stamp) {
-                return Decision::Unverified;
-            }
-            decide(&mut state, &self.rules, command).map_or(Decision::Unverified, Decision::Granted)
-        });
-        let decisions = decisions.collect();
-        // A warning depends on usage, and the snapshot may show more than is used now.
-        if !optimistic::keeps_classes(&state) || !state.warnings.is_empty() {
-            return Ok(None);
-        }
-        let consumers = state.consumers.values();
-        let rows: Vec<&ConsumerRow> = consumers.filter_map(|entry| entry.now.as_ref()).collect();
-        if !find_owner_ids(&mut self.owner_ids, &rows)? {
-            return Ok(None);
-        }
-        let (writes, change) = save::plan(self.precision, &state, &self.owner_ids);
-        let written: LockSet = state.written_providers().map(|id| id.0).collect();
-        let contended = if self.exclusive {
-            LockSet::new()
-        } else {
-            let contended = self.store.contended_providers();
-            written
-                .iter()
-                .copied()
-                .filter(|id| contended.contains(&ProviderId(*id)))
-                .collect()
-        };
-        Ok(Some(BatchPlan {
-            decisions,
-            change,
-            writes,
-            now,
-            written,
-            contended,
-        }))
     }
 }
 
@@ -391,24 +256,4 @@ impl Batch for Decider {
         self.store.invalidate();
         self.follower.wake();
     }
-}
-
-/// Marks for reload every provider whose row in the database differs from the snapshot: a foreign writer changed it and
-/// recorded no delta. A delta of this batch must not be added to such an outdated row.
-fn reload_foreign_changes(snapshot: &Snapshot, state: &State, committed: &mut Committed) {
-    let mut changed = BTreeSet::new();
-    for (id, entry) in &state.providers {
-        let Some(base) = &entry.base else { continue };
-        let snapshot_row = snapshot.by_id(*id).map(|slot| snapshot.row(slot));
-        if snapshot_row.as_ref() != Some(base) && entry.now.is_some() {
-            changed.insert(*id);
-        }
-    }
-    committed
-        .rewritten
-        .retain(|rewritten| !changed.contains(&rewritten.delta.provider));
-    committed.reload.extend(changed);
-    committed
-        .deltas
-        .retain(|delta| !committed.reload.contains(&delta.provider));
 }

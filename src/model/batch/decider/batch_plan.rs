@@ -1,0 +1,69 @@
+//! Decides a batch before BEGIN, on the snapshot alone: the batch plan. `optimistic` says which commands have one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Decider;
+use crate::db::DbResult;
+use crate::db::writer::{BatchPlan, Decision, LockSet};
+use crate::model::batch::base::Base;
+use crate::model::batch::command::Command;
+use crate::model::batch::decide::decide;
+use crate::model::batch::optimistic;
+use crate::model::batch::save::{self, OwnerIds};
+use crate::model::batch::state::{ConsumerRow, State};
+use crate::search::{ProviderId, Snapshot};
+
+impl Decider {
+    /// A plan on the snapshot `base`. `find_owner_ids` completes the ids of the consumers' owners, and returns false if it
+    /// cannot find all of them.
+    ///
+    /// The peers' revisions that the writer compares were read before `base`, and the stamp is read after it. So if both are
+    /// as expected, no peer has committed between the search of a claim and its guards.
+    pub(super) fn plan_on(
+        &mut self,
+        base: Arc<Snapshot>,
+        commands: &[&Command],
+        find_owner_ids: impl FnOnce(&mut OwnerIds, &[&ConsumerRow]) -> DbResult<bool>,
+    ) -> DbResult<Option<BatchPlan<Self>>> {
+        let now = self.precision.row_time();
+        let mut state = State::new(Base::Snapshot(base), BTreeMap::new(), now.and_utc());
+        let stamp = self.store.stamp();
+        let decisions = commands.iter().map(|command| {
+            if command.is_outdated(&stamp) {
+                return Decision::Unverified;
+            }
+            decide(&mut state, &self.rules, command).map_or(Decision::Unverified, Decision::Granted)
+        });
+        let decisions = decisions.collect();
+        // A warning depends on usage, and the snapshot may show more than is used now.
+        if !optimistic::keeps_classes(&state) || !state.warnings.is_empty() {
+            return Ok(None);
+        }
+        let consumers = state.consumers.values();
+        let rows: Vec<&ConsumerRow> = consumers.filter_map(|entry| entry.now.as_ref()).collect();
+        if !find_owner_ids(&mut self.owner_ids, &rows)? {
+            return Ok(None);
+        }
+        let (writes, change) = save::plan(self.precision, &state, &self.owner_ids);
+        let written: LockSet = state.written_providers().map(|id| id.0).collect();
+        let contended = if self.exclusive {
+            LockSet::new()
+        } else {
+            let contended = self.store.contended_providers();
+            written
+                .iter()
+                .copied()
+                .filter(|id| contended.contains(&ProviderId(*id)))
+                .collect()
+        };
+        Ok(Some(BatchPlan {
+            decisions,
+            change,
+            writes,
+            now,
+            written,
+            contended,
+        }))
+    }
+}

@@ -1,0 +1,122 @@
+//! Decides a batch in its transaction, on consumers that it reads there, and writes the net effect.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Decider;
+use crate::db::engines::dialect;
+use crate::db::writer::{Decision, Executed};
+use crate::db::{DbConnection, DbResult, WriteError};
+use crate::model::batch::base::Base;
+use crate::model::batch::batch_rows::{self, RowAccess};
+use crate::model::batch::command::Command;
+use crate::model::batch::decide::decide;
+use crate::model::batch::footprint::Footprint;
+use crate::model::batch::save::{Committed, save};
+use crate::model::batch::state::State;
+use crate::search::Snapshot;
+
+/// Where the providers of a batch's state come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum StateSource {
+    Snapshot,
+    Database,
+}
+
+impl Decider {
+    /// The state that `run` decides on: consumers always from the database, providers from `source`.
+    fn load_state(&self, conn: &mut DbConnection, footprint: &Footprint<'_>, source: StateSource) -> DbResult<State> {
+        if !footprint.removed_classes.is_empty() {
+            // No constraint ties an inventory to its class, so no writer may add one while the class is removed.
+            dialect::hold_writers(conn)?;
+        }
+        let newest = self.store.newest();
+        // If the snapshot is invalid, the ids of classes may have changed as well.
+        let known = self.store.may_decide().then(|| newest.catalog());
+        let now = dialect::row_time(conn);
+        let consumers = batch_rows::consumers(conn, footprint, RowAccess::Locked { now })?;
+        #[cfg(feature = "mutants")]
+        let consumers = self.earlier_reads.replace_allocations(consumers);
+        let base = match source {
+            StateSource::Snapshot => Base::Snapshot(newest),
+            StateSource::Database => {
+                let rows = batch_rows::providers(conn, footprint, &consumers, known, RowAccess::Locked { now })?;
+                Base::Rows(Arc::new(rows))
+            }
+        };
+        #[cfg(feature = "mutants")]
+        let base = self.earlier_reads.replace_usage(base);
+        let providers_max = base.provider_count();
+        let descriptions = batch_rows::descriptions(conn, footprint, &base)?;
+        let standing = batch_rows::standing(conn, footprint, &base, &descriptions)?;
+        let mut state = State::new(base, consumers, now.and_utc());
+        state.names_first = dialect::checks_names_first(conn);
+        state.folding = dialect::folding(conn);
+        state.class_users = batch_rows::class_users(conn, footprint, providers_max)?;
+        state.trait_users = batch_rows::trait_users(conn, footprint, providers_max)?;
+        state.trait_times = batch_rows::trait_times(conn, footprint)?;
+        state.descriptions = descriptions;
+        state.standing = standing;
+        state.answers = batch_rows::answers(conn, footprint)?;
+        state.limits = batch_rows::limits(conn, footprint)?;
+        (state.workloads, state.workload_names) = batch_rows::workloads(conn, footprint)?;
+        Ok(state)
+    }
+
+    /// Decides the commands and writes what the granted ones change.
+    ///
+    /// A command that is refused on the snapshot is left out, because the snapshot may be out of date. A failed guard is
+    /// different: statements were written by then, so the writer must roll back first.
+    pub(super) fn decide_and_save(
+        &mut self,
+        conn: &mut DbConnection,
+        commands: &[&Command],
+        footprint: &Footprint<'_>,
+        source: StateSource,
+    ) -> std::result::Result<Executed<Decider>, WriteError> {
+        let mut state = self.load_state(conn, footprint, source)?;
+        let stamp = self.store.stamp();
+        let decisions = commands.iter().map(|command| {
+            if command.is_outdated(&stamp) {
+                return Decision::Unverified;
+            }
+            let decided = decide(&mut state, &self.rules, command);
+            match (decided, source) {
+                (Ok(answer), _) => Decision::Granted(answer),
+                (Err(_), StateSource::Snapshot) => Decision::Unverified,
+                (Err(refusal), StateSource::Database) => Decision::Refused(refusal),
+            }
+        });
+        let decisions = decisions.collect();
+        let mut change = save(conn, &state)?;
+        if source == StateSource::Database {
+            // A plan of these commands may have found that an id has another name.
+            let rows = state.consumers.values().filter_map(|entry| entry.now.as_ref());
+            self.owner_ids.forget(rows);
+            if let Some(committed) = &mut change {
+                reload_foreign_changes(&self.store.newest(), &state, committed);
+            }
+        }
+        Ok(Executed { decisions, change })
+    }
+}
+
+/// Marks for reload every provider whose row in the database differs from the snapshot: a foreign writer changed it and
+/// recorded no delta. A delta of this batch must not be added to such an outdated row.
+fn reload_foreign_changes(snapshot: &Snapshot, state: &State, committed: &mut Committed) {
+    let mut changed = BTreeSet::new();
+    for (id, entry) in &state.providers {
+        let Some(base) = &entry.base else { continue };
+        let snapshot_row = snapshot.by_id(*id).map(|slot| snapshot.row(slot));
+        if snapshot_row.as_ref() != Some(base) && entry.now.is_some() {
+            changed.insert(*id);
+        }
+    }
+    committed
+        .rewritten
+        .retain(|rewritten| !changed.contains(&rewritten.delta.provider));
+    committed.reload.extend(changed);
+    committed
+        .deltas
+        .retain(|delta| !committed.reload.contains(&delta.provider));
+}
