@@ -2,7 +2,7 @@
 //!
 //! Consumers are placed one after the other. Each sees what the ones before it take, and what consumers that exist give
 //! back. Naively, each would be searched for on its own. But a gang mostly repeats one query, and one search finds places
-//! for all of it: see [`CandidateSequence`].
+//! for all of it: see [`search::CandidateSequence`].
 //!
 //! If a class has a normal limit, the search runs on a version of the snapshot in which normal limits replace capacities.
 //! A consumer that finds nothing there, and whose purpose allows it, gets what goes least over them.
@@ -10,23 +10,19 @@
 //! Each consumer keeps the candidates of all consumers with its query, and a few to spare. If its own candidate is gone
 //! when the claim is decided, the next one is tried.
 
+mod posted_candidates;
+mod query_candidates;
+
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use self::query_candidates::PlannedQuery;
 use super::{Candidates, ClaimCandidate, ClaimQuery, Limits, PlaceRequest, RequestedConsumer, Wanted, refusal};
 use crate::error::{Reasons, Result};
 use crate::search::{
-    self, Candidate, CandidateSequence, ClassId, Interrupt, Placement, PlannedUsage, ProviderId, ProviderState, Rank,
-    SearchSettings, Slot, Snapshot,
+    self, Candidate, ClassId, Interrupt, Placement, PlannedUsage, ProviderId, Rank, SearchSettings, Slot, Snapshot,
 };
-
-/// How many candidates a list has beyond those of its consumers, for those that others take first: with a rank, by which
-/// many want the same ones.
-const RANKED_SPARES: usize = 15;
-/// The same without a rank. Each costs some 2 µs on nested hosts.
-const SPARES: usize = 3;
 
 /// How many candidates of a gang's list are tried for each consumer. If others took that many, it is planned again.
 const GANG_TRIES: usize = 64;
@@ -78,19 +74,6 @@ struct Planning<'a> {
     queries: BTreeMap<usize, PlannedQuery<'a>>,
     /// Whether every search beyond the normal limits compared all candidates.
     is_exact: bool,
-}
-
-/// The candidates of a query.
-struct PlannedQuery<'a> {
-    /// How many candidates to spare the list has.
-    spares: usize,
-    sequence: CandidateSequence<'a>,
-    /// Those that consumers get, each once.
-    chosen: Vec<ClaimCandidate>,
-    /// By number in the sequence, the index in `chosen`.
-    chosen_at: HashMap<usize, usize>,
-    /// Why a consumer got none.
-    refusal: Option<Reasons>,
 }
 
 /// Where a consumer may be placed.
@@ -199,18 +182,13 @@ impl<'a> Planning<'a> {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => entry.insert(PlannedQuery::new(self.job, query, consumer, &self.settings)),
         };
-        let Some((number, candidate)) = planned.sequence.next(&mut self.usage)? else {
-            if let Some(beyond) = self.place_beyond(query)? {
-                return Ok(beyond);
-            }
-            return Ok((Place::Nowhere(self.refusal(query)?), Vec::new()));
-        };
-        let chosen = &mut planned.chosen;
-        let first = *planned.chosen_at.entry(number).or_insert_with(|| {
-            chosen.push(claim_candidate(&self.job.snapshot, candidate));
-            chosen.len() - 1
-        });
-        Ok((Place::Chosen { query, first }, candidate.placements.clone()))
+        if let Some((first, taken)) = planned.choose(&mut self.usage, &self.job.snapshot)? {
+            return Ok((Place::Chosen { query, first }, taken));
+        }
+        if let Some(beyond) = self.place_beyond(query)? {
+            return Ok(beyond);
+        }
+        Ok((Place::Nowhere(self.refusal(query)?), Vec::new()))
     }
 
     /// The place that goes least over the normal limits, if the purpose allows that.
@@ -251,25 +229,6 @@ impl<'a> Planning<'a> {
         Ok(reasons)
     }
 
-    /// What the first of the posted candidates takes that fits within the normal limits; if there is none and the purpose
-    /// allows it, what the one takes that goes least over them.
-    fn first_that_fits(&self, list: &[ClaimCandidate], own: &[Placement]) -> (Vec<Placement>, Limits) {
-        let (snapshot, is_strict) = (&self.job.snapshot, self.settings.strict_step);
-        let limits = Limits::of(self.job.request.purpose);
-        let fitting = |usage| {
-            let fitting = fitting(snapshot, usage, list, is_strict);
-            fitting.filter(|placements| placements.iter().all(|it| may_take(snapshot, own, it)))
-        };
-        let mut within_normal = fitting(&self.usage);
-        if let Some(taken) = within_normal.next() {
-            return (taken, limits);
-        }
-        let beyond = self.beyond.as_ref().filter(|_| limits == Limits::NormalFirst);
-        let taken =
-            beyond.and_then(|beyond| fitting(beyond).min_by_key(|placements| self.usage.added_over(placements)));
-        (taken.unwrap_or_default(), limits)
-    }
-
     fn into_plan(self, places: Vec<Place>) -> Plan {
         let are_exact = self.queries.values().all(|planned| planned.sequence.is_exact());
         let is_exact = self.is_exact && are_exact;
@@ -307,41 +266,6 @@ impl<'a> Planning<'a> {
     }
 }
 
-impl<'a> PlannedQuery<'a> {
-    /// `consumer` is the first that has the query. Of equal candidates not all consumers shall get the same: it decides
-    /// where the search begins.
-    fn new(job: &'a PlanJob, query: usize, consumer: &RequestedConsumer, settings: &SearchSettings) -> Self {
-        let mut hasher = DefaultHasher::new();
-        consumer.claim.consumer.hash(&mut hasher);
-        let settings = SearchSettings {
-            seed: hasher.finish() ^ settings.seed,
-            ..settings.clone()
-        };
-        let has_it = |it: &&RequestedConsumer| matches!(it.wanted, Wanted::Query(other) if other == query);
-        let consumers = job.consumers().filter(has_it).count();
-        let ClaimQuery { request, rank } = &job.queries[query];
-        let scoring = rank.and_then(Rank::scoring);
-        let spares = if scoring.is_some() { RANKED_SPARES } else { SPARES };
-        Self {
-            spares,
-            sequence: CandidateSequence::new(request, scoring, settings, consumers, spares),
-            chosen: Vec::new(),
-            chosen_at: HashMap::new(),
-            refusal: None,
-        }
-    }
-
-    /// The candidates that consumers get, then those to spare.
-    fn into_list(self, snapshot: &Snapshot) -> Arc<[ClaimCandidate]> {
-        let found = self.sequence.into_found();
-        let spare = found.filter(|(number, _)| !self.chosen_at.contains_key(number));
-        let spare = spare
-            .take(self.spares)
-            .map(|(_, candidate)| claim_candidate(snapshot, &candidate));
-        self.chosen.into_iter().chain(spare).collect()
-    }
-}
-
 /// What is given back.
 pub fn negated(placements: &[Placement]) -> Vec<Placement> {
     let negative = |it: &Placement| Placement {
@@ -349,41 +273,6 @@ pub fn negated(placements: &[Placement]) -> Vec<Placement> {
         ..*it
     };
     placements.iter().map(negative).collect()
-}
-
-/// Whether the provider is up, or the consumer has as much there already.
-fn may_take(snapshot: &Snapshot, own: &[Placement], placement: &Placement) -> bool {
-    if snapshot.are_all_up() || snapshot.state(placement.slot) == ProviderState::Up {
-        return true;
-    }
-    let same = own
-        .iter()
-        .filter(|it| (it.slot, it.class) == (placement.slot, placement.class));
-    placement.amount <= same.map(|it| it.amount).sum()
-}
-
-/// What each of the posted candidates takes that fits. The claim is decided by all rules.
-fn fitting<'a>(
-    snapshot: &'a Snapshot,
-    usage: &'a PlannedUsage,
-    list: &'a [ClaimCandidate],
-    is_strict: bool,
-) -> impl Iterator<Item = Vec<Placement>> + 'a {
-    let placements = move |candidate: &ClaimCandidate| {
-        let of_provider = candidate.allocations.iter().map(|(uuid, resources)| {
-            let slot = snapshot.by_uuid(uuid)?;
-            let of_class = resources.iter().map(move |(class, amount)| {
-                let (class, amount) = (snapshot.catalog().class_id(class)?, *amount);
-                let inventory = snapshot.inventory(slot, class)?;
-                let is_allowed = inventory.allows_amount(amount, is_strict);
-                is_allowed.then_some(Placement { slot, class, amount })
-            });
-            of_class.collect::<Option<Vec<Placement>>>()
-        });
-        let all = of_provider.collect::<Option<Vec<_>>>()?.concat();
-        usage.has_room(&all).then_some(all)
-    };
-    list.iter().filter_map(placements)
 }
 
 /// A candidate in the names of a claim.

@@ -1,0 +1,61 @@
+//! The candidates that a consumer brings: the first that fits beside what the plan gave to the consumers before it.
+
+use super::Planning;
+use crate::model::claims::{ClaimCandidate, Limits};
+use crate::search::{Placement, PlannedUsage, ProviderState, Snapshot};
+
+impl Planning<'_> {
+    /// What the first of the posted candidates takes that fits within the normal limits; if there is none and the purpose
+    /// allows it, what the one takes that goes least over them.
+    pub(super) fn first_that_fits(&self, list: &[ClaimCandidate], own: &[Placement]) -> (Vec<Placement>, Limits) {
+        let (snapshot, is_strict) = (&self.job.snapshot, self.settings.strict_step);
+        let limits = Limits::of(self.job.request.purpose);
+        let fitting = |usage| {
+            let fitting = fitting(snapshot, usage, list, is_strict);
+            fitting.filter(|placements| placements.iter().all(|it| may_take(snapshot, own, it)))
+        };
+        let mut within_normal = fitting(&self.usage);
+        if let Some(taken) = within_normal.next() {
+            return (taken, limits);
+        }
+        let beyond = self.beyond.as_ref().filter(|_| limits == Limits::NormalFirst);
+        let taken =
+            beyond.and_then(|beyond| fitting(beyond).min_by_key(|placements| self.usage.added_over(placements)));
+        (taken.unwrap_or_default(), limits)
+    }
+}
+
+/// Whether the provider is up, or the consumer has as much there already.
+fn may_take(snapshot: &Snapshot, own: &[Placement], placement: &Placement) -> bool {
+    if snapshot.are_all_up() || snapshot.state(placement.slot) == ProviderState::Up {
+        return true;
+    }
+    let same = own
+        .iter()
+        .filter(|it| (it.slot, it.class) == (placement.slot, placement.class));
+    placement.amount <= same.map(|it| it.amount).sum()
+}
+
+/// What each of the posted candidates takes that fits. The claim is decided by all rules.
+fn fitting<'a>(
+    snapshot: &'a Snapshot,
+    usage: &'a PlannedUsage,
+    list: &'a [ClaimCandidate],
+    is_strict: bool,
+) -> impl Iterator<Item = Vec<Placement>> + 'a {
+    let placements = move |candidate: &ClaimCandidate| {
+        let of_provider = candidate.allocations.iter().map(|(uuid, resources)| {
+            let slot = snapshot.by_uuid(uuid)?;
+            let of_class = resources.iter().map(move |(class, amount)| {
+                let (class, amount) = (snapshot.catalog().class_id(class)?, *amount);
+                let inventory = snapshot.inventory(slot, class)?;
+                let is_allowed = inventory.allows_amount(amount, is_strict);
+                is_allowed.then_some(Placement { slot, class, amount })
+            });
+            of_class.collect::<Option<Vec<Placement>>>()
+        });
+        let all = of_provider.collect::<Option<Vec<_>>>()?.concat();
+        usage.has_room(&all).then_some(all)
+    };
+    list.iter().filter_map(placements)
+}
