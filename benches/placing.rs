@@ -8,8 +8,8 @@
 use std::time::{Duration, Instant};
 
 use placet::benchmarked::placing::{
-    Axis, Cluster, Dimension, DomainTree, Effort, Hosts, Level, Mode, Offer, Proof, Replica, Rule, Spread, Standing,
-    Workload, judge, place, release,
+    Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Level, Mode, Offer, Proof, Replica, Rule, Spread,
+    Standing, Workload, judge, place, release,
 };
 
 const UPGRADE_DOMAINS: u32 = 20;
@@ -21,10 +21,6 @@ const SITES: u32 = 3;
 struct Column(Vec<Option<i64>>);
 
 impl Hosts for Column {
-    fn is_eligible(&self, host: u32, _role: usize) -> bool {
-        (host as usize) < self.0.len()
-    }
-
     fn offer(&self, host: u32, _role: usize, already: u32) -> Option<Offer> {
         let score = self.0[host as usize].filter(|_| already == 0)?;
         Some(Offer { over: 0, score })
@@ -75,12 +71,13 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
         budget: Effort::BUDGET,
         interrupted: &|_| false,
     };
-    let placed = place(cluster, &hosts, &workload, &effort);
+    let eligible = Eligible::of(cluster, vec![vec![true; cluster.hosts as usize].into()]);
+    let placed = place((cluster, &eligible), &hosts, &workload, &effort);
     assert_eq!(placed.proof, Proof::Exact);
     let number = placed.replicas.len();
     let line = |what: &str| format!("| {} | {n} | {what} | {room} | {number} |", cluster.hosts);
     print(&line("place"), rounds, || {
-        place(cluster, &hosts, &workload, &effort).replicas.len()
+        place((cluster, &eligible), &hosts, &workload, &effort).replicas.len()
     });
     if number == 0 {
         return;
@@ -90,7 +87,7 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
         ..workload
     };
     print(&line("judge"), rounds, || {
-        judge(cluster, &hosts, &standing).violations.len()
+        judge(cluster, &eligible, &standing).violations.len()
     });
     let half = Workload {
         wanted: &[n / 2],
@@ -103,7 +100,7 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
     };
     let replicas: Vec<Replica> = placed.replicas.iter().map(replica).collect();
     print(&line("release"), rounds, || {
-        release(cluster, &hosts, &half, &replicas, &|_| false).len()
+        release(cluster, &eligible, &half, &replicas, &|_| false).len()
     });
 }
 

@@ -34,9 +34,9 @@ pub mod benchmarked {
 
     pub mod placing {
         pub use crate::placing::{
-            Axis, Broken, Cluster, Dimension, DomainCount, DomainId, DomainLimit, DomainTree, Effort, Hosts, Judgement,
-            Level, Members, Mode, Near, NearKind, Offer, Placed, Proof, Refusal, Removed, Replica, Rule, Spread,
-            SpreadMode, Standing, Violation, Workload, judge, place, release,
+            Axis, Broken, Cluster, Dimension, DomainCount, DomainId, DomainLimit, DomainTree, Effort, Eligible, Hosts,
+            Judgement, Level, Members, Mode, Near, NearKind, Offer, Placed, Proof, Refusal, Removed, Replica, Rule,
+            Spread, SpreadMode, Standing, Violation, Workload, judge, place, release,
         };
     }
     pub mod workloads {

@@ -19,7 +19,7 @@ MUTANTS = {
     "drop-fence": "writers::a_fence_finds_a_commit_and_waits_for_an_open_batch"
                   " writers::a_batch_cannot_be_committed_after_its_fence",
     "ignore-gaps": "writers::a_process_that_lacks_a_pruned_change_reloads",
-    "judge-room": "properties::a_placement_is_granted_if_and_only_if_there_is_one_and_is_the_best",
+    "judge-room": "workloads::eligible_hosts::a_full_domain_counts_as_before",
     "skip-level": "figures::e9_siblings_are_compared_and_not_all_domains_of_a_level",
     "skip-state": "provider_states::no_claim_is_granted_after_the_state_changed",
     "skip-normal-limit": "limits::random_claims_get_what_a_slow_oracle_gives_them",
@@ -29,7 +29,7 @@ MUTANTS = {
     "keep-identity": "writers::a_writer_whose_row_is_lost_registers_again_and_loses_no_claim"}
 TESTS = ["following", "tests::reloads", "tests::reload_races", "tests::reconnects", "acknowledged", "identity::tests",
          "tests::writers", "placing::tests", "tests::provider_states", "tests::limits", "workloads::neighbours",
-         "workloads::planned_domains"]
+         "workloads::planned_domains", "workloads::eligible_hosts"]
 SEED = "2026"
 
 

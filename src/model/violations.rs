@@ -74,7 +74,7 @@ impl JudgeJob {
             interrupt: interrupt.clone(),
             ..self.settings.clone()
         };
-        let mut judge = Judge::new(&self.snapshot, &self.others, &settings);
+        let judge = Judge::new(&self.snapshot, &self.others, &settings);
         let mut found = Vec::new();
         for workload in self.workloads.iter() {
             if interrupt.is_set() {

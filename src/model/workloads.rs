@@ -4,7 +4,7 @@
 //! change is seen, and a replica without allocations is pending.
 //!
 //! - `wish`: what a workload wants; `rows`: the tables;
-//! - `hosts`, `host_offers`: the hosts of a snapshot as `placing` asks for them;
+//! - `hosts`, `eligible_hosts`, `host_offers`: the hosts of a snapshot as `placing` asks for them;
 //! - `near`: the rules of a wish as those of `placing`;
 //! - `ids`: which ids replicas get; `plan`: what a request changes, decided beside the writer;
 //! - `admission`: whether there is normal room in sum; `refusal`: why replicas have no place;
@@ -12,6 +12,7 @@
 //! - `report`: a workload as clients see it.
 
 mod admission;
+mod eligible_hosts;
 mod found;
 mod host_offers;
 mod hosts;

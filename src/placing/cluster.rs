@@ -20,12 +20,8 @@ pub struct Dimension {
     pub leaves: Vec<DomainId>,
 }
 
-/// What is known of the hosts of a [`Cluster`]. Roles are indices of [`Workload::wanted`].
+/// The room of the hosts of a [`Cluster`]. Roles are indices of [`Workload::wanted`].
 pub trait Hosts {
-    /// Whether the host is what the role asks for. Room does not matter, nor who else is there. A host that is eligible
-    /// for any role counts in the modes and in the comparison of domains.
-    fn is_eligible(&self, host: u32, role: usize) -> bool;
-
     /// What one more replica of the role costs on an eligible host that gets `already` new ones of this role. `None`: it
     /// has no room. The costs may not fall as `already` rises.
     fn offer(&self, host: u32, role: usize, already: u32) -> Option<Offer>;

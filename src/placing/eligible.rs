@@ -1,45 +1,42 @@
 //! Which hosts are eligible, and the live domains that follow from it.
 
-use super::cluster::{Cluster, Hosts};
-use super::live_tree::LiveTree;
-use crate::mutants::{Mutant, is};
+use std::sync::Arc;
 
-/// The eligible hosts of a cluster.
+use super::cluster::Cluster;
+use super::live_tree::LiveTree;
+
+/// The eligible hosts of a cluster. A host is eligible for a role if it is what the role asks for. Room does not matter,
+/// nor what else is there, so callers may keep this while claims come and go.
+///
+/// A host that is eligible for any role counts in the modes and in the comparison of domains.
 pub struct Eligible {
-    roles: usize,
-    /// By host and role.
-    by_role: Vec<bool>,
+    /// By role and host.
+    by_role: Vec<Arc<[bool]>>,
     /// Whether a host is eligible for any role.
-    pub any: Vec<bool>,
+    pub(super) any: Arc<[bool]>,
     /// Hosts that are eligible for any role.
-    pub count: u32,
+    pub(super) count: u32,
     /// By dimension.
-    pub trees: Vec<LiveTree>,
+    pub(super) trees: Vec<LiveTree>,
 }
 
 impl Eligible {
-    pub fn of(cluster: &Cluster, hosts: &impl Hosts, roles: usize) -> Eligible {
-        let mut by_role = Vec::with_capacity(cluster.hosts as usize * roles);
-        let mut any = Vec::with_capacity(cluster.hosts as usize);
-        for host in 0..cluster.hosts {
-            let mut is_any = false;
-            for role in 0..roles {
-                let has_room = !is(Mutant::JudgeRoom) || hosts.offer(host, role, 0).is_some();
-                let is_eligible = has_room && hosts.is_eligible(host, role);
-                by_role.push(is_eligible);
-                is_any |= is_eligible;
-            }
-            any.push(is_any);
-        }
+    /// `by_role` has for each role whether each host of the cluster is eligible.
+    pub fn of(cluster: &Cluster, by_role: Vec<Arc<[bool]>>) -> Eligible {
+        let any: Arc<[bool]> = match by_role.as_slice() {
+            [only] => Arc::clone(only),
+            all => (0..cluster.hosts as usize)
+                .map(|host| all.iter().any(|of_role| of_role[host]))
+                .collect(),
+        };
         let trees = cluster.dimensions.iter().map(|dimension| {
             let mut direct = vec![0; dimension.tree.count()];
-            for (leaf, _) in dimension.leaves.iter().zip(&any).filter(|(_, any)| **any) {
+            for (leaf, _) in dimension.leaves.iter().zip(&*any).filter(|(_, any)| **any) {
                 direct[leaf.0 as usize] += 1;
             }
             LiveTree::of(&dimension.tree, direct)
         });
         Eligible {
-            roles,
             trees: trees.collect(),
             count: any.iter().filter(|any| **any).count() as u32,
             by_role,
@@ -48,6 +45,6 @@ impl Eligible {
     }
 
     pub fn is_eligible(&self, host: u32, role: usize) -> bool {
-        self.by_role[host as usize * self.roles + role]
+        self.by_role[role][host as usize]
     }
 }

@@ -1,6 +1,6 @@
 //! Judges standing replicas: modes, `safe`, and which rules are broken where.
 
-use super::cluster::{Cluster, Hosts, Workload};
+use super::cluster::{Cluster, Workload};
 use super::domain_tree::DomainId;
 use super::eligible::Eligible;
 use super::live_tree::LiveTree;
@@ -70,13 +70,12 @@ pub struct DomainCount {
 }
 
 /// How the standing replicas stand to the rules, for the number that is wanted.
-pub fn judge(cluster: &Cluster, hosts: &impl Hosts, workload: &Workload) -> Judgement {
-    let eligible = Eligible::of(cluster, hosts, workload.wanted.len());
+pub fn judge(cluster: &Cluster, eligible: &Eligible, workload: &Workload) -> Judgement {
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
     let judging = Judging {
         cluster,
         workload,
-        eligible: &eligible,
+        eligible,
         n: workload.wanted.iter().sum(),
         counts: counts(cluster, workload, &eligible.trees),
     };

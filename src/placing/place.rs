@@ -63,18 +63,22 @@ pub enum Proof {
 /// and is left out of the comparison.
 ///
 /// An atomic request that is refused has no replicas and a [`Refusal`].
-pub fn place(cluster: &Cluster, hosts: &impl Hosts, workload: &Workload, effort: &Effort) -> Placed {
+pub fn place(
+    (cluster, eligible): (&Cluster, &Eligible),
+    hosts: &impl Hosts,
+    workload: &Workload,
+    effort: &Effort,
+) -> Placed {
     let mut missing = workload.wanted.to_vec();
     for replica in workload.standing {
         missing[replica.role] = missing[replica.role].saturating_sub(1);
     }
-    let eligible = Eligible::of(cluster, hosts, workload.wanted.len());
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
-    let compared = compared(cluster, &eligible, &rules, workload);
+    let compared = compared(cluster, eligible, &rules, workload);
     let placing = Placing {
         cluster,
         hosts,
-        eligible: &eligible,
+        eligible,
         near: NearRules::of(cluster, workload.rules),
         compared: &compared,
         standing: standing_by_host(cluster, workload),

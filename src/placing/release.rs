@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::cells::{Cells, Items};
-use super::cluster::{Cluster, Hosts, Standing, Workload};
+use super::cluster::{Cluster, Standing, Workload};
 use super::compared::Compared;
 use super::cost::Cost;
 use super::eligible::Eligible;
@@ -28,7 +28,7 @@ pub struct Replica {
 /// rest breaks the rules least, those of the highest index. [`Workload::standing`] is not looked at.
 pub fn release(
     cluster: &Cluster,
-    hosts: &impl Hosts,
+    eligible: &Eligible,
     workload: &Workload,
     replicas: &[Replica],
     interrupted: Interrupted,
@@ -48,7 +48,13 @@ pub fn release(
         }
     }
     if surplus.iter().any(|&number| number > 0) {
-        gone.extend(of_placed((cluster, hosts), workload, replicas, &surplus, interrupted));
+        gone.extend(of_placed(
+            (cluster, eligible),
+            workload,
+            replicas,
+            &surplus,
+            interrupted,
+        ));
     }
     gone.sort_unstable();
     gone
@@ -56,7 +62,7 @@ pub fn release(
 
 /// Of replicas with a place, `surplus` by role. Of the roles that have one, the best are kept; all others stand.
 fn of_placed(
-    (cluster, hosts): (&Cluster, &impl Hosts),
+    (cluster, eligible): (&Cluster, &Eligible),
     workload: &Workload,
     replicas: &[Replica],
     surplus: &[u32],
@@ -80,14 +86,13 @@ fn of_placed(
         .zip(surplus)
         .for_each(|(keep, surplus)| *keep -= surplus);
 
-    let eligible = Eligible::of(cluster, hosts, workload.wanted.len());
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
-    let Eligible { trees, any, .. } = &eligible;
+    let Eligible { trees, any, .. } = eligible;
     let compared = Compared::new(cluster, trees, any, &rules, &staying, (false, false));
     let items = Kept {
         cluster,
         compared: &compared,
-        costs: costs(cluster, &eligible, &rules, workload, (replicas, &falling)),
+        costs: costs(cluster, eligible, &rules, workload, (replicas, &falling)),
         falling: &falling,
     };
     let wanted = Wanted {

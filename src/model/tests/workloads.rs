@@ -5,6 +5,7 @@ mod admission;
 mod batch_plans;
 mod bodies;
 mod domains_in_use;
+mod eligible_hosts;
 mod figures;
 mod interleaving;
 mod interrupts;

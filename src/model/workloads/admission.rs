@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::host_offers::Eligible;
 use super::hosts::HostList;
 use super::wish::Role;
 use crate::error::{Error, Result};
+use crate::placing::Eligible;
 use crate::search::Snapshot;
 
 /// `normal` has the normal limits in place of capacities.

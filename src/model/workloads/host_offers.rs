@@ -1,31 +1,29 @@
 //! What each host offers for each role, found by the search as for any claim.
 //!
-//! Eligible is a host that has a candidate if room does not count. The best candidate within the normal limits is offered
+//! The best candidate within the normal limits is offered
 //! first; of a host without one the best within the capacity, with what it goes over the normal limits.
 //!
 //! A search finds the costs of all hosts, and candidates are built for the hosts that get a replica. A host is mostly asked
 //! for one. If a rule lets it take several, each next one is searched with those before it.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::hosts::HostList;
 use super::wish::Role;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::claims::negated;
 use crate::placing::{Hosts, Offer};
 use crate::search::{
-    self, Candidate, HostCosts, Placement, PlannedUsage, Rank, Request, Scoring, SearchSettings, Slot, Snapshot,
+    self, Candidate, HostCosts, Placement, PlannedUsage, Rank, Request, Scoring, SearchSettings, Slot,
 };
 
 /// Costs are compared as whole numbers.
 const COST_SCALE: f64 = (1 << 24) as f64;
 const MAX_COST: f64 = (1_i64 << 35) as f64;
 const MAX_OVER: i64 = 1 << 40;
-/// A byte is kept for each host and query.
-const KNOWN_QUERIES_MAX: usize = 64;
 
 /// The offers of all hosts.
 pub struct HostOffers<'a> {
@@ -48,7 +46,6 @@ type Series = HashMap<(u32, Vec<usize>), Option<Offered>>;
 struct RoleOffers<'a> {
     request: &'a Request,
     scoring: Option<Scoring>,
-    eligible: Rc<[bool]>,
     /// `None` if the role gets no new replica.
     first: Option<Rc<FirstOffers>>,
     /// The candidate on a host that is one provider. It is the same on all of them.
@@ -68,90 +65,6 @@ struct FirstOffers {
 pub struct Offered {
     pub offer: Offer,
     pub candidate: Candidate,
-}
-
-/// Which hosts are eligible for each role.
-pub struct Eligible {
-    by_role: Vec<Rc<[bool]>>,
-}
-
-/// Finds eligible hosts on one snapshot. Roles with the same query share a search.
-pub struct EligibleSearch<'a> {
-    snapshot: &'a Snapshot,
-    settings: &'a SearchSettings,
-    /// Queries with their hosts, the newest last.
-    known: VecDeque<(Request, Rc<[bool]>)>,
-}
-
-impl<'a> EligibleSearch<'a> {
-    pub fn new(snapshot: &'a Snapshot, settings: &'a SearchSettings) -> EligibleSearch<'a> {
-        EligibleSearch {
-            snapshot,
-            settings,
-            known: VecDeque::new(),
-        }
-    }
-
-    /// `roles` have names as the tables spell them. All lists of a snapshot have the same hosts.
-    ///
-    /// # Errors
-    /// Of the search.
-    pub fn of(&mut self, list: &HostList, roles: &[Role]) -> Result<Eligible> {
-        let by_role = roles.iter().map(|role| self.hosts(list, &role.query.request));
-        Ok(Eligible {
-            by_role: by_role.collect::<Result<_>>()?,
-        })
-    }
-
-    /// As [`Self::of`], for roles that were stored. No host is eligible for a query that names what has been deleted since.
-    ///
-    /// # Errors
-    /// Of the search.
-    pub fn of_stored(&mut self, list: &HostList, roles: &[Role]) -> Result<Eligible> {
-        let by_role = roles.iter().map(|role| match self.hosts(list, &role.query.request) {
-            Err(Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. }) => {
-                Ok(vec![false; list.slots.len()].into())
-            }
-            hosts => hosts,
-        });
-        Ok(Eligible {
-            by_role: by_role.collect::<Result<_>>()?,
-        })
-    }
-
-    fn hosts(&mut self, list: &HostList, request: &Request) -> Result<Rc<[bool]>> {
-        if let Some((_, hosts)) = self.known.iter().find(|(known, _)| known == request) {
-            return Ok(Rc::clone(hosts));
-        }
-        let found = search::eligible_hosts(self.snapshot, request, self.settings)?;
-        let hosts: Rc<[bool]> = list.slots.iter().map(|slot| found.of(*slot).is_some()).collect();
-        if self.known.len() == KNOWN_QUERIES_MAX {
-            self.known.pop_front();
-        }
-        self.known.push_back((request.clone(), Rc::clone(&hosts)));
-        Ok(hosts)
-    }
-}
-
-impl Eligible {
-    pub fn is_eligible(&self, host: u32, role: usize) -> bool {
-        self.by_role.get(role).is_some_and(|hosts| hosts[host as usize])
-    }
-}
-
-/// For judgements, which ask for no offer.
-impl Hosts for Eligible {
-    fn is_eligible(&self, host: u32, role: usize) -> bool {
-        Eligible::is_eligible(self, host, role)
-    }
-
-    fn offer(&self, _: u32, _: usize, _: u32) -> Option<Offer> {
-        None
-    }
-
-    fn fits(&self, _: u32, _: &[u32]) -> bool {
-        false
-    }
 }
 
 impl FirstOffers {
@@ -200,7 +113,7 @@ impl<'a> HostOffers<'a> {
     /// `wanted` has the number of new replicas of each role; roles without any are not searched.
     pub fn new(
         (mut normal, mut hard): (PlannedUsage, PlannedUsage),
-        (list, eligible): (&'a HostList, &Eligible),
+        list: &'a HostList,
         roles: &'a [Role],
         wanted: &[u32],
         settings: &'a SearchSettings,
@@ -225,7 +138,6 @@ impl<'a> HostOffers<'a> {
             offers.push(RoleOffers {
                 request,
                 scoring,
-                eligible: Rc::clone(&eligible.by_role[at]),
                 first,
                 alone: OnceCell::new(),
             });
@@ -339,10 +251,6 @@ impl<'a> HostOffers<'a> {
 }
 
 impl Hosts for HostOffers<'_> {
-    fn is_eligible(&self, host: u32, role: usize) -> bool {
-        self.roles[role].eligible[host as usize]
-    }
-
     fn offer(&self, host: u32, role: usize, already: u32) -> Option<Offer> {
         if already == 0 {
             return self.roles[role].first.as_ref()?.of(self.list.slots[host as usize]);

@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::host_offers::{Eligible, EligibleSearch, HostOffers, Offered};
+use super::eligible_hosts::EligibleHosts;
+use super::host_offers::{HostOffers, Offered};
 use super::hosts::HostList;
 use super::report::Report;
 use super::wish::{Role, Wish};
@@ -22,7 +23,7 @@ use super::{Adopted, Put, Replica, ReplicaRow, Set, StoredWorkload, admission, i
 use crate::error::{Error, NoPlace, Reasons, Result};
 use crate::model::allocations::{ConsumerClaim, Expected, ProviderShare};
 use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, claim_candidate, negated};
-use crate::placing::{self, Effort, Placed, Proof, Rule, Standing, Workload};
+use crate::placing::{self, Effort, Eligible, Placed, Proof, Rule, Standing, Workload};
 use crate::search::{Interrupt, Placement, PlannedUsage, SearchSettings, Snapshot};
 
 /// A plan looks at this many providers, or arcs of a flow, in about the time of a round of a search.
@@ -69,12 +70,12 @@ struct Planning<'a> {
     job: &'a PlanJob,
     settings: SearchSettings,
     interrupt: &'a Interrupt,
-    list: HostList,
+    list: Arc<HostList>,
     /// Those of the wish, and after them those of other workloads.
     rules: Vec<Rule>,
     /// The number of those of the wish.
     own_rules: usize,
-    eligible: Eligible,
+    eligible: Arc<Eligible>,
     revision: i64,
     kept: Vec<Kept>,
     gone: Vec<Replica>,
@@ -107,7 +108,12 @@ impl PlanJob {
         dimensions.extend(self.namers.iter().flat_map(|(_, wish)| wish.dimensions()));
         dimensions.sort_unstable();
         dimensions.dedup();
-        let list = HostList::new(&self.snapshot, &dimensions);
+        let settings = SearchSettings {
+            interrupt: interrupt.clone(),
+            seed: self.settings.seed ^ hash(&self.put.uuid),
+            ..self.settings.clone()
+        };
+        let EligibleHosts { list, eligible } = EligibleHosts::of(&self.snapshot, &dimensions, &self.roles, &settings)?;
         let mut rules = near::rules(&self.snapshot, &list, wish, &self.others);
         let own_rules = rules.len();
         let uuid = &self.put.uuid;
@@ -118,15 +124,10 @@ impl PlanJob {
             &self.namers,
             &self.others,
         ));
-        let settings = SearchSettings {
-            interrupt: interrupt.clone(),
-            seed: self.settings.seed ^ hash(&self.put.uuid),
-            ..self.settings.clone()
-        };
         let mut planning = Planning {
             rules,
             own_rules,
-            eligible: EligibleSearch::new(&self.snapshot, &settings).of(&list, &self.roles)?,
+            eligible,
             revision: self.revision(),
             job: self,
             settings,
@@ -261,15 +262,19 @@ impl Planning<'_> {
             admission::check(&normal, (&self.list, &self.eligible), roles, &missing)?;
         }
         let hard_snapshot = Arc::clone(hard.snapshot());
-        let parts = (&self.list, &self.eligible);
-        let offers = HostOffers::new((normal, hard), parts, roles, &missing, &self.settings)?;
+        let offers = HostOffers::new((normal, hard), &self.list, roles, &missing, &self.settings)?;
         let effort = Effort {
             atomic: self.job.put.is_atomic,
             seed: self.settings.seed,
             budget: Effort::BUDGET,
             interrupted: &|steps| self.count(steps),
         };
-        let placed = placing::place(&self.list.cluster, &offers, &self.workload(&wanted, &standing), &effort);
+        let placed = placing::place(
+            (&self.list.cluster, &self.eligible),
+            &offers,
+            &self.workload(&wanted, &standing),
+            &effort,
+        );
         let is_exact = offers.is_exact && placed.proof == Proof::Exact;
         let reasons = match &placed.refusal {
             Some(found) => refusal::reasons(

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::host_offers::{Eligible, EligibleSearch};
+use super::eligible_hosts::EligibleHosts;
 use super::hosts::HostList;
 use super::wish::{HOST, Role, Wish};
 use super::{Replica, StoredWorkload, WorkloadRow, near};
 use crate::error::{Reason, ReasonCode, Reasons, Result};
-use crate::placing::{self, Axis, Broken, Level, Mode, NearKind, Rule, Standing, Workload};
+use crate::placing::{self, Axis, Broken, Eligible, Level, Mode, NearKind, Rule, Standing, Workload};
 use crate::search::{Interrupt, SearchSettings, Slot, Snapshot};
 
 /// A workload with its state.
@@ -95,13 +95,11 @@ impl ReportJob {
     }
 }
 
-/// Judges stored workloads on one snapshot. What they share is worked out once.
+/// Judges stored workloads on one snapshot.
 pub struct Judge<'a> {
     snapshot: &'a Snapshot,
     others: &'a HashMap<String, StoredWorkload>,
-    eligible: EligibleSearch<'a>,
-    /// Of the last workload, with its dimensions.
-    list: Option<(Vec<String>, HostList)>,
+    settings: &'a SearchSettings,
 }
 
 impl<'a> Judge<'a> {
@@ -114,8 +112,7 @@ impl<'a> Judge<'a> {
         Judge {
             snapshot,
             others,
-            eligible: EligibleSearch::new(snapshot, settings),
-            list: None,
+            settings,
         }
     }
 
@@ -123,20 +120,15 @@ impl<'a> Judge<'a> {
     ///
     /// # Errors
     /// Of the search.
-    pub fn report(&mut self, workload: &ReadWorkload) -> Result<Report> {
+    pub fn report(&self, workload: &ReadWorkload) -> Result<Report> {
         let ReadWorkload { stored, wish, roles } = workload;
         let dimensions = wish.dimensions();
-        let (_, list) = match self.list.take().filter(|(known, _)| *known == dimensions) {
-            Some(list) => self.list.insert(list),
-            None => {
-                let names = dimensions.iter().map(|name| (*name).to_owned()).collect();
-                self.list.insert((names, HostList::new(self.snapshot, &dimensions)))
-            }
-        };
+        let hosts = EligibleHosts::of_stored(self.snapshot, &dimensions, roles, self.settings)?;
+        let list = &*hosts.list;
         let reported = Reported {
             snapshot: self.snapshot,
             rules: &near::rules(self.snapshot, list, wish, self.others),
-            eligible: &self.eligible.of_stored(list, roles)?,
+            eligible: &hosts.eligible,
             list,
             wish,
         };

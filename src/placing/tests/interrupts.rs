@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::super::{
-    Axis, Cluster, Dimension, DomainTree, Effort, Hosts, Mode, Offer, Replica, Workload, place, release,
+    Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Mode, Offer, Replica, Workload, place, release,
 };
 use super::worlds::{ATOMIC, spread};
 
@@ -11,10 +11,6 @@ use super::worlds::{ATOMIC, spread};
 struct Empty;
 
 impl Hosts for Empty {
-    fn is_eligible(&self, _: u32, _: usize) -> bool {
-        true
-    }
-
     fn offer(&self, host: u32, _: usize, already: u32) -> Option<Offer> {
         let score = i64::from(host % 7);
         (already == 0).then_some(Offer { over: 0, score })
@@ -57,6 +53,7 @@ fn interrupt_everywhere(run: impl Fn(&dyn Fn(u64) -> bool)) -> u32 {
 #[test]
 fn an_interrupt_ends_a_placement_and_a_release_wherever_they_are() {
     let (cluster, rules) = (cluster(), [spread(Mode::MaxDifference, &[Axis::Domain(0)])]);
+    let eligible = Eligible::of(&cluster, vec![[true; 60].into()]);
     let workload = |wanted| Workload {
         wanted,
         rules: &rules,
@@ -70,7 +67,7 @@ fn an_interrupt_ends_a_placement_and_a_release_wherever_they_are() {
                 interrupted,
                 ..ATOMIC
             };
-            place(&cluster, &Empty, &workload(&[40]), &effort);
+            place((&cluster, &eligible), &Empty, &workload(&[40]), &effort);
         });
         assert!(calls > 40, "each replica is a path of the flow");
     }
@@ -81,7 +78,7 @@ fn an_interrupt_ends_a_placement_and_a_release_wherever_they_are() {
     };
     let standing: Vec<Replica> = (0..40).map(replica).collect();
     let calls = interrupt_everywhere(|interrupted| {
-        release(&cluster, &Empty, &workload(&[20]), &standing, interrupted);
+        release(&cluster, &eligible, &workload(&[20]), &standing, interrupted);
     });
     assert!(calls > 20);
 }

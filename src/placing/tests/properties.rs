@@ -10,7 +10,7 @@ use proptest::test_runner::RngSeed;
 use super::naive::{Key, Question};
 use super::random_cases::{Case, any_case, any_crowd};
 use super::worlds::{ATOMIC, subsets};
-use crate::placing::{Broken, Effort, Proof, Replica, Rule, Standing, Workload, judge, place, release};
+use crate::placing::{Broken, Effort, Proof, Replica, Rule, Standing, Workload};
 
 /// Of each property.
 const CASES: u32 = 500;
@@ -66,7 +66,7 @@ fn none_is_better(case: &Case, number: u32) -> Result<(), TestCaseError> {
 }
 
 fn atomic_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
-    let placed = place(&case.world.cluster, &case.world, &case.workload(), &ATOMIC);
+    let placed = case.world.placed(&case.workload(), &ATOMIC);
     prop_assert_eq!(placed.proof, Proof::Exact);
     let missing: u32 = case.missing().iter().sum();
     match placed.refusal {
@@ -83,7 +83,7 @@ fn partial_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
         atomic: false,
         ..ATOMIC
     };
-    let placed = place(&case.world.cluster, &case.world, &case.workload(), &effort);
+    let placed = case.world.placed(&case.workload(), &effort);
     prop_assert_eq!(placed.proof, Proof::Exact);
     let missing: u32 = case.missing().iter().sum();
     let number = placed.replicas.len() as u32;
@@ -100,7 +100,7 @@ fn partial_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
 
 /// A rule is reported as broken if and only if the oracle says so of the standing replicas.
 fn judgement_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
-    let judged = judge(&case.world.cluster, &case.world, &case.workload());
+    let judged = case.world.judge(&case.workload());
     let none_stands = Workload {
         standing: &[],
         ..case.workload()
@@ -155,7 +155,7 @@ fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseE
         standing: &[],
         ..case.workload()
     };
-    let gone = release(&case.world.cluster, &case.world, &workload, &replicas, &|_| false);
+    let gone = case.world.released(&workload, &replicas);
     let kept_of = |bits: &[usize]| bits.iter().map(|&at| case.standing[at]).collect::<Vec<Standing>>();
     let counts_fit = |kept: &[Standing]| {
         wanted

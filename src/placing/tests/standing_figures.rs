@@ -6,7 +6,7 @@ use super::figures::{configuration, nine_machines};
 use super::worlds::{ATOMIC, BOTH, World, spread, workload};
 use crate::placing::{
     Axis, Broken, DomainId, Effort, Level, Members, Mode, Near, NearKind, Proof, Removed, Replica, Rule, Spread,
-    Standing, Workload, place, release,
+    Standing, Workload,
 };
 
 fn with<'a>(standing: &'a [Standing], wanted: &'a [u32], rules: &'a [Rule]) -> Workload<'a> {
@@ -42,12 +42,7 @@ fn e8_there_is_no_fifth_place_beside_a_mix_and_one_by_one_never_mixes() {
     for seed in 0..50 {
         let mut standing: Vec<Standing> = Vec::new();
         while standing.len() < 5 {
-            let placed = place(
-                &world.cluster,
-                &world,
-                &with(&standing, &[5], &rules),
-                &Effort { seed, ..ATOMIC },
-            );
+            let placed = world.placed(&with(&standing, &[5], &rules), &Effort { seed, ..ATOMIC });
             let first = placed.replicas[(seed as usize) % placed.replicas.len()];
             standing.push(first);
         }
@@ -93,7 +88,7 @@ fn a_domain_above_its_limit_keeps_what_it_has_and_gets_nothing_new() {
     let rules = [spread(Mode::MaxDifference, &[Axis::Domain(0)])];
     let standing = world.standing(&["vm1", "vm2", "vm3"]);
     for (n, expected) in [(4, vec![0, 1]), (5, vec![1, 1]), (6, vec![1, 2]), (7, vec![2, 2])] {
-        let placed = place(&world.cluster, &world, &with(&standing, &[n], &rules), &ATOMIC);
+        let placed = world.placed(&with(&standing, &[n], &rules), &ATOMIC);
         let mut counts = [0, 0, 0];
         placed
             .replicas
@@ -112,7 +107,7 @@ fn from_the_layout_of_five_no_four_are_valid_and_the_best_ones_stay() {
         host: Some(world.host(name)),
         lost: false,
     });
-    let gone = release(&world.cluster, &world, &workload(&[4], &rules), &replicas, &|_| false);
+    let gone = world.released(&workload(&[4], &rules), &replicas);
     assert_eq!(gone.len(), 1);
     let rest: Vec<Standing> = (0..5)
         .filter(|at| !gone.contains(at))
@@ -154,7 +149,7 @@ fn the_order_in_which_replicas_go() {
         at("vm6", false),
     ];
     let rules = [spread(Mode::OneEach, &[Axis::Domain(0)])];
-    let gone = |n: u32| release(&world.cluster, &world, &workload(&[n], &rules), &replicas, &|_| false);
+    let gone = |n: u32| world.released(&workload(&[n], &rules), &replicas);
     assert_eq!(gone(6), Vec::<usize>::new());
     assert_eq!(gone(5), [1]);
     assert_eq!(gone(4), [1, 3]);
@@ -175,7 +170,7 @@ fn without_atomic_as_many_as_fit_are_placed_and_the_rest_is_explained() {
         atomic: false,
         ..ATOMIC
     };
-    let placed = place(&world.cluster, &world, &workload(&[5], &rules), &effort);
+    let placed = world.placed(&workload(&[5], &rules), &effort);
     assert_eq!((placed.replicas.len(), &placed.unplaced[..]), (1, &[4][..]));
     let refusal = placed.refusal.expect("four have no place");
     assert_eq!(refusal.removed, [(Removed::NoRoom, 6)]);
@@ -250,7 +245,7 @@ fn without_a_rule_on_hosts_a_host_takes_one_replica_and_with_one_as_many_as_it_s
     let world = World::of(&[("h1", &[]), ("h2", &[])]);
     assert!(world.place(&workload(&[3], &[])).is_err());
     let even = [spread(Mode::MaxDifference, &[Axis::Host])];
-    let placed = place(&world.cluster, &world, &workload(&[5], &even), &ATOMIC);
+    let placed = world.placed(&workload(&[5], &even), &ATOMIC);
     let on_first = placed.replicas.iter().filter(|replica| replica.host == 0).count();
     assert!(placed.replicas.len() == 5 && (2..=3).contains(&on_first), "{placed:?}");
     let one_each = [spread(Mode::OneEach, &[Axis::Host])];
@@ -277,7 +272,7 @@ fn e6_while_one_of_ten_domains_is_down_the_others_need_room_for_twelve_each() {
         let mut world = World::of(&hosts);
         world.offers.iter_mut().for_each(|offers| offers[0].0 = room);
         let rules = [spread(Mode::QuorumSafe, &[Axis::Host])];
-        let placed = place(&world.cluster, &world, &workload(&[100], &rules), &ATOMIC);
+        let placed = world.placed(&workload(&[100], &rules), &ATOMIC);
         assert_eq!(placed.refusal.is_none(), granted);
     }
 }
@@ -296,12 +291,7 @@ fn a_spent_budget_is_said_and_is_no_proof() {
         &[Axis::Domain(0), Axis::Domain(1), Axis::Domain(2)],
     )];
     let proof = |budget| {
-        let placed = place(
-            &world.cluster,
-            &world,
-            &workload(&[2], &rules),
-            &Effort { budget, ..ATOMIC },
-        );
+        let placed = world.placed(&workload(&[2], &rules), &Effort { budget, ..ATOMIC });
         assert!(placed.replicas.is_empty() && placed.refusal.is_some());
         placed.proof
     };
@@ -317,7 +307,7 @@ fn more_places_than_can_be_listed_are_said_if_they_matter() {
     let mut world = World::of(&hosts);
     let rules = [spread(Mode::QuorumSafe, &[Axis::Host])];
     let most_and_proof = |world: &World| {
-        let placed = place(&world.cluster, world, &workload(&[1000], &rules), &ATOMIC);
+        let placed = world.placed(&workload(&[1000], &rules), &ATOMIC);
         let most = placed
             .replicas
             .chunk_by(|one, other| one.host == other.host)

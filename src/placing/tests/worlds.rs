@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::placing::{
-    Axis, Cluster, Dimension, DomainTree, Effort, Hosts, Judgement, Level, Mode, Offer, Placed, Rule, Spread, Standing,
-    Workload, judge, place,
+    Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Judgement, Level, Mode, Offer, Placed, Replica,
+    Rule, Spread, Standing, Workload, judge, place, release,
 };
 
 /// A cluster and its hosts.
@@ -23,10 +23,6 @@ pub struct World {
 }
 
 impl Hosts for World {
-    fn is_eligible(&self, host: u32, role: usize) -> bool {
-        self.eligible[host as usize][role]
-    }
-
     fn offer(&self, host: u32, role: usize, already: u32) -> Option<Offer> {
         let (room, over, score) = self.offers[host as usize][role];
         (already < room).then_some(Offer { over, score })
@@ -92,12 +88,27 @@ impl World {
     }
 
     pub fn judge(&self, workload: &Workload) -> Judgement {
-        judge(&self.cluster, self, workload)
+        judge(&self.cluster, &self.eligible_for(workload), workload)
+    }
+
+    /// The eligible hosts by the roles of a workload.
+    pub fn eligible_for(&self, workload: &Workload) -> Eligible {
+        let of_role = |role| self.eligible.iter().map(|of_host: &Vec<bool>| of_host[role]).collect();
+        Eligible::of(&self.cluster, (0..workload.wanted.len()).map(of_role).collect())
+    }
+
+    pub fn placed(&self, workload: &Workload, effort: &Effort) -> Placed {
+        place((&self.cluster, &self.eligible_for(workload)), self, workload, effort)
+    }
+
+    pub fn released(&self, workload: &Workload, replicas: &[Replica]) -> Vec<usize> {
+        let eligible = self.eligible_for(workload);
+        release(&self.cluster, &eligible, workload, replicas, &|_| false)
     }
 
     /// The names of the hosts that get the missing replicas of an atomic request.
     pub fn place(&self, workload: &Workload) -> Result<BTreeSet<String>, Placed> {
-        let placed = place(&self.cluster, self, workload, &ATOMIC);
+        let placed = self.placed(workload, &ATOMIC);
         match placed.refusal {
             None => Ok(placed
                 .replicas

@@ -106,13 +106,15 @@ impl Block {
     }
 
     /// Replaces the profile and the usage of a lane. An unchanged profile, as most reloaded rows have, stays
-    /// shared.
-    pub fn set_profile_and_usage(&mut self, lane: usize, row: &ProviderRow) {
-        if !self.profile.has_profile_of(lane, row) {
+    /// shared. Returns whether the profile changed.
+    pub fn set_profile_and_usage(&mut self, lane: usize, row: &ProviderRow) -> bool {
+        let has_changed = !self.profile.has_profile_of(lane, row);
+        if has_changed {
             Arc::make_mut(&mut self.profile).set(lane, row);
             self.drop_derived();
         }
         self.usage_mut().set(lane, row);
+        has_changed
     }
 
     /// Replaces the limits of classes by normal limits.

@@ -59,6 +59,7 @@ impl Snapshot {
             child_count: 0,
             sharing: Arc::default(),
             described: Described::default(),
+            derived: Arc::default(),
             version: 0,
         };
         let (mut gaps, mut shrunk) = (Vec::new(), 0);
@@ -99,6 +100,7 @@ impl Snapshot {
         next.version += 1;
         if let Some(catalog) = &change.catalog {
             next.catalog = catalog.clone();
+            next.drop_derived_from_all();
             next.find_sharing();
             next.drop_derived(|_| true);
         } else if next.version.is_multiple_of(SWEEP_INTERVAL) {
@@ -137,6 +139,7 @@ impl Snapshot {
 
     fn remove(&mut self, id: ProviderId) {
         let Some(slot) = self.by_id(id) else { return };
+        self.drop_derived_from_all();
         self.forget_description(slot);
         self.drop_inherited(slot);
         self.unlink_from_parent(slot);
@@ -174,9 +177,10 @@ impl Snapshot {
                 self.set_identity(slot, row, known.is_some());
                 moved.push(slot);
             }
-            self.blocks
-                .get_mut(slot.block())
-                .set_profile_and_usage(slot.lane(), row);
+            let block = self.blocks.get_mut(slot.block());
+            if block.set_profile_and_usage(slot.lane(), row) {
+                self.drop_derived_from_all();
+            }
             self.update_sharing(slot, row);
         }
         moved.iter().for_each(|&slot| self.link_to_parent(slot));
@@ -224,6 +228,7 @@ impl Snapshot {
     }
 
     fn set_identity(&mut self, slot: Slot, row: &ProviderRow, is_known: bool) {
+        self.drop_derived_from_all();
         if is_known {
             if self.uuid(slot) != &*row.uuid {
                 // Another provider, to which SQLite gave the id of a removed one.

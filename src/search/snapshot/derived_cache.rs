@@ -3,8 +3,8 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// One value, derived by the first reader that needs it. It does not take part in comparisons of its source.
 #[derive(Default)]
@@ -15,6 +15,14 @@ impl DerivedCache {
     pub fn get<T: Any + Send + Sync>(&self, derive: impl FnOnce() -> T) -> &T {
         let value = self.0.get_or_init(|| Box::new(derive()));
         value.downcast_ref().expect("all readers derive the same type")
+    }
+
+    /// Leaves this owner with an empty cache. Others that share it keep theirs.
+    pub fn drop_of(shared: &mut Arc<DerivedCache>) {
+        match Arc::get_mut(shared) {
+            Some(own) => *own = DerivedCache::default(),
+            None => *shared = Arc::default(),
+        }
     }
 }
 

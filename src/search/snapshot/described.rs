@@ -50,6 +50,7 @@ impl Snapshot {
     /// Replaces the description of a provider.
     pub(super) fn describe(&mut self, id: ProviderId, description: &Description) {
         let Some(slot) = self.by_id(id) else { return };
+        self.drop_derived_from_all();
         self.forget_description(slot);
         if description.is_empty() {
             return;

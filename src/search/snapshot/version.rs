@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::block::Block;
 use super::catalog::Catalog;
 use super::change::ProviderRow;
+use super::derived_cache::DerivedCache;
 use super::described::Described;
 use super::ids::{AggregateId, ClassId, LANES, ProviderId, Slot, TraitId, lanes_of};
 use super::index::{IdIndex, TextIndex};
@@ -36,6 +37,8 @@ pub struct Snapshot {
     pub(super) sharing_trait: Option<TraitId>,
     pub(super) sharing: Arc<BTreeSet<Slot>>,
     pub(super) described: Described,
+    /// What readers derived from all providers, shared with versions that differ in usage alone.
+    pub(super) derived: Arc<DerivedCache>,
     /// The number of versions before this one.
     pub(super) version: u64,
 }
@@ -220,6 +223,19 @@ impl Snapshot {
     /// of usage. All readers must use the same type `T`.
     pub fn derived<T: Any + Send + Sync>(&self, slot: Slot, derive: impl FnOnce() -> T) -> &T {
         self.block(slot).derived.get(self.version, derive)
+    }
+
+    /// Data that a reader derives from all providers, cached until something but usage changes.
+    ///
+    /// `derive` may use identities, inventories without their limits, traits, aggregates, descriptions and names, and so
+    /// may what it returns if it is filled later. All readers must use the same type `T`.
+    pub fn derived_from_all<T: Any + Send + Sync>(&self, derive: impl FnOnce() -> T) -> &T {
+        self.derived.get(derive)
+    }
+
+    /// Must be called when something but usage changes.
+    pub(super) fn drop_derived_from_all(&mut self) {
+        DerivedCache::drop_of(&mut self.derived);
     }
 
     /// The providers in the block of `slot` for which the data of [`Snapshot::derived`] is outdated by usage, a bit for

@@ -1,6 +1,7 @@
 //! Versions of a snapshot, each made from the one before it.
 
 use super::*;
+use crate::search::Description;
 use crate::search::snapshot::{Block, Delta, IDLE_VERSIONS, SnapshotChange};
 
 fn cloud(size: i32) -> Snapshot {
@@ -236,4 +237,81 @@ fn derived_data_that_is_not_used_is_dropped_after_many_versions() {
         snapshot.derived(slots[0], || 2);
     }
     assert_eq!(slots.map(|slot| *snapshot.derived(slot, || 2)), [1, 2]);
+}
+
+#[test]
+fn what_is_derived_from_all_providers_is_kept_until_something_but_usage_changes() {
+    let derived = std::cell::Cell::new(0);
+    let number = |snapshot: &Snapshot| {
+        *snapshot.derived_from_all(|| {
+            derived.set(derived.get() + 1);
+            derived.get()
+        })
+    };
+    let before = cloud(3).with_descriptions([(ProviderId(3), described("fd:/a"))]);
+    let change = SnapshotChange::default;
+    let used = bare(1).with(VCPU, 4).using(VCPU, 3);
+    let kept = [
+        SnapshotChange {
+            deltas: vec![delta(2, 3, 20)],
+            ..change()
+        },
+        SnapshotChange {
+            reloaded: vec![ProviderRow { generation: 9, ..used }],
+            ..change()
+        },
+    ];
+    let renamed = ProviderRow {
+        name: "other".into(),
+        ..bare(1).with(VCPU, 4)
+    };
+    let dropped = [
+        SnapshotChange {
+            reloaded: vec![bare(1).with(VCPU, 5)],
+            ..change()
+        },
+        SnapshotChange {
+            reloaded: vec![bare(1).with(VCPU, 4).traits([7])],
+            ..change()
+        },
+        SnapshotChange {
+            reloaded: vec![renamed],
+            ..change()
+        },
+        SnapshotChange {
+            reloaded: vec![bare(4)],
+            ..change()
+        },
+        SnapshotChange {
+            removed: vec![ProviderId(2)],
+            ..change()
+        },
+        SnapshotChange {
+            descriptions: vec![(ProviderId(1), described("fd:/b"))],
+            ..change()
+        },
+        SnapshotChange {
+            descriptions: vec![(ProviderId(3), Description::default())],
+            ..change()
+        },
+        SnapshotChange {
+            catalog: Some(catalog()),
+            ..change()
+        },
+    ];
+    // A version that is changed before anything is derived shares nothing with what is derived of the old one later.
+    let unread = dropped.each_ref().map(|change| before.apply(change));
+    assert_eq!(number(&before), 1);
+    assert!(kept.iter().all(|change| number(&before.apply(change)) == 1));
+    let changed = dropped.iter().map(|change| before.apply(change)).chain(unread);
+    let numbers: Vec<i32> = changed.map(|changed| number(&changed)).collect();
+    assert_eq!(numbers, (2..18).collect::<Vec<i32>>());
+    assert_eq!(number(&before), 1);
+}
+
+fn described(fault: &str) -> Description {
+    Description {
+        domains: [("fault".into(), fault.into())].into(),
+        ..Description::default()
+    }
 }
