@@ -1,7 +1,9 @@
 //! What the log says of the request for which a line is written. A request's task has it as a task-local value, and a
 //! thread that works for the request takes it over: so every line has it, and no function passes it on.
 
+use std::fmt;
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The request for which the current task or thread works.
@@ -35,6 +37,35 @@ pub enum Field {
     Text(String),
     Whole(u64),
     Fraction(f64),
+}
+
+/// Whether the log's format has fields.
+static HAS_FIELDS: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether the log's format has fields: only then [`LogContext::answer`] is filled.
+pub fn set_has_fields(has_fields: bool) {
+    HAS_FIELDS.store(has_fields, Ordering::Relaxed);
+}
+
+pub fn has_fields() -> bool {
+    HAS_FIELDS.load(Ordering::Relaxed)
+}
+
+/// Writes a text with some of its characters escaped. Most texts have none of these, and are written at once.
+///
+/// # Errors
+/// Of `out`.
+pub fn write_escaped(out: &mut impl fmt::Write, text: &str, is_special: impl Fn(char) -> bool) -> fmt::Result {
+    for piece in text.split_inclusive(&is_special) {
+        match piece.chars().next_back().filter(|last| is_special(*last)) {
+            Some(last) => {
+                out.write_str(&piece[..piece.len() - last.len_utf8()])?;
+                write!(out, "{}", last.escape_default())?;
+            }
+            None => out.write_str(piece)?,
+        }
+    }
+    Ok(())
 }
 
 tokio::task_local! {

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use uuid::Uuid;
-
 use super::http::body::BodyMemory;
 use super::http::cors::Cors;
 use super::http::statistics::HttpStatistics;
@@ -74,7 +72,7 @@ impl Settings {
     /// The settings of one search with a seed of its own, by which it chooses among equal candidates.
     pub fn shuffled_search(&self) -> search::SearchSettings {
         search::SearchSettings {
-            seed: random(),
+            seed: rand::random(),
             interrupt: Interrupt::default(),
             ..self.search.clone()
         }
@@ -96,11 +94,6 @@ impl Settings {
             ..self.shuffled_search()
         }
     }
-}
-
-fn random() -> u64 {
-    let (high, low) = Uuid::new_v4().as_u64_pair();
-    high ^ low
 }
 
 /// How the server listens.

@@ -155,13 +155,8 @@ impl Line<'_> {
 
 /// Escapes line breaks and other control characters, so that a request cannot forge a log line.
 fn escape_into(line: &mut String, text: &str) {
-    for c in text.chars() {
-        if c.is_control() {
-            line.extend(c.escape_default());
-        } else {
-            line.push(c);
-        }
-    }
+    // Writing to a String cannot fail.
+    let _ = log_context::write_escaped(line, text, char::is_control);
 }
 
 #[cfg(test)]

@@ -30,21 +30,39 @@ struct Shared {
 }
 
 struct Queue {
-    stream: Arc<File>,
+    stream: Stream,
     waiting: Vec<u8>,
     dropped: u64,
     /// Whether the thread writes lines that it took out of the queue.
     is_writing: bool,
 }
 
-impl Queue {
-    fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.dropped == 0 && !self.is_writing
+/// Where lines go. Clones share it.
+#[derive(Clone)]
+struct Stream {
+    file: Arc<File>,
+    /// A regular file has room at any time.
+    is_regular: bool,
+}
+
+impl Stream {
+    fn new(file: File) -> Stream {
+        Stream {
+            is_regular: file.metadata().is_ok_and(|data| data.is_file()),
+            file: Arc::new(file),
+        }
     }
 
     fn has_room(&self) -> bool {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut [PollFd::new(&*self.stream, PollFlags::OUT)], Some(&at_once)).is_ok_and(|ready| ready > 0)
+        let poll = || poll(&mut [PollFd::new(&*self.file, PollFlags::OUT)], Some(&at_once));
+        self.is_regular || poll().is_ok_and(|ready| ready > 0)
+    }
+}
+
+impl Queue {
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.dropped == 0 && !self.is_writing
     }
 }
 
@@ -56,7 +74,7 @@ impl LogQueue {
     pub fn start(stream: File, dropped_line: impl Fn(u64) -> String + Send + 'static) -> Result<LogQueue, SetupError> {
         let shared = Arc::new(Shared {
             queue: Mutex::new(Queue {
-                stream: Arc::new(stream),
+                stream: Stream::new(stream),
                 waiting: Vec::new(),
                 dropped: 0,
                 is_writing: false,
@@ -76,7 +94,7 @@ impl LogQueue {
 
     /// Writes to another stream from now on. A write that has begun ends in the former one.
     pub fn switch_to(&self, stream: File) {
-        self.0.lock().stream = Arc::new(stream);
+        self.0.lock().stream = Stream::new(stream);
     }
 
     /// Waits until all lines are written, but not longer than `bound`.
@@ -93,9 +111,9 @@ impl LogQueue {
 impl Write for LogQueue {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut queue = self.0.lock();
-        if queue.is_idle() && line.len() <= MAX_WRITE_AT_ONCE && queue.has_room() {
+        if queue.is_idle() && line.len() <= MAX_WRITE_AT_ONCE && queue.stream.has_room() {
             // If the stream's reader is gone, there is no other place for the line.
-            let _ = (&*queue.stream).write_all(line);
+            let _ = (&*queue.stream.file).write_all(line);
         } else if queue.dropped > 0 || queue.waiting.len() + line.len() > MAX_WAITING_BYTES {
             queue.dropped += 1;
             self.0.dropped.increment();
@@ -126,7 +144,7 @@ impl Shared {
             queue = waited.unwrap_or_else(PoisonError::into_inner);
             let (lines, dropped) = (std::mem::take(&mut queue.waiting), std::mem::take(&mut queue.dropped));
             queue.is_writing = true;
-            let stream = Arc::clone(&queue.stream);
+            let stream = Arc::clone(&queue.stream.file);
             drop(queue);
             let _ = (&*stream).write_all(&lines);
             if dropped > 0 {

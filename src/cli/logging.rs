@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use env_logger::{Builder, Logger, Target};
+use env_logger::{Builder, Logger, Target, WriteStyle};
 use log::{Level, Log, Metadata, Record};
 
 use super::CommandError;
@@ -15,6 +15,7 @@ use super::log_filter::{self, LogFilter};
 use super::log_format;
 use super::log_queue::LogQueue;
 use crate::config::{Configuration, DefaultSection, LogFormat, Options};
+use crate::log_context;
 use crate::statistics::Counter;
 
 /// How long the end of the process waits for a log that is not read.
@@ -63,6 +64,7 @@ impl Log for CurrentLogger {
 /// Starts logging to stderr or to the configured file. `RUST_LOG` overrides `[DEFAULT] debug`.
 pub fn start(options: &Options) -> Result<(LiveLog, FlushOnDrop), CommandError> {
     let (options, format) = (&options.default, options.placet.log_format);
+    log_context::set_has_fields(format == LogFormat::Json);
     let queue = LogQueue::start(open(options)?, move |count| dropped_line(format, count))?;
     let (logger, warning) = logger(options, format, &queue);
     let log = LiveLog {
@@ -119,6 +121,8 @@ fn logger(options: &DefaultSection, format: LogFormat, queue: &LogQueue) -> (Log
     let mut builder = Builder::new();
     builder.parse_filters(&filters);
     builder.target(Target::Pipe(Box::new(queue.clone())));
+    // Lines have no styles, which would be looked for and removed.
+    builder.write_style(WriteStyle::Always);
     builder.format(move |out, record| writeln!(out, "{}", log_format::line(format, record)));
     (builder.build(), warning)
 }

@@ -30,7 +30,7 @@ pub fn log(request: &HttpRequest, head: &RequestHead, response: &HttpResponse, t
     let agent = cut(&agent, MAX_LOGGED_AGENT_BYTES);
     let (status, milliseconds) = (response.status().as_u16(), times.total.as_secs_f64() * 1000.0);
     let context = log_context::current();
-    if let Some(context) = &context {
+    if let Some(context) = context.as_ref().filter(|_| log_context::has_fields()) {
         let fields = [
             ("remote", Some(Field::Text(head.remote.clone()))),
             ("method", Some(Field::Text(method.to_owned()))),
@@ -124,14 +124,7 @@ struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            if c.is_control() || c == '"' || c == '\\' {
-                write!(f, "{}", c.escape_default())?
-            } else {
-                f.write_char(c)?
-            }
-        }
-        Ok(())
+        log_context::write_escaped(f, self.0, |c| c.is_control() || c == '"' || c == '\\')
     }
 }
 

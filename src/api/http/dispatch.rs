@@ -15,7 +15,6 @@ use actix_web::http::header::{HeaderName, HeaderValue, VARY};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use uuid::Uuid;
 
 use super::access::Times;
 use super::base_url::{self, BaseUrl};
@@ -24,7 +23,7 @@ use super::disconnect::DisconnectWatch;
 use super::refusal::Refusal;
 use super::reply::Reply;
 use super::request_context::RequestContext;
-use super::request_head::RequestHead;
+use super::request_head::{RequestHead, new_request_id};
 use super::{access, body, checks, streaming};
 use crate::api::route::{self, Media};
 use crate::api::service::Service;
@@ -36,7 +35,7 @@ pub(in crate::api) const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static
 
 /// The header with a new request id.
 pub(in crate::api) fn request_id_header() -> (HeaderName, String) {
-    (REQUEST_ID_HEADER, format!("req-{}", Uuid::new_v4()))
+    (REQUEST_ID_HEADER, new_request_id())
 }
 
 /// Answers any request.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::HttpRequest;
 use actix_web::http::Method;
 use actix_web::http::header::{HeaderName, HeaderValue};
-use uuid::Uuid;
+use uuid::Builder;
 
 use super::accept::Accept;
 use crate::api::service::Settings;
@@ -41,7 +41,7 @@ impl RequestHead {
         let peer = || request.peer_addr().map_or("-".to_owned(), |peer| peer.ip().to_string());
         RequestHead {
             method: request.method().clone(),
-            request_id: format!("req-{}", Uuid::new_v4()),
+            request_id: new_request_id(),
             global_id: text(request, "x-openstack-request-id").filter(|id| is_request_id(id)),
             trace: text(request, "traceparent").and_then(|header| TraceParent::read(&header)),
             accept: Accept::read(text(request, "accept").as_deref()),
@@ -64,6 +64,12 @@ impl RequestHead {
             ..LogContext::default()
         }
     }
+}
+
+/// A new id of a request. Its randomness is of the process, and not of a system call: an id that comes twice after a machine
+/// was cloned does no harm.
+pub fn new_request_id() -> String {
+    format!("req-{}", Builder::from_random_bytes(rand::random()).into_uuid())
 }
 
 /// What a proxy reports about the request; empty without `enable_proxy_headers_parsing`.

@@ -13,11 +13,11 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
-use uuid::Uuid;
 
 use super::connections::{Connection, OpenConnection};
 use super::disconnect::{DisconnectSignal, DisconnectWatch};
 use super::refusal::Refusal;
+use super::request_head::new_request_id;
 use crate::log_context::{self, LogContext};
 
 /// The number of bytes of the last read that are kept, to explain what is wrong with the request.
@@ -288,7 +288,7 @@ fn error_response(status: StatusCode, request: &[u8]) -> Vec<u8> {
         }
         _ => "The request could not be read as HTTP.",
     };
-    let request_id = format!("req-{}", Uuid::new_v4());
+    let request_id = new_request_id();
     let context = LogContext {
         request_id: request_id.clone(),
         ..LogContext::default()
