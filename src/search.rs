@@ -48,6 +48,7 @@ mod zone_filter;
 #[cfg(test)]
 mod tests;
 
+pub use block_walk::SharedOrder;
 pub use by_host::{HostCosts, best_in_host, best_of_each_host, each_host, eligible_hosts};
 pub use candidates::{Candidate, Placement, SearchLimits, SearchSettings, TreeOrder, candidates};
 pub use explain::{Explain, Rejection};

@@ -1,7 +1,7 @@
 //! The state that all workers of the server share, and its settings.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::http::body::BodyMemory;
 use super::http::cors::Cors;
@@ -12,7 +12,7 @@ use crate::auth::Authenticator;
 use crate::model::Model;
 use crate::model::workloads::PendingWorkloads;
 use crate::policy::live::LivePolicy;
-use crate::search::{self, Interrupt};
+use crate::search::{self, Interrupt, SharedOrder};
 use crate::wire::workloads::read_stored;
 
 /// The state that all workers share.
@@ -55,17 +55,33 @@ pub struct Settings {
     pub randomize: bool,
 }
 
+/// A sample of at least as many candidates shares the order of its search with others. Of smaller ones schedulers often take
+/// the first, which should differ, and their texts are few.
+const LARGE_SAMPLE: usize = 100;
+
 impl Settings {
     /// The settings of the search for `request`, with an interrupt of its own. If its answer has a limit, it is another
     /// sample each time: schedulers that are answered at the same time would otherwise choose the same provider.
     pub fn search(&self, request: &search::Request) -> search::SearchSettings {
-        let has_limit = request.limit.is_some() || self.search.max.is_some();
-        if self.randomize || has_limit {
-            return self.shuffled_search();
+        let limit = request.limit.into_iter().chain(self.search.max).min();
+        if self.randomize || limit.is_some() {
+            let settings = self.shuffled_search();
+            let large = limit.filter(|limit| *limit >= LARGE_SAMPLE);
+            let order = large.map(|limit| self.shared_order(limit));
+            return search::SearchSettings { order, ..settings };
         }
         search::SearchSettings {
             interrupt: Interrupt::default(),
             ..self.search.clone()
+        }
+    }
+
+    /// The order that samples of this size share in this second.
+    fn shared_order(&self, sample: usize) -> SharedOrder {
+        let second = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
+        SharedOrder {
+            seed: self.search.seed ^ second,
+            sample,
         }
     }
 

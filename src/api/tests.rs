@@ -125,6 +125,7 @@ impl TestServer {
             parse_proxy_headers: false,
             search: search::SearchSettings {
                 seed: 1,
+                order: None,
                 max: None,
                 ceiling: 100_000,
                 tree_order: search::TreeOrder::default(),

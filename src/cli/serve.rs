@@ -234,6 +234,7 @@ fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings
         cors: cors(&options.cors),
         search: search::SearchSettings {
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
+            order: None,
             // -1 means no limit.
             max: usize::try_from(options.placement.max_allocation_candidates).ok(),
             ceiling: options.placet.max_candidates,

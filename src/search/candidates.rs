@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use super::block_walk::SharedOrder;
 use super::explain::Explain;
 use super::group_providers::GroupProviders;
 use super::interrupt::Interrupt;
@@ -22,6 +23,8 @@ pub struct SearchSettings {
     /// candidates in the same order. Each request with a limit has its own; others have that of the process, unless
     /// candidates are to be randomized.
     pub seed: u64,
+    /// Of a large sample: the order that it shares with others. `seed` decides then only which lane of a block comes first.
+    pub order: Option<SharedOrder>,
     /// `[placement] max_allocation_candidates`; `None` if that is -1. Zero still gives one candidate, as in OpenStack
     /// Placement.
     pub max: Option<usize>,
@@ -42,6 +45,7 @@ impl SearchSettings {
     pub fn uncut(seed: u64) -> SearchSettings {
         SearchSettings {
             seed,
+            order: None,
             max: None,
             ceiling: usize::MAX,
             tree_order: TreeOrder::DepthFirst,
@@ -210,7 +214,7 @@ fn begin<S: Deref<Target = Snapshot>, E: Explain>(
         Some(filter) => {
             filters.push(filter);
             let split = SplitRequest::new(&snapshot, request, root.clone(), filters, settings);
-            let roots = RootIter::new(&snapshot, split, settings.seed, explain);
+            let roots = RootIter::new(&snapshot, split, (settings.seed, settings.order), explain);
             Search::Trees(Box::new(Trees::new(roots, tree_order(request, settings))))
         }
     };

@@ -34,7 +34,7 @@ impl<E: Explain> SingleProvider<E> {
         explain: E,
     ) -> Self {
         Self {
-            walk: BlockWalk::to_providers(snapshot, filter.tree, settings.seed),
+            walk: BlockWalk::to_providers(snapshot, filter.tree, (settings.seed, settings.order)),
             zones: ZoneFilter::new(filter.tree),
             filter,
             stripe: StripeLanes::default(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{TestServer, admin};
+use crate::version::Version;
 
 pub fn uuid(number: u32) -> String {
     format!("11111111-1111-4111-8111-{number:012}")
@@ -141,4 +142,22 @@ async fn an_answer_with_a_limit_is_another_sample_each_time() {
         server.send(admin("GET", whole, "1.39")).await.body,
     ];
     assert!(answers[0] == answers[1], "a whole answer keeps its order");
+}
+
+#[actix_web::test]
+async fn large_samples_of_the_same_second_share_their_order() {
+    let server = TestServer::new();
+    let order = |limit: usize| {
+        let query = format!("resources=VCPU:1&limit={limit}");
+        let request = crate::wire::allocation_candidates::read_list(Version::MAX, &query).unwrap();
+        let search = server.service.settings.search(&request);
+        search.order.map(|order| (order.seed, order.sample))
+    };
+    assert_eq!(order(99), None);
+    // At most one of the pairs is of two seconds.
+    let pairs = [(); 2].map(|()| (order(1000), order(1000)));
+    assert!(
+        pairs.iter().any(|(one, other)| one.is_some() && one == other),
+        "{pairs:?}"
+    );
 }

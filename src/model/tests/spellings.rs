@@ -116,6 +116,7 @@ async fn a_candidate_is_found_by_each_spelling_of_its_tree() {
     };
     let settings = SearchSettings {
         seed: 1,
+        order: None,
         max: None,
         ceiling: 10,
         tree_order: TreeOrder::DepthFirst,

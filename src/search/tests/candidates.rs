@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::error::Error;
-use crate::search::candidates;
 use crate::search::explain::Rejection;
+use crate::search::{SharedOrder, candidates};
 
 fn find(snapshot: &Snapshot, request: &Request) -> crate::error::Result<Found> {
     candidates(snapshot, request, &settings(), ()).and_then(|all| all.found())
@@ -342,4 +342,30 @@ fn every_rejected_provider_is_explained_once() {
         (9, Rejection::Root),
     ];
     assert_eq!(reasons, expected);
+}
+
+#[test]
+fn samples_that_share_an_order_are_of_the_same_providers_and_begin_with_different_ones() {
+    let snapshot = build_colliding((1..=640).map(|id| bare(id).with(VCPU, 4)).collect());
+    let first_and_all = |order: Option<SharedOrder>| {
+        let (mut first, mut all) = (BTreeSet::new(), BTreeSet::new());
+        for seed in 0..100 {
+            let settings = SearchSettings {
+                seed: seed * 0x9e37_79b9,
+                order,
+                ..settings()
+            };
+            let found = candidates(&snapshot, &request(group(&[("VCPU", 1)])), &settings, ()).unwrap();
+            let found: Vec<Slot> = found.take(64).map(|candidate| candidate.placements[0].slot).collect();
+            first.insert(found[0]);
+            all.extend(found);
+        }
+        (first.len(), all.len())
+    };
+    // 64 candidates are eight of each of eight blocks, and the walk begins at one of eight blocks.
+    let (first, all) = first_and_all(Some(SharedOrder { seed: 5, sample: 64 }));
+    assert!(first > 24 && all <= 80, "{first}, {all}");
+    let (first, all) = first_and_all(None);
+    assert!(first > 60 && all > 600, "{first}, {all}");
+    assert_eq!(first_and_all(Some(SharedOrder { seed: 5, sample: 640 })), (first, all));
 }

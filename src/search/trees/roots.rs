@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::block_walk::{BlockWalk, StripeLanes, mix};
+use super::super::block_walk::{BlockWalk, SharedOrder, StripeLanes, mix};
 use super::super::snapshot::{Slot, Snapshot, by_block};
 use super::best_first::{BestFirst, Next};
 use super::fit_cache::FitCache;
@@ -36,7 +36,12 @@ pub(in crate::search) struct RootIter<E> {
 }
 
 impl<E: Explain> RootIter<E> {
-    pub fn new(snapshot: &Snapshot, request: SplitRequest, seed: u64, explain: E) -> Self {
+    pub fn new(
+        snapshot: &Snapshot,
+        request: SplitRequest,
+        (seed, order): (u64, Option<SharedOrder>),
+        explain: E,
+    ) -> Self {
         let fits = FitCache::new(snapshot, &request, explain);
         let sharing = SharingProviders::new(snapshot, &request, &fits);
         let local: Vec<usize> = (0..request.kinds.len())
@@ -49,7 +54,7 @@ impl<E: Explain> RootIter<E> {
             .and_then(|group| group.tree)
             .or_else(tree_of_kind);
         Self {
-            walk: BlockWalk::to_trees(snapshot, only_tree, seed),
+            walk: BlockWalk::to_trees(snapshot, only_tree, (seed, order)),
             filter: RootFilter::new(snapshot, &request, &sharing, &local, only_tree),
             request,
             sharing,
