@@ -10,7 +10,8 @@ use diesel::prelude::*;
 
 use super::reads::reader::Reader;
 use super::workloads::{
-    self, Judge, Level, ReadWish, ReadWorkload, Report, ShownReplica, StoredWorkload, Violation, WorkloadRow, read_wish,
+    self, Judge, Level, ReadWish, ReadWorkload, Report, ShownReplica, StoredPage, StoredWorkload, Violation,
+    WorkloadRow, read_wish,
 };
 use super::{Model, providers};
 use crate::db::DbConnection;
@@ -145,9 +146,10 @@ impl Model {
                 limit,
                 ..workloads::Page::default()
             };
-            let (stored, next) = reader().read(move |conn| workloads::list_stored(conn, &rows)).await?;
+            let found_rows = reader().read(move |conn| workloads::list_stored(conn, &rows)).await?;
+            let next = found_rows.next.clone();
             left = left.saturating_sub(limit);
-            if let Some(job) = self.judge_job(stored, read, &filter, settings).await? {
+            if let Some(job) = self.judge_job(found_rows, read, &filter, settings).await? {
                 let violated = search(job).await?;
                 count += violated.iter().map(|it| it.violations.len()).sum::<usize>();
                 found.extend(violated);
@@ -163,24 +165,25 @@ impl Model {
     /// `None` without workloads. A workload whose wish cannot be read is left out, and the log says so.
     async fn judge_job(
         &self,
-        stored: Vec<StoredWorkload>,
+        page: StoredPage,
         read: ReadWish,
         filter: &Arc<Filter>,
         settings: &SearchSettings,
     ) -> Result<Option<JudgeJob>> {
-        let read = stored.into_iter().filter_map(|stored| match read_wish(&stored, read) {
-            Ok(wish) => Some((stored, wish)),
-            Err(error) => {
-                log::error!("The violations of a workload are not listed: {error}; put it again");
-                None
-            }
-        });
+        let read = page
+            .workloads
+            .into_iter()
+            .filter_map(|stored| match read_wish(&stored, read) {
+                Ok(wish) => Some((stored, wish)),
+                Err(error) => {
+                    log::error!("The violations of a workload are not listed: {error}; put it again");
+                    None
+                }
+            });
         let read: Vec<_> = read.collect();
         if read.is_empty() {
             return Ok(None);
         }
-        let named: BTreeSet<String> = read.iter().flat_map(|(_, wish)| wish.neighbours()).collect();
-        let others = self.neighbours(named.into_iter().collect()).await?;
         let roles: Vec<_> = read.iter().flat_map(|(_, wish)| wish.roles.iter().cloned()).collect();
         let (snapshot, roles) = self.newest_for(&roles, Vec::new()).await?;
         let mut roles = roles.into_iter();
@@ -192,7 +195,7 @@ impl Model {
         Ok(Some(JudgeJob {
             snapshot,
             workloads: Arc::new(workloads.collect()),
-            others: Arc::new(others),
+            others: Arc::new(page.others),
             filter: Arc::clone(filter),
             settings: settings.clone(),
         }))

@@ -37,7 +37,8 @@ pub use plan::{PlanJob, Planned};
 pub use put::{Stored, read_wish};
 pub use report::{Judge, ReadWorkload, Report, ReportJob, ShownReplica, SpreadReport, Violation};
 pub use rows::{
-    Page, StoredWorkload, list, list_stored, named, neighbour_rows, replica_rows, show, taken, workload_rows,
+    Neighbourhood, Page, StoredPage, StoredWorkload, list, list_stored, named, neighbour_rows, replica_rows,
+    show_with_neighbours, taken, workload_rows,
 };
 pub use wish::{NearRule, ReadWish, Role, SpreadRule, Wish, WishRule};
 

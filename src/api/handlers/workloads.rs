@@ -20,15 +20,16 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 pub async fn show(context: RequestContext) -> Result<Reply> {
     wire::read_show(&context.query)?;
     let uuid = wire::read_uuid(context.field("workload_uuid"))?;
-    let stored = context.reader().read(move |conn| workloads::show(conn, &uuid)).await?;
-    context.authorize_project(&rules::WORKLOADS_SHOW, &stored.row.project)?;
+    let read = move |conn: &mut _| workloads::show_with_neighbours(conn, &uuid);
+    let found = context.reader().read(read).await?;
+    context.authorize_project(&rules::WORKLOADS_SHOW, &found.workload.row.project)?;
     let search = async |job: ReportJob| {
         let search = move |interrupt: &_| job.run(interrupt);
         context.search(MAX_SHORT_ROUNDS, search).await
     };
     let (model, settings) = (context.model(), context.settings().workload_search());
     let report = model
-        .report_workload(stored, wire::read_stored, &settings, search)
+        .report_workload(found, wire::read_stored, &settings, search)
         .await?;
     Ok(Reply::json(wire::write_one(&report)))
 }

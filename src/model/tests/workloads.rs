@@ -26,7 +26,8 @@ use crate::error::{NoPlace, ReasonCode};
 use crate::model::claims::ClaimQuery;
 use crate::model::providers::{Describe, DescribeAll};
 use crate::model::workloads::{
-    Adopted, Level, Mode, NearKind, NearRule, PlanJob, Put, Report, ReportJob, Role, SpreadRule, Wish, WishRule,
+    Adopted, Level, Mode, NearKind, NearRule, Neighbourhood, PlanJob, Put, Report, ReportJob, Role, SpreadRule, Wish,
+    WishRule, show_with_neighbours,
 };
 use crate::search::{Description, Interrupt, ProviderState, Request, SearchSettings};
 use bodies::{read, stored};
@@ -282,4 +283,10 @@ async fn an_adopted_consumer_counts_and_keeps_what_it_has_when_it_leaves() {
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM placet_replicas"), 0);
     assert_eq!(f.used(1), 3);
     f.check_snapshot().await;
+}
+
+/// A workload and its neighbours, read in one transaction as the service does.
+pub(super) async fn neighbourhood(model: &Model, n: u32) -> Neighbourhood {
+    let read = move |conn: &mut _| show_with_neighbours(conn, &uuid(n));
+    model.reader(false).read(read).await.unwrap()
 }

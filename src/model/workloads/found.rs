@@ -27,7 +27,7 @@ impl Found {
 }
 
 /// These workloads, by uuid.
-pub fn find_all(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMap<String, StoredWorkload>> {
+fn find_all(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMap<String, StoredWorkload>> {
     let uuids: Vec<&str> = uuids.iter().map(String::as_str).collect();
     find(conn, &uuids)
 }

@@ -16,9 +16,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::Arc;
 
-use super::found::{Found, find_all};
+use super::found::Found;
 use super::report::{ReadWorkload, Report, ReportJob};
-use super::rows::show;
+use super::rows::{Neighbourhood, show};
 use super::wish::{ReadWish, Role, Wish};
 use super::{Incarnation, PlanJob, Planned, Put, Set, SetAnswer, StoredWorkload, found};
 use crate::db::boot_instant::BootInstant;
@@ -213,13 +213,16 @@ impl Model {
     /// [`Error::Internal`] if its body cannot be read. Errors of the search.
     pub async fn report_workload(
         &self,
-        stored: StoredWorkload,
+        found: Neighbourhood,
         read: ReadWish,
         settings: &SearchSettings,
         search: impl AsyncFn(ReportJob) -> Result<Report>,
     ) -> Result<Report> {
+        let Neighbourhood {
+            workload: stored,
+            others,
+        } = found;
         let wish = read_wish(&stored, read)?;
-        let others = self.neighbours(wish.neighbours()).await?;
         let (snapshot, roles) = self.newest_for(&wish.roles, Vec::new()).await?;
         search(ReportJob {
             snapshot,
@@ -228,14 +231,6 @@ impl Model {
             settings: settings.clone(),
         })
         .await
-    }
-
-    /// The workloads that rules name; unknown ones are left out.
-    pub(in crate::model) async fn neighbours(&self, uuids: Vec<String>) -> Result<HashMap<String, StoredWorkload>> {
-        if uuids.is_empty() {
-            return Ok(HashMap::new());
-        }
-        self.reader(false).read(move |conn| find_all(conn, &uuids)).await
     }
 
     /// Reads the workload, those that its rules name or whose rules name it, and the consumers that it adopts.

@@ -1,6 +1,6 @@
 //! The tables of workloads, and where the replicas stand.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use diesel::prelude::*;
@@ -19,6 +19,25 @@ use crate::model::allocations::ProviderShare;
 pub struct StoredWorkload {
     pub row: WorkloadRow,
     pub replicas: Vec<Replica>,
+}
+
+/// A workload, and those that its rules name, as they were in one moment.
+#[derive(Debug, Clone)]
+pub struct Neighbourhood {
+    pub workload: StoredWorkload,
+    /// By uuid; unknown ones are left out.
+    pub others: HashMap<String, StoredWorkload>,
+}
+
+/// The workloads of a page with their replicas, and those that their rules name, as they were in one moment.
+#[derive(Debug, Clone)]
+pub struct StoredPage {
+    /// By uuid.
+    pub workloads: Vec<StoredWorkload>,
+    /// By uuid; unknown ones are left out.
+    pub others: HashMap<String, StoredWorkload>,
+    /// The uuid after which the next page begins.
+    pub next: Option<String>,
 }
 
 /// A page of workloads.
@@ -89,12 +108,27 @@ pub fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<WorkloadRow>, O
     Ok((found.into_iter().map(WorkloadRow::from).collect(), next))
 }
 
-/// As [`list`], with the replicas.
-pub fn list_stored(conn: &mut DbConnection, page: &Page) -> Result<(Vec<StoredWorkload>, Option<String>)> {
+/// As [`list`], with the replicas and the neighbours. All of it is of one moment if `conn` is in a transaction.
+pub fn list_stored(conn: &mut DbConnection, page: &Page) -> Result<StoredPage> {
     let (rows, next) = list(conn, page)?;
-    let mut stored: Vec<StoredWorkload> = with_replicas(conn, rows)?.into_values().collect();
-    stored.sort_by(|one, other| one.row.uuid.cmp(&other.row.uuid));
-    Ok((stored, next))
+    let mut workloads: Vec<StoredWorkload> = with_replicas(conn, rows)?.into_values().collect();
+    workloads.sort_by(|one, other| one.row.uuid.cmp(&other.row.uuid));
+    Ok(StoredPage {
+        others: neighbours_of(conn, &workloads)?,
+        workloads,
+        next,
+    })
+}
+
+/// The workloads that the rules of these name, by uuid.
+fn neighbours_of(conn: &mut DbConnection, workloads: &[StoredWorkload]) -> Result<HashMap<String, StoredWorkload>> {
+    let uuids: Vec<&str> = workloads.iter().map(|it| it.row.uuid.as_str()).collect();
+    let named = neighbour_rows(conn, &uuids)?
+        .into_iter()
+        .map(|(_, neighbour)| neighbour);
+    let named: BTreeSet<String> = named.collect();
+    let named: Vec<&str> = named.iter().map(String::as_str).collect();
+    find(conn, &named)
 }
 
 /// These workloads with their replicas, by uuid; unknown ones are left out.
@@ -291,6 +325,16 @@ pub fn places(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<HashMap<Strin
         }
     }
     Ok(places)
+}
+
+/// One workload with its neighbours. All of it is of one moment if `conn` is in a transaction.
+///
+/// # Errors
+/// [`Error::WorkloadNotFound`].
+pub fn show_with_neighbours(conn: &mut DbConnection, uuid: &str) -> Result<Neighbourhood> {
+    let workload = show(conn, uuid)?;
+    let others = neighbours_of(conn, std::slice::from_ref(&workload))?;
+    Ok(Neighbourhood { workload, others })
 }
 
 /// One workload.

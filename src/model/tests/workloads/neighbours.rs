@@ -13,7 +13,7 @@ fn apart(other: &str, dimension: &str) -> WishRule {
 }
 
 /// A workload that is apart from others by fault domain. Its body has their uuids, one a line.
-fn apart_from(others: &[u32], n: u32, generation: Option<i64>, count: u32) -> Put {
+pub fn apart_from(others: &[u32], n: u32, generation: Option<i64>, count: u32) -> Put {
     let others: Vec<String> = others.iter().map(|other| uuid(*other)).collect();
     let body = others.join("\n");
     let wish = Wish {
@@ -27,7 +27,7 @@ fn apart_from(others: &[u32], n: u32, generation: Option<i64>, count: u32) -> Pu
     }
 }
 
-fn read_apart(body: &str) -> Result<Wish> {
+pub fn read_apart(body: &str) -> Result<Wish> {
     Ok(wish(0, Some(body.lines().map(|other| apart(other, "fault")).collect())))
 }
 

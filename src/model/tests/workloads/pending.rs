@@ -46,11 +46,11 @@ async fn pending(model: &Model) -> Vec<String> {
 }
 
 async fn show(model: &Model) -> Report {
-    let stored = model.stored_workload(&uuid(WORKLOAD)).await.unwrap();
+    let found = neighbourhood(model, WORKLOAD).await;
     let search = async |job: ReportJob| job.run(&Interrupt::default());
     let read = |_: &str| Ok(wish(3, None));
     model
-        .report_workload(stored, read, &SearchSettings::uncut(7), search)
+        .report_workload(found, read, &SearchSettings::uncut(7), search)
         .await
         .unwrap()
 }

@@ -1,7 +1,11 @@
 //! `GET /v1/violations`: pages and filters, and that one way of judging serves one workload and all of them.
 
+use std::cell::RefCell;
+
+use super::neighbours::{apart_from, read_apart};
 use super::*;
 use crate::model::violations::{Filter, JudgeJob, Page, Violated};
+use crate::model::workloads::ReadWish;
 
 async fn listed(model: &Model, page: Page) -> (Vec<Violated>, Option<String>) {
     let search = async |job: JudgeJob| job.run(&Interrupt::default());
@@ -53,10 +57,13 @@ async fn broken() -> Fixture {
 }
 
 async fn report(model: &Model, n: u32) -> Report {
-    let stored = model.stored_workload(&uuid(n)).await.unwrap();
+    reported(neighbourhood(model, n).await, model, read).await
+}
+
+async fn reported(found: Neighbourhood, model: &Model, read: ReadWish) -> Report {
     let search = async |job: ReportJob| job.run(&Interrupt::default());
     let settings = SearchSettings::uncut(7);
-    model.report_workload(stored, read, &settings, search).await.unwrap()
+    model.report_workload(found, read, &settings, search).await.unwrap()
 }
 
 #[actix_web::test]
@@ -185,8 +192,68 @@ async fn a_workload_that_names_a_deleted_trait_is_shown_and_hides_no_other() {
     let found = codes(&found.unwrap().0);
     assert_eq!(found[0], (901, vec![ReasonCode::Condition]));
     assert_eq!(found.len(), 3);
-    let shown = f.model.stored_workload(&uuid(901)).await.unwrap();
-    let search = async |job: ReportJob| job.run(&Interrupt::default());
-    let shown = f.model.report_workload(shown, named, &settings, search).await.unwrap();
+    let shown = reported(neighbourhood(&f.model, 901).await, &f.model, named).await;
     assert_eq!(shown.violations.len(), 1);
+}
+
+thread_local! {
+    /// What happens when the wish of a workload is read.
+    static CHANGE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
+}
+
+/// As [`read_apart`], after the change.
+fn read_after_change(body: &str) -> Result<Wish> {
+    if let Some(change) = CHANGE.take() {
+        change();
+    }
+    read_apart(body)
+}
+
+/// Lets two workloads with one replica each exchange their hosts when the next wish is read.
+async fn exchange_hosts(f: &Fixture, workloads: [u32; 2]) {
+    let mut places = Vec::new();
+    for n in workloads {
+        let replica = report(&f.model, n).await.replicas.remove(0);
+        places.push((replica.replica.row.consumer, replica.host.unwrap()));
+    }
+    let [(one, on), (other, beside)] = &places[..] else {
+        panic!("{places:?}");
+    };
+    let id = |host: &str| format!("(SELECT id FROM resource_providers WHERE uuid = '{host}')");
+    let exchange = format!(
+        "UPDATE allocations SET resource_provider_id = CASE consumer_id WHEN '{one}' THEN {} ELSE {} END \
+         WHERE consumer_id IN ('{one}', '{other}')",
+        id(beside),
+        id(on)
+    );
+    let mut conn = f.database.connect().unwrap();
+    CHANGE.set(Some(Box::new(move || {
+        assert_eq!(diesel::sql_query(exchange).execute(&mut conn).unwrap(), 2);
+    })));
+}
+
+/// One is apart from the other. Judged by its old place and the other's new one, it would stand where the other does.
+#[actix_web::test]
+async fn a_workload_and_those_that_its_rules_name_are_read_in_one_moment() {
+    let f = cluster(&SITES).await;
+    place(&f.model, apart_from(&[], 901, None, 1)).await.unwrap();
+    place(&f.model, apart_from(&[901], 902, None, 1)).await.unwrap();
+    exchange_hosts(&f, [901, 902]).await;
+    let found = neighbourhood(&f.model, 902).await;
+    let shown = reported(found, &f.model, read_after_change).await;
+    assert!(CHANGE.take().is_none(), "they have exchanged their hosts");
+    assert!(shown.violations.is_empty(), "{:?}", shown.violations);
+    exchange_hosts(&f, [901, 902]).await;
+    let search = async |job: JudgeJob| job.run(&Interrupt::default());
+    let (model, settings) = (&f.model, SearchSettings::uncut(7));
+    let found = model.violations(
+        || model.reader(false),
+        page(1_000),
+        read_after_change,
+        &settings,
+        search,
+    );
+    let (found, _) = found.await.unwrap();
+    assert!(CHANGE.take().is_none(), "they have exchanged their hosts");
+    assert!(found.is_empty(), "{found:?}");
 }
