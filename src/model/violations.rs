@@ -1,20 +1,22 @@
 //! Which rules of workloads are broken now (`/v1/violations`).
 //!
 //! No table has violations. The workloads of a page are judged when they are asked for, on one snapshot after the other and
-//! as `GET /v1/workloads/{uuid}` judges one of them.
+//! as `GET /v1/workloads/{uuid}` judges one of them. A page ends when its time is over, at the earliest after one workload.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use diesel::prelude::*;
 
 use super::reads::reader::Reader;
 use super::workloads::{
     self, Judge, Level, ReadWish, ReadWorkload, Report, ShownReplica, StoredPage, StoredWorkload, Violation,
-    WorkloadRow, read_wish,
+    WorkloadRow, read_wish, until, whole,
 };
 use super::{Model, providers};
 use crate::db::DbConnection;
+use crate::db::boot_instant::BootInstant;
 use crate::db::schema::resource_providers;
 use crate::error::{ReasonCode, Result};
 use crate::search::{Interrupt, SearchSettings, Snapshot};
@@ -34,6 +36,8 @@ pub struct Page {
     pub after: Option<String>,
     /// The most workloads that are judged.
     pub limit: usize,
+    /// The page ends with the workload that was being judged when this was over.
+    pub time: Duration,
 }
 
 /// Which violations are listed. What is `None` does not restrict them.
@@ -63,27 +67,48 @@ pub struct JudgeJob {
     others: Arc<HashMap<String, StoredWorkload>>,
     filter: Arc<Filter>,
     settings: SearchSettings,
+    /// When the time of the page is over.
+    end: BootInstant,
+}
+
+/// What was judged.
+#[derive(Debug, Clone, Default)]
+pub struct Judged {
+    violated: Vec<Violated>,
+    /// The uuid of the last workload that was judged, if the time was over before the others.
+    ended_after: Option<String>,
 }
 
 impl JudgeJob {
-    /// Judges. What `interrupt` ended is incomplete.
+    /// Judges, the first workload in any case.
     ///
     /// # Errors
-    /// Of the search.
-    pub fn run(&self, interrupt: &Interrupt) -> Result<Vec<Violated>> {
+    /// - [`crate::error::Error::Busy`] if `interrupt` ended it, whatever was found by then.
+    /// - Of the search.
+    pub fn run(&self, interrupt: &Interrupt) -> Result<Judged> {
+        whole(&self.snapshot, interrupt, || self.judge(interrupt))
+    }
+
+    fn judge(&self, interrupt: &Interrupt) -> Result<Judged> {
         let settings = SearchSettings {
             interrupt: interrupt.clone(),
             ..self.settings.clone()
         };
         let judge = Judge::new(&self.snapshot, &self.others, &settings);
-        let mut found = Vec::new();
+        let mut judged = Judged::default();
+        let mut last: Option<&str> = None;
         for workload in self.workloads.iter() {
             if interrupt.is_set() {
                 break;
             }
-            found.extend(self.filter.violated(judge.report(workload)?));
+            if let Some(last) = last.filter(|_| BootInstant::now() >= self.end) {
+                judged.ended_after = Some(last.to_owned());
+                break;
+            }
+            judged.violated.extend(self.filter.violated(judge.report(workload)?));
+            last = Some(&workload.stored.row.uuid);
         }
-        Ok(found)
+        Ok(judged)
     }
 }
 
@@ -122,15 +147,16 @@ impl Model {
     /// delays no other request.
     ///
     /// # Errors
-    /// Of the search.
+    /// [`crate::error::Error::Busy`] if it takes as long as a command may. Errors of the search.
     pub async fn violations(
         &self,
         reader: impl Fn() -> Reader,
         page: Page,
         read: ReadWish,
         settings: &SearchSettings,
-        search: impl AsyncFn(JudgeJob) -> Result<Vec<Violated>>,
+        search: impl AsyncFn(JudgeJob) -> Result<Judged>,
     ) -> Result<(Vec<Violated>, Option<String>)> {
+        let (end, deadline) = (BootInstant::now() + page.time, self.writer_deadline());
         let named = named(&reader, &page.filter).await?;
         let filter = Arc::new(page.filter);
         let (mut found, mut count, mut left): (Vec<Violated>, usize, usize) = (Vec::new(), 0, page.limit);
@@ -149,14 +175,17 @@ impl Model {
             let found_rows = reader().read(move |conn| workloads::list_stored(conn, &rows)).await?;
             let next = found_rows.next.clone();
             left = left.saturating_sub(limit);
-            if let Some(job) = self.judge_job(found_rows, read, &filter, settings).await? {
-                let violated = search(job).await?;
-                count += violated.iter().map(|it| it.violations.len()).sum::<usize>();
-                found.extend(violated);
+            if let Some(job) = self.judge_job(found_rows, read, (&filter, settings, end)).await? {
+                let judged = until(deadline, search(job)).await?;
+                count += judged.violated.iter().map(|it| it.violations.len()).sum::<usize>();
+                found.extend(judged.violated);
+                if judged.ended_after.is_some() {
+                    return Ok((found, judged.ended_after));
+                }
             }
             after = next.or(last_named.filter(|_| has_more_named));
-            if after.is_none() {
-                return Ok((found, None));
+            if after.is_none() || BootInstant::now() >= end {
+                break;
             }
         }
         Ok((found, after))
@@ -167,8 +196,7 @@ impl Model {
         &self,
         page: StoredPage,
         read: ReadWish,
-        filter: &Arc<Filter>,
-        settings: &SearchSettings,
+        (filter, settings, end): (&Arc<Filter>, &SearchSettings, BootInstant),
     ) -> Result<Option<JudgeJob>> {
         let read = page
             .workloads
@@ -198,6 +226,7 @@ impl Model {
             others: Arc::new(page.others),
             filter: Arc::clone(filter),
             settings: settings.clone(),
+            end,
         }))
     }
 }

@@ -9,7 +9,7 @@
 //! - `ids`: which ids replicas get; `plan`: what a request changes, decided beside the writer;
 //! - `admission`: whether there is normal room in sum; `refusal`: why replicas have no place;
 //! - `found`: what a request reads first; `put`: a request from its first read to the answer; `pending`: another try;
-//! - `report`: a workload as clients see it.
+//! - `report`: a workload as clients see it; `time`: searches that end early.
 
 mod admission;
 mod eligible_hosts;
@@ -24,6 +24,7 @@ mod put;
 mod refusal;
 mod report;
 mod rows;
+mod time;
 mod wish;
 
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub use rows::{
     Neighbourhood, Page, StoredPage, StoredWorkload, list, list_stored, named, neighbour_rows, replica_rows,
     show_with_neighbours, taken, workload_rows,
 };
+pub use time::{until, whole};
 pub use wish::{NearRule, ReadWish, Role, SpreadRule, Wish, WishRule};
 
 /// `PUT /v1/workloads/{uuid}`.

@@ -1,5 +1,7 @@
 //! `/v1/violations`.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use super::output::json;
@@ -15,6 +17,8 @@ static LIST: NativeSchema = NativeSchema::of_query(include_str!("schemas/violati
 
 /// The most workloads of a page.
 const MAX_WORKLOADS: usize = 1_000;
+/// A page ends with the workload that is being judged after this time, because other requests need the threads that search.
+const PAGE_TIME: Duration = Duration::from_secs(2);
 /// What may be broken: the codes of reasons without their namespace.
 const RULES: [(&str, ReasonCode); 6] = [
     ("spread", ReasonCode::Spread),
@@ -59,6 +63,7 @@ pub fn read_list(query: &str) -> Result<Page> {
         },
         after: uuid("after"),
         limit,
+        time: PAGE_TIME,
     })
 }
 

@@ -9,7 +9,7 @@ use crate::policy::rules;
 use crate::wire::violations as wire;
 use crate::wire::workloads::read_stored;
 
-/// Many workloads are judged, so no round of it delays the other requests of the worker.
+/// Many workloads are judged, so none of it runs on the worker, whose other requests would wait.
 const SHORT_ROUNDS: u64 = 0;
 
 /// Callers who may not see all projects see their own.

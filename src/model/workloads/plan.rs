@@ -18,6 +18,7 @@ use super::eligible_hosts::EligibleHosts;
 use super::host_offers::{HostOffers, Offered};
 use super::hosts::HostList;
 use super::report::Report;
+use super::time::{STEPS_A_ROUND, whole};
 use super::wish::{Role, Wish};
 use super::{Adopted, Put, Replica, ReplicaRow, Set, StoredWorkload, admission, ids, near, refusal};
 use crate::error::{Error, NoPlace, Reasons, Result};
@@ -25,9 +26,6 @@ use crate::model::allocations::{ConsumerClaim, Expected, ProviderShare};
 use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, claim_candidate, negated};
 use crate::placing::{self, Effort, Eligible, Placed, Proof, Rule, Standing, Workload};
 use crate::search::{Interrupt, Placement, PlannedUsage, SearchSettings, Snapshot};
-
-/// A plan looks at this many providers, or arcs of a flow, in about the time of a round of a search.
-const STEPS_A_ROUND: u64 = 4;
 
 /// The search for one request. Clones share all of it.
 #[derive(Clone)]
@@ -92,14 +90,7 @@ impl PlanJob {
     /// - [`Error::NoPlace`], [`Error::NoCapacity`] if the request is atomic and replicas have no place.
     /// - [`Error::BadRequest`] for ids and consumers that the workload cannot have. Errors of the search.
     pub fn run(&self, interrupt: &Interrupt) -> Result<Planned> {
-        interrupt.spend(self.snapshot.len() as u64 / STEPS_A_ROUND);
-        let planned = if interrupt.is_set() {
-            Err(busy())
-        } else {
-            self.plan(interrupt)
-        };
-        // What it decided then may be wrong.
-        if interrupt.is_set() { Err(busy()) } else { planned }
+        whole(&self.snapshot, interrupt, || self.plan(interrupt))
     }
 
     fn plan(&self, interrupt: &Interrupt) -> Result<Planned> {
@@ -155,12 +146,6 @@ impl PlanJob {
             (Some(stored), None) => stored.row.revision + 1,
             _ => 1,
         }
-    }
-}
-
-fn busy() -> Error {
-    Error::Busy {
-        detail: "The search for places took too long.".to_owned(),
     }
 }
 

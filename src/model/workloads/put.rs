@@ -13,14 +13,14 @@
 //! of them in the same moment is as one just after the placement.
 
 use std::collections::{BTreeSet, HashMap};
-use std::future::Future;
 use std::sync::Arc;
 
 use super::found::Found;
 use super::report::{ReadWorkload, Report, ReportJob};
-use super::rows::{Neighbourhood, show};
+use super::rows::show;
+use super::time::until;
 use super::wish::{ReadWish, Role, Wish};
-use super::{Incarnation, PlanJob, Planned, Put, Set, SetAnswer, StoredWorkload, found};
+use super::{Incarnation, Neighbourhood, PlanJob, Planned, Put, Set, SetAnswer, StoredWorkload, found};
 use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, ReasonCode, Result};
 use crate::model::Model;
@@ -296,14 +296,6 @@ fn busy() -> Error {
     Error::Busy {
         detail: "Other commands kept changing what the workload needs.".to_owned(),
     }
-}
-
-async fn until<T>(deadline: BootInstant, search: impl Future<Output = Result<T>>) -> Result<T> {
-    let left = deadline.saturating_duration_since(BootInstant::now());
-    let too_long = |_| Error::Busy {
-        detail: "The search for places took too long.".to_owned(),
-    };
-    tokio::time::timeout(left, search).await.map_err(too_long)?
 }
 
 /// The report with what the writer says: generations, and what is over normal limits.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::eligible_hosts::EligibleHosts;
 use super::hosts::HostList;
+use super::time::whole;
 use super::wish::{HOST, Role, Wish};
 use super::{Replica, StoredWorkload, WorkloadRow, near};
 use crate::error::{Reason, ReasonCode, Reasons, Result};
@@ -82,16 +83,17 @@ pub struct ReadWorkload {
 }
 
 impl ReportJob {
-    /// Judges.
+    /// Judges. The providers of the snapshot count as steps of `interrupt` before the first is looked at.
     ///
     /// # Errors
-    /// Of the search.
+    /// [`crate::error::Error::Busy`] if `interrupt` ended it. Errors of the search.
     pub fn run(&self, interrupt: &Interrupt) -> Result<Report> {
         let settings = SearchSettings {
             interrupt: interrupt.clone(),
             ..self.settings.clone()
         };
-        Judge::new(&self.snapshot, &self.others, &settings).report(&self.workload)
+        let judge = || Judge::new(&self.snapshot, &self.others, &settings).report(&self.workload);
+        whole(&self.snapshot, interrupt, judge)
     }
 }
 

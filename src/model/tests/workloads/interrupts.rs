@@ -48,7 +48,7 @@ async fn a_plan_without_enough_steps_is_busy_and_never_a_refusal() {
 }
 
 /// Ends the search when the request does not wait for it any more, as the service does.
-struct InterruptOnDrop(Interrupt);
+pub struct InterruptOnDrop(pub Interrupt);
 
 impl Drop for InterruptOnDrop {
     fn drop(&mut self) {

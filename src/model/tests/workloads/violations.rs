@@ -1,7 +1,9 @@
 //! `GET /v1/violations`: pages and filters, and that one way of judging serves one workload and all of them.
 
 use std::cell::RefCell;
+use std::time::Duration;
 
+use super::interrupts::InterruptOnDrop;
 use super::neighbours::{apart_from, read_apart};
 use super::*;
 use crate::model::violations::{Filter, JudgeJob, Page, Violated};
@@ -19,6 +21,7 @@ async fn listed(model: &Model, page: Page) -> (Vec<Violated>, Option<String>) {
 fn page(limit: usize) -> Page {
     Page {
         limit,
+        time: Duration::from_secs(60),
         ..Page::default()
     }
 }
@@ -93,6 +96,81 @@ async fn pages_judge_as_many_workloads_as_were_asked_for_and_have_an_end() {
         }
     }
     assert_eq!((pages, all), (3, codes(&listed(&f.model, page(1_000)).await.0)));
+}
+
+#[actix_web::test]
+async fn a_report_without_enough_steps_is_busy_and_never_half_of_one() {
+    let f = broken().await;
+    let job = RefCell::new(None);
+    let search = async |its_job: ReportJob| {
+        *job.borrow_mut() = Some(its_job.clone());
+        its_job.run(&Interrupt::default())
+    };
+    let (found, settings) = (neighbourhood(&f.model, 902).await, SearchSettings::uncut(7));
+    let whole = f.model.report_workload(found, read, &settings, search).await.unwrap();
+    let job = job.take().expect("it was judged");
+    let mut ended = 0;
+    for steps in 1..1_000 {
+        match job.run(&Interrupt::after(steps)) {
+            Err(Error::Busy { .. }) => ended = steps,
+            Err(error) => panic!("{steps} steps: {error:?}"),
+            Ok(report) => {
+                assert_eq!(format!("{report:?}"), format!("{whole:?}"));
+                break;
+            }
+        }
+    }
+    assert!((1..999).contains(&ended), "{ended} steps are not enough");
+}
+
+#[actix_web::test]
+async fn a_page_ends_when_its_time_is_over_and_the_next_one_goes_on() {
+    let f = broken().await;
+    let (mut all, mut after, mut pages) = (Vec::new(), None, Vec::new());
+    loop {
+        let short = Page {
+            time: Duration::ZERO,
+            after,
+            ..page(1_000)
+        };
+        let (found, next) = listed(&f.model, short).await;
+        all.extend(codes(&found));
+        pages.push(next.clone());
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(pages, [Some(uuid(901)), Some(uuid(902)), None], "one workload a page");
+    assert_eq!(all, codes(&listed(&f.model, page(1_000)).await.0));
+}
+
+#[actix_web::test]
+async fn a_page_that_takes_too_long_is_busy_and_its_search_ends() {
+    let (kept, database) = TestDatabase::synced();
+    let serving = database.lock_for_serving().unwrap().into();
+    let short = WriterSettings {
+        commit_timeout: Duration::from_millis(300),
+        ..writer_settings()
+    };
+    let (model, _running) = Model::start(database, &short, rules(), serving).unwrap();
+    place(&model, stored(901, None, "0 free")).await.unwrap();
+    let settings = SearchSettings::uncut(7);
+    let judged = RefCell::new(None);
+    let search = async |job: JudgeJob| {
+        let (interrupt, its_job) = (InterruptOnDrop(Interrupt::default()), job.clone());
+        *judged.borrow_mut() = Some((interrupt.0.clone(), its_job));
+        std::future::pending::<()>().await;
+        job.run(&interrupt.0)
+    };
+    let found = model.violations(|| model.reader(false), page(1_000), read, &settings, search);
+    let found = found.await;
+    assert!(matches!(found, Err(Error::Busy { .. })), "{found:?}");
+    let (interrupt, job) = judged.take().expect("it was searched");
+    let ended = job.run(&interrupt);
+    assert!(matches!(ended, Err(Error::Busy { .. })), "{ended:?}");
+    assert!(job.run(&Interrupt::default()).is_ok());
+    drop(kept);
 }
 
 #[actix_web::test]

@@ -1,0 +1,33 @@
+//! Searches that end early: for lack of steps, because the client has left, or because the time is up. What they found by then
+//! is never an answer.
+
+use std::future::Future;
+
+use crate::db::boot_instant::BootInstant;
+use crate::error::{Error, Result};
+use crate::search::{Interrupt, Snapshot};
+
+/// A plan looks at this many providers, or arcs of a flow, in about the time of a round of a search.
+pub const STEPS_A_ROUND: u64 = 4;
+
+/// Runs a search that looks at all providers of a snapshot: they count as steps of `interrupt` before the first is looked at.
+///
+/// # Errors
+/// [`Error::Busy`] if `interrupt` ended it, whatever was found by then. Errors of the search.
+pub fn whole<T>(snapshot: &Snapshot, interrupt: &Interrupt, search: impl FnOnce() -> Result<T>) -> Result<T> {
+    interrupt.spend(snapshot.len() as u64 / STEPS_A_ROUND);
+    let found = if interrupt.is_set() { Err(too_long()) } else { search() };
+    if interrupt.is_set() { Err(too_long()) } else { found }
+}
+
+/// Waits for a search until the deadline; then it is dropped.
+pub async fn until<T>(deadline: BootInstant, search: impl Future<Output = Result<T>>) -> Result<T> {
+    let left = deadline.saturating_duration_since(BootInstant::now());
+    tokio::time::timeout(left, search).await.map_err(|_| too_long())?
+}
+
+fn too_long() -> Error {
+    Error::Busy {
+        detail: "The search of the hosts took too long.".to_owned(),
+    }
+}
