@@ -73,6 +73,8 @@ pub(super) struct Trees<E> {
     max_solutions: usize,
     /// Whether a tree was abandoned so.
     abandoned: bool,
+    /// Whether sharing providers alone may be a candidate. Set if the best candidate of each host is wanted.
+    may_be_all_shared: bool,
 }
 
 /// After this many trees were given up, no further tree is begun. After twice as many, the whole search ends.
@@ -120,6 +122,7 @@ impl<E: Explain> Trees<E> {
             infeasible: HashMap::new(),
             max_solutions: usize::MAX,
             abandoned: false,
+            may_be_all_shared: false,
         }
     }
 

@@ -8,8 +8,9 @@ use super::oracle::{self, Choice};
 use super::properties::{build, config, scatter};
 use super::ranks::{SCORINGS, choice, slow_score};
 use super::requests::{packing, request as any_request};
-use super::worlds::world as any_world;
+use super::worlds::{pools, world as any_world};
 use super::*;
+use crate::search::candidates::candidates;
 use crate::search::{HostCosts, Scoring, best_in_host, best_of_each_host, eligible_hosts};
 
 /// The hosts of the candidates with the least cost of each. `None` if a candidate is only of providers that share their
@@ -117,5 +118,69 @@ proptest! {
     #[test]
     fn the_offers_of_hosts_with_many_groups_are_those_of_the_oracle((world, request) in packing(), seed: u64) {
         compare(&world, &request, seed, false);
+    }
+}
+
+/// The hosts of all candidates that the plain search finds, with the least cost of each.
+fn plain_hosts(snapshot: &Snapshot, request: &Request, scoring: Option<Scoring>) -> BTreeMap<ProviderId, f64> {
+    let mut hosts: BTreeMap<ProviderId, f64> = BTreeMap::new();
+    for candidate in candidates(snapshot, request, &settings(), ()).unwrap() {
+        let host = snapshot.host_of(&candidate.placements).unwrap();
+        let cost = scoring.map_or(0.0, |scoring| scoring.cost(snapshot, &candidate.placements));
+        let least = hosts.entry(snapshot.id(host)).or_insert(cost);
+        *least = least.min(cost);
+    }
+    hosts
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: config().cases / 8, ..config() })]
+
+    /// Hosts that need a sharing provider for a part, or for all of them.
+    #[test]
+    fn the_offers_of_hosts_with_shared_pools_are_those_of_the_plain_search((world, request) in pools(), seed: u64) {
+        let snapshot = if seed % 8 < 2 { scatter(&world) } else { build(&world) };
+        let settings = SearchSettings { seed, ..settings() };
+        for scoring in SCORINGS.into_iter().map(Some).chain([None]) {
+            let expected = plain_hosts(&snapshot, &request, scoring);
+            let found = best_of_each_host(&snapshot, &request, scoring, &settings).unwrap();
+            assert!(found.is_exact);
+            assert_costs(&snapshot, &world, &found, &expected);
+            for (host, cost) in expected {
+                let slot = snapshot.by_id(host).unwrap();
+                let best = best_in_host(&snapshot, &request, scoring, slot, &settings).unwrap().unwrap();
+                assert_eq!(snapshot.host_of(&best.placements), Some(slot));
+                let its_cost = scoring.map_or(0.0, |scoring| scoring.cost(&snapshot, &best.placements));
+                assert!((its_cost - cost).abs() < 1e-9, "{scoring:?} {host:?}: {its_cost}, not {cost}");
+            }
+        }
+        let roomy = snapshot.with_unlimited_room();
+        let eligible = eligible_hosts(&snapshot, &request, &settings).unwrap();
+        assert_costs(&snapshot, &world, &eligible, &plain_hosts(&roomy, &request, None));
+    }
+}
+
+/// The pool alone serves through the first host only, because its own host is forbidden. After
+/// the candidate of the first host itself the tree was left.
+#[test]
+fn a_host_whose_pool_serves_through_another_host_alone_is_found() {
+    let world = rows([
+        bare(1).with(VCPU, 4).in_aggregates([1]),
+        bare(2).traits([2]),
+        bare(3).with(VCPU, 4).traits([1]).in_aggregates([1]).below(2, 2),
+    ]);
+    let mut ask = request(group(&[("VCPU", 1)]));
+    ask.root_required.forbidden = set(&["T2"]);
+    let snapshot = build(&world);
+    for (seed, scoring) in (0..16).flat_map(|seed| [(seed, None), (seed, Some(Scoring::Emptiest))]) {
+        let settings = SearchSettings { seed, ..settings() };
+        let found = best_of_each_host(&snapshot, &ask, scoring, &settings).unwrap();
+        assert_costs(&snapshot, &world, &found, &plain_hosts(&snapshot, &ask, scoring));
+        let slot = snapshot.by_id(ProviderId(2)).unwrap();
+        assert!(
+            best_in_host(&snapshot, &ask, scoring, slot, &settings)
+                .unwrap()
+                .is_some()
+        );
     }
 }

@@ -4,7 +4,8 @@ use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;
 
 use super::oracle::World;
-use super::{bare, rows};
+use super::{DISK, VCPU, bare, required, rows, set};
+use crate::search::request::{Group, GroupPolicy, Request, Traits};
 use crate::search::snapshot::{AggregateId, ClassId, Inventory, ProviderRow, TraitId};
 
 fn inventory() -> impl Strategy<Value = Inventory> {
@@ -81,4 +82,68 @@ fn forest(row: BoxedStrategy<ProviderRow>, roots: u32, children: u32, end: usize
 
 pub(super) fn world() -> impl Strategy<Value = World> {
     prop_oneof![1 => forest(row(), 2, 1, 10), 2 => forest(rich_row(), 1, 4, 10), 2 => forest(rich_row(), 1, 1, 8)]
+}
+
+/// Hosts with cores and perhaps a disk, pools of disks (some with cores) that are roots or below hosts, and requests for
+/// both. Hosts and pools are in few aggregates.
+pub(super) fn pools() -> impl Strategy<Value = (World, Request)> {
+    let some = |range: std::ops::Range<i32>| prop_oneof![2 => Just(None), 1 => range.prop_map(Some)];
+    let aggregates = |min| btree_set((1..4).prop_map(AggregateId), min..3);
+    let host = (2..8, some(1..6), 0i64..3, aggregates(0), any::<bool>());
+    let pool = (2..8, some(1..6), 0i64..3, aggregates(1), some(0..6));
+    let amounts = (1i64..3, 1i64..3, some(1..3));
+    let asked = (
+        amounts,
+        prop_oneof![2 => Just("both"), 1 => Just("apart"), 1 => Just("cores")],
+        prop_oneof![3 => Just(Traits::default()), 1 => Just(required(&["T2"])), 2 => Just(forbidden("T2"))],
+    );
+    (vec(host, 1..5), vec(pool, 1..4), asked).prop_map(|(hosts, pools, asked)| {
+        let mut world: Vec<ProviderRow> = Vec::new();
+        for (id, (cores, disk, used, aggregates, is_marked)) in (1..).zip(hosts) {
+            let traits = is_marked.then_some(TraitId(2)).into_iter().collect();
+            let row = ProviderRow {
+                aggregates,
+                traits,
+                ..bare(id).with(VCPU, cores).using(VCPU, used)
+            };
+            world.push(disk.into_iter().fold(row, |row, disk| row.with(DISK, disk)));
+        }
+        let roots = world.len() as i32;
+        for (id, (disk, cores, used, aggregates, parent)) in (roots + 1..).zip(pools) {
+            let row = ProviderRow {
+                aggregates,
+                ..bare(id).with(DISK, disk).using(DISK, used).traits([1])
+            };
+            let row = cores.into_iter().fold(row, |row, cores| row.with(VCPU, cores));
+            let parent = parent.map(|parent| 1 + parent % roots);
+            world.push(parent.into_iter().fold(row, |row, parent| row.below(parent, parent)));
+        }
+        (rows(world), pooled(asked))
+    })
+}
+
+fn forbidden(name: &str) -> Traits {
+    Traits {
+        forbidden: set(&[name]),
+        ..Traits::default()
+    }
+}
+
+fn pooled(((cores, disk, more), form, root_required): ((i64, i64, Option<i32>), &str, Traits)) -> Request {
+    let group = |suffix: &str, resources: &[(&str, i64)]| Group {
+        suffix: suffix.to_owned(),
+        ..super::group(resources)
+    };
+    let mut groups = match form {
+        "both" => vec![group("", &[("VCPU", cores), ("DISK_GB", disk)])],
+        "apart" => vec![group("", &[("VCPU", cores)]), group("_D", &[("DISK_GB", disk)])],
+        _ => vec![group("", &[("VCPU", cores)])],
+    };
+    groups.extend(more.map(|more| group("_E", &[("DISK_GB", more.into())])));
+    Request {
+        groups,
+        group_policy: Some(GroupPolicy::None),
+        root_required,
+        ..super::request(Group::default())
+    }
 }

@@ -76,6 +76,7 @@ impl<E: Explain> Trees<E> {
     ) {
         self.tree_order = TreeOrder::DepthFirst;
         self.max_solutions = max_combinations;
+        self.may_be_all_shared = self.roots.may_be_all_shared();
         if let Some(scoring) = scoring {
             self.roots.rank(snapshot, scoring);
         }
@@ -92,7 +93,13 @@ impl<E: Explain> Trees<E> {
     }
 
     /// Of the tree that was searched last, only candidates that cost less are wanted, if this one is of its host.
+    ///
+    /// Unless it may have candidates of other hosts: those of sharing providers alone. No other tree may give them, as their
+    /// own may not meet the conditions on the root.
     fn note_cost(&mut self, host: Slot, cost: f64) {
+        if self.may_be_all_shared {
+            return;
+        }
         // Depth-first, that tree is the only one that waits, and stays in memory.
         let Some(WaitingTree::InMemory(tree, _)) = self.waiting.back_mut() else {
             return;

@@ -74,6 +74,11 @@ impl<E: Explain> RootIter<E> {
         self.filter.zones = ZoneFilter::off();
     }
 
+    /// Whether every part could be served by a sharing provider.
+    pub(super) fn may_be_all_shared(&self) -> bool {
+        (0..self.request.kinds.len()).all(|kind| self.sharing.any_serves(kind))
+    }
+
     /// Before the first tree: candidates are ranked, so that trees come in the order of their bounds.
     pub(super) fn rank(&mut self, snapshot: &Snapshot, scoring: Scoring) {
         let bounds = TreeBounds::new(snapshot, &self.request, &self.sharing, scoring);
