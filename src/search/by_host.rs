@@ -189,6 +189,11 @@ impl Snapshot {
         self.children(host).is_empty() && self.sharing().next().is_none()
     }
 
+    /// Whether any provider shares its resources with other trees.
+    pub fn has_sharing(&self) -> bool {
+        self.sharing().next().is_some()
+    }
+
     /// Whether a provider shares its resources with other trees.
     pub fn shares(&self, slot: Slot) -> bool {
         self.is_sharing(slot)

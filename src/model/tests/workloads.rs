@@ -12,6 +12,7 @@ mod interrupts;
 mod neighbours;
 mod pending;
 mod planned_domains;
+mod pools;
 mod races;
 mod refusals;
 mod roles;

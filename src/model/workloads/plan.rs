@@ -5,6 +5,7 @@
 //! Nothing else moves: what breaks a rule then is a violation.
 
 mod outcome;
+mod places;
 mod stock;
 mod swap;
 
@@ -15,16 +16,16 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::eligible_hosts::EligibleHosts;
-use super::host_offers::{HostOffers, Offered};
+use super::host_offers::Offered;
 use super::hosts::HostList;
 use super::report::Report;
 use super::time::{STEPS_A_ROUND, whole};
 use super::wish::{Role, Wish};
-use super::{Adopted, Put, Replica, ReplicaRow, Set, StoredWorkload, admission, ids, near, refusal};
-use crate::error::{Error, NoPlace, Reasons, Result};
+use super::{Adopted, Put, Replica, ReplicaRow, Set, StoredWorkload, ids, near};
+use crate::error::Result;
 use crate::model::allocations::{ConsumerClaim, Expected, ProviderShare};
 use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, claim_candidate, negated};
-use crate::placing::{self, Effort, Eligible, Placed, Proof, Rule, Standing, Workload};
+use crate::placing::{self, Eligible, Rule, Standing, Workload};
 use crate::search::{Interrupt, Placement, PlannedUsage, SearchSettings, Snapshot};
 
 /// The search for one request. Clones share all of it.
@@ -224,69 +225,6 @@ impl Planning<'_> {
         (normal, hard)
     }
 
-    /// Places the missing replicas. Returns why some have no place.
-    fn place(&mut self, normal: PlannedUsage, hard: PlannedUsage) -> Result<Reasons> {
-        let mut wanted = self.wanted();
-        let mut standing: Vec<Standing> = Vec::new();
-        for it in self.kept.iter().filter(|it| it.replica.is_placed()) {
-            match it.host {
-                Some(host) => standing.push(Standing { role: it.role, host }),
-                // The snapshot does not know where it is: it is not judged.
-                None => wanted[it.role] -= 1,
-            }
-        }
-        let mut missing = wanted.clone();
-        standing.iter().for_each(|it| missing[it.role] -= 1);
-        if missing.iter().all(|count| *count == 0) {
-            return Ok(Reasons::default());
-        }
-        let roles = &self.job.roles;
-        let (mut normal, mut hard) = (normal, hard);
-        if self.job.put.is_atomic {
-            let normal = Arc::clone(normal.snapshot());
-            admission::check(&normal, (&self.list, &self.eligible), roles, &missing)?;
-        }
-        let hard_snapshot = Arc::clone(hard.snapshot());
-        let offers = HostOffers::new((normal, hard), &self.list, roles, &missing, &self.settings)?;
-        let effort = Effort {
-            atomic: self.job.put.is_atomic,
-            seed: self.settings.seed,
-            budget: Effort::BUDGET,
-            interrupted: &|steps| self.count(steps),
-        };
-        let placed = placing::place(
-            (&self.list.cluster, &self.eligible),
-            &offers,
-            &self.workload(&wanted, &standing),
-            &effort,
-        );
-        let is_exact = offers.is_exact && placed.proof == Proof::Exact;
-        let reasons = match &placed.refusal {
-            Some(found) => refusal::reasons(
-                &hard_snapshot,
-                &self.list,
-                roles,
-                (&missing, &self.rules, self.own_rules, found),
-                &self.settings,
-            )?,
-            None => Reasons::default(),
-        };
-        if self.job.put.is_atomic && placed.refusal.is_some() {
-            return Err(Error::NoPlace {
-                refusal: Arc::new(NoPlace {
-                    missing: missing.iter().sum(),
-                    reasons,
-                    is_exact,
-                }),
-            });
-        }
-        let places = places(&offers, &placed)?;
-        drop(offers);
-        self.is_exact = is_exact;
-        self.add_new(&missing, places);
-        Ok(reasons)
-    }
-
     /// Gives the missing replicas their ids, and the first of each role a place.
     fn add_new(&mut self, missing: &[u32], mut places: Vec<Vec<(u32, Offered)>>) {
         let mut used: BTreeSet<String> = self.kept.iter().map(|it| it.replica.row.id.clone()).collect();
@@ -363,29 +301,6 @@ impl Planning<'_> {
             limits,
         }
     }
-}
-
-/// The places of new replicas, by role.
-///
-/// # Errors
-/// [`Error::Internal`] if the search for a candidate does not find the place whose cost was known.
-fn places(offers: &HostOffers<'_>, placed: &Placed) -> Result<Vec<Vec<(u32, Offered)>>> {
-    let mut places: Vec<Vec<(u32, Offered)>> = vec![Vec::new(); placed.unplaced.len()];
-    let mut on_host: HashMap<u32, Vec<usize>> = HashMap::new();
-    for replica in &placed.replicas {
-        let before = on_host.entry(replica.host).or_default();
-        let Some(offered) = offers.next(replica.host, before, replica.role) else {
-            return Err(Error::Internal {
-                detail: format!(
-                    "role {} has a place on host {}, but no candidate",
-                    replica.role, replica.host
-                ),
-            });
-        };
-        before.push(replica.role);
-        places[replica.role].push((replica.host, offered));
-    }
-    Ok(places)
 }
 
 /// What a replica has, as far as the snapshot knows it.

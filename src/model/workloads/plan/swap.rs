@@ -55,7 +55,7 @@ impl Planning<'_> {
     }
 
     /// The best candidate for a role on one host: within the normal limits, else within the capacities.
-    fn candidate_on(&self, host: u32, role: &Role, usages: [&mut PlannedUsage; 2]) -> Result<Option<Candidate>> {
+    pub fn candidate_on(&self, host: u32, role: &Role, usages: [&mut PlannedUsage; 2]) -> Result<Option<Candidate>> {
         let slot = self.list.slots[host as usize];
         let scoring = role.query.rank.and_then(Rank::scoring);
         for usage in usages {

@@ -1,0 +1,182 @@
+//! Places for the missing replicas.
+//!
+//! `placing` chooses hosts by what each of them offers alone. Replicas on different hosts may need room of the same sharing
+//! provider, so the places of a choice are taken one after the other. A replica whose place is gone gets another one on its
+//! host. If there is none, it is placed again, beside the others: then a better choice may exist, and a refusal is no proof.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Planning;
+use crate::error::{Error, NoPlace, Reasons, Result};
+use crate::model::workloads::host_offers::{HostOffers, Offered};
+use crate::model::workloads::{admission, refusal};
+use crate::placing::{self, Effort, Offer, Placed, Proof, Refusal, Standing};
+use crate::search::{PlannedUsage, Snapshot};
+
+/// A new replica's place.
+struct Place {
+    host: u32,
+    role: usize,
+    offered: Offered,
+}
+
+/// The choice of one round.
+struct Round {
+    places: Vec<Place>,
+    refusal: Option<Refusal>,
+    is_exact: bool,
+}
+
+impl Planning<'_> {
+    /// Places the missing replicas. Returns why some have no place.
+    pub fn place(&mut self, mut normal: PlannedUsage, mut hard: PlannedUsage) -> Result<Reasons> {
+        let (wanted, mut standing) = self.standing();
+        let missing = missing(&wanted, &standing);
+        if missing.iter().all(|count| *count == 0) {
+            return Ok(Reasons::default());
+        }
+        let roles = &self.job.roles;
+        if self.job.put.is_atomic {
+            admission::check(normal.snapshot(), (&self.list, &self.eligible), roles, &missing)?;
+        }
+        let mut places: Vec<Vec<(u32, Offered)>> = vec![Vec::new(); wanted.len()];
+        let refused = loop {
+            let snapshots = [Arc::clone(normal.snapshot()), Arc::clone(hard.snapshot())];
+            let Round {
+                places: chosen,
+                refusal,
+                is_exact,
+            } = self.choose(&snapshots, &wanted, &standing)?;
+            self.is_exact &= is_exact;
+            let refused = refusal.map(|refusal| (refusal, snapshots));
+            if self.job.put.is_atomic && refused.is_some() {
+                break refused;
+            }
+            let count = chosen.len();
+            let taken = self.take(chosen, [&mut normal, &mut hard])?;
+            let is_last = taken.len() == count;
+            for Place { host, role, offered } in taken {
+                standing.push(Standing { role, host });
+                places[role].push((host, offered));
+            }
+            if is_last {
+                break refused;
+            }
+            self.is_exact = false;
+        };
+        let reasons = match refused {
+            Some((refusal, [_, hard])) => self.refused(&hard, &missing, &refusal)?,
+            None => Reasons::default(),
+        };
+        self.add_new(&missing, places);
+        Ok(reasons)
+    }
+
+    /// How many replicas are wanted, by role, and those that stand. A replica of which the snapshot does not know where it is
+    /// is neither: it is not judged.
+    fn standing(&self) -> (Vec<u32>, Vec<Standing>) {
+        let mut wanted = self.wanted();
+        let mut standing: Vec<Standing> = Vec::new();
+        for it in self.kept.iter().filter(|it| it.replica.is_placed()) {
+            match it.host {
+                Some(host) => standing.push(Standing { role: it.role, host }),
+                None => wanted[it.role] -= 1,
+            }
+        }
+        (wanted, standing)
+    }
+
+    /// Chooses hosts by what each of them offers alone, within the normal limits and within the capacities.
+    fn choose(&self, [normal, hard]: &[Arc<Snapshot>; 2], wanted: &[u32], standing: &[Standing]) -> Result<Round> {
+        let usage = [normal, hard].map(|snapshot| PlannedUsage::new(Arc::clone(snapshot)));
+        let missing = missing(wanted, standing);
+        let offers = HostOffers::new(usage.into(), &self.list, &self.job.roles, &missing, &self.settings)?;
+        let effort = Effort {
+            atomic: self.job.put.is_atomic,
+            seed: self.settings.seed,
+            budget: Effort::BUDGET,
+            interrupted: &|steps| self.count(steps),
+        };
+        let hosts = (&self.list.cluster, &*self.eligible);
+        let placed = placing::place(hosts, &offers, &self.workload(wanted, standing), &effort);
+        Ok(Round {
+            places: places(&offers, &placed)?,
+            is_exact: offers.is_exact && placed.proof == Proof::Exact,
+            refusal: placed.refusal,
+        })
+    }
+
+    /// Takes places one after the other. Returns those that are left: the first, and all for which their host has room then.
+    fn take(&self, chosen: Vec<Place>, [normal, hard]: [&mut PlannedUsage; 2]) -> Result<Vec<Place>> {
+        if !hard.snapshot().has_sharing() {
+            return Ok(chosen);
+        }
+        let mut taken = Vec::with_capacity(chosen.len());
+        for place in chosen {
+            let Place { host, role, offered } = place;
+            let usage = if offered.offer.over > 0 { &*hard } else { &*normal };
+            let offered = if usage.has_room(&offered.candidate.placements) {
+                Some(offered)
+            } else {
+                let found = self.candidate_on(host, &self.job.roles[role], [&mut *normal, &mut *hard])?;
+                found.map(|candidate| {
+                    let over = normal.added_over(&candidate.placements);
+                    let offer = Offer { over, ..offered.offer };
+                    Offered { offer, candidate }
+                })
+            };
+            if let Some(offered) = offered {
+                normal.add(&offered.candidate.placements);
+                hard.add(&offered.candidate.placements);
+                taken.push(Place { host, role, offered });
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Why replicas have no place.
+    ///
+    /// # Errors
+    /// [`Error::NoPlace`] if the request is atomic.
+    fn refused(&self, snapshot: &Snapshot, missing: &[u32], refusal: &Refusal) -> Result<Reasons> {
+        let found = (missing, self.rules.as_slice(), self.own_rules, refusal);
+        let reasons = refusal::reasons(snapshot, &self.list, &self.job.roles, found, &self.settings)?;
+        if !self.job.put.is_atomic {
+            return Ok(reasons);
+        }
+        Err(Error::NoPlace {
+            refusal: Arc::new(NoPlace {
+                missing: missing.iter().sum(),
+                reasons,
+                is_exact: self.is_exact,
+            }),
+        })
+    }
+}
+
+/// How many replicas of each role are wanted and do not stand.
+fn missing(wanted: &[u32], standing: &[Standing]) -> Vec<u32> {
+    let mut missing = wanted.to_vec();
+    standing.iter().for_each(|it| missing[it.role] -= 1);
+    missing
+}
+
+/// The places of new replicas.
+///
+/// # Errors
+/// [`Error::Internal`] if the search for a candidate does not find the place whose cost was known.
+fn places(offers: &HostOffers<'_>, placed: &Placed) -> Result<Vec<Place>> {
+    let mut on_host: HashMap<u32, Vec<usize>> = HashMap::new();
+    let places = placed.replicas.iter().map(|&Standing { role, host }| {
+        let before = on_host.entry(host).or_default();
+        let Some(offered) = offers.next(host, before, role) else {
+            return Err(Error::Internal {
+                detail: format!("role {role} has a place on host {host}, but no candidate"),
+            });
+        };
+        before.push(role);
+        Ok(Place { host, role, offered })
+    });
+    places.collect()
+}
