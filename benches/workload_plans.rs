@@ -4,8 +4,11 @@
 //! their domains, the placement, and the report. Clouds have flat or nested hosts in three sites, with rows and racks of 40
 //! hosts, and in 20 upgrade domains; two hosts of three have room. Beside each plan stands a plain search in the same
 //! cloud: the best candidates for one claim by the same query. The bench prints medians and the ratio of both.
+//!
+//! Then it judges pages of 1,000 workloads that stand, all with one query or with 100.
 
 mod search_inputs;
+mod standing_workloads;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -58,6 +61,7 @@ fn main() {
     if sizes.is_empty() {
         sizes = vec![1_000, 10_000, 100_000];
     }
+    let mut pages = Vec::new();
     println!("| hosts | shape | replicas | search | plan | ratio |");
     println!("|---|---|---|---|---|---|");
     for hosts in sizes {
@@ -65,8 +69,31 @@ fn main() {
             let snapshot = Arc::new(cloud(hosts, shape));
             measure(hosts, shape, &snapshot, (5, None), rounds);
             measure(hosts, shape, &snapshot, (100, Some(even())), rounds);
+            pages.extend([1, 100].map(|queries| judged(hosts, shape, &snapshot, queries, rounds)));
         }
     }
+    println!("\n| hosts | shape | queries | a page of violations |");
+    println!("|---|---|---|---|");
+    pages.iter().for_each(|page| println!("{page}"));
+}
+
+/// The time of judging a page whose workloads have this number of queries.
+fn judged(hosts: i32, shape: Shape, snapshot: &Snapshot, queries: i64, rounds: i32) -> String {
+    let roles: Vec<Role> = (0..queries)
+        .map(|more| role(standing_workloads::REPLICAS, asked(more)))
+        .collect();
+    let first = i32::from(shape.providers > 1);
+    let provider = |host: i32| format!("uuid-{}", 1 + host * shape.providers + first);
+    let page = standing_workloads::page(hosts, &roles, provider);
+    let time = median(rounds, |seed| {
+        let settings = SearchSettings { seed, ..settings() };
+        standing_workloads::judge(snapshot, &page, &settings)
+    });
+    format!(
+        "| {hosts} | {} | {queries} | {:.3} ms |",
+        shape.name,
+        time.as_secs_f64() * 1e3
+    )
 }
 
 /// `count` replicas by the default rule, or by these rules.
@@ -77,7 +104,7 @@ fn measure(
     (count, rules): (u32, Option<Vec<WishRule>>),
     rounds: i32,
 ) {
-    let request = asked();
+    let request = asked(0);
     let search = median(rounds, |seed| {
         let settings = SearchSettings { seed, ..settings() };
         best(&**snapshot, &request, Scoring::Emptiest, CANDIDATES, &settings).map_or(0, |found| found.best.len())
@@ -85,7 +112,7 @@ fn measure(
     let job = |seed: u64| PlanJob {
         snapshot: Arc::clone(snapshot),
         put: Arc::new(put(count, rules.clone())),
-        roles: Arc::new(vec![role(count)]),
+        roles: Arc::new(vec![role(count, asked(0))]),
         stored: None,
         stored_wish: None,
         others: Arc::new(HashMap::new()),
@@ -139,7 +166,7 @@ fn put(count: u32, rules: Option<Vec<WishRule>>) -> Put {
         },
         generation: None,
         wish: Wish {
-            roles: vec![role(count)],
+            roles: vec![role(count, asked(0))],
             rules,
             quorum: true,
             consumer_type: "INSTANCE".to_owned(),
@@ -155,20 +182,21 @@ fn put(count: u32, rules: Option<Vec<WishRule>>) -> Put {
     }
 }
 
-fn role(count: u32) -> Role {
+fn role(count: u32, request: Request) -> Role {
     Role {
         name: "member".to_owned(),
         count,
         query: ClaimQuery {
-            request: asked(),
+            request,
             rank: Some(Rank::Emptiest),
         },
         definition: String::new(),
     }
 }
 
-fn asked() -> Request {
-    let resources = CLASSES.map(|(class, _, amount)| (class, amount));
+/// What a replica needs; `more` than others makes a query of its own.
+fn asked(more: i64) -> Request {
+    let resources = CLASSES.map(|(class, _, amount)| (class, amount + more));
     Request {
         host: HostConditions {
             only_up: true,

@@ -40,9 +40,12 @@ pub mod benchmarked {
         };
     }
     pub mod workloads {
-        pub use crate::model::allocations::Owner;
+        pub use crate::model::allocations::{Owner, ProviderShare};
         pub use crate::model::claims::ClaimQuery;
-        pub use crate::model::workloads::{Level, Mode, PlanJob, Put, Role, SpreadRule, Wish, WishRule};
+        pub use crate::model::workloads::{
+            Judge, Level, Mode, PlanJob, Put, ReadWorkload, Replica, ReplicaRow, Role, SpreadRule, StoredWorkload,
+            Wish, WishRule, WorkloadRow,
+        };
     }
     pub use crate::wire::allocation_candidates::CandidatesAnswer;
 }
