@@ -23,7 +23,8 @@ pub struct SearchSettings {
     /// candidates in the same order. Each request with a limit has its own; others have that of the process, unless
     /// candidates are to be randomized.
     pub seed: u64,
-    /// Of a large sample: the order that it shares with others. `seed` decides then only which lane of a block comes first.
+    /// Of a large sample: the order that it shares with others. `seed` decides then at which block it begins, and which lane of a
+    /// block comes first.
     pub order: Option<SharedOrder>,
     /// `[placement] max_allocation_candidates`; `None` if that is -1. Zero still gives one candidate, as in OpenStack
     /// Placement.

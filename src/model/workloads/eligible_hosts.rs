@@ -5,7 +5,7 @@
 //! differ in usage alone share them.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::hosts::HostList;
 use super::wish::Role;
@@ -32,13 +32,9 @@ impl EligibleHosts {
         roles: &[Role],
         settings: &SearchSettings,
     ) -> Result<EligibleHosts> {
-        let known = snapshot.derived_from_all(KnownHosts::default);
-        let list = known.list(snapshot, dimensions);
-        let by_role = roles
-            .iter()
-            .map(|role| known.of_query(snapshot, &list, &role.query.request, settings));
-        let by_role = by_role.collect::<Result<_>>()?;
-        Ok(known.of_roles(list, by_role))
+        EligibleHosts::find(snapshot, dimensions, roles, |known, list, request| {
+            known.of_query(snapshot, list, request, settings)
+        })
     }
 
     /// As [`Self::of`], for roles that were stored. No host is eligible for a query that names what has been deleted since.
@@ -51,16 +47,25 @@ impl EligibleHosts {
         roles: &[Role],
         settings: &SearchSettings,
     ) -> Result<EligibleHosts> {
-        let known = snapshot.derived_from_all(KnownHosts::default);
-        let list = known.list(snapshot, dimensions);
-        let by_role = roles.iter().map(
-            |role| match known.of_query(snapshot, &list, &role.query.request, settings) {
+        EligibleHosts::find(snapshot, dimensions, roles, |known, list, request| {
+            match known.of_query(snapshot, list, request, settings) {
                 Err(Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. }) => {
-                    Ok(vec![false; list.slots.len()].into())
+                    Ok(known.none(list.slots.len()))
                 }
                 hosts => hosts,
-            },
-        );
+            }
+        })
+    }
+
+    fn find(
+        snapshot: &Snapshot,
+        dimensions: &[&str],
+        roles: &[Role],
+        of_query: impl Fn(&KnownHosts, &HostList, &Request) -> Result<Arc<[bool]>>,
+    ) -> Result<EligibleHosts> {
+        let known = snapshot.derived_from_all(KnownHosts::default);
+        let list = known.list(snapshot, dimensions);
+        let by_role = roles.iter().map(|role| of_query(known, &list, &role.query.request));
         let by_role = by_role.collect::<Result<_>>()?;
         Ok(known.of_roles(list, by_role))
     }
@@ -74,6 +79,8 @@ struct KnownHosts {
     /// By query, whether each host is eligible. All lists have the same hosts.
     by_query: Newest<Request, [bool]>,
     by_roles: Newest<ListedRoles, Eligible>,
+    /// For each host that it is not eligible.
+    none: OnceLock<Arc<[bool]>>,
 }
 
 /// A list of hosts, and for each role whether each of them is eligible. Both are compared by address.
@@ -106,6 +113,10 @@ impl KnownHosts {
         let hosts = of_found(search::eligible_hosts(snapshot, request, settings)?);
         self.by_query.add(request.clone(), &hosts);
         Ok(hosts)
+    }
+
+    fn none(&self, hosts: usize) -> Arc<[bool]> {
+        Arc::clone(self.none.get_or_init(|| vec![false; hosts].into()))
     }
 
     fn of_roles(&self, list: Arc<HostList>, by_role: Vec<Arc<[bool]>>) -> EligibleHosts {
