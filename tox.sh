@@ -82,6 +82,7 @@ functional() {
     step python "fuzz, short" "$PY" -m functional_tests.fuzz.run --seconds 3
     step python examples "$PY" -m functional_tests.examples.run
     step python documents "$PY" -m functional_tests.documents.run
+    step python "test ports" "$PY" -m functional_tests.lib.ports_test
     step python "chaos checker" "$PY" -m functional_tests.chaos.checker_test
     step python chaos "$PY" -m functional_tests.chaos.run
     step python reference "$PY" -m functional_tests.reference.run
@@ -415,7 +416,11 @@ main() {
     fi
     echo
     printf '%s\n' "${summary[@]}"
-    [[ ${#bad[@]} == 0 ]] || printf 'FAILED: %s (log: .tox/logs/)\n' "${bad[@]}"
+    local name
+    for name in ${bad[@]+"${bad[@]}"}; do
+        echo "FAILED: $name (log: .tox/logs/)"
+        failures "$name"
+    done
     echo "$passed passed, $failed failed, $skipped skipped"
     [[ $failed == 0 && $passed -gt 0 ]]
 }

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-from functional_tests.lib import live
+from functional_tests.lib import live, ports
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.root import ROOT
 
@@ -78,7 +78,7 @@ class Keystone:
             self._write_config()
             self._write_keys()
             self._make_tables()
-            self.port = live.free_port()
+            self.port = ports.free_port()
             self.start()
         except BaseException:
             self.__exit__()

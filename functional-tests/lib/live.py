@@ -9,12 +9,12 @@ import http.client
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
+from functional_tests.lib import ports
 from functional_tests.lib.root import TARGET
 from functional_tests.lib.servers import databases
 
@@ -27,12 +27,6 @@ def placet_binary(given=None):
     if given:
         return pathlib.Path(given).resolve()
     return (TARGET / "debug" / "placet").resolve()
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def clean_environment():
@@ -112,7 +106,7 @@ class Service:
     def _start(self):
         # Another process may take the free port before the service does: then try another port.
         for attempt in range(3):
-            self.port = free_port()
+            self.port = ports.free_port()
             with open(self.folder / "log", "ab") as log:
                 self.process = subprocess.Popen(
                     self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL,

@@ -9,7 +9,8 @@ bad=()
 
 # step HOW NAME COMMAND...: runs it, keeps its output in .tox/logs, counts its tests.
 step() {
-    local how=$1 name=$2 log="$LOGS/${2//[ ,\/]/-}.log" start=$SECONDS cpu status p=0 f=0 s=0
+    local how=$1 name=$2 log start=$SECONDS cpu status p=0 f=0 s=0
+    log=$(log_of "$name")
     children_cpu
     cpu=$children
     shift 2
@@ -38,6 +39,16 @@ step() {
     count "$name" "$p" "$f" "$s" $((SECONDS - start)) $((children - cpu))
     return $((f > 0))
 }
+
+log_of() { echo "$LOGS/${1//[ ,\/]/-}.log"; }
+
+# What a step's log says of its failures, or its end. CI may show the end of the output alone.
+failures() {
+    local log lines
+    log=$(log_of "$1")
+    lines=$(grep -A 8 -E '^(FAILED  |---- .* stdout ----|error)' "$log" || tail -n 12 "$log")
+    head -n 20 <<<"$lines" | cut -c 1-160 | sed 's/^/    /'
+} 2>/dev/null
 
 # Sets `children` to the processor seconds of all programs that this shell has waited for, with theirs. A step that takes
 # longer than its own waits.

@@ -5,7 +5,7 @@ import http.client
 import re
 from collections import Counter
 
-from functional_tests.lib import live
+from functional_tests.lib import live, ports
 from functional_tests.lib.rest import KeptRest, Rest
 from functional_tests.lib.servers import machine
 from functional_tests.metrics import scrape
@@ -193,7 +193,7 @@ def aggregates_are_bounded(binary, engine):
 
 
 def the_metrics_can_have_a_port_a_token_or_be_off(binary, engine):
-    own, token = live.free_port(), "a-secret-token"
+    own, token = ports.free_port(), "a-secret-token"
     with service(binary, engine, metrics_bind=f"127.0.0.1:{own}") as placet:
         assert scrape.read(own).sum("placet_providers") == 0
         assert scrape.get(own, path="/health/ready").status == 200

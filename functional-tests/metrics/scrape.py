@@ -11,7 +11,7 @@ import tempfile
 import time
 import urllib.parse
 
-from functional_tests.lib import live
+from functional_tests.lib import ports
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.servers import machine
 
@@ -72,13 +72,13 @@ def promtool(*arguments, text=None):
 class Prometheus:
     """A Prometheus with placet's alert rules, which scrapes these ports every second."""
 
-    def __init__(self, ports, token=None):
-        self.ports, self.token = ports, token
+    def __init__(self, targets, token=None):
+        self.targets, self.token = targets, token
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="placet-prometheus-"))
-        self.port = live.free_port()
-        scrape = {"job_name": "placet", "static_configs": [{"targets": [f"127.0.0.1:{port}" for port in self.ports]}]}
+        self.port = ports.free_port()
+        scrape = {"job_name": "placet", "static_configs": [{"targets": [f"127.0.0.1:{port}" for port in self.targets]}]}
         if self.token:
             scrape["authorization"] = {"credentials_file": str(self.token)}
         rules = shutil.copy(CONTRIB / "prometheus" / "alerts.yml", self.folder)

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-from functional_tests.lib import command_line, live
+from functional_tests.lib import command_line, live, ports
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.test_counts import TestCounts
 
@@ -49,7 +49,7 @@ def contains(text, *words):
 
 def no_configuration(binary, folder):
     """Without a configuration placet makes a database in the working directory, and uses noauth2."""
-    port = live.free_port()
+    port = ports.free_port()
     with open(pathlib.Path(folder, "out"), "wb") as out:
         process = subprocess.Popen(
             [str(live.placet_binary(binary)), "--bind", f"127.0.0.1:{port}"], cwd=folder,
@@ -80,7 +80,7 @@ def refusals(tests, binary, folder):
     tests.step("keystone, the default with a configuration, refuses to start without its section",
                lambda: contains(starting(binary, folder, memory), "keystone"))
     tests.step("noauth2 on an address that is not loopback is refused", lambda: contains(
-        starting(binary, folder, noauth, "--bind", f"0.0.0.0:{live.free_port()}"),
+        starting(binary, folder, noauth, "--bind", f"0.0.0.0:{ports.free_port()}"),
         "allow_noauth2_anywhere"))
     tests.step("an unknown option of [placet] is refused, and the nearest is named",
                lambda: contains(starting(

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from functional_tests.lib import live
+from functional_tests.lib import ports
 from functional_tests.lib.rest import Rest
 
 HOST = "00000000-0000-4000-8000-0000000000aa"
@@ -56,7 +56,7 @@ def served(root):
     unit = (root.path / "usr/lib/systemd/system/placet.service").read_text()
     options = re.search(r'^Environment=PLACET_OPTIONS="(.*)"$', unit, re.MULTILINE)[1]
     command = re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE)[1].replace("$PLACET_OPTIONS", options).split()
-    port = live.free_port()
+    port = ports.free_port()
     with open(root.base / "log", "ab") as log:
         process = subprocess.Popen(
             ["chroot", "--userspec=placet:placet", root.path, "/usr/bin/env", "--chdir=/var/lib/placet", *command],

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 
-from functional_tests.lib import live
+from functional_tests.lib import live, ports
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.test_counts import Skipped
 
@@ -67,7 +67,7 @@ def used(binary):
     """The names of the system calls of one run: start, requests, SIGHUP, SIGTERM."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="placet-packaging-"))
     try:
-        config, port = live.write_config(folder), live.free_port()
+        config, port = live.write_config(folder), ports.free_port()
         with open(folder / "log", "wb") as log:
             tracer = subprocess.Popen(
                 ["strace", "-f", "-qq", "-o", folder / "calls", binary, "--config-file", config, "--bind", f"127.0.0.1:{port}"],

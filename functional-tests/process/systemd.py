@@ -5,7 +5,7 @@ import signal
 import socket
 import time
 
-from functional_tests.lib import live
+from functional_tests.lib import live, ports
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.supervisor import Supervisor, listening_socket
 from functional_tests.process.cases import case, check, equal, folder
@@ -75,7 +75,7 @@ def no_manager():
 def handed_over():
     listener = listening_socket()
     port = listener.getsockname()[1]
-    unused = live.free_port()
+    unused = ports.free_port()
     with supervised([listener], bind=f"127.0.0.1:{unused}") as unit:
         for _ in range(2):
             # Connected before there is a process.

@@ -8,7 +8,7 @@ import socket
 import ssl
 import time
 
-from functional_tests.lib import live
+from functional_tests.lib import live, ports
 from functional_tests.lib.certificates import Authority, put
 from functional_tests.process.cases import case, check, equal, folder, settings
 from functional_tests.process.claims import HOSTS, claim, prepare
@@ -193,7 +193,7 @@ def hangup():
 @case("the metrics' own port speaks TLS, and asks for a client's certificate as the API does")
 def metrics_port():
     with site() as at:
-        authority, own = put(at.here / "clients.pem", Authority("of clients").pem), live.free_port()
+        authority, own = put(at.here / "clients.pem", Authority("of clients").pem), ports.free_port()
         address = f"127.0.0.1:{own}"
         with Placet(at.here, at.options(metrics_bind=address)) as placet:
             check(scraped(own, at.context()) == 200, "no metrics by TLS")

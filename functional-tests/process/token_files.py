@@ -7,7 +7,7 @@ import re
 import signal
 import time
 
-from functional_tests.lib import live
+from functional_tests.lib import live, ports
 from functional_tests.lib.rest import Rest
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.configuration import names
@@ -152,7 +152,7 @@ def beyond_loopback():
 def metrics():
     with folder() as here:
         admin, _ = create(here, config(here), "admin")
-        scraper, own = here / "scraper", live.free_port()
+        scraper, own = here / "scraper", ports.free_port()
         scraper.write_text("scraper")
         for options, on_api in (({}, 403), ({"metrics_token_file": scraper}, 401), ({"metrics_bind": f"127.0.0.1:{own}"}, 404)):
             with Placet(here, arguments=["--config-file", config(here, **options)]) as placet:

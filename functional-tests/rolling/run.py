@@ -24,7 +24,7 @@ import threading
 import time
 import uuid
 
-from functional_tests.lib import command_line, engines, live
+from functional_tests.lib import command_line, engines, live, ports
 from functional_tests.lib.ledger import Ledger
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.root import ROOT
@@ -129,11 +129,11 @@ def judge(load, database):
 class Balancer:
     """HAProxy with contrib/haproxy/placement.cfg, whose addresses are replaced."""
 
-    def __init__(self, folder, ports):
-        self.folder, self.port = folder, live.free_port()
+    def __init__(self, folder, backends):
+        self.folder, self.port = folder, ports.free_port()
         text = (ROOT / "contrib/haproxy/placement.cfg").read_text()
         text, bound = re.subn(r"bind :8780", f"bind 127.0.0.1:{self.port}", text, count=1)
-        for number, port in enumerate(ports, 1):
+        for number, port in enumerate(backends, 1):
             text, found = re.subn(rf"(server placet{number}) \S+", rf"\1 127.0.0.1:{port}", text)
             assert bound and found == 1, "contrib/haproxy/placement.cfg has other lines than this test replaces"
         self.stats = folder / "haproxy.sock"

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import uuid
 
-from functional_tests.lib import command_line, engines, live
+from functional_tests.lib import command_line, engines, live, ports
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.root import ROOT
 from functional_tests.lib.tables.contents import contents
@@ -121,7 +121,7 @@ class Switch:
         self.tests, self.engine = tests, engine
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=engine.folder))
         self.database = engine.create()
-        self.upstream, self.placet = live.free_port(), live.free_port()
+        self.upstream, self.placet = ports.free_port(), ports.free_port()
         self.bin = self.folder / "bin"
         self.bin.mkdir()
         (self.bin / "placet").symlink_to(live.placet_binary(binary))

@@ -8,6 +8,7 @@ import time
 
 import pymysql
 
+from functional_tests.lib import ports
 from functional_tests.lib.servers import machine, mariadb
 
 LIBRARIES = ("/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so")
@@ -36,7 +37,7 @@ class Server(mariadb.Server):
         self.number = number
         machine.program("rsync", "rsync")
         self.library = library()
-        self.group_port, self.ist_port, self.sst_port = machine.free_ports(3)
+        self.group_port, self.ist_port, self.sst_port = ports.free_ports(3)
         self.peers = []
         self.log_archive = self.folder / "logged"
 
@@ -95,7 +96,7 @@ class Server(mariadb.Server):
         for tries_left in reversed(range(START_ATTEMPTS)):
             history, number = self.position()
             known = [f"--wsrep-start-position={history}:{number}"] if number >= 0 else []
-            self.ist_port, self.sst_port = machine.free_ports(2)
+            self.ist_port, self.sst_port = ports.free_ports(2)
             try:
                 return self.start(wait, known)
             except RuntimeError:

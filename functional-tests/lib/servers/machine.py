@@ -1,4 +1,4 @@
-"""What a database server needs from the machine: its program, a user that is not root, folders, ports.
+"""What a database server needs from the machine: its program, a user that is not root, folders.
 
 The file `owner` of a folder names the process that made it, by pid and start time. When the next folder is made,
 folders whose process has ended are removed, so that nothing remains of a killed test.
@@ -12,7 +12,6 @@ import pathlib
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 
@@ -115,12 +114,3 @@ def _began(pid):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
         return None
-
-
-def free_ports(count):
-    """`count` different free ports of loopback."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]

@@ -2,6 +2,7 @@
 
 import os
 
+from functional_tests.lib import ports
 from functional_tests.lib.servers import databases, machine
 from functional_tests.lib.servers.node import Node
 
@@ -18,7 +19,7 @@ class Server(Node):
         self.more = settings or {}
         self.program = machine.program("mariadbd", "mariadb-server")
         self.data = self.folder / "data"
-        (self.port,) = machine.free_ports(1)
+        (self.port,) = ports.free_ports(1)
 
     def make(self):
         """Makes a new, empty data directory, with a user that has all privileges from every address."""

@@ -1,5 +1,6 @@
 """pgbouncer before a PostgreSQL server."""
 
+from functional_tests.lib import ports
 from functional_tests.lib.servers import databases, machine
 from functional_tests.lib.servers.node import Node
 
@@ -11,7 +12,7 @@ class Pooler(Node):
         self.program = machine.program("pgbouncer", "pgbouncer")
         super().__init__(f"pgbouncer-{pool_mode}")
         self.server, self.pool_mode = server, pool_mode
-        (self.port,) = machine.free_ports(1)
+        (self.port,) = ports.free_ports(1)
 
     def command(self):
         users = self.folder / "users.txt"

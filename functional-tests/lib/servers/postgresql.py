@@ -3,6 +3,7 @@
 import signal
 import time
 
+from functional_tests.lib import ports
 from functional_tests.lib.servers import databases, machine
 from functional_tests.lib.servers.node import Node
 
@@ -22,7 +23,7 @@ class Server(Node):
         self.program = machine.program("postgres", "postgresql")
         self.settings = (DURABLE if durable else FAST) | (settings or {})
         self.data = self.folder / "data"
-        (self.port,) = machine.free_ports(1)
+        (self.port,) = ports.free_ports(1)
 
     def make(self):
         """Makes a new, empty data directory."""

@@ -1,0 +1,51 @@
+"""Ports of loopback for the servers of tests.
+
+A server binds its port some time after the test has chosen it. In that time another test must not choose the same port:
+its requests would reach the wrong server. So a test process locks a file for each port that it has chosen, until it
+ends. The kernel takes ports for clients from another range.
+"""
+
+import fcntl
+import os
+import pathlib
+import random
+import socket
+import tempfile
+
+PORTS = range(20_000, 32_768)
+CHANCE = random.SystemRandom()
+locks = []
+
+
+def free_port():
+    """A port that no program uses, and that no other test chooses."""
+    folder = pathlib.Path(tempfile.gettempdir(), f"placet-test-ports-{os.getuid()}")
+    folder.mkdir(exist_ok=True)
+    for port in CHANCE.sample(PORTS, len(PORTS)):
+        lock = open(folder / str(port), "w")
+        if _locked(lock) and _unused(port):
+            locks.append(lock)
+            return port
+        lock.close()
+    raise RuntimeError(f"all ports from {PORTS.start} to {PORTS.stop - 1} are in use")
+
+
+def free_ports(count):
+    return [free_port() for _ in range(count)]
+
+
+def _locked(file):
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _unused(port):
+    with socket.socket() as listener:
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
