@@ -141,17 +141,13 @@ fn cluster(hosts: u32) -> Cluster {
     let racks = racks.collect();
     let tags = (0..hosts).map(|host| upgrade.intern(&format!("UD{}", host % UPGRADE_DOMAINS)));
     let tags = tags.collect();
-    Cluster {
-        hosts,
-        dimensions: vec![
-            Dimension {
-                tree: fault,
-                leaves: racks,
-            },
-            Dimension {
-                tree: upgrade,
-                leaves: tags,
-            },
-        ],
-    }
+    let fault = Dimension {
+        tree: fault,
+        leaves: racks,
+    };
+    let upgrade = Dimension {
+        tree: upgrade,
+        leaves: tags,
+    };
+    Cluster::new(hosts, vec![fault, upgrade])
 }

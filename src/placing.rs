@@ -7,11 +7,15 @@
 //! - [`judge`]: modes, limits, `safe` and violations of replicas that stand;
 //! - [`release`]: which replicas go when fewer are wanted;
 //! - `modes`: what a rule means for n replicas on the eligible hosts; `near`: where the rules to others exclude hosts;
-//! - `bounds`, `cells`, `relaxed`, `flow`: the placement as a minimum-cost flow; `search`: the rest, by branch and bound;
+//! - `cells`, `cell_places`, `prune`: hosts in equal domains, and those of them that may be needed;
+//! - `bounds`, `relaxed`, `flow`: the placement as a minimum-cost flow; `search`: the rest, by branch and bound;
 //! - `tests/naive`: all sets of hosts, one after the other, with which tests compare the answers.
 
 mod bounds;
 mod ceiling;
+mod cell_index;
+mod cell_numbers;
+mod cell_places;
 mod cells;
 mod cluster;
 mod compared;
@@ -34,6 +38,7 @@ mod release;
 mod roles;
 mod rules;
 mod search;
+mod slot_costs;
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,9 @@
 //! What a decision is made of: hosts with their domains, and the workload's replicas.
 
+use std::sync::{Arc, OnceLock};
+
+use super::cell_index::CellIndex;
+use super::compared::Compared;
 use super::domain_tree::{DomainId, DomainTree};
 use super::rules::Rule;
 
@@ -10,6 +14,33 @@ pub struct Cluster {
     pub hosts: u32,
     /// By the index that [`super::Axis::Domain`] has.
     pub dimensions: Vec<Dimension>,
+    /// By all dimensions.
+    cell_index: OnceLock<Arc<CellIndex>>,
+}
+
+impl Cluster {
+    pub fn new(hosts: u32, dimensions: Vec<Dimension>) -> Cluster {
+        Cluster {
+            hosts,
+            dimensions,
+            cell_index: OnceLock::new(),
+        }
+    }
+
+    /// The cells of the hosts by the compared dimensions. Mostly all are compared: then it is found out once.
+    pub(super) fn cell_index(&self, compared: &Compared) -> Arc<CellIndex> {
+        let all: Vec<usize> = compared.dimensions.iter().map(|it| it.dimension).collect();
+        let find = || {
+            let trees: Vec<&DomainTree> = all.iter().map(|&at| &self.dimensions[at].tree).collect();
+            let leaf = |host: u32, at: usize| self.dimensions[all[at]].leaves[host as usize].0;
+            Arc::new(CellIndex::of(self.hosts, &trees, leaf))
+        };
+        if all.len() == self.dimensions.len() {
+            Arc::clone(self.cell_index.get_or_init(find))
+        } else {
+            find()
+        }
+    }
 }
 
 /// The domains of one dimension, and in which each host is.

@@ -195,7 +195,7 @@ impl HostDemands {
                 most: if self.demands.is_even { even.most.min(cap) } else { cap },
             },
             even: share(total, self.eligible),
-            first_units: [None; 2],
+            first_units: [Cost::ZERO; 2],
         };
         bounds.first_units = [bounds.unit_after(0), bounds.unit_after(1)];
         bounds
@@ -215,7 +215,7 @@ pub struct HostBounds<'a> {
     hard: Range,
     even: Range,
     /// [`HostBounds::unit`] of a host without a replica, and of one with one: most hosts are asked for no other.
-    first_units: [Option<Cost>; 2],
+    first_units: [Cost; 2],
 }
 
 impl HostBounds<'_> {
@@ -224,16 +224,16 @@ impl HostBounds<'_> {
         self.hard.most.saturating_sub(count)
     }
 
-    /// What one more replica costs on a host that has `count`; `None` if it may have no more.
-    pub fn unit(&self, count: u32) -> Option<Cost> {
+    /// What one more replica costs on a host that has `count` and may have more.
+    pub fn unit(&self, count: u32) -> Cost {
         match self.first_units.get(count as usize) {
             Some(unit) => *unit,
             None => self.unit_after(count),
         }
     }
 
-    fn unit_after(&self, count: u32) -> Option<Cost> {
-        (count < self.hard.most).then(|| self.cost_at(count + 1) - self.cost_at(count))
+    fn unit_after(&self, count: u32) -> Cost {
+        self.cost_at(count + 1) - self.cost_at(count)
     }
 
     /// The cost of a host with `count` replicas.

@@ -1,8 +1,11 @@
 //! Hosts as what new replicas can be placed on.
 
+use std::sync::Arc;
+
+use super::cell_index::CellIndex;
 use super::cells::Items;
 use super::cluster::Hosts;
-use super::compared::HostBounds;
+use super::compared::{Compared, HostBounds};
 use super::cost::Cost;
 use super::place::Placing;
 
@@ -17,10 +20,8 @@ impl<H: Hosts> Items for HostItems<'_, H> {
         self.placing.cluster.hosts
     }
 
-    fn leaf(&self, host: u32, compared: usize) -> u32 {
-        let compared = &self.placing.compared.dimensions[compared];
-        let leaf = self.placing.cluster.dimensions[compared.dimension].leaves[host as usize];
-        compared.tree.nearest_live(leaf.0)
+    fn index(&self, compared: &Compared) -> Arc<CellIndex> {
+        self.placing.cluster.cell_index(compared)
     }
 
     fn offer(&self, host: u32, role: usize, already: u32) -> Option<Cost> {
@@ -28,16 +29,20 @@ impl<H: Hosts> Items for HostItems<'_, H> {
             return None;
         }
         let offer = self.placing.hosts.offer(host, role, already)?;
-        let hash = mixed(self.placing.effort.seed ^ mixed(u64::from(host)));
+        let hash = mixed(self.placing.effort.seed.wrapping_add(u64::from(host)));
         Some(Cost::of_replica(offer.over, offer.score, hash) + self.placing.near.cost(host))
     }
 
-    fn unit(&self, host: u32, number: u32) -> Option<Cost> {
+    fn most(&self, host: u32) -> u32 {
         let at = host as usize;
         if !self.placing.eligible.any[at] || self.placing.near.excluding(host).is_some() {
-            return None;
+            return 0;
         }
-        self.bounds.unit(self.placing.standing[at] + number)
+        self.bounds.more(self.placing.standing[at])
+    }
+
+    fn unit(&self, host: u32, number: u32) -> Cost {
+        self.bounds.unit(self.placing.standing[host as usize] + number)
     }
 
     fn fits(&self, host: u32, counts: &[u32]) -> bool {

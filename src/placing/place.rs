@@ -2,6 +2,7 @@
 
 use super::bounds::Totals;
 use super::ceiling::ceiling;
+use super::cell_places::CellPlaces;
 use super::cells::{Cells, Items};
 use super::cluster::{Cluster, Hosts, Standing, Workload};
 use super::compared::Compared;
@@ -14,6 +15,7 @@ use super::prune::prune;
 use super::refusal::{Refusal, refusal};
 use super::roles::Assigned;
 use super::search::{Outcome, Wanted, prices, search};
+use super::slot_costs::SlotCosts;
 
 /// Called with the number of hosts or arcs that were looked at since its last call. True: the answer is not wanted any more.
 /// Then it comes soon, and means nothing.
@@ -201,15 +203,18 @@ impl<H: Hosts> Placing<'_, H> {
     }
 
     fn cells(&self, items: &HostItems<H>, wanted: Wanted, is_of_one_role: bool) -> Cells {
-        let cells = Cells::of(items, self.compared, wanted.missing, wanted.prices);
+        let costs = SlotCosts::of(items, wanted.missing, wanted.prices);
+        let places = CellPlaces::of(items, self.compared, &costs);
         (wanted.interrupted)(items.count().into());
-        if !is_of_one_role {
-            return cells;
-        }
         let totals = Totals {
             new: wanted.new,
             all: self.compared.standing + wanted.new,
         };
-        prune(cells, self.compared, totals)
+        let kept = if is_of_one_role {
+            prune(&places, self.compared, totals, &costs)
+        } else {
+            places.all(&costs)
+        };
+        Cells::of(items, &places, &kept, &costs)
     }
 }

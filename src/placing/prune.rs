@@ -5,35 +5,35 @@
 //! no replica, and the replica can move there. No count elsewhere changes, and no rule is broken that was not before.
 
 use super::bounds::{Bounds, Totals, bounds};
-use super::cells::Cells;
+use super::cell_places::CellPlaces;
 use super::compared::{Compared, ComparedDimension};
 use super::cost::Cost;
+use super::slot_costs::SlotCosts;
 
-/// The cells of one role without those that are not needed for `totals` or fewer replicas.
-pub fn prune(cells: Cells, compared: &Compared, totals: Totals) -> Cells {
+/// The cells that are needed for `totals` or fewer replicas of one role, each with the number of its slots that are.
+pub fn prune(places: &CellPlaces, compared: &Compared, totals: Totals, costs: &SlotCosts) -> Vec<(u32, u32)> {
     let trees = compared.dimensions.iter().enumerate();
     // A rule that may be broken asks for an even share also where there is no replica.
     let trees = trees.filter(|(_, dimension)| dimension.demands.even_cost.is_none());
     let Some((at, dimension)) = trees.max_by_key(|(_, dimension)| dimension.tree.len()) else {
-        return cells;
+        return places.all(costs);
     };
-    let direct = &cells.direct(compared, totals.new)[at];
-    let Some(bounds) = bounds(dimension, direct, totals, &[]) else {
-        return cells;
+    let direct = places.direct(compared, at, totals.new);
+    let Some(bounds) = bounds(dimension, &direct, totals, &[]) else {
+        return places.all(costs);
     };
     let mut pruning = Pruning {
+        places,
+        costs,
+        at,
         dimension,
         bounds,
-        is_prunable: prunable(dimension, direct),
-        best: vec![None; dimension.tree.len()],
+        is_prunable: prunable(dimension, &direct),
+        best: vec![NO_CELL; dimension.tree.len()],
         is_dropped: vec![false; dimension.tree.len()],
     };
-    let kept: Vec<(u32, u32)> = cells
-        .groups_without(compared, at)
-        .into_iter()
-        .flat_map(|group| pruning.kept(&cells, at, &group))
-        .collect();
-    cells.only(&kept)
+    let groups = &places.index.groups[at];
+    groups.iter().flat_map(|group| pruning.kept(group)).collect()
 }
 
 /// Whether below each domain no replica stands, and no domain has free places of its own beside children.
@@ -49,41 +49,55 @@ fn prunable(dimension: &ComparedDimension, direct: &[u32]) -> Vec<bool> {
     prunable
 }
 
+/// Instead of the number of a cell.
+const NO_CELL: u32 = u32::MAX;
+
 struct Pruning<'a> {
+    places: &'a CellPlaces,
+    costs: &'a SlotCosts,
+    /// The compared dimension whose domains are dropped.
+    at: usize,
     dimension: &'a ComparedDimension,
     bounds: Bounds,
     is_prunable: Vec<bool>,
-    /// The cheapest place in each domain and below, within one group of cells.
-    best: Vec<Option<Cost>>,
+    /// The cell with the cheapest place in each domain and below, within one group of cells.
+    best: Vec<u32>,
     is_dropped: Vec<bool>,
 }
 
 impl Pruning<'_> {
-    /// The cells of a group that are kept, with the number of places of each.
-    fn kept(&mut self, cells: &Cells, at: usize, group: &[u32]) -> Vec<(u32, u32)> {
+    /// The cells of a group that are kept, with the number of slots of each.
+    fn kept(&mut self, group: &[u32]) -> Vec<(u32, u32)> {
         let tree = &self.dimension.tree;
-        self.best.fill(None);
+        self.best.fill(NO_CELL);
         self.is_dropped.fill(false);
-        for &cell in group {
-            let best = &mut self.best[cells.leaf(cell as usize, at) as usize];
-            let first = cells.slots(cell as usize).first().map(|slot| slot.cost);
-            *best = [*best, first].into_iter().flatten().min();
+        for &cell in group.iter().filter(|cell| self.places.counts[**cell as usize] > 0) {
+            self.improve(self.places.index.leaf(cell, self.at), cell);
         }
-        for domain in (1..tree.len()).rev() {
-            if let Some(cost) = self.best[domain] {
-                let above = &mut self.best[tree.parent(domain as u32) as usize];
-                *above = Some(above.map_or(cost, |other| other.min(cost)));
+        for domain in (1..tree.len() as u32).rev() {
+            let cell = self.best[domain as usize];
+            if cell != NO_CELL {
+                self.improve(tree.parent(domain), cell);
             }
         }
         for domain in 0..tree.len() as u32 {
             self.drop_children(domain);
         }
         let kept = group.iter().filter_map(|&cell| {
-            let leaf = cells.leaf(cell as usize, at);
-            let places = cells.slots(cell as usize).len() as u32;
-            (!self.is_dropped[leaf as usize]).then(|| (cell, places.min(self.most_new(leaf).max(1))))
+            let leaf = self.places.index.leaf(cell, self.at);
+            let places = self.places.takeable(cell, self.costs).min(self.most_new(leaf).max(1));
+            (places > 0 && !self.is_dropped[leaf as usize]).then_some((cell, places))
         });
         kept.collect()
+    }
+
+    /// Makes a cell the best of a domain if it is cheaper than the best so far.
+    fn improve(&mut self, domain: u32, cell: u32) {
+        let best = &mut self.best[domain as usize];
+        let cost = |cell: u32| &self.places.cheapest[cell as usize];
+        if *best == NO_CELL || cost(cell) < cost(*best) {
+            *best = cell;
+        }
     }
 
     /// The most new replicas of a domain.
@@ -104,9 +118,10 @@ impl Pruning<'_> {
         if !self.is_prunable[domain as usize] || children.len() <= most {
             return;
         }
-        let used = children
-            .iter()
-            .filter_map(|&child| Some((self.best[child as usize]?, child)));
+        let used = children.iter().filter_map(|&child| {
+            let cell = self.best[child as usize];
+            (cell != NO_CELL).then(|| (self.places.cheapest[cell as usize], child))
+        });
         let mut used: Vec<(Cost, u32)> = used.collect();
         if used.len() > most {
             used.select_nth_unstable(most);

@@ -34,6 +34,8 @@ pub struct Relaxation<'a> {
     pub direct: Vec<Vec<u32>>,
     /// The compared dimensions of the flow: where replicas flow down, and up.
     pub flow: [Option<usize>; 2],
+    /// By end of the flow, whether cells are in each domain or below. No flow goes to others.
+    is_used: [Vec<bool>; 2],
     /// Cells in the order of their leaf in the first dimension.
     by_leaf: Vec<u32>,
     /// What the hosts cost before a replica is placed.
@@ -81,6 +83,7 @@ impl<'a> Relaxation<'a> {
                 all: compared.standing + new,
             },
             direct: cells.direct(compared, new),
+            is_used: flow.map(|at| at.map_or_else(Vec::new, |at| used(compared, cells, at))),
             flow,
             by_leaf,
             cost_before,
@@ -131,6 +134,20 @@ impl<'a> Relaxation<'a> {
     }
 }
 
+/// Whether cells are in each domain of a compared dimension or below.
+fn used(compared: &Compared, cells: &Cells, at: usize) -> Vec<bool> {
+    let tree = &compared.dimensions[at].tree;
+    let mut used = vec![false; tree.len()];
+    used[0] = true;
+    for cell in 0..cells.len() {
+        let mut domain = cells.leaf(cell, at);
+        while !std::mem::replace(&mut used[domain as usize], true) {
+            domain = tree.parent(domain);
+        }
+    }
+    used
+}
+
 /// What an arc stands for. The first number is the end of the flow.
 #[derive(Clone, Copy)]
 enum Unit {
@@ -170,7 +187,7 @@ impl<'a> Plan<'a> {
         self.relaxation.flow[end]
     }
 
-    /// The node of each domain, and that of the replicas in its children. Each arc leads to a greater node.
+    /// The node of each used domain, and that of the replicas in its children. Each arc leads to a greater node.
     fn number_nodes(&mut self, end: usize) -> Vec<(u32, u32)> {
         let mut next = || {
             self.nodes += 1;
@@ -191,11 +208,12 @@ impl<'a> Plan<'a> {
             };
             numbers[domain as usize] = if end == 0 { (first, second) } else { (second, first) };
         };
-        let live = (0..tree.len() as u32).filter(|&domain| tree.is_live(domain));
+        let is_used = &self.relaxation.is_used[end];
+        let used = (0..tree.len() as u32).filter(|&domain| is_used[domain as usize]);
         if end == 0 {
-            live.for_each(&mut set);
+            used.for_each(&mut set);
         } else {
-            live.rev().for_each(&mut set);
+            used.rev().for_each(&mut set);
         }
         numbers
     }
@@ -218,7 +236,8 @@ impl<'a> Plan<'a> {
             return;
         };
         let tree = &relaxation.compared.dimensions[at].tree;
-        for domain in (0..tree.len() as u32).filter(|&domain| tree.is_live(domain)) {
+        let is_used = |domain: &u32| relaxation.is_used[0][*domain as usize];
+        for domain in (0..tree.len() as u32).filter(is_used) {
             let (own, below) = down[domain as usize];
             while let Some(cell) = cells.next_if(|&cell| leaf(0, cell) == domain) {
                 self.add(own, up[leaf(1, cell) as usize].0, Unit::Cell(cell));
@@ -226,7 +245,7 @@ impl<'a> Plan<'a> {
             if own != below {
                 self.add(own, below, Unit::Below(0, domain));
             }
-            for &child in tree.children(domain) {
+            for &child in tree.children(domain).iter().filter(|child| is_used(child)) {
                 self.add(below, down[child as usize].0, Unit::Domain(0, child));
             }
         }
@@ -236,7 +255,8 @@ impl<'a> Plan<'a> {
     fn add_arcs_up(&mut self, up: &[(u32, u32)]) {
         let Some(at) = self.end(1) else { return };
         let tree = &self.relaxation.compared.dimensions[at].tree;
-        for domain in (0..tree.len() as u32).rev().filter(|&domain| tree.is_live(domain)) {
+        let is_used = &self.relaxation.is_used[1];
+        for domain in (0..tree.len() as u32).rev().filter(|&domain| is_used[domain as usize]) {
             let (own, below) = up[domain as usize];
             if own != below {
                 self.add(below, own, Unit::Below(1, domain));

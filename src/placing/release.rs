@@ -1,11 +1,14 @@
 //! Which replicas go when fewer are wanted: the search of a placement, over replicas that may stay.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use super::cell_index::CellIndex;
 use super::cells::{Cells, Items};
 use super::cluster::{Cluster, Standing, Workload};
 use super::compared::Compared;
 use super::cost::Cost;
+use super::domain_tree::DomainTree;
 use super::eligible::Eligible;
 use super::modes::{AxisRule, axis_rules, has_host_rule};
 use super::near::NearRules;
@@ -91,7 +94,6 @@ fn of_placed(
     let compared = Compared::new(cluster, trees, any, &rules, &staying, (false, false));
     let items = Kept {
         cluster,
-        compared: &compared,
         costs: costs(cluster, eligible, &rules, workload, (replicas, &falling)),
         falling: &falling,
     };
@@ -103,7 +105,7 @@ fn of_placed(
         budget: Effort::BUDGET,
         interrupted,
     };
-    let cells = Cells::of(&items, &compared, &keep, wanted.prices);
+    let cells = Cells::all(&items, &compared, &keep, wanted.prices);
     let kept = search(&items, &compared, &cells, wanted)
         .best
         .map_or(Vec::new(), |(_, kept)| kept);
@@ -148,7 +150,6 @@ fn host_cap(workload: &Workload, rules: &[AxisRule]) -> u32 {
 /// Replicas that may stay. Each is an item of its own.
 struct Kept<'a> {
     cluster: &'a Cluster,
-    compared: &'a Compared,
     falling: &'a [(usize, Standing)],
     costs: Vec<Cost>,
 }
@@ -158,11 +159,19 @@ impl Items for Kept<'_> {
         self.falling.len() as u32
     }
 
-    fn leaf(&self, item: u32, compared: usize) -> u32 {
-        let compared = &self.compared.dimensions[compared];
-        let (_, replica) = self.falling[item as usize];
-        let leaf = self.cluster.dimensions[compared.dimension].leaves[replica.host as usize];
-        compared.tree.nearest_live(leaf.0)
+    fn index(&self, compared: &Compared) -> Arc<CellIndex> {
+        let trees: Vec<&DomainTree> = compared
+            .dimensions
+            .iter()
+            .map(|it| &self.cluster.dimensions[it.dimension].tree)
+            .collect();
+        let index = CellIndex::of(self.count(), &trees, |item, at| {
+            let compared = &compared.dimensions[at];
+            let (_, replica) = self.falling[item as usize];
+            let leaf = self.cluster.dimensions[compared.dimension].leaves[replica.host as usize];
+            compared.tree.nearest_live(leaf.0)
+        });
+        Arc::new(index)
     }
 
     fn offer(&self, item: u32, role: usize, already: u32) -> Option<Cost> {
@@ -170,8 +179,12 @@ impl Items for Kept<'_> {
         (replica.role == role && already == 0).then(|| self.costs[item as usize])
     }
 
-    fn unit(&self, _item: u32, number: u32) -> Option<Cost> {
-        (number == 0).then_some(Cost::ZERO)
+    fn most(&self, _item: u32) -> u32 {
+        1
+    }
+
+    fn unit(&self, _item: u32, _number: u32) -> Cost {
+        Cost::ZERO
     }
 
     fn fits(&self, _item: u32, _counts: &[u32]) -> bool {

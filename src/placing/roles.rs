@@ -177,7 +177,7 @@ impl<I: Items> UnitCosts for Plan<'_, I> {
     fn unit(&self, arc: u32, number: u32) -> Option<Cost> {
         match self.units[arc as usize] {
             Unit::Cell(most) | Unit::Role(most) => (number < most).then_some(Cost::ZERO),
-            Unit::Item(item) => self.items.unit(item, number),
+            Unit::Item(item) => (number < self.items.most(item)).then(|| self.items.unit(item, number)),
             Unit::Offer(item, role) => {
                 let is_limited = self.limits.get(&(item, role)).is_some_and(|limit| number >= *limit);
                 if is_limited {

@@ -105,7 +105,7 @@ pub fn prices(items: &impl Items, compared: &Compared, wanted: Wanted) -> Vec<Co
     let mut prices = vec![Cost::ZERO; wanted.missing.len()];
     let mut best: Option<(Cost, Vec<Cost>)> = None;
     for _ in 0..PRICE_ROUNDS {
-        let cells = Cells::of(items, compared, wanted.missing, &prices);
+        let cells = Cells::all(items, compared, wanted.missing, &prices);
         if (wanted.interrupted)(items.count().into()) {
             break;
         }

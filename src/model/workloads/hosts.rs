@@ -31,10 +31,7 @@ impl HostList {
             .iter()
             .map(|name| dimension(snapshot, name, &indexes, slots.len()));
         HostList {
-            cluster: Cluster {
-                hosts: slots.len() as u32,
-                dimensions: named.collect(),
-            },
+            cluster: Cluster::new(slots.len() as u32, named.collect()),
             slots,
             indexes,
             names: dimensions.iter().map(|name| (*name).to_owned()).collect(),

@@ -26,10 +26,7 @@ fn cluster() -> Cluster {
     let mut tree = DomainTree::default();
     let leaves = (0..60).map(|host| tree.intern(&format!("fd:/r{}", host % 5)));
     let leaves = leaves.collect();
-    Cluster {
-        hosts: 60,
-        dimensions: vec![Dimension { tree, leaves }],
-    }
+    Cluster::new(60, vec![Dimension { tree, leaves }])
 }
 
 /// Calls `run` with an interrupt that is set from a number of calls on, for each number until `run` ends before that.

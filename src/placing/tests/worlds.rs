@@ -60,10 +60,7 @@ impl World {
             let leaves = paths.iter().map(leaf).collect();
             Dimension { tree, leaves }
         });
-        self.cluster = Cluster {
-            hosts: self.names.len() as u32,
-            dimensions: dimensions.collect(),
-        };
+        self.cluster = Cluster::new(self.names.len() as u32, dimensions.collect());
     }
 
     /// Lets only these hosts be eligible.

@@ -1,0 +1,68 @@
+//! What each cell has: enough to choose the cells whose slots are listed.
+
+use std::sync::Arc;
+
+use super::cell_index::CellIndex;
+use super::cells::Items;
+use super::compared::Compared;
+use super::cost::Cost;
+use super::slot_costs::SlotCosts;
+
+/// The free places of all cells.
+pub struct CellPlaces {
+    pub index: Arc<CellIndex>,
+    /// By cell.
+    pub counts: Vec<u32>,
+    /// The cost of the cheapest place by cell, if it has any.
+    pub cheapest: Vec<Cost>,
+    /// The most slots of an item, if an item may have more places.
+    pub cut: Option<u32>,
+}
+
+impl CellPlaces {
+    pub fn of(items: &impl Items, compared: &Compared, costs: &SlotCosts) -> CellPlaces {
+        let index = items.index(compared);
+        let cells = index.cells();
+        let mut places = CellPlaces {
+            counts: vec![0; cells],
+            cheapest: vec![Cost::ZERO; cells],
+            cut: None,
+            index,
+        };
+        let mut of_item = Vec::new();
+        for (item, &cell) in (0..).zip(&places.index.of_item) {
+            costs.of_item(items, item, &mut of_item);
+            let Some(&first) = of_item.first() else { continue };
+            if costs.is_cut(items, item, of_item.len()) {
+                places.cut = Some(costs.most);
+            }
+            let (count, cheapest) = (&mut places.counts[cell as usize], &mut places.cheapest[cell as usize]);
+            if *count == 0 || first < *cheapest {
+                *cheapest = first;
+            }
+            *count += of_item.len() as u32;
+        }
+        places
+    }
+
+    /// The free places of a cell that can be taken.
+    pub fn takeable(&self, cell: u32, costs: &SlotCosts) -> u32 {
+        self.counts[cell as usize].min(costs.most_of_cell)
+    }
+
+    /// All cells with free places, each with the number of those that can be taken.
+    pub fn all(&self, costs: &SlotCosts) -> Vec<(u32, u32)> {
+        let all = (0..self.counts.len() as u32).map(|cell| (cell, self.takeable(cell, costs)));
+        all.filter(|(_, places)| *places > 0).collect()
+    }
+
+    /// The free places directly in each domain of a compared dimension, `most` at most.
+    pub fn direct(&self, compared: &Compared, at: usize, most: u32) -> Vec<u32> {
+        let mut direct = vec![0_u32; compared.dimensions[at].tree.len()];
+        for (cell, count) in (0..).zip(&self.counts) {
+            let sum = &mut direct[self.index.leaf(cell, at) as usize];
+            *sum = (*sum + count).min(most);
+        }
+        direct
+    }
+}

@@ -1,0 +1,66 @@
+//! The costs of the places of one item, for replicas of one role or of several.
+
+use super::cells::Items;
+use super::cost::Cost;
+
+/// No more slots than this are worked out. With more, each item gets an equal part of them.
+const MAX_SLOTS: u32 = 1 << 20;
+
+/// What the places of items cost for the replicas that are missing.
+pub struct SlotCosts {
+    /// The roles that lack replicas, each with their number and what each of them costs besides.
+    roles: Vec<(usize, u32, Cost)>,
+    /// The most slots of an item.
+    pub most: u32,
+    /// The most slots of a cell that can be taken.
+    pub most_of_cell: u32,
+    total: u32,
+}
+
+impl SlotCosts {
+    /// For `missing` replicas by role, of which each costs a price besides.
+    pub fn of(items: &impl Items, missing: &[u32], prices: &[Cost]) -> SlotCosts {
+        let wanted = (0..missing.len()).filter(|&role| missing[role] > 0);
+        let wanted: Vec<_> = wanted.map(|role| (role, missing[role], prices[role])).collect();
+        let total: u32 = missing.iter().sum();
+        SlotCosts {
+            most: total.min((MAX_SLOTS / items.count().max(1)).max(1)),
+            // Of several roles the cheapest slots need not be those that are taken.
+            most_of_cell: if wanted.len() > 1 { u32::MAX } else { total },
+            roles: wanted,
+            total,
+        }
+    }
+
+    /// Whether an item with this number of slots may have more places.
+    pub fn is_cut(&self, items: &impl Items, item: u32, slots: usize) -> bool {
+        self.most < self.total && slots as u32 == self.most && items.most(item) > self.most
+    }
+
+    /// The costs of an item's places, the cheapest first. Of the place with number k it is at most what the cheapest k of all
+    /// offers cost.
+    pub fn of_item(&self, items: &impl Items, item: u32, costs: &mut Vec<Cost>) {
+        costs.clear();
+        let most = items.most(item).min(self.most);
+        if most == 0 {
+            return;
+        }
+        // Mostly there is one place for one role.
+        if let [(role, _, price)] = *self.roles
+            && most == 1
+        {
+            let offer = items.offer(item, role, 0);
+            costs.extend(offer.map(|offer| offer + price + items.unit(item, 0)));
+            return;
+        }
+        for &(role, missing, price) in &self.roles {
+            let offers = (0..missing.min(most)).map_while(|already| Some(items.offer(item, role, already)? + price));
+            costs.extend(offers);
+        }
+        costs.sort_unstable();
+        costs.truncate(most as usize);
+        for (number, cost) in (0..).zip(costs) {
+            *cost += items.unit(item, number);
+        }
+    }
+}
