@@ -99,7 +99,7 @@ class Judged:
         assert sum(found["granted"] for found in answer["consumers"]) == answer["granted"], answer
         for member, found in enumerate(answer["consumers"]):
             if not found["granted"]:
-                self.check_lack(member, found["counts"])
+                self.check_lack(member, found)
                 continue
             holds = {provider: share["resources"] for provider, share in found["allocations"].items()}
             assert found["generation"] == 1, found
@@ -113,18 +113,19 @@ class Judged:
             assert answer.status == 409 and answer.code == "placet.claim_refused", f"a call was answered with {answer}"
         else:
             assert answer.status == 200, f"a call was answered with {answer}"
-        counts = [consumer["counts"] for consumer in answer.json["consumers"]]
-        lacking = [member for member, each in enumerate(counts)
-                   if each != {OTHER: 1} or not self.round.race.is_atomic]
+        refused = answer.json["consumers"]
+        lacking = [member for member, consumer in enumerate(refused)
+                   if consumer["counts"] != {OTHER: 1} or not self.round.race.is_atomic]
         assert lacking, f"no consumer lacks room: {answer}"
         for member in lacking:
-            self.check_lack(member, counts[member])
+            self.check_lack(member, refused[member])
 
-    def check_lack(self, member, counts):
+    def check_lack(self, member, consumer):
         """Candidates are all named."""
+        counts = consumer["counts"]
         is_lack = counts.get(LACKING, 0) > 0 if self.round.has_query(member) else (
             counts == {LACKING: len(self.round.candidates)})
-        assert is_lack, f"{counts} of {len(self.round.candidates)} candidates"
+        assert is_lack, f"refused for another reason than room with {len(self.round.candidates)} candidates: {consumer}"
 
     def check_processes(self, services):
         """Every process shows the usage that the answers say."""
