@@ -1,6 +1,7 @@
 """Tests of the comparison with made-up answers. run.py counts each function as a test."""
 
 import json
+from types import SimpleNamespace
 
 from functional_tests.differential import compare, evidence, judge_test, known_differences
 from functional_tests.differential.request import Request
@@ -81,6 +82,21 @@ def rows():
             ("a long uuid is stored", answer("", 204), long, known_differences.TOO_LONG_TO_KEEP),
             ("a long uuid is answered with 500", error(500, "no"), long, None)):
         yield name, takes, row(Request("POST", "/reshaper", "{}"), theirs, ours)
+    stale = error(409, "\n\n consumer generation conflict - expected 0 but got None  ")
+    late = error(400, "\n\n Unable to allocate inventory No such resource class CUSTOM_.  ")
+    early = error(400, "\n\n JSON does not validate: []")
+    twice, once = (Request("POST", "/allocations", json.dumps({"c1": {}, other: {}})) for other in ("C1", "C2"))
+    for name, request, engine, theirs, ours, takes in (
+            ("two spellings, refused by both", twice, "mariadb", error(409, "Unable"), stale, True),
+            ("two spellings, refused for a class", twice, "mariadb", late, stale, True),
+            ("two spellings, taken for one", twice, "mariadb", answer("", 204), stale, True),
+            ("two spellings, refused by the schema", twice, "mariadb", early, stale, False),
+            ("two spellings, answered with 500", twice, "mariadb", error(500, "no"), stale, False),
+            ("two spellings, another refusal by placet", twice, "mariadb", late, error(409, "Unable"), False),
+            ("two spellings on SQLite", twice, "sqlite", late, stale, False),
+            ("two consumers", once, "mariadb", late, stale, False)):
+        tables, found = SimpleNamespace(engine=engine), {"status": ("", ""), "body": ("", "")}
+        yield name, takes, known_differences.row(request, theirs, ours, found, tables) is not None
 
 
 def check(tests, verbose):
