@@ -7,7 +7,7 @@
 //! - [`judge`]: modes, limits, `safe` and violations of replicas that stand;
 //! - [`release`]: which replicas go when fewer are wanted;
 //! - `modes`: what a rule means for n replicas on the eligible hosts; `near`: where the rules to others exclude hosts;
-//! - `cells`, `cell_places`, `prune`: hosts in equal domains, and those of them that may be needed;
+//! - `cells`, `cell_index`, `cell_places`, `slot_costs`, `prune`: hosts in equal domains, and which of them may be needed;
 //! - `bounds`, `relaxed`, `flow`: the placement as a minimum-cost flow; `search`: the rest, by branch and bound;
 //! - `tests/naive`: all sets of hosts, one after the other, with which tests compare the answers.
 

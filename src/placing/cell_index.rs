@@ -1,68 +1,117 @@
 //! Which item is in which cell. It follows from domains alone: neither room nor rules matter.
 
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
 use super::cell_numbers::CellNumbers;
-use super::domain_tree::DomainTree;
 
 /// Items that are in the same domains of all indexed dimensions are in the same cell.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct CellIndex {
-    dimensions: usize,
+    /// The number of domains of each indexed dimension.
+    domains: Vec<usize>,
     /// The domains of the cells, by cell and indexed dimension.
     leaves: Vec<u32>,
     /// The cell of each item.
-    pub of_item: Vec<u32>,
-    /// By indexed dimension, the cells in groups that are in the same domains of all others.
-    pub groups: Vec<Vec<Vec<u32>>>,
+    pub cell_of: Vec<u32>,
+    /// The number of cells.
+    pub cells: u32,
+    /// By indexed dimension.
+    groups: Vec<OnceLock<Groups>>,
+}
+
+/// Cells in groups that are in the same domains of all indexed dimensions but one.
+#[derive(Debug)]
+struct Groups {
+    /// Where each group begins.
+    starts: Vec<u32>,
+    cells: Vec<u32>,
 }
 
 impl CellIndex {
-    /// Of dimensions with these trees. `leaf` is the domain of an item in one of them.
-    pub fn of(items: u32, trees: &[&DomainTree], leaf: impl Fn(u32, usize) -> u32) -> CellIndex {
-        let mut numbers = CellNumbers::of(trees.iter().map(|tree| tree.count()));
-        let mut index = CellIndex {
-            dimensions: trees.len(),
-            leaves: Vec::new(),
-            of_item: Vec::with_capacity(items as usize),
-            groups: Vec::new(),
-        };
-        let mut cells = 0;
-        for item in 0..items {
+    /// Of dimensions with these numbers of domains. `leaf` is the domain of an item in one of them.
+    pub fn of(items: u32, domains: Vec<usize>, leaf: impl Fn(u32, usize) -> u32) -> CellIndex {
+        let mut numbers = CellNumbers::of(domains.iter().copied());
+        let (mut leaves, mut cells) = (Vec::new(), 0);
+        let cell_of = (0..items).map(|item| {
             let cell = numbers.number(|at| leaf(item, at));
             if cell == cells {
-                index.leaves.extend((0..trees.len()).map(|at| leaf(item, at)));
+                leaves.extend((0..domains.len()).map(|at| leaf(item, at)));
                 cells += 1;
             }
-            index.of_item.push(cell);
-        }
-        index.groups = (0..trees.len())
-            .map(|at| index.groups_without(trees, cells, at))
-            .collect();
-        index
-    }
-
-    /// The number of cells.
-    pub fn cells(&self) -> usize {
-        match self.dimensions {
-            0 => self.of_item.len().min(1),
-            dimensions => self.leaves.len() / dimensions,
+            cell
+        });
+        CellIndex {
+            cell_of: cell_of.collect(),
+            groups: domains.iter().map(|_| OnceLock::new()).collect(),
+            leaves,
+            cells,
+            domains,
         }
     }
 
+    /// The domain of a cell in an indexed dimension.
     pub fn leaf(&self, cell: u32, at: usize) -> u32 {
-        self.leaves[cell as usize * self.dimensions + at]
+        self.leaves[cell as usize * self.domains.len() + at]
     }
 
-    fn groups_without(&self, trees: &[&DomainTree], cells: u32, without: usize) -> Vec<Vec<u32>> {
-        let others: Vec<usize> = (0..trees.len()).filter(|&at| at != without).collect();
-        let mut numbers = CellNumbers::of(others.iter().map(|&at| trees[at].count()));
-        let mut groups: Vec<Vec<u32>> = Vec::new();
-        for cell in 0..cells {
-            let number = numbers.number(|at| self.leaf(cell, others[at])) as usize;
-            if number == groups.len() {
-                groups.push(Vec::new());
-            }
-            groups[number].push(cell);
+    /// The cells in groups that are in the same domains of all indexed dimensions but `without`.
+    pub fn groups(&self, without: usize) -> impl Iterator<Item = &[u32]> {
+        let groups = self.groups[without].get_or_init(|| self.find_groups(without));
+        let ranges = groups.starts.windows(2);
+        ranges.map(|range| &groups.cells[range[0] as usize..range[1] as usize])
+    }
+
+    fn find_groups(&self, without: usize) -> Groups {
+        let others: Vec<usize> = (0..self.domains.len()).filter(|&at| at != without).collect();
+        let mut numbers = CellNumbers::of(others.iter().map(|&at| self.domains[at]));
+        let group_of = (0..self.cells).map(|cell| numbers.number(|at| self.leaf(cell, others[at])));
+        let group_of: Vec<u32> = group_of.collect();
+        let count = group_of.iter().max().map_or(0, |last| last + 1);
+        let mut starts = vec![0; count as usize + 1];
+        group_of.iter().for_each(|&group| starts[group as usize + 1] += 1);
+        for group in 0..count as usize {
+            starts[group + 1] += starts[group];
         }
-        groups
+        let mut next = starts.clone();
+        let mut cells = vec![0; group_of.len()];
+        for (cell, group) in (0..).zip(group_of) {
+            let at = &mut next[group as usize];
+            cells[*at as usize] = cell;
+            *at += 1;
+        }
+        Groups { starts, cells }
+    }
+}
+
+/// Of workloads on the same hosts most compare the same dimensions.
+const KEPT_INDEXES: usize = 4;
+
+/// The indexes that were made last, by dimensions. A clone has none.
+#[derive(Debug, Default)]
+pub struct KeptIndexes(Mutex<Vec<(Vec<usize>, Arc<CellIndex>)>>);
+
+impl KeptIndexes {
+    /// The index by these dimensions. Two threads that miss the same one both make it: no lock is held for that time.
+    pub fn get(&self, dimensions: Vec<usize>, make: impl FnOnce() -> CellIndex) -> Arc<CellIndex> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock()
+            .iter()
+            .find(|(known, _)| *known == dimensions)
+            .map(|(_, index)| Arc::clone(index));
+        known.unwrap_or_else(|| {
+            let index = Arc::new(make());
+            let mut all = lock();
+            if all.len() == KEPT_INDEXES {
+                all.remove(0);
+            }
+            all.push((dimensions, Arc::clone(&index)));
+            index
+        })
+    }
+}
+
+impl Clone for KeptIndexes {
+    fn clone(&self) -> KeptIndexes {
+        KeptIndexes::default()
     }
 }

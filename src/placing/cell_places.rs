@@ -10,6 +10,7 @@ use super::slot_costs::SlotCosts;
 
 /// The free places of all cells.
 pub struct CellPlaces {
+    /// The cells of the items.
     pub index: Arc<CellIndex>,
     /// By cell.
     pub counts: Vec<u32>,
@@ -20,27 +21,28 @@ pub struct CellPlaces {
 }
 
 impl CellPlaces {
+    /// Of all items.
     pub fn of(items: &impl Items, compared: &Compared, costs: &SlotCosts) -> CellPlaces {
         let index = items.index(compared);
-        let cells = index.cells();
+        let cells = index.cells as usize;
         let mut places = CellPlaces {
             counts: vec![0; cells],
             cheapest: vec![Cost::ZERO; cells],
             cut: None,
             index,
         };
-        let mut of_item = Vec::new();
-        for (item, &cell) in (0..).zip(&places.index.of_item) {
-            costs.of_item(items, item, &mut of_item);
-            let Some(&first) = of_item.first() else { continue };
-            if costs.is_cut(items, item, of_item.len()) {
+        let mut item_costs = Vec::new();
+        for (item, &cell) in (0..).zip(&places.index.cell_of) {
+            costs.of_item(items, item, &mut item_costs);
+            let Some(&first) = item_costs.first() else { continue };
+            if costs.is_cut(items, item, item_costs.len()) {
                 places.cut = Some(costs.most);
             }
             let (count, cheapest) = (&mut places.counts[cell as usize], &mut places.cheapest[cell as usize]);
             if *count == 0 || first < *cheapest {
                 *cheapest = first;
             }
-            *count += of_item.len() as u32;
+            *count += item_costs.len() as u32;
         }
         places
     }
@@ -58,11 +60,18 @@ impl CellPlaces {
 
     /// The free places directly in each domain of a compared dimension, `most` at most.
     pub fn direct(&self, compared: &Compared, at: usize, most: u32) -> Vec<u32> {
-        let mut direct = vec![0_u32; compared.dimensions[at].tree.len()];
-        for (cell, count) in (0..).zip(&self.counts) {
-            let sum = &mut direct[self.index.leaf(cell, at) as usize];
-            *sum = (*sum + count).min(most);
-        }
-        direct
+        let places = (0..).zip(&self.counts);
+        let places = places.map(|(cell, count)| (self.index.leaf(cell, at), *count));
+        sum_by_domain(compared.dimensions[at].tree.len(), places, most)
     }
+}
+
+/// The sum of the places in each domain, `most` at most.
+pub fn sum_by_domain(domains: usize, places: impl Iterator<Item = (u32, u32)>, most: u32) -> Vec<u32> {
+    let mut sums = vec![0_u32; domains];
+    for (domain, count) in places {
+        let sum = &mut sums[domain as usize];
+        *sum = (*sum + count).min(most);
+    }
+    sums
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::cell_index::CellIndex;
-use super::cell_places::CellPlaces;
+use super::cell_places::{CellPlaces, sum_by_domain};
 use super::compared::Compared;
 use super::cost::Cost;
 use super::slot_costs::SlotCosts;
@@ -23,7 +23,7 @@ pub trait Items {
     /// The most replicas that the rules on hosts admit on an item.
     fn most(&self, item: u32) -> u32;
 
-    /// What the rules on hosts add for the replica with this number, from 0. It is less than [`Items::most`].
+    /// What the rules on hosts add for the replica with this number, from 0 to [`Items::most`] less 1.
     fn unit(&self, item: u32, number: u32) -> Cost;
 
     /// Whether these replicas fit together, by role.
@@ -68,11 +68,11 @@ impl Cells {
         };
         let mut slots = vec![empty; end as usize];
         // Costs are worked out again: to keep those of all items would take more time.
-        let mut of_item = Vec::new();
-        for (item, &cell) in (0..).zip(&places.index.of_item) {
+        let mut item_costs = Vec::new();
+        for (item, &cell) in (0..).zip(&places.index.cell_of) {
             let Some(at) = &mut next[cell as usize] else { continue };
-            costs.of_item(items, item, &mut of_item);
-            for &cost in &of_item {
+            costs.of_item(items, item, &mut item_costs);
+            for &cost in &item_costs {
                 slots[*at as usize] = Slot { cost, item };
                 *at += 1;
             }
@@ -90,7 +90,7 @@ impl Cells {
 
     /// The cells of all items with all their slots.
     pub fn all(items: &impl Items, compared: &Compared, missing: &[u32], prices: &[Cost]) -> Cells {
-        let costs = SlotCosts::of(items, missing, prices);
+        let costs = SlotCosts::new(items, missing, prices);
         let places = CellPlaces::of(items, compared, &costs);
         Cells::of(items, &places, &places.all(&costs), &costs)
     }
@@ -110,12 +110,8 @@ impl Cells {
     /// The free places directly in each domain, `most` at most, by compared dimension.
     pub fn direct(&self, compared: &Compared, most: u32) -> Vec<Vec<u32>> {
         let all = compared.dimensions.iter().enumerate().map(|(at, dimension)| {
-            let mut direct = vec![0_u32; dimension.tree.len()];
-            for cell in 0..self.len() {
-                let places = &mut direct[self.leaf(cell, at) as usize];
-                *places = (*places + self.slots(cell).len() as u32).min(most);
-            }
-            direct
+            let places = (0..self.len()).map(|cell| (self.leaf(cell, at), self.slots(cell).len() as u32));
+            sum_by_domain(dimension.tree.len(), places, most)
         });
         all.collect()
     }

@@ -1,9 +1,8 @@
 //! What a decision is made of: hosts with their domains, and the workload's replicas.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use super::cell_index::CellIndex;
-use super::compared::Compared;
+use super::cell_index::{CellIndex, KeptIndexes};
 use super::domain_tree::{DomainId, DomainTree};
 use super::rules::Rule;
 
@@ -14,32 +13,27 @@ pub struct Cluster {
     pub hosts: u32,
     /// By the index that [`super::Axis::Domain`] has.
     pub dimensions: Vec<Dimension>,
-    /// By all dimensions.
-    cell_index: OnceLock<Arc<CellIndex>>,
+    cell_indexes: KeptIndexes,
 }
 
 impl Cluster {
+    /// A cluster whose hosts and domains do not change any more.
     pub fn new(hosts: u32, dimensions: Vec<Dimension>) -> Cluster {
         Cluster {
             hosts,
             dimensions,
-            cell_index: OnceLock::new(),
+            cell_indexes: KeptIndexes::default(),
         }
     }
 
-    /// The cells of the hosts by the compared dimensions. Mostly all are compared: then it is found out once.
-    pub(super) fn cell_index(&self, compared: &Compared) -> Arc<CellIndex> {
-        let all: Vec<usize> = compared.dimensions.iter().map(|it| it.dimension).collect();
-        let find = || {
-            let trees: Vec<&DomainTree> = all.iter().map(|&at| &self.dimensions[at].tree).collect();
-            let leaf = |host: u32, at: usize| self.dimensions[all[at]].leaves[host as usize].0;
-            Arc::new(CellIndex::of(self.hosts, &trees, leaf))
-        };
-        if all.len() == self.dimensions.len() {
-            Arc::clone(self.cell_index.get_or_init(find))
-        } else {
-            find()
-        }
+    /// The cells of the hosts by these dimensions.
+    pub(super) fn cell_index(&self, dimensions: Vec<usize>) -> Arc<CellIndex> {
+        let compared: Vec<&Dimension> = dimensions.iter().map(|&at| &self.dimensions[at]).collect();
+        self.cell_indexes.get(dimensions, || {
+            let domains = compared.iter().map(|dimension| dimension.tree.count());
+            let leaf = |host: u32, at: usize| compared[at].leaves[host as usize].0;
+            CellIndex::of(self.hosts, domains.collect(), leaf)
+        })
     }
 }
 

@@ -21,7 +21,8 @@ impl<H: Hosts> Items for HostItems<'_, H> {
     }
 
     fn index(&self, compared: &Compared) -> Arc<CellIndex> {
-        self.placing.cluster.cell_index(compared)
+        let dimensions = compared.dimensions.iter().map(|it| it.dimension);
+        self.placing.cluster.cell_index(dimensions.collect())
     }
 
     fn offer(&self, host: u32, role: usize, already: u32) -> Option<Cost> {

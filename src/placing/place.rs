@@ -203,7 +203,7 @@ impl<H: Hosts> Placing<'_, H> {
     }
 
     fn cells(&self, items: &HostItems<H>, wanted: Wanted, is_of_one_role: bool) -> Cells {
-        let costs = SlotCosts::of(items, wanted.missing, wanted.prices);
+        let costs = SlotCosts::new(items, wanted.missing, wanted.prices);
         let places = CellPlaces::of(items, self.compared, &costs);
         (wanted.interrupted)(items.count().into());
         let totals = Totals {

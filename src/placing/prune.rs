@@ -32,8 +32,9 @@ pub fn prune(places: &CellPlaces, compared: &Compared, totals: Totals, costs: &S
         best: vec![NO_CELL; dimension.tree.len()],
         is_dropped: vec![false; dimension.tree.len()],
     };
-    let groups = &places.index.groups[at];
-    groups.iter().flat_map(|group| pruning.kept(group)).collect()
+    let has_places = |group: &&[u32]| group.iter().any(|cell| places.counts[*cell as usize] > 0);
+    let groups = places.index.groups(at).filter(has_places);
+    groups.flat_map(|group| pruning.kept(group)).collect()
 }
 
 /// Whether below each domain no replica stands, and no domain has free places of its own beside children.

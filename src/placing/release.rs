@@ -8,7 +8,6 @@ use super::cells::{Cells, Items};
 use super::cluster::{Cluster, Standing, Workload};
 use super::compared::Compared;
 use super::cost::Cost;
-use super::domain_tree::DomainTree;
 use super::eligible::Eligible;
 use super::modes::{AxisRule, axis_rules, has_host_rule};
 use super::near::NearRules;
@@ -160,12 +159,8 @@ impl Items for Kept<'_> {
     }
 
     fn index(&self, compared: &Compared) -> Arc<CellIndex> {
-        let trees: Vec<&DomainTree> = compared
-            .dimensions
-            .iter()
-            .map(|it| &self.cluster.dimensions[it.dimension].tree)
-            .collect();
-        let index = CellIndex::of(self.count(), &trees, |item, at| {
+        let domains = compared.dimensions.iter().map(|it| it.tree.len());
+        let index = CellIndex::of(self.count(), domains.collect(), |item, at| {
             let compared = &compared.dimensions[at];
             let (_, replica) = self.falling[item as usize];
             let leaf = self.cluster.dimensions[compared.dimension].leaves[replica.host as usize];

@@ -19,7 +19,7 @@ pub struct SlotCosts {
 
 impl SlotCosts {
     /// For `missing` replicas by role, of which each costs a price besides.
-    pub fn of(items: &impl Items, missing: &[u32], prices: &[Cost]) -> SlotCosts {
+    pub fn new(items: &impl Items, missing: &[u32], prices: &[Cost]) -> SlotCosts {
         let wanted = (0..missing.len()).filter(|&role| missing[role] > 0);
         let wanted: Vec<_> = wanted.map(|role| (role, missing[role], prices[role])).collect();
         let total: u32 = missing.iter().sum();

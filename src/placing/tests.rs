@@ -1,5 +1,6 @@
 //! Tests of the whole layer: the tables of published systems figure by figure, and random clusters against [`naive`].
 
+mod cells;
 mod figures;
 mod interrupts;
 mod naive;

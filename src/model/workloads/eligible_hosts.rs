@@ -134,7 +134,7 @@ impl KnownHosts {
     }
 }
 
-/// Each value has a byte or some for each host.
+/// The answers to a query have a byte for each host; a list of hosts has 20, and as many for each dimension.
 const KEPT_VALUES: usize = 128;
 
 /// The values that were added last. Two threads that miss the same one both find it out: no lock is held for that time.

@@ -1,0 +1,78 @@
+//! Cells: their numbers, the indexes that a cluster keeps, and what pruning saves.
+
+use std::cell::Cell;
+
+use super::figures::nine_machines;
+use super::worlds::{ATOMIC, BOTH, World, spread, workload};
+use crate::placing::cell_numbers::CellNumbers;
+use crate::placing::{Axis, Cluster, Dimension, DomainTree, Eligible, Hosts, Mode, Offer, place};
+
+#[test]
+fn combinations_are_numbered_alike_in_small_and_in_large_tables() {
+    let combinations: Vec<[u32; 2]> = (0..500).map(|at| [at * at % 37, at % 11]).collect();
+    let numbers = |domains: [usize; 2]| {
+        let mut numbers = CellNumbers::of(domains.into_iter());
+        let all = combinations.iter().map(|both| numbers.number(|at| both[at]));
+        all.collect::<Vec<u32>>()
+    };
+    let (dense, sparse) = (numbers([40, 40]), numbers([40_000, 40_000]));
+    assert_eq!(dense, sparse);
+    assert_eq!(dense[..3], [0, 1, 2]);
+}
+
+/// A cluster keeps the cells of its hosts. Workloads that compare other dimensions have other cells.
+#[test]
+fn workloads_that_compare_other_dimensions_are_placed_alike_on_used_and_new_clusters() {
+    let rules = [&BOTH[..1], &BOTH[1..], &BOTH].map(|axes| [spread(Mode::MaxDifference, axes)]);
+    let place = |world: &World, rules| world.place(&workload(&[3], rules)).expect("there is room");
+    let used = nine_machines();
+    for _ in 0..2 {
+        for rules in &rules {
+            assert_eq!(place(&used, rules), place(&nine_machines(), rules));
+        }
+    }
+}
+
+/// Cells do not depend on which hosts are eligible.
+#[test]
+fn a_cluster_serves_workloads_with_other_eligible_hosts() {
+    let rules = [spread(Mode::MaxDifference, &BOTH)];
+    let mut world = nine_machines();
+    let few = ["vm1", "vm5", "vm9"];
+    for (name, eligible) in world.names.iter().zip(&mut world.eligible) {
+        eligible[0] = few.contains(&name.as_str());
+    }
+    let placed = world.place(&workload(&[3], &rules)).expect("there is room");
+    assert_eq!(placed.into_iter().collect::<Vec<_>>(), few);
+    world.eligible.fill(vec![true]);
+    let all = world.place(&workload(&[9], &rules)).expect("there is room");
+    assert_eq!(all.len(), 9);
+}
+
+/// Hosts that count how often they are asked.
+struct Counted(Cell<u32>);
+
+impl Hosts for Counted {
+    fn offer(&self, _host: u32, _role: usize, _already: u32) -> Option<Offer> {
+        self.0.set(self.0.get() + 1);
+        Some(Offer::default())
+    }
+
+    fn fits(&self, _host: u32, _counts: &[u32]) -> bool {
+        true
+    }
+}
+
+#[test]
+fn hosts_of_cells_that_are_not_needed_are_asked_once() {
+    const HOSTS: u32 = 3000;
+    let mut tree = DomainTree::default();
+    let leaves = (0..HOSTS).map(|host| tree.intern(&format!("fd:/dc{}/r{}", host % 3, host / 3)));
+    let leaves = leaves.collect();
+    let cluster = Cluster::new(HOSTS, vec![Dimension { tree, leaves }]);
+    let eligible = Eligible::of(&cluster, vec![vec![true; HOSTS as usize].into()]);
+    let (hosts, rules) = (Counted(Cell::new(0)), [spread(Mode::MaxDifference, &[Axis::Domain(0)])]);
+    let placed = place((&cluster, &eligible), &hosts, &workload(&[3], &rules), &ATOMIC);
+    assert_eq!(placed.replicas.len(), 3);
+    assert!((HOSTS..HOSTS + 30).contains(&hosts.0.get()), "{}", hosts.0.get());
+}
