@@ -61,8 +61,12 @@ impl<E: Explain> FitCache<E> {
         &mut self.explain
     }
 
-    /// Whether this one provider could serve a part of `kind`. The rest of its block is not scanned.
-    pub fn fits(&self, snapshot: &Snapshot, request: &SplitRequest, slot: Slot, kind: usize) -> bool {
+    /// Whether this one provider, a member of what the group requires, could serve a part of `kind`. The rest of its block is
+    /// not scanned, unless its reason is wanted: no tree of its block may ask for this kind.
+    pub fn fits(&mut self, snapshot: &Snapshot, request: &SplitRequest, slot: Slot, kind: usize) -> bool {
+        if E::ENABLED {
+            return self.lanes(snapshot, request, slot.block(), kind) & slot.bit() != 0;
+        }
         let PartKind { filter, lanes, .. } = &request.kinds[kind];
         let in_block = |lanes: &BTreeMap<usize, u64>| lanes.get(&slot.block()).copied().unwrap_or(0);
         let lanes = lanes.as_ref().map_or(u64::MAX, in_block);

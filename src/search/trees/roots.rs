@@ -42,8 +42,8 @@ impl<E: Explain> RootIter<E> {
         (seed, order): (u64, Option<SharedOrder>),
         explain: E,
     ) -> Self {
-        let fits = FitCache::new(snapshot, &request, explain);
-        let sharing = SharingProviders::new(snapshot, &request, &fits);
+        let mut fits = FitCache::new(snapshot, &request, explain);
+        let sharing = SharingProviders::new(snapshot, &request, &mut fits);
         let local: Vec<usize> = (0..request.kinds.len())
             .filter(|&kind| !sharing.any_serves(kind))
             .collect();

@@ -30,7 +30,7 @@ pub(in crate::search) struct SharingProvider {
 }
 
 impl SharingProviders {
-    pub fn new<E: Explain>(snapshot: &Snapshot, request: &SplitRequest, fits: &FitCache<E>) -> Self {
+    pub fn new<E: Explain>(snapshot: &Snapshot, request: &SplitRequest, fits: &mut FitCache<E>) -> Self {
         let mut sharing = Self::default();
         let in_one_tree = request.unsuffixed.as_ref().is_some_and(|group| group.tree.is_some());
         for slot in snapshot.sharing() {
