@@ -23,7 +23,7 @@ def free_port():
     folder.mkdir(exist_ok=True)
     for port in CHANCE.sample(PORTS, len(PORTS)):
         lock = open(folder / str(port), "w")
-        if _locked(lock) and _unused(port):
+        if _locked(lock) and is_unused(port):
             locks.append(lock)
             return port
         lock.close()
@@ -42,7 +42,7 @@ def _locked(file):
     return True
 
 
-def _unused(port):
+def is_unused(port):
     with socket.socket() as listener:
         try:
             listener.bind(("127.0.0.1", port))

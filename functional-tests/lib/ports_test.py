@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 
+from functional_tests.lib import ports
 from functional_tests.lib.test_counts import TestCounts
 
 FEW = 40
@@ -45,7 +46,8 @@ def concurrent(first):
 def main():
     tests = TestCounts()
     # Below the ports of the other tests, and not those of another run of this one.
-    first = 10_000 + os.getpid() % 200 * FEW
+    starts = range(10_000 + os.getpid() % 100 * FEW, ports.PORTS.start - FEW, FEW)
+    first = next(start for start in starts if all(map(ports.is_unused, range(start, start + FEW))))
     tests.step("concurrent processes choose different ports", concurrent, first)
     tests.finish()
 

@@ -46,9 +46,10 @@ log_of() { echo "$LOGS/${1//[ ,\/]/-}.log"; }
 failures() {
     local log lines
     log=$(log_of "$1")
+    [[ -s $log ]] || return
     lines=$(grep -A 8 -E '^(FAILED  |---- .* stdout ----|error)' "$log" || tail -n 12 "$log")
     head -n 20 <<<"$lines" | cut -c 1-160 | sed 's/^/    /'
-} 2>/dev/null
+}
 
 # Sets `children` to the processor seconds of all programs that this shell has waited for, with theirs. A step that takes
 # longer than its own waits.

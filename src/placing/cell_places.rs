@@ -66,7 +66,7 @@ impl CellPlaces {
     }
 }
 
-/// The sum of the places in each domain, `most` at most.
+/// The sums of places by domain, `most` at most, from pairs of a domain and its places.
 pub fn sum_by_domain(domains: usize, places: impl Iterator<Item = (u32, u32)>, most: u32) -> Vec<u32> {
     let mut sums = vec![0_u32; domains];
     for (domain, count) in places {

@@ -51,7 +51,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// The cells of `kept`, each with this many of its slots.
+    /// The cells of `kept`, each with the number of its slots beside it.
     pub fn of(items: &impl Items, places: &CellPlaces, kept: &[(u32, u32)], costs: &SlotCosts) -> Cells {
         let mut starts = Vec::with_capacity(kept.len() + 1);
         let mut next = vec![None; places.counts.len()];
@@ -88,7 +88,7 @@ impl Cells {
         cells
     }
 
-    /// The cells of all items with all their slots.
+    /// The cells of all items with all slots that can be taken.
     pub fn all(items: &impl Items, compared: &Compared, missing: &[u32], prices: &[Cost]) -> Cells {
         let costs = SlotCosts::new(items, missing, prices);
         let places = CellPlaces::of(items, compared, &costs);
