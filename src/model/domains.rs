@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::search::{ClassId, ProviderState, Slot, Snapshot};
 
-/// Amounts by class.
-pub type Amounts = BTreeMap<Arc<str>, i64>;
+/// Amounts by class. A limit may be 2^62, so sums over hosts are wider than a limit.
+pub type Amounts = BTreeMap<Arc<str>, i128>;
 
 /// A domain with the hosts in it and in the domains that lie in it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -63,9 +63,9 @@ pub fn of_dimension(snapshot: &Snapshot, dimension: &str) -> Vec<DomainReport> {
         }
         for (class, capacity, used) in amounts.iter().filter(|_| is_eligible) {
             let room = (capacity - used).max(0);
-            *free.entry(*class).or_insert(0_i64) += room;
+            *free.entry(*class).or_insert(0_i128) += room;
             for path in &paths {
-                *free_inside.entry(((*path).to_owned(), *class)).or_insert(0_i64) += room;
+                *free_inside.entry(((*path).to_owned(), *class)).or_insert(0_i128) += room;
             }
         }
     }
@@ -80,15 +80,15 @@ fn prefixes(path: &str) -> Vec<&str> {
 }
 
 /// Class, capacity and usage of the host's tree.
-fn amounts(snapshot: &Snapshot, host: Slot) -> Vec<(ClassId, i64, i64)> {
+fn amounts(snapshot: &Snapshot, host: Slot) -> Vec<(ClassId, i128, i128)> {
     let tree = snapshot.tree(host);
     let inventories = tree.iter().flat_map(|slot| snapshot.inventories(*slot));
     inventories
-        .map(|(class, inventory, used)| (class, inventory.limit(), used))
+        .map(|(class, inventory, used)| (class, inventory.limit().into(), used.into()))
         .collect()
 }
 
-fn add(amounts: &mut Amounts, snapshot: &Snapshot, class: ClassId, amount: i64) {
+fn add(amounts: &mut Amounts, snapshot: &Snapshot, class: ClassId, amount: i128) {
     if let Some(name) = snapshot.catalog().class_name(class) {
         *amounts.entry(name.clone()).or_insert(0) += amount;
     }
@@ -98,8 +98,8 @@ fn add(amounts: &mut Amounts, snapshot: &Snapshot, class: ClassId, amount: i64) 
 fn judge(
     snapshot: &Snapshot,
     domains: &mut Domains,
-    free: &HashMap<ClassId, i64>,
-    free_inside: &HashMap<(String, ClassId), i64>,
+    free: &HashMap<ClassId, i128>,
+    free_inside: &HashMap<(String, ClassId), i128>,
 ) {
     let mut live: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
     for domain in domains.values().filter(|domain| domain.eligible_hosts > 0) {

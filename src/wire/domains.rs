@@ -47,8 +47,13 @@ struct Loss<'a> {
 
 type Object<'a> = std::collections::BTreeMap<&'a str, i64>;
 
+/// A sum that 64 bits cannot hold is written as the nearest number that they can.
 fn object(amounts: &Amounts) -> Object<'_> {
-    amounts.iter().map(|(class, amount)| (&**class, *amount)).collect()
+    let written = |amount: i128| amount.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+    amounts
+        .iter()
+        .map(|(class, amount)| (&**class, written(*amount)))
+        .collect()
 }
 
 /// 100 percent in equal parts, rounded to hundredths; `None` without parts.
@@ -103,5 +108,12 @@ mod tests {
         assert_eq!(both(10), (Some(10.0), Some(11.11)));
         assert_eq!(both(3), (Some(33.33), Some(50.0)));
         assert_eq!(both(1), (Some(100.0), None));
+    }
+
+    #[test]
+    fn a_sum_beyond_64_bits_is_the_greatest_number_that_they_hold() {
+        let amounts = Amounts::from([("VCPU".into(), 3 << 62), ("DISK_GB".into(), 7)]);
+        let written: Vec<(&str, i64)> = object(&amounts).into_iter().collect();
+        assert_eq!(written, [("DISK_GB", 7), ("VCPU", i64::MAX)]);
     }
 }

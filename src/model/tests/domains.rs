@@ -76,3 +76,28 @@ async fn e7_without_one_of_three_upgrade_domains_each_other_carries_a_half() {
         }
     }
 }
+
+#[actix_web::test]
+async fn sums_of_unbounded_inventories_do_not_overflow() {
+    let f = cluster(&[("a", "-"), ("a", "-"), ("a", "-"), ("b", "-")]).await;
+    let snapshot = f.model.snapshot().await.unwrap();
+    for host in 1..=4 {
+        let update = crate::model::inventories::Update {
+            provider: uuid(host),
+            generation: snapshot.generation(snapshot.by_uuid(&uuid(host)).unwrap()),
+            class: "VCPU".into(),
+            inventory: Inventory {
+                allocation_ratio: 3.4e38,
+                ..inventory(i32::MAX)
+            },
+            reserved_may_equal_total: true,
+        };
+        f.model.submit(update).await.unwrap();
+    }
+    let found = domains(&f, "fault").await;
+    let limit = 1_i128 << 62;
+    assert_eq!(found[0].capacity["VCPU"], 3 * limit);
+    assert_eq!(found[0].loss.free_elsewhere["VCPU"], limit);
+    assert_eq!(found[1].loss.free_elsewhere["VCPU"], 3 * limit);
+    assert!(found.iter().all(|domain| domain.loss.missing.is_empty()));
+}
