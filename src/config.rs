@@ -55,11 +55,12 @@ pub struct Configuration {
 /// A source that cannot be read or a value that does not fit, as a sentence that names the place.
 pub fn load(sources: &ConfigSources) -> Result<Configuration> {
     let (raw, errors) = sources.read();
-    if let Some(error) = errors.into_iter().chain(refused_names(&raw)).next() {
+    let options = Options::read(&raw);
+    let refused = || refused_names(&raw, options.as_ref().ok());
+    if let Some(error) = errors.into_iter().next().or_else(|| refused().into_iter().next()) {
         return Err(error);
     }
-    let options = Options::read(&raw)?;
-    Ok(Configuration { options, raw })
+    Ok(Configuration { options: options?, raw })
 }
 
 /// What [`check`] found.
@@ -77,17 +78,18 @@ pub struct Report {
 /// Reads the configuration and finds all problems at once.
 pub fn check(sources: &ConfigSources) -> Report {
     let (raw, mut errors) = sources.read();
-    errors.extend(refused_names(&raw));
+    let options = Options::read(&raw).ok();
+    errors.extend(refused_names(&raw, options.as_ref()));
     errors.extend(Options::problems(&raw));
     let (mut unknown, mut notes) = (Vec::new(), Vec::new());
     for note in show::notes(&raw) {
         match &note {
-            Note::Unknown(name) if name.is_error() => {}
+            Note::Unknown(name) if refusal(name, &raw, options.as_ref()).is_some() => {}
             Note::Unknown(_) => unknown.push(note.to_string()),
             Note::Older { .. } | Note::Unused(..) => notes.push(note.to_string()),
         }
     }
-    let configuration = Options::read(&raw).ok().map(|options| Configuration { options, raw });
+    let configuration = options.map(|options| Configuration { options, raw });
     Report {
         errors,
         unknown,
@@ -96,15 +98,22 @@ pub fn check(sources: &ConfigSources) -> Report {
     }
 }
 
+/// The names that no option has, and with which placet does not start.
+fn refused_names(raw: &RawConfig, options: Option<&Options>) -> Vec<ConfigError> {
+    let names = unknown::find(raw);
+    names.iter().filter_map(|name| refusal(name, raw, options)).collect()
+}
+
 /// An unknown option of `[placet]` is certainly a typing mistake; in other sections it is ignored with a warning. And a
 /// mistyped variable must not begin an empty database without authentication.
-fn refused_names(raw: &RawConfig) -> Vec<ConfigError> {
-    let refused = |name: Unknown| match &name {
-        Unknown::Variable { .. } if raw.unconfigured() => Some(ConfigError::MistypedVariable(name)),
-        _ if name.is_error() => Some(ConfigError::UnknownOption(name)),
+fn refusal(name: &Unknown, raw: &RawConfig, options: Option<&Options>) -> Option<ConfigError> {
+    let is_open = || options.is_some_and(Options::believes_every_token);
+    match name {
+        Unknown::Variable { .. } if raw.unconfigured() => Some(ConfigError::MistypedVariable(name.clone())),
+        Unknown::Variable { nearest: Some(_), .. } if is_open() => Some(ConfigError::OpenByMistake(name.clone())),
+        _ if name.is_error() => Some(ConfigError::UnknownOption(name.clone())),
         _ => None,
-    };
-    unknown::find(raw).into_iter().filter_map(refused).collect()
+    }
 }
 
 impl fmt::Debug for Configuration {
@@ -138,6 +147,11 @@ impl Configuration {
 }
 
 impl Options {
+    /// Whether clients need no token that placet, or Keystone, knows.
+    pub fn believes_every_token(&self) -> bool {
+        self.api.auth_strategy == AuthStrategy::Noauth2 && self.placet.token_file.is_none()
+    }
+
     /// Checks that a service may start with these options. Returns warnings, as sentences.
     ///
     /// # Errors

@@ -1,11 +1,11 @@
 """Typing mistakes in the configuration: `config check`, the warnings of a start, and variables that would be dangerous."""
 
 from functional_tests.lib import live
+from functional_tests.lib.root import ROOT
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.configuration import SERVABLE, conf, names
 from functional_tests.process.first_run import require_unconfigured_machine
 from functional_tests.process.placet_process import Placet, binary, refused, run
-
 
 
 def checked(here, path, *arguments, code, extra=None):
@@ -30,8 +30,9 @@ def nothing_wrong():
 def warnings_alone():
     with folder() as here:
         (here / "pol.yaml").write_text('"placement:usages": "rol:reader"\n"placement:usagess": "@"\n')
+        (here / "tokens").touch(0o600)
         path = conf(here, SERVABLE.format(here=here) + f"[oslo_policy]\npolicy_file = {here}/pol.yaml\n"
-                    "[placement]\nmax_alloc = 3\n[foo]\nbar = 1\nx = 2\n")
+                    f"[placet]\ntoken_file = {here}/tokens\n[placement]\nmax_alloc = 3\n[foo]\nbar = 1\nx = 2\n")
         out = checked(here, path, code=1, extra={"OS_PLACEMENT_DATABSE__CONNECTION": "sqlite:////x/secret"})
         names(out, "warning: [placement] max_alloc is not an option", f"(from {path}:", "warning: [foo] is no section",
               "OS_PLACEMENT_DATABSE__CONNECTION", "did you mean OS_PLACEMENT_DATABASE__CONNECTION?", "rol:reader",
@@ -119,11 +120,47 @@ def mistyped_variables():
                 names(refused(here, *command, extra={name: "hunter2"}), name, "unset the variable")
             check("hunter2" not in refused(here, "--bind", "127.0.0.1:0", extra={name: "hunter2"}), name)
         equal(list(here.iterdir()), [])
-        # Beside a configuration it is a warning, because it may be another program's.
+        # Beside a configuration a name that no option resembles is a warning, because it may be another program's.
         path = live.write_config(here, {}, here / "placet.sqlite")
         with Placet(here, arguments=["--config-file", path], extra={"OS_FOO__BAR": "hunter2"}) as placet:
             placet.stop()
             names(placet.log(), "OS_FOO__BAR")
+            check("hunter2" not in placet.log(), placet.log())
+
+
+@case("a mistyped OS_ variable beside a file with noauth2 refuses the start, the packaged files' too, and names the one meant")
+def mistyped_beside_a_file():
+    with folder() as here:
+        typed = {"OS_PLACEMENT_DATABSE__CONNECTION": "OS_PLACEMENT_DATABASE__CONNECTION",
+                 "OS_PLACEMENT_DATABASE__CONECTION": "OS_PLACEMENT_DATABASE__CONNECTION",
+                 "OS_APPI__AUTH_STRATEGY": "OS_API__AUTH_STRATEGY"}
+        files = [ROOT / "contrib" / "container" / "placement.conf", ROOT / "contrib" / "debian" / "placement.conf",
+                 conf(here, SERVABLE.format(here=here) + "sync_on_startup = true\n")]
+        for path in files:
+            for name, meant in typed.items():
+                extra = {name: "postgresql://u:hunter2@127.0.0.1:1/p"}
+                for command in (["--bind", "127.0.0.1:0"], ["db", "sync"]):
+                    line = refused(here, "--config-file", path, *command, extra=extra)
+                    names(line, name, f"did you mean {meant}?", "correct the name", "unset the variable")
+                    check("hunter2" not in line, line)
+                names(checked(here, path, code=2, extra=extra), f"error: the environment variable {name}")
+        equal([each.name for each in here.iterdir()], ["placement.conf"], "files that a refused start made")
+        # Spelled as meant they are used, and variables of clients are ignored.
+        extra = {"OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{here}/placet.sqlite", "OS_AUTH_URL": "http://127.0.0.1:1/v3"}
+        for path in files:
+            with Placet(here, arguments=["--config-file", path], extra=extra) as placet:
+                placet.alive()
+                names(placet.greeting(), f"{here}/placet.sqlite")
+
+
+@case("a mistyped OS_ variable is a warning if a file of tokens is set: then nothing is open")
+def mistyped_with_tokens():
+    with folder() as here:
+        (here / "tokens").touch(0o600)
+        path = live.write_config(here, {"placet": {"token_file": str(here / "tokens")}}, here / "placet.sqlite")
+        with Placet(here, arguments=["--config-file", path], extra={"OS_PLACEMENT_DATABSE__CONNECTION": "hunter2"}) as placet:
+            placet.stop()
+            names(placet.log(), "OS_PLACEMENT_DATABSE__CONNECTION")
             check("hunter2" not in placet.log(), placet.log())
 
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::api::{HttpStatistics, Metrics, MetricsAccess, PanicCount, ProcessCounters, ReadToken};
-use crate::config::{AuthStrategy, Options};
+use crate::config::Options;
 use crate::statistics::Counter;
 
 /// The metrics of the process. `dropped_log_lines` is counted by the log.
@@ -42,10 +42,7 @@ fn access(options: &Options) -> MetricsAccess {
     match options.placet.metrics_token_file.clone() {
         // Read for each scrape, so that a new token counts at once.
         Some(file) => MetricsAccess::Token(read_token(move || std::fs::read_to_string(&file))),
-        None if options.placet.metrics_bind.is_some() => MetricsAccess::Open,
-        None if options.api.auth_strategy == AuthStrategy::Noauth2 && options.placet.token_file.is_none() => {
-            MetricsAccess::Open
-        }
+        None if options.placet.metrics_bind.is_some() || options.believes_every_token() => MetricsAccess::Open,
         None => MetricsAccess::Closed,
     }
 }

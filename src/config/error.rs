@@ -31,6 +31,11 @@ pub enum ConfigError {
         "{0}. Nothing else is configured, and placet does not start with an empty database because of a typing mistake: correct the name, or unset the variable if it is not meant for placet, or name a file with --config-file"
     )]
     MistypedVariable(Unknown),
+    /// A mistyped variable may have been meant to set the database or the authentication.
+    #[error(
+        "{0}. No token would be checked, and placet does not serve like that because of a typing mistake: correct the name, or unset the variable if it is not meant for placet, or set [placet] token_file (see `placet token create --help`)"
+    )]
+    OpenByMistake(Unknown),
     /// There is a configuration, but it names no database. OpenStack Placement requires one too.
     #[error(
         "[placement_database] connection is not set: give the database's URL, for example sqlite:////var/lib/placet/placet.sqlite"

@@ -143,7 +143,7 @@ pub fn find(raw: &RawConfig) -> Vec<Unknown> {
 
 /// Variables of a known section without that option, and those that [`mistyped`] found.
 fn unknown_variables(raw: &RawConfig) -> Vec<Unknown> {
-    let known: BTreeSet<String> = spec::all().map(spec::OptionSpec::variable).collect();
+    let known = known_variables();
     let mut found = Vec::new();
     for variable in raw.environment.keys().filter(|name| !known.contains(*name)) {
         match variable.strip_prefix("OS_PLACET__") {
@@ -155,7 +155,7 @@ fn unknown_variables(raw: &RawConfig) -> Vec<Unknown> {
             }),
             None => found.push(Unknown::Variable {
                 name: variable.clone(),
-                nearest: nearest(variable, known.iter().map(String::as_str)),
+                nearest: nearest_variable(variable),
             }),
         }
     }
@@ -186,15 +186,36 @@ pub fn mistyped(variable: &str) -> Option<Option<String>> {
     if !upper.starts_with("OS_") && !upper.contains("__") {
         return None;
     }
-    let known: Vec<String> = spec::all().map(spec::OptionSpec::variable).collect();
-    let candidates = || known.iter().map(String::as_str).chain(OTHER_VARIABLES);
-    if candidates().any(|known| known == variable) {
+    if OTHER_VARIABLES.contains(&variable) || known_variables().contains(variable) {
         return None;
     }
+    match (nearest_variable(&upper), section_and_option(&upper)) {
+        (Some(nearest), _) => Some(Some(nearest)),
+        (None, Some(_)) => Some(None),
+        (None, None) => None,
+    }
+}
+
+fn known_variables() -> BTreeSet<String> {
+    spec::all().map(spec::OptionSpec::variable).collect()
+}
+
+/// `SECTION` and `OPTION` of `OS_SECTION__OPTION`.
+fn section_and_option(variable: &str) -> Option<(&str, &str)> {
+    let parts = variable.strip_prefix("OS_")?.split_once("__")?;
+    (!parts.0.is_empty() && !parts.1.is_empty()).then_some(parts)
+}
+
+/// The variable that one in capitals was probably meant to be: it differs by a few letters or underscores, or both its
+/// section and its option are similar. A similarity of the whole is not enough: the variables of OpenStack's services
+/// have common beginnings.
+fn nearest_variable(upper: &str) -> Option<String> {
     // Underscores are compared apart from letters: one of two is easily left out.
     let letters = |name: &str| name.replace('_', "");
-    let typed = letters(&upper);
-    let distances = candidates().filter_map(|name| {
+    let typed = letters(upper);
+    let known = known_variables();
+    let candidates = known.iter().map(String::as_str).chain(OTHER_VARIABLES);
+    let distances = candidates.filter_map(|name| {
         let meant = letters(name);
         let is_near = meant.len().abs_diff(typed.len()) <= MAX_MISTYPED_LETTERS;
         is_near.then(|| (strsim::levenshtein(&meant, &typed), name))
@@ -202,10 +223,20 @@ pub fn mistyped(variable: &str) -> Option<Option<String>> {
     if let Some((distance, name)) = distances.min()
         && distance <= MAX_MISTYPED_LETTERS
     {
-        return Some(Some(name.to_owned()));
+        return Some(name.to_owned());
     }
-    let (section, option) = upper.strip_prefix("OS_")?.split_once("__")?;
-    (!section.is_empty() && !option.is_empty()).then(|| nearest(&upper, known.iter().map(String::as_str)))
+    let (section, option) = section_and_option(upper)?;
+    // No other service has this section, so that every name in it was meant for placet.
+    let is_own = section == "PLACEMENT_DATABASE";
+    spec::all()
+        .filter_map(|spec| {
+            let of_section = strsim::jaro_winkler(&spec.section.to_uppercase(), section);
+            let of_option = strsim::jaro_winkler(&spec.name.to_uppercase(), option);
+            let is_near = of_section >= MIN_SIMILARITY && (is_own || of_option >= MIN_SIMILARITY);
+            is_near.then_some((of_section + of_option, spec))
+        })
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(_, spec)| spec.variable())
 }
 
 fn nearest_option(section: &str, name: &str) -> Option<String> {
@@ -240,10 +271,37 @@ mod tests {
             ("OS_PLACEMENT_DATABASE__CONECTOIN", "OS_PLACEMENT_DATABASE__CONNECTION"),
             ("OS_PLACEMENT_CONFIGDIR", "OS_PLACEMENT_CONFIG_DIR"),
             ("OS_APIS__AUTH_STRATEGY", "OS_API__AUTH_STRATEGY"),
+            ("OS_PLACEMENT_DB__CONNECTION", "OS_PLACEMENT_DATABASE__CONNECTION"),
+            ("OS_PLACEMENT__CONNECTION", "OS_PLACEMENT_DATABASE__CONNECTION"),
         ] {
             assert_eq!(mistyped(name), Some(Some(meant.to_owned())), "{name}");
         }
-        assert_eq!(mistyped("OS_XYZ__QQ"), Some(None));
+        for name in [
+            "OS_XYZ__QQ",
+            "OS_FOO__BAR",
+            "OS_NOVA__X",
+            "OS_GLANCE__API_SERVERS",
+            "OS_CACHE__BACKEND",
+            "OS_NEUTRON__PASSWORD",
+            "OS_OSLO_MESSAGING_RABBIT__SSL",
+        ] {
+            assert_eq!(mistyped(name), Some(None), "{name}");
+        }
+        for (name, meant) in [
+            ("OS_PLACEMENT_DATABASE__URL", true),
+            ("OS_DEFAULT__DEBG", true),
+            // Nova's variables.
+            ("OS_DEFAULT__TRANSPORT_URL", false),
+            ("OS_PLACEMENT__AUTH_URL", false),
+            ("OS_PLACEMENT__PASSWORD", false),
+        ] {
+            assert_eq!(
+                nearest_variable(name).is_some(),
+                meant,
+                "{name}: {:?}",
+                nearest_variable(name)
+            );
+        }
         for name in [
             "OS_PLACEMENT_DATABASE__CONNECTION",
             "OS_PLACEMENT_CONFIG_DIR",
@@ -256,6 +314,13 @@ mod tests {
             "OS_INTERFACE",
             "OS_REGION_NAME",
             "OS_DEFAULT_DOMAIN",
+            "OS_DEFAULT_DOMAIN_ID",
+            "OS_DEFAULT_DOMAIN_NAME",
+            "OS_AUTH_TYPE",
+            "OS_ENDPOINT_TYPE",
+            "OS_TOKEN",
+            "OS_SYSTEM_SCOPE",
+            "OS_APPLICATION_CREDENTIAL_ID",
             "OS_PROJECT_DOMAIN_NAME",
             "OS_IDENTITY_API_VERSION",
             "OS_COMPUTE_API_VERSION",

@@ -64,9 +64,43 @@ fn a_mistyped_variable_never_begins_an_empty_database() {
             message.contains(name) && message.contains("unset the variable"),
             "{message}"
         );
-        // With a configuration it is a warning.
-        let (result, _dir) = load_texts(&["[placet]\nworkers=1\n"], &[(name, "sqlite:////x")]);
-        assert_eq!(result.unwrap().warnings().len(), 1, "{name}");
+        // With a configuration that has authentication it is a warning.
+        for text in [
+            "[placet]\nworkers=1\n",
+            "[api]\nauth_strategy=noauth2\n[placet]\ntoken_file=/t\n",
+        ] {
+            let (result, _dir) = load_texts(&[text], &[(name, "sqlite:////x")]);
+            assert_eq!(result.unwrap().warnings().len(), 1, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_mistyped_variable_never_leaves_a_configured_service_without_authentication() {
+    let open = "[api]\nauth_strategy=noauth2\n";
+    for (name, meant) in [
+        ("OS_PLACEMENT_DATABSE__CONNECTION", "OS_PLACEMENT_DATABASE__CONNECTION"),
+        ("OS_PLACEMENT_DATABASE__CONNECTON", "OS_PLACEMENT_DATABASE__CONNECTION"),
+        ("OS_PLACEMENT_DATABASE_CONNECTION", "OS_PLACEMENT_DATABASE__CONNECTION"),
+        ("OS_APPI__AUTH_STRATEGY", "OS_API__AUTH_STRATEGY"),
+        ("OS_PLACT__TOKEN_FILE", "OS_PLACET__TOKEN_FILE"),
+    ] {
+        let (result, dir) = load_texts(&[open], &[(name, "hunter2")]);
+        let message = result.unwrap_err().to_string();
+        for word in [name, meant, "correct the name"] {
+            assert!(message.contains(word) && !message.contains("hunter2"), "{message}");
+        }
+        let report = check(&ConfigSources {
+            files: vec![dir.path().join("0.conf")],
+            environment: environment(&[(name, "hunter2")]),
+            ..ConfigSources::default()
+        });
+        assert_eq!((report.errors.len(), report.unknown.len()), (1, 0), "{name}");
+    }
+    // Those of other programs cause a warning at most.
+    for (name, warnings) in [("OS_FOO__BAR", 1), ("OS_DEFAULT__TRANSPORT_URL", 1), ("OS_AUTH_URL", 0)] {
+        let (result, _dir) = load_texts(&[open], &[(name, "x")]);
+        assert_eq!(result.unwrap().warnings().len(), warnings, "{name}");
     }
 }
 
