@@ -81,7 +81,7 @@ const SCOPES: &str = "scopes are always enforced";
 const OWN_SECTION: &str = "the option of the same name in [placement_database]";
 const ASYNC: &str = "[placement_database] connection";
 const RETRIES: &str = "[placet] commit_timeout bounds how long a commit is tried again";
-const HEALTH: &str = "GET / answers without a token, whether or not a healthcheck is configured";
+const HEALTH: &str = "GET /health/ready is for balancers and GET /health/live for supervisors, both without a token";
 const TRACING: &str = "this version sends no traces; each request is one line of the log";
 
 /// Options that are accepted but not used.

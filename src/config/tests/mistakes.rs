@@ -52,6 +52,15 @@ fn unknown_names_and_unused_options_are_warned_about() {
 }
 
 #[test]
+fn options_of_oslos_health_check_lead_to_placets_own() {
+    let (result, _dir) = load_texts(&["[healthcheck]\nbackends = disable_by_file\n"], &[]);
+    let warnings = result.unwrap().warnings();
+    for route in ["GET /health/ready", "GET /health/live"] {
+        assert!(warnings[0].contains(route), "{warnings:?}");
+    }
+}
+
+#[test]
 fn a_mistyped_variable_never_begins_an_empty_database() {
     for name in [
         "OS_PLACEMENT_DATABSE__CONNECTION",
