@@ -343,3 +343,18 @@ fn data_location(url: &str) -> String {
         None => masked_url(url),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_packaged_files_say_what_the_greeting_says_about_tokens() {
+        for text in [
+            include_str!("../../contrib/container/placement.conf"),
+            include_str!("../../contrib/debian/placement.conf"),
+        ] {
+            assert!(text.contains(UNCHECKED), "{text}");
+        }
+    }
+}
