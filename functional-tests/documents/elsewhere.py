@@ -62,7 +62,7 @@ COMMANDS = {
     },
     "docs/install.md": {
         "contrib/build-release.sh dist": By("functional-tests/packaging/run.py", "contrib/build-release.sh"),
-        "apt-get install ./dist/placet_*.deb": By("functional-tests/packaging/inside.py", '"--install", "/tmp/placet.deb"'),
+        "apt-get install ./dist/placet_*.deb": By("functional-tests/packaging/private_root.py", '"--install", "/tmp/placet.deb"'),
         "systemctl enable --now placet": SYSTEMD, "systemctl status placet": SYSTEMD, "journalctl --unit placet": SYSTEMD,
         "podman build": NO_ENGINE, "podman run": NO_ENGINE,
     },
@@ -78,7 +78,7 @@ COMMANDS = {
             "placet --config-file", "systemd-run", "curl --fail", "systemctl", "placement-status", "DROP TABLE")
     },
     "docs/upgrading.md": {
-        "apt-get install ./placet_*.deb": By("functional-tests/packaging/inside.py", '"--install", "/tmp/placet.deb"'),
+        "apt-get install ./placet_*.deb": By("functional-tests/packaging/private_root.py", '"--install", "/tmp/placet.deb"'),
         "placet --config-file /etc/placet/placement.conf db sync":
             By("functional-tests/process/upgrading.py", '"db", "sync"'),
         "systemctl restart placet": SYSTEMD,
