@@ -12,7 +12,7 @@
 #   conformance  OpenStack Placement's own gabbi files, each with a new placet. The fixture is created with the API in
 #                one run, and written into the database before placet starts in the other
 #   clients      an operator's session with the real `openstack` client; osc-placement's own functional tests; a real
-#                Keystone, with its clients, compared with OpenStack Placement
+#                Keystone, with its clients, compared with OpenStack Placement; the same clients and the Debian package
 #   all          all of these; at most 25 minutes on 2 cores with a cold build
 #   long         all of these at full size, and the mutants, with which tests have to fail; about 100 minutes
 #   fuzz         the parsers, each for 60 s with random edits of known inputs
@@ -148,7 +148,9 @@ clients() {
     live || return
     step python clients "$PY" -m functional_tests.clients.run
     step python "clients, osc-placement" "$PY" -m functional_tests.clients.osc_placement_tests
-    keystone_venv && step python keystone "$PY" -m functional_tests.keystone.run
+    keystone_venv || return
+    step python keystone "$PY" -m functional_tests.keystone.run
+    step python "packaging, sessions" "$PY" -m functional_tests.packaging.sessions
 }
 
 # The longest chains come first, so that the short ones fill the time in which those end.

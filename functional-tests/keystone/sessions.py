@@ -117,13 +117,17 @@ def with_nova(tests, cloud, folder):
         tests.fail("nova's report client and neutron-lib's client", f"{done.stdout}\n{done.stderr[-3000:]}")
 
 
-def run(tests, context):
-    cloud = context.cloud
+def with_all(tests, cloud, folder, port):
+    """All of them with the service on this port."""
     cloud.user(OPERATOR, "lab", "admin")
     cloud.user(READER, "lab", "reader")
-    with Traced(context.logs, context.server, set_ups.options(cloud), context.binary) as service:
-        cloud.publish("placement", f"http://127.0.0.1:{service.port}")
-        with_keystoneauth(tests, cloud)
-        with_sdk(tests, cloud)
-        with_command(tests, cloud)
-        with_nova(tests, cloud, context.folder)
+    cloud.publish("placement", f"http://127.0.0.1:{port}")
+    with_keystoneauth(tests, cloud)
+    with_sdk(tests, cloud)
+    with_command(tests, cloud)
+    with_nova(tests, cloud, folder)
+
+
+def run(tests, context):
+    with Traced(context.logs, context.server, set_ups.options(context.cloud), context.binary) as service:
+        with_all(tests, context.cloud, context.folder, service.port)

@@ -35,8 +35,7 @@ def check_installed(root):
 def main():
     package = pathlib.Path(sys.argv[1])
     root = PrivateRoot()
-    shutil.copy(package, root.path / "tmp/placet.deb")
-    root.run(*INSTALL)
+    root.install(package)
     check_installed(root)
     print("installed: files, modes, user, completions, manual page")
     with served(root) as rest:

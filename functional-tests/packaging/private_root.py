@@ -6,6 +6,7 @@ It needs a mount namespace of its own (run.py makes one), in which nothing outli
 import contextlib
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import time
@@ -45,6 +46,11 @@ class PrivateRoot:
         assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
+    def install(self, package):
+        """Copies the package into this root, and installs it."""
+        shutil.copy(package, self.path / "tmp/placet.deb")
+        self.run(*INSTALL)
+
     def mode(self, path):
         """Owner, group and mode of a path."""
         return self.run("stat", "--format=%U %G %a", f"/{path}").strip()
@@ -61,8 +67,10 @@ def unit_variables(root):
 
 @contextlib.contextmanager
 def served(root):
-    """placet as the unit starts it: its command line, its variables, its user, its folder. Yields a client; its attribute
-    `process` is the number of the process."""
+    """placet as the unit starts it: its command line, its variables, its user, its folder.
+
+    Yields a client, whose attribute `process` is the number of the process.
+    """
     variables = unit_variables(root)
     command = re.search(r"^ExecStart=(.*)$", (root.path / UNIT).read_text(), re.MULTILINE)[1]
     port = ports.free_port()

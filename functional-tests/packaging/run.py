@@ -99,17 +99,21 @@ def same_package(binary, folder, package):
     assert build(binary, other).read_bytes() == package.read_bytes(), "the same binary gives another package"
 
 
-def installed(package):
-    """Runs the file inside.py in a private root."""
-    needs("unshare", "dpkg", "adduser")
+def in_a_namespace(module, *arguments):
+    """The command that runs a module where it can make a private root."""
+    needs("unshare", "dpkg", "adduser", "runuser")
     if os.geteuid() != 0:
         raise Skipped("needs root")
     probe = subprocess.run(["unshare", "--mount", "true"], capture_output=True)
     if probe.returncode != 0:
         raise Skipped("needs mount namespaces")
-    done = subprocess.run(
-        ["unshare", "--mount", "--propagation", "private", sys.executable, "-m", "functional_tests.packaging.inside", package],
-        capture_output=True, text=True, timeout=300)
+    return ["unshare", "--mount", "--propagation", "private", sys.executable, "-m", f"functional_tests.packaging.{module}",
+            *map(str, arguments)]
+
+
+def installed(package):
+    """Runs the file inside.py in a private root."""
+    done = subprocess.run(in_a_namespace("inside", package), capture_output=True, text=True, timeout=300)
     print("".join(f"        {line}\n" for line in done.stdout.splitlines()), end="", flush=True)
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-3000:]
     assert not pathlib.Path("/usr/bin/placet").exists() or not pathlib.Path("/etc/placet").exists(), (
