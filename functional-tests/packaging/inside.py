@@ -5,7 +5,7 @@ import pathlib
 import shutil
 import sys
 
-from functional_tests.packaging import upgrades
+from functional_tests.packaging import kolla, upgrades
 from functional_tests.packaging.private_root import INSTALL, PrivateRoot, served
 
 HOST = "00000000-0000-4000-8000-0000000000aa"
@@ -51,6 +51,8 @@ def main():
     print("upgraded: configuration and data are kept")
     upgrades.check(root, HOST)
     print("upgraded while it serves: restarted if the new program serves with the database, else not")
+    kolla.check(root)
+    print("started as Kolla starts its container: makes tables and ends, or serves behind Kolla's HAProxy")
     root.run("dpkg", "--remove", "placet")
     assert not (root.path / "usr/bin/placet").exists() and (root.path / CONF).exists()
     root.run("dpkg", "--purge", "placet")

