@@ -6,9 +6,9 @@
 #   functional   tests of a running placet: its own gabbi files, races, adoption, upgrades, options, generations, random
 #                requests, the API reference, the Debian package
 #   servers      tests on PostgreSQL, MariaDB and Galera: unit tests, gabbi files, conformance, races, old databases,
-#                adoption, the guide of docs/switching.md, query plans, random requests to placet and OpenStack
-#                Placement, two processes of each on one database, read-your-writes across three processes, chaos with
-#                three processes, broken commits, held rows, failover to a standby, replicas, rolling restarts
+#                adoption, the guide of docs/switching.md (with Keystone too), query plans, random requests to placet and
+#                OpenStack Placement, two processes of each on one database, read-your-writes across three processes,
+#                chaos with three processes, broken commits, held rows, failover to a standby, replicas, rolling restarts
 #   conformance  OpenStack Placement's own gabbi files, each with a new placet. The fixture is created with the API in
 #                one run, and written into the database before placet starts in the other
 #   clients      an operator's session with the real `openstack` client; osc-placement's own functional tests; a real
@@ -132,8 +132,10 @@ on_galera() {
     step python "held_rows, galera" "$PY" -m functional_tests.held_rows.run --engine galera
 }
 
-# Failover to a standby, replicas, and the loss of a server.
+# Failover to a standby, replicas, and the loss of a server; and the switch with a real Keystone.
 on_copies() {
+    keystone_venv &&
+        step python "switching, keystone" "$PY" -m functional_tests.switching.run --engine postgresql --keystone
     step python rolling "$PY" -m functional_tests.rolling.run
     step python standby "$PY" -m functional_tests.standby.run
     step python replica "$PY" -m functional_tests.replica.run
@@ -174,6 +176,8 @@ long() {
     lint
     unit
     features
+    # Before the chains, of which two need it.
+    keystone_venv
     mutants && release || return
     for engine in sqlite postgresql mariadb; do
         step python "reloads, large, $engine" "$PY" -m functional_tests.reloads.run --engine "$engine" \

@@ -75,8 +75,8 @@ COMMANDS = {
     },
     "docs/switching.md": {
         beginning: SWITCHING for beginning in (
-            "placet --config-file", "systemd-run", "curl --fail", "systemctl", "placement-status", "DROP TABLE")
-    },
+            "placet --config-file", "curl --fail", "systemctl", "placement-status", "DROP TABLE")
+    } | {"systemctl daemon-reload": SYSTEMD},
     "docs/upgrading.md": {
         "apt-get install ./placet_*.deb": By("functional-tests/packaging/private_root.py", '"--install", "/tmp/placet.deb"'),
         "placet --config-file /etc/placet/placement.conf db sync":

@@ -62,12 +62,18 @@ def exposure():
 
 
 def verified():
-    """systemd reads the units without a complaint."""
+    """systemd reads the units without a complaint, and the drop-in of docs/switching.md with them."""
     needs("systemd-analyze")
     with tempfile.TemporaryDirectory() as folder:
         for name in ("placet.service", "placet.socket"):
             text = (UNIT.parent / name).read_text().replace("/usr/bin/placet", "/bin/true")
             pathlib.Path(folder, name).write_text(text)
+        drop_in = re.search(r"^    (printf .*) >/etc/systemd/system/(placet.service.d/\S+)$",
+                            (ROOT / "docs/switching.md").read_text(), re.MULTILINE)
+        path = pathlib.Path(folder, drop_in[2])
+        path.parent.mkdir()
+        path.write_text(run("bash", "-c", drop_in[1]))
+        assert path.read_text().startswith("[Service]\nReadWritePaths=/"), path.read_text()
         done = subprocess.run(
             ["systemd-analyze", "verify", "--man=no", f"{folder}/placet.service", f"{folder}/placet.socket"],
             capture_output=True, text=True)
