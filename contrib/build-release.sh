@@ -4,14 +4,21 @@
 #
 #   contrib/build-release.sh [FOLDER]          (dist)
 #
-# The same source, toolchain and system libraries give the same binary, wherever the source and cargo's home lie: their
-# paths are replaced.
+# The same commit, toolchain and system libraries give the same binary, wherever the source and cargo's home lie: their
+# paths are replaced. `placet --version` names the commit, with `-modified` if the source is not that of the commit.
+# Without a repository it is the variable PLACET_COMMIT.
 set -euo pipefail
 out=$(realpath -m "${1:-dist}")
 cd "$(dirname "$0")/.."
+# A repository around the source is another one.
+export GIT_CEILING_DIRECTORIES=${PWD%/*}
 source=$PWD home=${CARGO_HOME:-$HOME/.cargo}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target} CARGO_INCREMENTAL=0
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
+if commit=$(git rev-parse --verify HEAD 2>/dev/null); then
+    [[ -z $(git status --porcelain --untracked-files=no) ]] || commit+=-modified
+    export PLACET_COMMIT=$commit
+fi
 export RUSTFLAGS="--remap-path-prefix=$source=/src --remap-path-prefix=$home=/cargo --remap-path-prefix=$CARGO_TARGET_DIR=/target"
 # The C libraries that are built in have paths, too.
 export CFLAGS="-ffile-prefix-map=$source=/src -ffile-prefix-map=$home=/cargo -ffile-prefix-map=$CARGO_TARGET_DIR=/target"

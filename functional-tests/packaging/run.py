@@ -157,14 +157,40 @@ def bill_of_materials():
     print(f"        {len(locked)} crates, {sum(c['scope'] == 'required' for c in bill['components'])} of them built in")
 
 
+def commit():
+    """What a build from this folder is to name."""
+    modified = run("git", "-C", ROOT, "status", "--porcelain", "--untracked-files=no")
+    return run("git", "-C", ROOT, "rev-parse", "HEAD").strip() + ("-modified" if modified else "")
+
+
+def commit_is_named(binary):
+    """contrib/build-release.sh sets the commit that `placet --version` names. `reproducible` looks at real builds; here
+    the compiler is a program that writes down what it was given, and leaves the binary."""
+    if not (ROOT / ".git").exists():
+        raise Skipped("needs the repository")
+    with tempfile.TemporaryDirectory() as folder:
+        cargo = pathlib.Path(folder, "cargo")
+        cargo.write_text(f"""#!/bin/sh -e
+[ "$1" = build ] || exec {shutil.which("cargo")} "$@"
+echo "$PLACET_COMMIT" >{folder}/commit
+install -D {binary} "$CARGO_TARGET_DIR/release/placet"
+""")
+        cargo.chmod(0o755)
+        run(ROOT / "contrib/build-release.sh", f"{folder}/dist", env={
+            **os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "CARGO_TARGET_DIR": f"{folder}/target"})
+        given = pathlib.Path(folder, "commit").read_text().strip()
+        assert given == commit(), f"{given}, not {commit()}"
+        assert len(list(pathlib.Path(folder, "dist").glob("placet_*.deb"))) == 1
+
+
 def reproducible():
     """The release, built twice from copies of the source in two folders, with the optimizations across crates off."""
     digests = []
     with tempfile.TemporaryDirectory() as folder:
         for name in ("one", "another-folder"):
             copy = pathlib.Path(folder, name)
-            listed = run("git", "-C", ROOT, "ls-files").splitlines()
-            for path in listed:
+            run("git", "clone", "--quiet", ROOT, copy)
+            for path in run("git", "-C", ROOT, "ls-files").splitlines():
                 target = copy / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / path, target)
@@ -175,6 +201,9 @@ def reproducible():
             run(copy / "contrib/build-release.sh", copy / "dist", env=environment, cwd=copy)
             digests.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest()
                             for path in sorted((copy / "dist").iterdir())})
+            run("dpkg-deb", "--extract", *(copy / "dist").glob("*.deb"), copy / "unpacked")
+            said = run(copy / "unpacked/usr/bin/placet", "--version")
+            assert f"commit: {commit()}\n" in said, said
             shutil.rmtree(copy / "target")
     assert digests[0] == digests[1], digests
     assert {"placet", "placet.cdx.json", "SHA256SUMS"} <= set(digests[0]), digests
@@ -196,6 +225,7 @@ def main():
             tests.step("dpkg installs, upgrades, removes and purges it, and its service answers", installed, package)
     tests.step("the Containerfiles pass hadolint, and placet's has every library", containerfile, binary)
     tests.step("contrib/sbom.py names every crate of Cargo.lock", bill_of_materials)
+    tests.step("contrib/build-release.sh gives the build its commit", commit_is_named, binary)
     if os.environ.get("PLACET_TEST_SIZE") == "full":
         tests.step("two builds in two folders give the same release", reproducible)
     tests.finish()

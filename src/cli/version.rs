@@ -4,8 +4,8 @@ use crate::db::engines::built_in;
 
 /// Prints the version, and what was chosen when this binary was built.
 ///
-/// The commit is that of the variable `PLACET_COMMIT` at build time, so that a build from the same source is the same
-/// binary with or without a repository.
+/// The commit is that of the variable `PLACET_COMMIT` at build time, which `contrib/build-release.sh` sets. So a build
+/// with the same variable is the same binary with or without a repository.
 pub fn print() {
     println!(
         "placet {}\ndatabases: {}\ncommit: {}",
