@@ -260,20 +260,11 @@ bench_build() { step quiet "release build" cargo build --release --bins --featur
 
 # --- prerequisites -------------------------------------------------------------------------------
 
-live() { venv && build && tools; }
+live() { venv && build; }
 
 build() {
     [[ -n ${built:-} ]] && return
     step quiet build cargo build --bins "${FEATURES[@]}" && built=yes
-}
-
-# Programs that single tests drive placet with. A test that lacks one is counted as skipped.
-tools() {
-    local program missing=()
-    for program in haproxy:haproxy strace:strace systemd-analyze:systemd dpkg-shlibdeps:dpkg-dev logrotate:logrotate; do
-        command -v "${program%:*}" >/dev/null || missing+=("${program#*:}")
-    done
-    [[ ${#missing[@]} == 0 ]] || debian "${missing[@]}" || echo "== tools: without Debian's ${missing[*]} some tests are skipped"
 }
 
 # Builds a second binary, with the feature `mutants`: its safeguards can be disabled one at a time.
@@ -343,6 +334,15 @@ missing_packages() {
     need git command -v git
     need python3 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'
     need python3-venv python3 -c 'import ensurepip, venv'
+    if [[ " $* " =~ " "(functional|servers|clients|all|long|prerequisites)" " ]]; then
+        # Programs that single tests drive placet with.
+        need haproxy server_program haproxy
+        need strace server_program strace
+        need systemd server_program systemd-analyze
+        need dpkg-dev server_program dpkg-shlibdeps
+        need logrotate server_program logrotate
+        need prometheus server_program promtool
+    fi
     [[ " $* " =~ " "(servers|all|long|prerequisites)" " ]] || return 0
     need postgresql server_program postgres
     need pgbouncer server_program pgbouncer

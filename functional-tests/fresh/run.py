@@ -29,6 +29,7 @@ SOON_SECONDS = 20
 # What placet's tests need beyond these three.
 PACKAGES_OF_LINT = ["build-essential", "pkg-config", "libmariadb-dev", "python3-venv"]
 PACKAGES_OF_SERVERS = ["postgresql", "pgbouncer", "mariadb-server", "galera-4", "rsync"]
+PACKAGES_OF_TOOLS = ["haproxy", "strace", "systemd", "dpkg-dev", "logrotate", "prometheus"]
 # How this machine reaches package registries, and checks their certificates.
 SHARED = ["etc/resolv.conf", "etc/hosts", "etc/ssl", "etc/pip.conf", "etc/apt/apt.conf.d", "etc/apt/sources.list",
           "etc/apt/sources.list.d", "usr/share/keyrings", "usr/local/share/ca-certificates"]
@@ -127,9 +128,11 @@ def timed(new, user, command, **options):
 
 
 def check(tests, new, with_lint):
-    everything = PACKAGES_OF_LINT + PACKAGES_OF_SERVERS
+    everything = PACKAGES_OF_LINT + PACKAGES_OF_SERVERS + PACKAGES_OF_TOOLS
     tests.step("an ordinary user learns at once what `./tox.sh` lacks",
                lambda: lacks(timed(new, USER, "./tox.sh"), everything))
+    tests.step("an ordinary user learns what `./tox.sh functional` lacks",
+               lambda: lacks(timed(new, USER, "./tox.sh functional"), PACKAGES_OF_LINT + PACKAGES_OF_TOOLS))
     tests.step("an ordinary user learns what `./tox.sh lint` lacks",
                lambda: lacks(timed(new, USER, "./tox.sh lint"), PACKAGES_OF_LINT))
     tests.step("without Rust the same line says where it comes from",
