@@ -22,7 +22,7 @@ pub use http::statistics::HttpStatistics;
 pub use http::stopping::ignore_other_signals;
 pub use http::thread_pools::ThreadPools;
 pub use http::tls::{LiveTls, PemFile, TlsFiles, TlsPems};
-pub use metrics::{Metrics, MetricsAccess, ProcessCounters, ReadToken};
+pub use metrics::{Metrics, MetricsAccess, ProcessCounters};
 pub use openapi::text as openapi;
 pub use panics::PanicCount;
 pub use routes::{authorized_by, slave_routes};

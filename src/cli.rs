@@ -15,7 +15,9 @@ mod logging;
 mod metrics;
 mod open_files;
 mod openapi;
+mod option_file;
 mod panics;
+mod parts;
 mod policy;
 mod policy_files;
 mod reload;
@@ -186,6 +188,8 @@ pub enum CommandError {
     Man { dir: PathBuf, reason: std::io::Error },
     #[error("{0}")]
     Tls(String),
+    #[error("{0}")]
+    MetricsToken(String),
     #[error("[placet] slave_routes: {0}")]
     SlaveRoutes(String),
     #[error("cannot write to stdout: {0}")]

@@ -165,8 +165,8 @@ impl Options {
     }
 
     /// All errors with which a service may not start, and warnings, as sentences. The errors: Keystone's options that do
-    /// not suffice, no database, a certificate without its key, no replica for `slave_routes`, and no authentication on an
-    /// address that other machines can reach.
+    /// not suffice, no database, a certificate without its key, no replica for `slave_routes`, one port for two, and no
+    /// authentication on an address that other machines can reach.
     pub fn serving_problems(&self) -> (Vec<ConfigError>, Vec<String>) {
         let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         if self.api.auth_strategy == AuthStrategy::Keystone {
@@ -187,8 +187,22 @@ impl Options {
             ),
             _ => {}
         }
+        errors.extend(self.same_port());
         self.check_access(&mut errors, &mut warnings);
         (errors, warnings)
+    }
+
+    /// The error if the metrics cannot listen, because the API does.
+    fn same_port(&self) -> Option<ConfigError> {
+        let (bind, metrics_bind) = (
+            self.placet.bind,
+            self.placet.metrics_bind.filter(|_| self.placet.metrics)?,
+        );
+        let (one, other) = (bind.ip(), metrics_bind.ip());
+        let has_all = one.is_ipv4() == other.is_ipv4() && (one.is_unspecified() || other.is_unspecified());
+        // Port 0 is a free one.
+        let is_same = bind.port() == metrics_bind.port() && bind.port() != 0 && (one == other || has_all);
+        is_same.then_some(ConfigError::SamePort { bind, metrics_bind })
     }
 
     /// Checks who can reach the service without Keystone.

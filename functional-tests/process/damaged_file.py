@@ -54,7 +54,7 @@ def extra(path):
 def is_refused(here, path):
     """`serve` refuses the file in one line that says what to do, and the readable rows stay as they were."""
     before = readable_rows(path)
-    line = refused(here, extra=extra(path))
+    line = refused(here, extra=extra(path), is_mistake=False)
     check(ADVICE in line, "it does not say what to do:", line)
     check("malformed" in line or "not a database" in line, line)
     equal(readable_rows(path), before, "readable rows")

@@ -13,7 +13,7 @@ from functional_tests.process.placet_process import Placet, binary, environment,
 @case("a second placet on the same file is refused in one line, and the first one keeps serving")
 def a_second_one():
     with folder() as here, Placet(here, {}) as first:
-        line = refused(here, "--config-file", here / "placement.conf", "--bind", "127.0.0.1:0")
+        line = refused(here, "--config-file", here / "placement.conf", "--bind", "127.0.0.1:0", is_mistake=False)
         names(line, "another placet", "placet.sqlite")
         first.alive()
         first.rest.must("POST", "/resource_providers", {"name": "still"})
@@ -24,7 +24,8 @@ def an_alias():
     with folder() as here, Placet(here, {}) as first:
         (here / "alias.sqlite").symlink_to(first.database)
         extra = {"OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{here}/alias.sqlite"}
-        line = refused(here, "--config-file", here / "placement.conf", "--bind", "127.0.0.1:0", extra=extra)
+        line = refused(here, "--config-file", here / "placement.conf", "--bind", "127.0.0.1:0", extra=extra,
+                       is_mistake=False)
         names(line, "another placet")
         first.alive()
 

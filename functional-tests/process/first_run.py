@@ -113,7 +113,7 @@ def a_second_start():
 def an_address_in_use():
     with folder() as here, socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        check(address in refused(here, "--bind", address), "it does not name", address)
+        check(address in refused(here, "--bind", address, is_mistake=False), "it does not name", address)
 
 
 @case("a database file that cannot be made is refused in one line that names it")

@@ -87,13 +87,6 @@ def shown_but_unusable():
         equal(run(here, "--config-file", path, "config", "show").code, 1)
 
 
-@case("a database in a directory that does not exist is refused with what to do")
-def no_directory():
-    with folder() as here:
-        path = conf(here, SERVABLE.format(here=here / "none") + "sync_on_startup = true\n")
-        names(refused(here, "--config-file", path), f"{here}/none/placet.sqlite", "make its directory")
-
-
 @case("`config check --database` connects once, says what the tables lack, and makes no file")
 def database():
     with folder() as here:
@@ -108,6 +101,52 @@ def database():
         out = checked(here, path, "--database", code=2)
         names(out, "error: ")
         check("hunter2" not in out, out)
+
+
+KEYSTONE = ("[keystone_authtoken]\nauth_url = http://127.0.0.1:1\nauth_type = password\nusername = u\npassword = p\n"
+            "user_domain_name = Default\nproject_name = service\nproject_domain_name = Default\n")
+
+
+@case("`config check` finds whatever a start refuses, and makes no file")
+def the_same_refusals():
+    with folder() as here:
+        (here / "empty").touch()
+        (here / "text.pem").write_text("no certificate\n")
+        noauth2 = "[placet]\nbind = 127.0.0.1:0\n[api]\nauth_strategy = noauth2\n"
+        database = f"[placement_database]\nconnection = sqlite:///{here}/placet.sqlite\nsync_on_startup = true\n"
+        served, keystone = noauth2 + database, database + KEYSTONE
+        for text, *words in [
+            (keystone + f"cafile = {here}/none.pem\n", f"[keystone_authtoken] cafile = {here}/none.pem", "No such file"),
+            (keystone + f"cafile = {here}/text.pem\n", f"[keystone_authtoken] cafile = {here}/text.pem"),
+            (keystone + f"certfile = {here}/none.pem\n", f"certfile = {here}/none.pem", "No such file"),
+            (keystone + f"certfile = {here}/text.pem\nkeyfile = {here}/none.key\n", f"keyfile = {here}/none.key"),
+            (served + f"[DEFAULT]\nlog_file = {here}/none/x.log\n", f"cannot write the log to {here}/none/x.log"),
+            (served + f"[DEFAULT]\nlog_file = {here}\n", f"cannot write the log to {here}: "),
+            (served + f"[DEFAULT]\nlog_dir = {here}/none\n", f"cannot write the log to {here}/none/placet.log"),
+            (noauth2 + "[placement_database]\nconnection = postgrsql://u:hunter2@h/d\n", "'postgrsql:…'"),
+            (noauth2 + "[placement_database]\nconnection = sqlite://\n", "memory"),
+            (served.replace("/placet.sqlite", "/none/placet.sqlite"), f"{here}/none/placet.sqlite", "make its directory"),
+            (served.replace("/placet.sqlite", ""), str(here)),
+            (served.replace("sync_on_startup = true", ""), "db sync`"),
+            (served + f"[placet]\nmetrics_token_file = {here}/none\n", f"metrics_token_file = {here}/none: No such file"),
+            (served + f"[placet]\nmetrics_token_file = {here}/empty\n", f"metrics_token_file = {here}/empty: it is empty"),
+            (served + "[placet]\nbind = 127.0.0.1:18778\nmetrics_bind = 0.0.0.0:18778\n", "are the same"),
+            (served + "[placet]\nmetrics_bind = 192.0.2.1:1\n", "cannot serve on 192.0.2.1:1"),
+            (served + "[placet]\nbind = 192.0.2.1:1\nallow_noauth2_anywhere = true\n", "cannot serve on 192.0.2.1:1"),
+            (served + "[placet]\nslave_routes = GET /usages\n", "slave_connection is not set"),
+            (served + "slave_connection = x\n[placet]\nslave_routes = GET /usages\n", "'x'"),
+            (served + "slave_connection = x\n[placet]\nslave_routes = GET /none\n", "GET /none"),
+            (served + "[oslo_policy]\npolicy_file = text.pem\n", "text.pem"),
+        ]:
+            # `refused` demands the same sentence of `config check`.
+            line = refused(here, "--config-file", conf(here, text))
+            names(line, *words)
+            check("hunter2" not in line, line)
+        equal(sorted(each.name for each in here.iterdir()), ["empty", "placement.conf", "text.pem"], "files that were made")
+        # A log that can be made is no error, and is not made.
+        path = conf(here, served + f"[DEFAULT]\nlog_file = {here}/new.log\n")
+        equal(checked(here, path, code=0), "0 errors, 0 warnings, 0 notes\n")
+        check(not (here / "new.log").exists(), "a check has made the log")
 
 
 @case("a mistyped OS_ variable never starts an empty cloud without authentication, and makes no file")

@@ -12,6 +12,9 @@ from functional_tests.process import cases
 
 START_SECONDS = 60
 END_SECONDS = 20
+OTHER_COMMANDS = {"db", "token", "policy", "status", "config", "openapi", "man", "completions"}
+# What a start adds to the sentence of a mistake.
+REMARKS = re.compile(r"(\. `[^`]* config check` shows this and .*|, or set \[placement_database\] sync_on_startup = true)$")
 LOGGED = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (ERROR|WARN |INFO |DEBUG|TRACE) \[[\w:]+\] ")
 
 
@@ -54,10 +57,20 @@ def run(folder, *arguments, extra=None, seconds=15, **popen):
     return ExitedProcess(done.returncode, done.stdout, done.stderr)
 
 
-def refused(folder, *arguments, extra=None, **popen):
-    """Runs a command that must be refused with exit code 1 and one line on stderr; returns the line."""
+def refused(folder, *arguments, extra=None, is_mistake=True, **popen):
+    """Runs a command that must be refused with exit code 1 and one line on stderr; returns the line.
+
+    If it is a start, `config check --database` must find the same mistake. With `is_mistake=False` the reason is none in the
+    configuration or the schema, but a process or a page of the database.
+    """
     ended = run(folder, *arguments, extra=extra, **popen)
     cases.equal(ended.code, 1, ended)
+    if is_mistake and not OTHER_COMMANDS.intersection(arguments):
+        same = [argument for argument in arguments if argument != "serve"]
+        checked = run(folder, *same, "config", "check", "--database", extra=extra, **popen)
+        cases.equal(checked.code, 2, "`config check` after this refusal of a start:", ended.line, checked)
+        sentence = "error: " + REMARKS.sub("", ended.line.removeprefix("placet: "))
+        cases.check(sentence in checked.out, repr(sentence), "is not in:", checked)
     return ended.line
 
 

@@ -21,6 +21,7 @@ mod validation;
 
 use std::sync::Arc;
 
+use client::Client;
 pub use client::{ConnectionSettings, SetupError};
 pub use login::{Credentials, Domain, Scope, User};
 pub use settings::Settings;
@@ -60,6 +61,14 @@ impl Keystone {
     pub fn start(settings: Settings) -> Result<Keystone, SetupError> {
         let validator = Validator::start(&settings)?;
         Ok(Keystone { settings, validator })
+    }
+
+    /// Checks that [`Keystone::start`] can use the certificates. Asks nothing.
+    ///
+    /// # Errors
+    /// A certificate that cannot be used.
+    pub fn check(settings: &Settings) -> Result<(), SetupError> {
+        Client::new(&settings.connection, Arc::default()).map(drop)
     }
 
     /// The counters, which stay readable when this is dropped.

@@ -22,13 +22,15 @@ pub enum Command {
     Show,
     /// Find mistakes in the configuration, all at once, without starting anything.
     ///
-    /// Unknown sections, options and `OS_<SECTION>__<OPTION>` variables, values that do not fit, combinations with which
-    /// placet does not serve, and the policy files. Options that are accepted but not used are notes.
+    /// Unknown sections, options and `OS_<SECTION>__<OPTION>` variables, values that do not fit, and whatever else refuses a
+    /// start: the files that options name, the addresses, the database's URL. Run it as the user that runs placet. Options
+    /// that are accepted but not used are notes.
     ///
     /// Exit codes: 0, nothing but notes; 1, warnings: placet starts, but something is probably not as intended;
     /// 2, errors: placet does not start.
     Check {
-        /// Connect to the database too, and check its tables and its server's settings. Nothing is changed.
+        /// Connect to the database too, and check its tables, its server's settings, and whether a file can be written.
+        /// Nothing is changed.
         #[arg(long)]
         database: bool,
     },

@@ -3,10 +3,9 @@
 use std::process::ExitCode;
 
 use super::command_line::CommandLine;
-use super::{CommandError, db, policy, tls_files, token_file};
-use crate::api;
+use super::{CommandError, db, logging, parts, policy, sockets};
 use crate::config::{self, ConfigError, ConfigSources, Options};
-use crate::db::SetupError;
+use crate::db::{Database, SetupError};
 
 /// What was found. The lines go to stdout, the worst last.
 #[derive(Default)]
@@ -49,42 +48,41 @@ fn find(sources: &ConfigSources, database: bool) -> Findings {
         errors: report.errors.iter().map(ToString::to_string).collect(),
     };
     if let Some(configuration) = &report.configuration {
-        let options = &configuration.options;
-        check_serving(options, &mut findings);
-        policy::check(&options.oslo_policy, &mut findings.warnings, &mut findings.errors);
-        if database {
-            check_database(options, &mut findings);
-        }
+        check_serving(&configuration.options, database, &mut findings);
     }
     findings
 }
 
-fn check_serving(options: &Options, findings: &mut Findings) {
+fn check_serving(options: &Options, database: bool, findings: &mut Findings) {
     let (errors, warnings) = options.serving_problems();
     findings.errors.extend(errors.iter().map(ToString::to_string));
     findings.warnings.extend(warnings);
-    if let Ok(Some(paths)) = options.placet.tls()
-        && let Err(error) = tls_files::live(Some(paths))
-    {
-        findings.errors.push(error.to_string());
-    }
-    if let Some(path) = &options.placet.token_file
-        && let Err(reason) = token_file::check(path)
-    {
-        findings.errors.push(reason);
-    }
-    if let Err(reason) = api::slave_routes(&options.placet.slave_routes) {
-        findings.errors.push(CommandError::SlaveRoutes(reason).to_string());
+    findings.warnings.extend(policy::warnings(&options.oslo_policy));
+    let metrics_bind = options.placet.metrics_bind.filter(|_| options.placet.metrics);
+    let addresses = [Some(options.placet.bind), metrics_bind];
+    let mut refused: Vec<CommandError> = addresses
+        .into_iter()
+        .flatten()
+        .filter_map(|bind| sockets::check(bind).err())
+        .collect();
+    refused.extend(logging::check(&options.default).err());
+    refused.extend(parts::make(options).err().into_iter().flatten());
+    // `serving_problems` has found those of the configuration alone.
+    let refused = refused.iter().filter(|error| !matches!(error, CommandError::Config(_)));
+    findings.errors.extend(refused.map(ToString::to_string));
+    if database && let Ok(database) = db::open(options) {
+        check_database(options, &database, findings);
     }
 }
 
 /// Connects once, without waiting for a server that does not answer.
-fn check_database(options: &Options, findings: &mut Findings) {
+fn check_database(options: &Options, database: &Database, findings: &mut Findings) {
     let may_sync = options.placement_database.may_sync();
-    let checked = db::open(options).and_then(|database| {
+    let mut check = || -> Result<(), CommandError> {
         database.check_log()?;
         match database.check() {
             Err(SetupError::Missing { place }) if may_sync => {
+                database.check_place()?;
                 findings.notes.push(format!(
                     "there is no database at {place} yet: the first start creates it"
                 ));
@@ -94,10 +92,11 @@ fn check_database(options: &Options, findings: &mut Findings) {
             Err(SetupError::NotSynced | SetupError::NotCurrent | SetupError::OldRevision { .. }) if may_sync => {}
             checked => checked?,
         }
+        database.check_place()?;
         findings.warnings.extend(database.check_server()?);
         Ok(())
-    });
-    if let Err(error) = checked {
+    };
+    if let Err(error) = check() {
         findings.errors.push(error.to_string());
     }
 }

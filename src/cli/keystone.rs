@@ -23,6 +23,17 @@ pub fn authenticator(options: &Options) -> Result<Authenticator, CommandError> {
     }
 }
 
+/// Checks that [`authenticator`] can be made. Asks no server.
+pub fn check(options: &Options) -> Result<(), CommandError> {
+    match options.api.auth_strategy {
+        AuthStrategy::Noauth2 => match &options.placet.token_file {
+            Some(path) => token_file::live(path).map(drop),
+            None => Ok(()),
+        },
+        AuthStrategy::Keystone => Ok(Keystone::check(&settings(&options.keystone_authtoken)?)?),
+    }
+}
+
 fn settings(options: &KeystoneAuthtoken) -> Result<Settings, CommandError> {
     let login = options.login()?;
     let set = |option: &Option<String>| option.clone().filter(|text| !text.is_empty());

@@ -1,14 +1,16 @@
 //! The log: one line for each record, to stderr or to a file.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Write, stderr};
+use std::io::{ErrorKind, Write, stderr};
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use env_logger::{Builder, Logger, Target, WriteStyle};
 use log::{Level, Log, Metadata, Record};
+use rustix::fs::{Access, access};
 
 use super::CommandError;
 use super::log_filter::{self, LogFilter};
@@ -125,6 +127,24 @@ fn logger(options: &DefaultSection, format: LogFormat, queue: &LogQueue) -> (Log
     builder.write_style(WriteStyle::Always);
     builder.format(move |out, record| writeln!(out, "{}", log_format::line(format, record)));
     (builder.build(), warning)
+}
+
+/// Checks that [`start`] can write the file. Makes none.
+pub fn check(options: &DefaultSection) -> Result<(), CommandError> {
+    let Some(path) = options.log_path() else {
+        return Ok(());
+    };
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let checked: std::io::Result<()> = match OpenOptions::new().append(true).open(&path) {
+        Err(reason) if reason.kind() == ErrorKind::NotFound => {
+            access(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(Into::into)
+        }
+        opened => opened.map(drop),
+    };
+    checked.map_err(|reason| CommandError::Log { path, reason })
 }
 
 /// The file, or stderr.

@@ -1,14 +1,17 @@
 //! `[placet] metrics…`: who may read the metrics, on which port, and the numbers of the process that they show.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::api::{HttpStatistics, Metrics, MetricsAccess, PanicCount, ProcessCounters, ReadToken};
+use super::{CommandError, option_file};
+use crate::api::{HttpStatistics, Metrics, MetricsAccess, PanicCount, ProcessCounters};
 use crate::config::Options;
 use crate::statistics::Counter;
 
 /// The metrics of the process. `dropped_log_lines` is counted by the log.
 pub fn metrics(
     options: &Options,
+    access: MetricsAccess,
     http: Arc<HttpStatistics>,
     panics: PanicCount,
     dropped_log_lines: Arc<Counter>,
@@ -17,7 +20,6 @@ pub fn metrics(
         panics,
         dropped_log_lines,
     };
-    let access = access(options);
     if matches!(access, MetricsAccess::Closed) {
         log::info!(
             "/metrics is refused, because every client of the API could read it: set [placet] metrics_token_file or \
@@ -33,26 +35,36 @@ pub fn metrics(
     )
 }
 
-/// The metrics say how full the cloud is. So on a port whose clients must authenticate they are refused, unless they have
-/// a token of their own.
-fn access(options: &Options) -> MetricsAccess {
+/// The clients that may read the metrics. The metrics say how full the cloud is. So on a port whose clients must
+/// authenticate they are refused, unless they have a token of their own.
+///
+/// # Errors
+/// The file of the token cannot be used: every scrape would be refused.
+pub fn access(options: &Options) -> Result<MetricsAccess, CommandError> {
     if !options.placet.metrics {
-        return MetricsAccess::Off;
+        return Ok(MetricsAccess::Off);
     }
-    match options.placet.metrics_token_file.clone() {
-        // Read for each scrape, so that a new token counts at once.
-        Some(file) => MetricsAccess::Token(read_token(move || std::fs::read_to_string(&file))),
+    Ok(match options.placet.metrics_token_file.clone() {
+        Some(file) => {
+            read_token(&file).map_err(CommandError::MetricsToken)?;
+            // Read for each scrape, so that a new token counts at once.
+            MetricsAccess::Token(Box::new(move || {
+                read_token(&file)
+                    .inspect_err(|reason| log::warn!("{reason}. So /metrics is refused"))
+                    .ok()
+            }))
+        }
         None if options.placet.metrics_bind.is_some() || options.believes_every_token() => MetricsAccess::Open,
         None => MetricsAccess::Closed,
-    }
+    })
 }
 
-fn read_token(read: impl Fn() -> std::io::Result<String> + Send + Sync + 'static) -> ReadToken {
-    Box::new(move || match read() {
-        Ok(token) => Some(token.trim().to_owned()),
-        Err(error) => {
-            log::warn!("[placet] metrics_token_file cannot be read, so /metrics is refused: {error}");
-            None
-        }
-    })
+fn read_token(path: &Path) -> Result<String, String> {
+    let (name, content) = option_file::read("metrics_token_file", path)?;
+    match String::from_utf8_lossy(&content).trim() {
+        "" => Err(format!(
+            "{name}: it is empty; write the token into it that a scrape sends"
+        )),
+        token => Ok(token.to_owned()),
+    }
 }

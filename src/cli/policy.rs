@@ -57,14 +57,12 @@ pub fn live(options: &OsloPolicy) -> Result<LivePolicy, CommandError> {
     LivePolicy::start(settings(options), Box::new(DiskFiles::new(options))).map_err(CommandError::Policy)
 }
 
-/// Adds what is wrong with the policy files.
-pub fn check(options: &OsloPolicy, warnings: &mut Vec<String>, errors: &mut Vec<String>) {
-    warnings.extend(missing_file_warning(options));
+/// What [`live`] warns of.
+pub fn warnings(options: &OsloPolicy) -> Vec<String> {
     let files = DiskFiles::new(options).read();
-    match files.and_then(|files| policy::load(&settings(options), &files)) {
-        Ok(loaded) => warnings.extend(loaded.warnings),
-        Err(reason) => errors.push(reason),
-    }
+    let loaded = files.and_then(|files| policy::load(&settings(options), &files));
+    let of_files = loaded.map(|loaded| loaded.warnings).unwrap_or_default();
+    missing_file_warning(options).into_iter().chain(of_files).collect()
 }
 
 fn settings(options: &OsloPolicy) -> PolicySettings {

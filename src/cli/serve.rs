@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::command_line::CommandLine;
+use super::parts::{self, Parts};
 use super::reload::Reload;
-use super::{CommandError, db, keystone, logging, metrics, open_files, panics, policy, sockets, tls_files};
+use super::{CommandError, db, keystone, logging, metrics, open_files, panics, sockets};
 use crate::api::{self, BodyMemory, Front, HttpStatistics, Listen, Listeners, Served, Service, ThreadPools};
 use crate::auth::Authenticator;
 use crate::config::{self, AuthStrategy, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
@@ -48,11 +49,9 @@ pub fn run(
     }
     logging::log_options(configuration)?;
     let max_connections = open_files::client_connections(options);
-    let policy = policy::live(&options.oslo_policy)?;
-    let tls = tls_files::live(options.placet.tls()?)?;
+    let parts = parts::make(options).map_err(first)?;
     let auth = keystone::authenticator(options)?;
     let statistics = auth.keystone_statistics().cloned();
-    let slave_routes = api::slave_routes(&options.placet.slave_routes).map_err(CommandError::SlaveRoutes)?;
     // Bind first, so that an address in use is reported before the database is changed.
     let bind = options.placet.bind;
     let is_inherited = inherited.is_some();
@@ -62,7 +61,14 @@ pub fn run(
     };
     let metrics_port = options.placet.metrics_bind.filter(|_| options.placet.metrics);
     let metrics_port = metrics_port.map(listen).transpose()?;
-    let (database, replica) = (db::open(options)?, db::open_replica(options)?);
+    let Parts {
+        policy,
+        tls,
+        metrics: access,
+        slave_routes,
+        database,
+        replica,
+    } = parts;
     let replica_readers = replica.as_ref().map_or(0, Replica::readers);
     let listen = Listen {
         workers: options.placet.workers,
@@ -76,7 +82,7 @@ pub fn run(
     };
     let settings = settings(options, slave_routes);
     let http = Arc::new(HttpStatistics::new(options.placet.metrics));
-    let metrics = metrics::metrics(options, Arc::clone(&http), panics.clone(), dropped_log_lines);
+    let metrics = metrics::metrics(options, access, Arc::clone(&http), panics.clone(), dropped_log_lines);
     let front = Front::new(settings.clone(), metrics);
     let load = {
         let (options, http) = (options.clone(), Arc::clone(&http));
@@ -110,6 +116,11 @@ pub fn run(
     }
     log::info!("stopped");
     Ok(())
+}
+
+/// The reason to show. `placet config check` shows all.
+fn first(errors: Vec<CommandError>) -> CommandError {
+    errors.into_iter().next().expect("a part is missing for a reason")
 }
 
 /// What runs beside the server, to end after it.

@@ -27,6 +27,14 @@ pub fn inherited() -> Result<Option<TcpListener>, CommandError> {
     }
 }
 
+/// Checks that this machine has the address. Its port may be in use, by a service that runs.
+pub fn check(bind: SocketAddr) -> Result<(), CommandError> {
+    let listening = listen(SocketAddr::new(bind.ip(), 0));
+    listening
+        .map(drop)
+        .map_err(|reason| CommandError::Listen { bind, reason })
+}
+
 /// A socket of its own.
 pub fn listen(bind: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(bind), Type::STREAM, None)?;

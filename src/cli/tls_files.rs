@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::CommandError;
 use super::file_watch::FileWatch;
+use super::{CommandError, option_file};
 use crate::api::{LiveTls, PemFile, TlsFiles, TlsPems};
 use crate::config::TlsPaths;
 
@@ -66,12 +66,5 @@ fn watched(paths: &TlsPaths) -> Vec<PathBuf> {
 }
 
 fn pem(option: &str, path: &Path) -> Result<PemFile, String> {
-    let name = format!("[placet] {option} = {}", path.display());
-    match fs::read(path) {
-        Ok(text) => Ok(PemFile { name, text }),
-        Err(error) => Err(format!(
-            "{name}: {error}; the user that runs placet (id {}) must be able to read it",
-            rustix::process::geteuid().as_raw(),
-        )),
-    }
+    option_file::read(option, path).map(|(name, text)| PemFile { name, text })
 }

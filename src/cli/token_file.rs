@@ -84,15 +84,6 @@ fn check_mode(path: &Path, data: &Metadata) -> Result<(), String> {
     }
 }
 
-/// Checks that a service can use the file.
-///
-/// # Errors
-/// Why it cannot, and what to do.
-pub fn check(path: &Path) -> Result<(), String> {
-    let read = tokens::parse(&read(path)?);
-    read.map(drop).map_err(|reason| format!("{}:{reason}", path.display()))
-}
-
 /// The tokens of the file; none if it does not exist yet.
 pub fn entries(path: &Path) -> Result<Vec<TokenEntry>, String> {
     if !path.exists() {

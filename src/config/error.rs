@@ -54,6 +54,11 @@ pub enum ConfigError {
         "[placet] slave_routes names routes, but [placement_database] slave_connection is not set: give the URL of the replica that they read, or name no routes"
     )]
     NoReplica,
+    #[error("[placet] bind = {bind} and metrics_bind = {metrics_bind} are the same: give the metrics another port")]
+    SamePort {
+        bind: std::net::SocketAddr,
+        metrics_bind: std::net::SocketAddr,
+    },
     #[error("[placet] {set} is set, but {missing} is not: TLS needs tls_certificate and tls_key")]
     IncompleteTls { set: &'static str, missing: &'static str },
 }

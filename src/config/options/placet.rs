@@ -81,8 +81,9 @@ options! {
         /// An address and port of their own for `/metrics`, with `/health/live` and `/health/ready`. The metrics are then
         /// not on `bind`. Every client that reaches this port may read them, unless there is a `metrics_token_file`.
         metrics_bind: Option<SocketAddr>;
-        /// A file with the token that `/metrics` requires as `Authorization: Bearer`. It is read for each scrape. Without
-        /// one, and without `metrics_bind`, the metrics are refused if `auth_strategy` is `keystone` or `token_file` is set.
+        /// A file with the token that `/metrics` requires as `Authorization: Bearer`. It is read for each scrape, and at
+        /// start: a file that is missing or empty refuses it. Without this option, and without `metrics_bind`, the metrics
+        /// are refused if `auth_strategy` is `keystone` or `token_file` is set.
         metrics_token_file: Option<PathBuf>;
         /// The most aggregates whose inventories the metrics show one by one: those with the most providers.
         metrics_aggregates: usize = 100, 0..=10_000;

@@ -5,6 +5,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 
+use rustix::fs::{Access, access};
+
 use crate::db::connect::url::Target;
 use crate::db::file::log_record;
 use crate::db::file::paths::FilePaths;
@@ -64,6 +66,28 @@ impl Database {
             }),
             Err(TryLockError::Error(error)) => Err(connect(error)),
         }
+    }
+
+    /// Checks that this process may write an embedded database, and make files beside it, as [`Database::lock_for_serving`]
+    /// does. Makes none.
+    ///
+    /// # Errors
+    /// [`SetupError::Connect`]
+    pub fn check_place(&self) -> Result<(), SetupError> {
+        let Some(path) = self.target().file() else {
+            return Ok(());
+        };
+        let connect = |error: io::Error| connect_error(path, &error);
+        let paths = FilePaths::of(path).map_err(connect)?;
+        let may_write =
+            |path: &Path, more| access(path, Access::WRITE_OK | more).map_err(|error| connect(error.into()));
+        may_write(paths.lock.parent().unwrap_or(Path::new("/")), Access::EXEC_OK)?;
+        for file in [&paths.database, &paths.lock] {
+            if file.exists() {
+                may_write(file, Access::READ_OK)?;
+            }
+        }
+        Ok(())
     }
 
     /// For a command that does not serve: checks that the log of an embedded database is its own. A database that is

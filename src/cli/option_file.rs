@@ -1,0 +1,19 @@
+//! Reads a file that an option of `[placet]` names.
+
+use std::fs;
+use std::path::Path;
+
+/// The option and its value, for messages, and the content of the file.
+///
+/// # Errors
+/// Why it cannot be read, and who must be able to read it.
+pub fn read(option: &str, path: &Path) -> Result<(String, Vec<u8>), String> {
+    let name = format!("[placet] {option} = {}", path.display());
+    match fs::read(path) {
+        Ok(content) => Ok((name, content)),
+        Err(error) => Err(format!(
+            "{name}: {error}; the user that runs placet (id {}) must be able to read it",
+            rustix::process::geteuid().as_raw(),
+        )),
+    }
+}

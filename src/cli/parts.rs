@@ -1,0 +1,56 @@
+//! The parts of a service that need no server and no socket. A start makes them, and `placet config check` makes them too, so
+//! that it finds whatever refuses a start.
+
+use std::sync::Arc;
+
+use super::{CommandError, db, keystone, metrics, policy, tls_files};
+use crate::api::{self, LiveTls, MetricsAccess};
+use crate::config::Options;
+use crate::db::{Database, Replica};
+use crate::policy::live::LivePolicy;
+
+/// What a service is put together from.
+pub struct Parts {
+    pub policy: LivePolicy,
+    pub tls: Option<Arc<LiveTls>>,
+    pub metrics: MetricsAccess,
+    pub slave_routes: Vec<&'static str>,
+    pub database: Database,
+    pub replica: Option<Replica>,
+}
+
+/// Makes the parts. Connects to nothing, starts nothing, and changes no file.
+///
+/// # Errors
+/// Every reason why a service cannot start with these options, besides those of [`Options::serving_problems`].
+pub fn make(options: &Options) -> Result<Parts, Vec<CommandError>> {
+    let mut errors = Vec::new();
+    let policy = keep(&mut errors, policy::live(&options.oslo_policy));
+    let tls = keep(
+        &mut errors,
+        options.placet.tls().map_err(Into::into).and_then(tls_files::live),
+    );
+    let auth = keep(&mut errors, keystone::check(options));
+    let metrics = keep(&mut errors, metrics::access(options));
+    let routes = api::slave_routes(&options.placet.slave_routes).map_err(CommandError::SlaveRoutes);
+    let routes = keep(&mut errors, routes);
+    let database = keep(&mut errors, db::open(options));
+    let replica = keep(&mut errors, db::open_replica(options));
+    match (policy, tls, auth, metrics, routes, database, replica) {
+        (Some(policy), Some(tls), Some(()), Some(metrics), Some(slave_routes), Some(database), Some(replica)) => {
+            Ok(Parts {
+                policy,
+                tls,
+                metrics,
+                slave_routes,
+                database,
+                replica,
+            })
+        }
+        _ => Err(errors),
+    }
+}
+
+fn keep<T>(errors: &mut Vec<CommandError>, made: Result<T, CommandError>) -> Option<T> {
+    made.map_err(|error| errors.push(error)).ok()
+}
