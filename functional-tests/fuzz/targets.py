@@ -247,22 +247,30 @@ class Ini(Command):
 
 
 class Urls(Command):
-    """URLs of databases: the password is never shown, whatever else is in the URL."""
+    """URLs of databases: `config check` says of each whether placet can parse it, and shows no password."""
 
     secret = b"s3cretpassw0rd"
     seeds = [b"postgresql://user:s3cretpassw0rd@127.0.0.1:1/placement?sslmode=disable",
              b"mysql+pymysql://user:s3cretpassw0rd@127.0.0.1/placement?charset=utf8", b"sqlite:///placet.sqlite",
              b"postgresql://user:s3cretpassw0rd@[::1]:5432,b:1/p?target_session_attrs=any", b"sqlite:////tmp/x?mode=ro"]
     words = [b"://", b"@", b":", b"?", b"&", b"%40", b"%2f", b"[::1]", b"sslmode=verify-full", b"/", b"//", b",", b"#"]
+    # The sentences that refuse a URL: src/db/fault.rs.
+    refusals = ("cannot parse the database connection", "database in memory has only one", "cannot check the host name",
+                "was built without", "connection is not set")
 
     def check(self, data, _random):
         url = re.sub(rb"[\x00-\x1f\x7f-\xff$]", b"", data)
         file = self.folder / "placement.conf"
         file.write_bytes(b"[api]\nauth_strategy = noauth2\n[placement_database]\nconnection = " + url + b"\n")
-        _, output = self.run("--config-file", file, "config", "show")
-        # Only what stands where a password stands is one.
-        if re.fullmatch(rb"[a-z+]+://[a-z]*:s3cretpassw0rd@[^@]*", url):
-            assert self.secret.decode() not in output, output
+        code, checked = self.run("--config-file", file, "config", "check")
+        errors = [line for line in checked.splitlines() if line.startswith("error: ")]
+        # Nothing else in the file is a mistake, or causes a warning.
+        assert code == (2 if errors else 0), f"exit code {code}: {checked}"
+        assert all(any(refusal in line for refusal in self.refusals) for line in errors), checked
+        _, shown = self.run("--config-file", file, "config", "show")
+        # Only what stands where a password stands is one; a host of the same name is shown.
+        if re.fullmatch(rb"[a-z+]+://[a-z]*:s3cretpassw0rd@[^@]*", url) and url.count(self.secret) == 1:
+            assert self.secret.decode() not in checked + shown, checked + shown
 
 
 class Policies(Command):
