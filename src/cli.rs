@@ -73,8 +73,8 @@ Configuration is read from these sources; a later one overrides an earlier one:
   The format is oslo.config's INI; placet's own options are in [placet]. `placet config options`
   explains all options; `placet config show` prints the values in force and their sources;
   `placet config check` finds mistakes.
-  RUST_LOG sets the log level (RUST_LOG=debug, RUST_LOG=info,placet::model=trace). The log goes to
-  stderr or to [DEFAULT] log_file.
+  RUST_LOG sets the log level (RUST_LOG=debug, RUST_LOG=info,placet::model=trace). A
+  service logs to stderr or to [DEFAULT] log_file, all other commands to stderr.
 
 Authentication: with [api] auth_strategy = noauth2, and without any configuration, no token is
   checked, unless [placet] token_file lists those that are accepted (`placet token create --help`).
@@ -271,11 +271,18 @@ fn run(command: Option<Command>, sources: &ConfigSources, line: &CommandLine) ->
     if let Some(Command::Token { command }) = command {
         return command.run(&configuration.options).map(|()| ExitCode::SUCCESS);
     }
-    let (log, flush) = logging::start(&configuration.options)?;
+    let options = &configuration.options;
     match command {
-        Some(Command::Db { command }) => command.run(&configuration.options, line),
-        Some(Command::Status { command }) => command.run(&configuration.options, line),
+        Some(Command::Db { command }) => {
+            let _log = logging::start_to_stderr(options)?;
+            command.run(options, line)
+        }
+        Some(Command::Status { command }) => {
+            let _log = logging::start_to_stderr(options)?;
+            command.run(options, line)
+        }
         _ => {
+            let (log, flush) = logging::start(options)?;
             let reload = Reload::new(sources, log);
             serve::run(&configuration, reload, flush.dropped_lines(), line).map(|()| ExitCode::SUCCESS)
         }

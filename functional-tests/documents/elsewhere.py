@@ -64,6 +64,8 @@ COMMANDS = {
         "contrib/build-release.sh dist": By("functional-tests/packaging/run.py", "contrib/build-release.sh"),
         "apt-get install ./dist/placet_*.deb": By("functional-tests/packaging/private_root.py", '"--install", "/tmp/placet.deb"'),
         "systemctl enable --now placet": SYSTEMD, "systemctl status placet": SYSTEMD, "journalctl --unit placet": SYSTEMD,
+        "runuser -u placet -- placet --config-file /etc/placet/placement.conf config check --database":
+            By("functional-tests/process/placet_process.py", '"config", "check", "--database"'),
         "podman build": NO_ENGINE, "podman run": NO_ENGINE,
     },
     "docs/security.md": {
@@ -79,7 +81,7 @@ COMMANDS = {
     } | {"systemctl daemon-reload": SYSTEMD},
     "docs/upgrading.md": {
         "apt-get install ./placet_*.deb": By("functional-tests/packaging/private_root.py", '"--install", "/tmp/placet.deb"'),
-        "placet --config-file /etc/placet/placement.conf db sync":
+        "runuser -u placet -- placet --config-file /etc/placet/placement.conf db sync":
             By("functional-tests/process/upgrading.py", '"db", "sync"'),
         "systemctl restart placet": SYSTEMD,
         "DROP TABLE placet_changes": By("functional-tests/process/upgrading.py", "dropped_tables()"),

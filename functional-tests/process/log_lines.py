@@ -5,8 +5,8 @@ import signal
 import subprocess
 
 from functional_tests.process.cases import case, check, equal, folder
-from functional_tests.process.configuration import names
-from functional_tests.process.placet_process import LOGGED, Placet
+from functional_tests.process.configuration import SERVABLE, conf, names
+from functional_tests.process.placet_process import LOGGED, Placet, run
 from functional_tests.process.raw_http import RawConnection, once, request
 
 LINE = re.compile(
@@ -79,6 +79,21 @@ def verbosity():
     only = levels(RUST_LOG="placet::access=info")[1]
     equal(len(only.splitlines()), len(requests_in(only)), only)
     check(only, "RUST_LOG=placet::access=info shows nothing")
+
+
+@case("commands other than the service log to stderr, so that the log file is not theirs")
+def other_commands():
+    with folder() as here:
+        log = here / "placet.log"
+        path = conf(here, SERVABLE.format(here=here) + f"[DEFAULT]\nlog_file = {log}\n")
+        for command in (["db", "sync"], ["db", "version"], ["db", "online_data_migrations"], ["status", "upgrade", "check"]):
+            done = run(here, "--config-file", path, *command, extra={"RUST_LOG": "trace"})
+            equal(done.code, 0, done)
+            check(LOGGED.match(done.err), command, "has logged nothing to stderr:", done)
+            check(not log.exists(), command, "has made the log of the service")
+        with Placet(here, arguments=["--config-file", path]) as placet:
+            placet.stop()
+        check("serving on" in log.read_text() and not placet.log(), placet.log())
 
 
 @case("[DEFAULT] log_file and log_dir redirect the log from stderr to a file, and append to it")

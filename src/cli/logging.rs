@@ -63,11 +63,21 @@ impl Log for CurrentLogger {
     fn flush(&self) {}
 }
 
-/// Starts logging to stderr or to the configured file. `RUST_LOG` overrides `[DEFAULT] debug`.
+/// Starts the log of a service, to stderr or to the configured file. `RUST_LOG` overrides `[DEFAULT] debug`.
 pub fn start(options: &Options) -> Result<(LiveLog, FlushOnDrop), CommandError> {
+    start_to(open(&options.default)?, options)
+}
+
+/// Starts the log of any other command, to stderr. It may run as another user than the service, which could not write a
+/// file that the command has made.
+pub fn start_to_stderr(options: &Options) -> Result<(LiveLog, FlushOnDrop), CommandError> {
+    start_to(stderr_file()?, options)
+}
+
+fn start_to(file: File, options: &Options) -> Result<(LiveLog, FlushOnDrop), CommandError> {
     let (options, format) = (&options.default, options.placet.log_format);
     log_context::set_has_fields(format == LogFormat::Json);
-    let queue = LogQueue::start(open(options)?, move |count| dropped_line(format, count))?;
+    let queue = LogQueue::start(file, move |count| dropped_line(format, count))?;
     let (logger, warning) = logger(options, format, &queue);
     let log = LiveLog {
         queue: queue.clone(),
@@ -149,13 +159,17 @@ pub fn check(options: &DefaultSection) -> Result<(), CommandError> {
 
 /// The file, or stderr.
 fn open(options: &DefaultSection) -> Result<File, CommandError> {
-    let path = options.log_path();
-    let stream = match &path {
-        Some(path) => OpenOptions::new().create(true).append(true).open(path),
-        None => stderr().as_fd().try_clone_to_owned().map(File::from),
+    let Some(path) = options.log_path() else {
+        return stderr_file();
     };
+    let file = OpenOptions::new().create(true).append(true).open(&path);
+    file.map_err(|reason| CommandError::Log { path, reason })
+}
+
+fn stderr_file() -> Result<File, CommandError> {
+    let stream = stderr().as_fd().try_clone_to_owned().map(File::from);
     stream.map_err(|reason| CommandError::Log {
-        path: path.unwrap_or_else(|| "stderr".into()),
+        path: "stderr".into(),
         reason,
     })
 }

@@ -12,7 +12,7 @@ options! {
         log_options: bool = true;
         /// Log at debug level, unless the environment variable `RUST_LOG` says otherwise.
         debug: bool = false;
-        /// The file to log to instead of stderr.
+        /// The file to which a service logs instead of stderr. All other commands log to stderr.
         log_file: Option<PathBuf>, formerly "DEFAULT" "logfile";
         /// The directory of the log file. Without `log_file` its name is `placet.log`.
         log_dir: Option<PathBuf>, formerly "DEFAULT" "logdir";
