@@ -82,7 +82,7 @@ Authentication: with [api] auth_strategy = noauth2, and without any configuratio
   claim any role in its header X-Roles. So placet then serves on loopback only.
 
 Signals of a service: SIGTERM, SIGINT and SIGQUIT stop it, SIGHUP reopens the log file and reads the
-  log level and the policy again.
+  log level, the policy, the token file and the certificates again.
 
 Examples:
   placet --bind 127.0.0.1:9000

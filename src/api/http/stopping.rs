@@ -191,7 +191,7 @@ fn ignored() -> impl Iterator<Item = (String, SignalKind)> {
 async fn log_signals(name: String, mut signals: unix::Signal) {
     while signals.recv().await.is_some() {
         log::info!(
-            "{name}: ignored. SIGHUP reads policy files, the log file and its level again; SIGTERM stops placet"
+            "{name}: ignored. SIGHUP reopens the log, and reads its level, policies, tokens and certificates again; SIGTERM stops placet"
         );
     }
 }
