@@ -163,6 +163,14 @@ fn write_snapshot(page: &mut Page, numbers: &ModelNumbers) {
         f64::from(u8::from(numbers.is_snapshot_valid)),
     );
     page.family(
+        "placet_snapshot_slots",
+        Kind::Gauge,
+        "The size of the snapshot: its places for providers, by state",
+    );
+    let used = numbers.snapshot.len();
+    page.sample(&[("state", "used")], used);
+    page.sample(&[("state", "free")], numbers.snapshot.slots() - used);
+    page.family(
         "placet_snapshot_refresh_duration_seconds",
         Kind::Histogram,
         "Time to read what other processes changed in seconds",
