@@ -346,23 +346,27 @@ fn every_rejected_provider_is_explained_once() {
     assert_eq!(reasons, expected);
 }
 
-/// The pool is in a block of its own, in which cores are looked for first because no host of the block before has any left.
+/// The pool may be in a block of its own, in which cores are looked for first: in other blocks no host has any left, or its
+/// own block is the first.
 #[test]
 fn a_sharing_provider_without_room_is_explained_wherever_it_is() {
-    for hosts in [1, 64] {
-        let host = |id| bare(id).with(VCPU, 4).using(VCPU, 4).with(DISK, 9).in_aggregates([1]);
-        let mut world: Vec<ProviderRow> = (1..=hosts).map(host).collect();
-        let pool = hosts + 1;
-        world.push(bare(pool).with(DISK, 9).using(DISK, 9).traits([1]).in_aggregates([1]));
-        let snapshot = Snapshot::build(catalog(), world);
-        let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
-        for seed in 0..8 {
-            let settings = SearchSettings { seed, ..settings() };
-            let mut reasons = Reasons(Vec::new());
-            assert_eq!(candidates(&snapshot, &ask, &settings, &mut reasons).unwrap().count(), 0);
-            let of_pool = reasons.0.iter().filter(|(slot, _)| snapshot.id(*slot).0 == pool);
-            let is_full = of_pool.filter(|(_, reason)| *reason == Rejection::NoRoom { class: DISK });
-            assert_eq!(is_full.count(), 1, "{hosts} hosts, seed {seed}");
+    let full = |id| bare(id).with(VCPU, 4).using(VCPU, 4).with(DISK, 9).in_aggregates([1]);
+    let empty = |id| bare(id).with(VCPU, 4).in_aggregates([1]);
+    for host in [full as fn(i32) -> ProviderRow, empty] {
+        for hosts in [1, 64] {
+            let mut world: Vec<ProviderRow> = (1..=hosts).map(host).collect();
+            let pool = hosts + 1;
+            world.push(bare(pool).with(DISK, 9).using(DISK, 9).traits([1]).in_aggregates([1]));
+            let snapshot = Snapshot::build(catalog(), world);
+            let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
+            for seed in 0..8 {
+                let settings = SearchSettings { seed, ..settings() };
+                let mut reasons = Reasons(Vec::new());
+                assert_eq!(candidates(&snapshot, &ask, &settings, &mut reasons).unwrap().count(), 0);
+                let of_pool = reasons.0.iter().filter(|(slot, _)| snapshot.id(*slot).0 == pool);
+                let is_full = of_pool.filter(|(_, reason)| *reason == Rejection::NoRoom { class: DISK });
+                assert_eq!(is_full.count(), 1, "{hosts} hosts, seed {seed}");
+            }
         }
     }
 }
