@@ -21,6 +21,10 @@ pub enum ReasonCode {
     ClassNotFound,
     /// A query has no candidate.
     NoCandidate,
+    /// The groups of a query could each be served by a tree, but not all of them together.
+    Groups,
+    /// `in_tree` names no resource provider.
+    InTree,
     /// Providers lack a required trait or have a forbidden one.
     Traits,
     /// Providers are not in a required aggregate or are in a forbidden one.
@@ -66,6 +70,8 @@ impl ReasonCode {
             ReasonCode::ProviderNotFound => "placet.provider_not_found",
             ReasonCode::ClassNotFound => "placet.class_not_found",
             ReasonCode::NoCandidate => "placet.no_candidate",
+            ReasonCode::Groups => "placet.groups",
+            ReasonCode::InTree => "placet.in_tree",
             ReasonCode::Traits => "placet.required",
             ReasonCode::Aggregates => "placet.member_of",
             ReasonCode::RootTraits => "placet.root_required",

@@ -195,7 +195,18 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
             }
         }
     }
+    if E::ENABLED {
+        name_groups(&mut filters);
+    }
     Ok(begin(snapshot, request, settings, &root, filters, explain))
+}
+
+/// Gives each filter the index of the first group that has it.
+fn name_groups(filters: &mut [ProviderFilter]) {
+    for at in (0..filters.len()).rev() {
+        let first = filters[..at].iter().position(|earlier| *earlier == filters[at]);
+        filters[at].group = first.unwrap_or(at);
+    }
 }
 
 /// `filters` are those of the request's groups; empty if no provider can match.
@@ -330,6 +341,15 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
         };
         self.check_interrupt()?;
         Ok(is_exact)
+    }
+
+    /// Called instead of `next`: the root of the next tree that has a provider for each part. `None` if every candidate is one
+    /// provider.
+    pub(super) fn next_tree_with_all_parts(&mut self) -> Option<Slot> {
+        match &mut self.search {
+            Search::Empty | Search::Single(_) => None,
+            Search::Trees(trees) => trees.next_root(&self.snapshot),
+        }
     }
 
     pub(super) fn snapshot(&self) -> &Snapshot {

@@ -4,17 +4,19 @@ use super::expression::Verdict;
 use super::snapshot::{ClassId, ProviderState, Slot};
 
 /// Why a provider was rejected: the first reason that was found, in the order in which filters are tried. An `index`
-/// points into the request's own list.
+/// points into the request's own list, and so does a `group`. Of groups with equal filters it is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rejection {
     /// The provider has none of the traits of `required[index]`.
-    MissingTrait { index: usize },
+    MissingTrait { group: usize, index: usize },
+    /// The root's tree has no provider with a trait of `required[index]` of the group without a suffix, which several may serve.
+    MissingTraitInTree { group: usize, index: usize },
     /// The provider has a forbidden trait.
-    ForbiddenTrait,
+    ForbiddenTrait { group: usize },
     /// Neither the provider nor its root is in one aggregate of each set.
-    NotMember,
+    NotMember { group: usize },
     /// The provider or its root is in a forbidden aggregate.
-    ForbiddenMember,
+    ForbiddenMember { group: usize },
     /// The root lacks a trait of `root_required` or has a forbidden one.
     Root,
     /// The root is in none of the required domains of a dimension.
@@ -27,11 +29,11 @@ pub enum Rejection {
     /// The provider, or one above it, is in this state.
     State { state: ProviderState },
     /// The provider has no inventory of the class.
-    NoInventory { class: ClassId },
+    NoInventory { group: usize, class: ClassId },
     /// The amount is not between `min_unit` and `max_unit`, or not a multiple of `step_size`.
-    Units { class: ClassId },
+    Units { group: usize, class: ClassId },
     /// Capacity less usage is smaller than the amount.
-    NoRoom { class: ClassId },
+    NoRoom { group: usize, class: ClassId },
 }
 
 /// Receives every provider that a search rejects. With `()` it compiles to nothing.

@@ -36,6 +36,8 @@ pub(super) struct ProviderFilter {
     pub strict: bool,
     /// Whether an inventory is enough, whatever is free of it.
     pub ignores_room: bool,
+    /// The index of the first group with this filter, for reasons of rejections; 0 if they are ignored.
+    pub group: usize,
 }
 
 /// [`Traits`] in ids.

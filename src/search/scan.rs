@@ -26,6 +26,7 @@ pub(super) fn fitting<E: Explain>(
     let data = snapshot.blocks().get(block);
     let mut scan = BlockScan {
         block,
+        group: filter.group,
         passing: lanes & data.present,
         explain,
     };
@@ -59,6 +60,7 @@ pub(super) fn on_hosts<E: Explain>(
 /// The scan of one block. Each of its conditions returns whether any lane still passes.
 struct BlockScan<'e, E> {
     block: usize,
+    group: usize,
     passing: u64,
     explain: &'e mut E,
 }
@@ -76,12 +78,16 @@ impl<E: Explain> BlockScan<'_, E> {
     }
 
     fn traits(&mut self, traits: &TraitIds, profile: &ProfileColumns) -> bool {
+        let group = self.group;
         let required = traits.required.iter().enumerate();
         self.passing != 0
             && required
                 .into_iter()
-                .all(|(index, any_of)| self.keep(profile.traits.any(any_of), Rejection::MissingTrait { index }))
-            && self.keep(!profile.traits.any(&traits.forbidden), Rejection::ForbiddenTrait)
+                .all(|(index, any_of)| self.keep(profile.traits.any(any_of), Rejection::MissingTrait { group, index }))
+            && self.keep(
+                !profile.traits.any(&traits.forbidden),
+                Rejection::ForbiddenTrait { group },
+            )
     }
 
     fn members(&mut self, snapshot: &Snapshot, filter: &ProviderFilter, data: &Block) -> bool {
@@ -97,7 +103,9 @@ impl<E: Explain> BlockScan<'_, E> {
                 not_forbidden &= !(u64::from(is_in_forbidden_aggregate(snapshot, &filter.members, root)) << lane);
             }
         }
-        self.keep(members, Rejection::NotMember) && self.keep(not_forbidden, Rejection::ForbiddenMember)
+        let group = self.group;
+        self.keep(members, Rejection::NotMember { group })
+            && self.keep(not_forbidden, Rejection::ForbiddenMember { group })
     }
 
     fn root(&mut self, snapshot: &Snapshot, root_traits: &TraitIds, data: &Block) -> bool {
@@ -177,23 +185,24 @@ impl<E: Explain> BlockScan<'_, E> {
             self.passing = 0;
             return;
         }
+        let group = self.group;
         for &(class, amount) in &filter.amounts {
             let Some(capacity) = capacity.of_class(class) else {
-                self.keep(0, Rejection::NoInventory { class });
+                self.keep(0, Rejection::NoInventory { group, class });
                 return;
             };
             // Reading the columns of each lane takes most of the time. In most blocks the summary decides: all lanes
             // have the same units, and the minimum of free capacity is enough.
-            let _ = self.keep(capacity.present, Rejection::NoInventory { class })
+            let _ = self.keep(capacity.present, Rejection::NoInventory { group, class })
                 && self.keep(
                     lanes_allowing(capacity, data, class, amount, filter.strict),
-                    Rejection::Units { class },
+                    Rejection::Units { group, class },
                 )
                 && !filter.ignores_room
                 && capacity.min_free < amount
                 && self.keep(
                     lanes_with_room(data, class, amount, self.passing),
-                    Rejection::NoRoom { class },
+                    Rejection::NoRoom { group, class },
                 );
             if self.passing == 0 {
                 return;

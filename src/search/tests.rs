@@ -3,6 +3,7 @@
 mod by_host;
 mod candidates;
 mod descriptions;
+mod group_conflicts;
 mod interrupts;
 mod oracle;
 mod properties;

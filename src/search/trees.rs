@@ -146,6 +146,15 @@ impl<E: Explain> Trees<E> {
             .then(|| candidate(&self.roots.request, &self.placed))
     }
 
+    /// Called instead of `next`: the root of the next tree that has a provider for each part. Whether these serve together is
+    /// not searched.
+    pub fn next_root(&mut self, snapshot: &Snapshot) -> Option<Slot> {
+        let mut tree = self.spare.take().unwrap_or_default();
+        let root = self.roots.next(snapshot, &mut tree.offers);
+        self.spare = Some(tree);
+        root
+    }
+
     /// Finds the next candidate: `placed` then has the provider of each part. False after the last one.
     fn advance(&mut self, snapshot: &Snapshot) -> bool {
         while self.given_up < 2 * MAX_TREES_GIVEN_UP && !self.roots.request.interrupt.is_set() {

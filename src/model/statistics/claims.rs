@@ -7,7 +7,7 @@ use crate::model::workloads::Stored;
 use crate::statistics::Counter;
 
 /// The reasons of refusals. Those that `POST /v1/claims` gives too have the names of its codes.
-const REASONS: [&str; 22] = [
+const REASONS: [&str; 24] = [
     "no_room",
     "no_room_normal",
     "units",
@@ -15,6 +15,8 @@ const REASONS: [&str; 22] = [
     "provider_not_found",
     "class_not_found",
     "no_candidate",
+    "groups",
+    "in_tree",
     "required",
     "member_of",
     "root_required",
@@ -178,6 +180,8 @@ mod tests {
             ReasonCode::ProviderNotFound,
             ReasonCode::ClassNotFound,
             ReasonCode::NoCandidate,
+            ReasonCode::Groups,
+            ReasonCode::InTree,
             ReasonCode::Traits,
             ReasonCode::Aggregates,
             ReasonCode::RootTraits,

@@ -31,7 +31,7 @@ pub fn reasons(
         if is_repeated {
             continue;
         }
-        for (reason, count) in claims::conditions(snapshot, &role.query.request, settings)? {
+        for (reason, count) in claims::conditions(snapshot, None, &role.query.request, settings)? {
             let detail = format!("Role {}: {}", role.name, reason.detail);
             reasons.add_counted(Reason { detail, ..reason }, count);
         }

@@ -334,13 +334,13 @@ fn every_rejected_provider_is_explained_once() {
         .collect();
     reasons.sort_by_key(|&(id, _)| id);
     let expected = [
-        (2, Rejection::MissingTrait { index: 0 }),
-        (3, Rejection::ForbiddenTrait),
-        (4, Rejection::NotMember),
-        (5, Rejection::ForbiddenMember),
-        (6, Rejection::NoRoom { class: VCPU }),
-        (7, Rejection::Units { class: VCPU }),
-        (8, Rejection::NoInventory { class: VCPU }),
+        (2, Rejection::MissingTrait { group: 0, index: 0 }),
+        (3, Rejection::ForbiddenTrait { group: 0 }),
+        (4, Rejection::NotMember { group: 0 }),
+        (5, Rejection::ForbiddenMember { group: 0 }),
+        (6, Rejection::NoRoom { group: 0, class: VCPU }),
+        (7, Rejection::Units { group: 0, class: VCPU }),
+        (8, Rejection::NoInventory { group: 0, class: VCPU }),
         (9, Rejection::Root),
     ];
     assert_eq!(reasons, expected);
@@ -364,7 +364,7 @@ fn a_sharing_provider_without_room_is_explained_wherever_it_is() {
                 let mut reasons = Reasons(Vec::new());
                 assert_eq!(candidates(&snapshot, &ask, &settings, &mut reasons).unwrap().count(), 0);
                 let of_pool = reasons.0.iter().filter(|(slot, _)| snapshot.id(*slot).0 == pool);
-                let is_full = of_pool.filter(|(_, reason)| *reason == Rejection::NoRoom { class: DISK });
+                let is_full = of_pool.filter(|(_, reason)| *reason == Rejection::NoRoom { group: 0, class: DISK });
                 assert_eq!(is_full.count(), 1, "{hosts} hosts, seed {seed}");
             }
         }

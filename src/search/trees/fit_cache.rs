@@ -23,10 +23,12 @@ pub(in crate::search) struct FitCache<E> {
 
 impl<E: Explain> FitCache<E> {
     pub fn new(snapshot: &Snapshot, request: &SplitRequest, explain: E) -> Self {
-        let any_of = request.unsuffixed.as_ref().map(|group| group.members.any_of.clone());
-        let required_aggregates = any_of.filter(|any_of| !any_of.is_empty()).map(|any_of| {
+        let unsuffixed = request.unsuffixed.as_ref();
+        let requiring = unsuffixed.filter(|group| !group.members.any_of.is_empty());
+        let required_aggregates = requiring.map(|group| {
             let mut filter = ProviderFilter::default();
-            filter.members.any_of = any_of;
+            filter.members.any_of = group.members.any_of.clone();
+            filter.group = group.group;
             filter
         });
         let columns = request.kinds.len() + 2;
@@ -96,7 +98,7 @@ impl<E: Explain> FitCache<E> {
     /// providers serve a part of that group. They are often few, and the others need no scan. `None` if it requires
     /// none.
     pub fn members_or_below(&mut self, snapshot: &Snapshot, block: usize) -> Option<u64> {
-        self.required_aggregates.as_ref()?;
+        let group = self.required_aggregates.as_ref()?.group;
         let at = block * self.columns + self.columns - 1;
         if !self.computed[at] {
             let members = self.members(snapshot, block);
@@ -109,7 +111,9 @@ impl<E: Explain> FitCache<E> {
             }
             if E::ENABLED {
                 let others = snapshot.blocks().get(block).present & !lanes;
-                lanes_of(others).for_each(|lane| self.explain.rejected(Slot::new(block, lane), Rejection::NotMember));
+                for slot in lanes_of(others).map(|lane| Slot::new(block, lane)) {
+                    self.explain.rejected(slot, Rejection::NotMember { group });
+                }
             }
             (self.masks[at], self.computed[at]) = (lanes, true);
         }

@@ -5,7 +5,7 @@ use super::super::snapshot::{Layout, Slot, Snapshot, TraitId, lanes_of};
 use super::fit_cache::FitCache;
 use super::sharing::SharingProviders;
 use super::split_request::SplitRequest;
-use crate::search::explain::Explain;
+use crate::search::explain::{Explain, Rejection};
 use crate::search::resolve::ProviderFilter;
 use crate::search::zone_filter::ZoneFilter;
 
@@ -13,8 +13,11 @@ use crate::search::zone_filter::ZoneFilter;
 pub(super) struct RootFilter {
     /// The conditions on the root itself, if there are any.
     root: Option<ProviderFilter>,
-    /// The sets of traits that the group without a suffix requires and of which no sharing provider has any.
-    required: Vec<Vec<TraitId>>,
+    /// The sets of traits that the group without a suffix requires and of which no sharing provider has any, each with its
+    /// index.
+    required: Vec<(usize, Vec<TraitId>)>,
+    /// [`super::split_request::UnsuffixedGroup::group`].
+    unsuffixed: usize,
     pub zones: ZoneFilter,
     /// The kinds of parts that no sharing provider serves, each with the number of providers that a tree needs for it.
     /// A kind that rejected all trees of a block is checked first in the next block.
@@ -45,13 +48,16 @@ impl RootFilter {
         root.traits = request.root.clone();
         if let Some(group) = &request.unsuffixed {
             root.members.forbidden = group.members.forbidden.clone();
+            root.group = group.group;
         }
         let required = request.unsuffixed.iter().flat_map(|group| &group.required);
         Self {
-            root: (root != ProviderFilter::default()).then_some(root),
+            unsuffixed: root.group,
+            root: (!root.traits.is_empty() || !root.members.forbidden.is_empty()).then_some(root),
             required: required
-                .filter(|any_of| !sharing.any_has_trait(snapshot, any_of))
-                .cloned()
+                .enumerate()
+                .filter(|(_, any_of)| !sharing.any_has_trait(snapshot, any_of))
+                .map(|(index, any_of)| (index, any_of.clone()))
                 .collect(),
             zones: ZoneFilter::new(only_tree),
             unsuffixed_is_local: local.iter().any(|&kind| !request.kinds[kind].granular),
@@ -89,11 +95,19 @@ impl RootFilter {
             roots = scan::on_hosts(snapshot, host, block, roots, fits.explain());
         }
         if let Some(root) = &self.root {
-            roots = scan::fitting(snapshot, root, block, roots, &mut ());
+            let matching = scan::fitting(snapshot, root, block, roots, &mut ());
+            if E::ENABLED {
+                for slot in lanes_of(roots & !matching).map(|lane| Slot::new(block, lane)) {
+                    fits.explain().rejected(slot, root_rejection(snapshot, root, slot));
+                }
+            }
+            roots = matching;
         }
         // With explanations every rejected provider needs its own reason, so these two conditions on whole trees are
         // left to the search.
-        if !E::ENABLED && roots != 0 {
+        if E::ENABLED {
+            self.explain_traits(snapshot, fits.explain(), block, roots);
+        } else if roots != 0 {
             roots = self.having_traits(snapshot, block, roots);
             roots = self.having_members(snapshot, fits, block, roots);
         }
@@ -133,9 +147,37 @@ impl RootFilter {
         }
         let layout = snapshot.layout(block);
         let traits = &snapshot.blocks().get(block).profile.traits;
-        self.required
-            .iter()
-            .fold(roots, |roots, any_of| having_any(layout, roots, traits.any(any_of)))
+        self.required.iter().fold(roots, |roots, (_, any_of)| {
+            having_any(layout, roots, traits.any(any_of))
+        })
+    }
+
+    /// Reports the roots whose trees lack a required trait.
+    fn explain_traits<E: Explain>(&self, snapshot: &Snapshot, explain: &mut E, block: usize, roots: u64) {
+        for root in lanes_of(roots).map(|lane| Slot::new(block, lane)) {
+            let lacks = |(_, any_of): &&(usize, Vec<TraitId>)| {
+                let mut tree = snapshot.tree(root).into_iter();
+                !tree.any(|slot| any_of.iter().any(|&id| snapshot.has_trait(slot, id)))
+            };
+            if let Some((index, _)) = self.required.iter().find(lacks) {
+                explain.rejected(
+                    root,
+                    Rejection::MissingTraitInTree {
+                        group: self.unsuffixed,
+                        index: *index,
+                    },
+                );
+            }
+        }
+    }
+}
+
+/// Why a root does not match the conditions on roots.
+fn root_rejection(snapshot: &Snapshot, root: &ProviderFilter, slot: Slot) -> Rejection {
+    if scan::has_traits(snapshot, &root.traits, slot) {
+        Rejection::ForbiddenMember { group: root.group }
+    } else {
+        Rejection::Root
     }
 }
 

@@ -43,6 +43,8 @@ pub(in crate::search) struct SplitRequest {
 /// What the group without a suffix requires of all its providers together.
 #[derive(Debug)]
 pub(in crate::search) struct UnsuffixedGroup {
+    /// Its index, as in [`ProviderFilter::group`].
+    pub group: usize,
     pub required: Vec<Vec<TraitId>>,
     pub members: MemberIds,
     pub tree: Option<Slot>,
@@ -124,6 +126,7 @@ impl SplitRequest {
                 },
                 strict: filter.strict,
                 only_up: filter.only_up,
+                group: filter.group,
                 ..ProviderFilter::default()
             };
             let kind = PartKind {
@@ -137,6 +140,7 @@ impl SplitRequest {
             self.add(group, kind);
         }
         self.unsuffixed = Some(UnsuffixedGroup {
+            group: filter.group,
             required: filter.traits.required,
             members: filter.members,
             tree: filter.tree,

@@ -1,0 +1,119 @@
+//! Why no tree serves the groups of a query together, although trees could serve each of them.
+
+use std::collections::BTreeMap;
+
+use crate::error::{Reason, ReasonCode, Result};
+use crate::search::{GroupConflict, GroupPolicy, Relation, Request, SearchSettings, Snapshot, group_conflict};
+
+/// The reason, with the number of these trees; `None` if there are none. `has_room_beyond`: only the normal limits are in the
+/// way.
+///
+/// # Errors
+/// As of [`group_conflict`].
+pub fn conflict(
+    snapshot: &Snapshot,
+    has_room_beyond: bool,
+    request: &Request,
+    settings: &SearchSettings,
+) -> Result<Option<(Reason, usize)>> {
+    let conflict = group_conflict(snapshot, request, settings)?;
+    Ok(conflict.map(|conflict| (reason(&conflict, has_room_beyond, request), conflict.trees)))
+}
+
+fn reason(conflict: &GroupConflict, has_room_beyond: bool, request: &Request) -> Reason {
+    let GroupConflict { trees, decisive } = conflict;
+    let sums = sums(request);
+    let is_sum = decisive[..] == [Relation::Sum];
+    let each = if request.groups.len() > 1 { "group" } else { "class" };
+    let why = if is_sum && has_room_beyond {
+        format!(
+            "within the normal limit there is too little room for the sum: {}",
+            listed(&sums)
+        )
+    } else if is_sum {
+        format!(
+            "there is too little room, or too small a max_unit, for the sum: {}",
+            listed(&sums)
+        )
+    } else if decisive.is_empty() {
+        format!("these conditions together exclude that: {}", relations(request))
+    } else {
+        let ways: Vec<String> = decisive.iter().map(|relation| name(*relation, request)).collect();
+        format!("there would be a candidate without {}", ways.join(", or without "))
+    };
+    let code = if is_sum && has_room_beyond {
+        ReasonCode::NoRoomNormal
+    } else {
+        ReasonCode::Groups
+    };
+    let only_sum = match &sums[..] {
+        [(class, sum)] if is_sum && *sum < i64::MAX => Some(((*class).to_owned(), *sum)),
+        _ => None,
+    };
+    let (resource_class, requested) = only_sum.unzip();
+    Reason {
+        resource_class,
+        requested,
+        ..Reason::new(
+            code,
+            format!("{trees} trees can serve each {each} alone, but not all together; {why}."),
+        )
+    }
+}
+
+/// The classes that several groups request, each with the sum.
+fn sums(request: &Request) -> Vec<(&str, i64)> {
+    let mut sums: BTreeMap<&str, (usize, i64)> = BTreeMap::new();
+    for (class, amount) in request.groups.iter().flat_map(|group| &group.resources) {
+        let (groups, sum) = sums.entry(class).or_default();
+        *groups += 1;
+        *sum = sum.saturating_add(*amount);
+    }
+    let shared = sums.into_iter().filter(|(_, (groups, _))| *groups > 1);
+    shared.map(|(class, (_, sum))| (class, sum)).collect()
+}
+
+fn listed(sums: &[(&str, i64)]) -> String {
+    let amounts: Vec<String> = sums.iter().map(|(class, sum)| format!("{sum} of {class}")).collect();
+    amounts.join(", ")
+}
+
+/// A relation as the query spells it.
+fn name(relation: Relation, request: &Request) -> String {
+    let same_subtree = || {
+        let rules = request.same_subtrees.iter();
+        let rules: Vec<String> = rules.map(|rule| format!("same_subtree={}", rule.join(","))).collect();
+        rules.join("&")
+    };
+    match relation {
+        Relation::Isolate => "group_policy=isolate".to_owned(),
+        Relation::SameSubtree => same_subtree(),
+        Relation::IsolateAndSameSubtree => format!("group_policy=isolate and {}", same_subtree()),
+        Relation::Traits => {
+            "required, which the providers of the group without a suffix do not meet together".to_owned()
+        }
+        Relation::Sum => "the amounts".to_owned(),
+    }
+}
+
+/// All that relates the groups of a request.
+fn relations(request: &Request) -> String {
+    let relates = |relation: &Relation| match relation {
+        Relation::Isolate => request.group_policy == Some(GroupPolicy::Isolate),
+        Relation::SameSubtree => !request.same_subtrees.is_empty(),
+        Relation::Traits => {
+            let mut groups = request.groups.iter();
+            groups.any(|group| group.suffix.is_empty() && !group.traits.required.is_empty())
+        }
+        Relation::Sum => true,
+        Relation::IsolateAndSameSubtree => false,
+    };
+    let all = [
+        Relation::Isolate,
+        Relation::SameSubtree,
+        Relation::Traits,
+        Relation::Sum,
+    ];
+    let names: Vec<String> = all.into_iter().filter(relates).map(|it| name(it, request)).collect();
+    names.join("; ")
+}

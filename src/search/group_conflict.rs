@@ -1,0 +1,114 @@
+//! Why groups that could each be served are not served together: the search is repeated without one of the conditions that
+//! relate them.
+//!
+//! Naively, the reasons of rejected providers explain a search without a candidate. But if a tree has a provider for each
+//! part, none of these reasons is in the way there: the providers that were rejected are others.
+
+use super::candidates::{Candidates, SearchSettings, candidates};
+use super::request::{GroupPolicy, Request};
+use super::snapshot::Snapshot;
+use crate::error::Result;
+
+/// A request without a candidate, although trees have a provider for each of its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupConflict {
+    /// How many trees have one.
+    pub trees: usize,
+    /// Without each of these there is a candidate, except [`Relation::Sum`]. Empty if more than one is in the way, or if a search
+    /// was given up.
+    pub decisive: Vec<Relation>,
+}
+
+/// A condition on several groups, or parts of a group, together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// `group_policy=isolate`.
+    Isolate,
+    /// All of `same_subtree`.
+    SameSubtree,
+    /// Both of these. One of them alone is not enough.
+    IsolateAndSameSubtree,
+    /// The traits that the providers of the group without a suffix must have together.
+    Traits,
+    /// Without all others there is no candidate either. So providers have too little room, or too small a `max_unit`, for the
+    /// sum of what groups take from them.
+    Sum,
+}
+
+/// What keeps the groups of a request without a candidate from being served together. `None` if no tree has a provider for
+/// each part, or if one provider serves the whole request.
+///
+/// # Errors
+/// As of [`candidates`].
+pub fn group_conflict(
+    snapshot: &Snapshot,
+    request: &Request,
+    settings: &SearchSettings,
+) -> Result<Option<GroupConflict>> {
+    let has_candidate = |without: &Request| -> Result<bool> {
+        let mut search = candidates(snapshot, without, settings, ())?;
+        Ok(search.next().is_some())
+    };
+    let unrelated = without_same_subtree(&without_isolation(request));
+    let trees = candidates(snapshot, &unrelated, settings, ())?.count_trees_with_all_parts();
+    if trees == 0 {
+        return Ok(None);
+    }
+    let (is_isolated, has_rules) = (is_isolated(request), !request.same_subtrees.is_empty());
+    let mut decisive = Vec::new();
+    if is_isolated && has_candidate(&without_isolation(request))? {
+        decisive.push(Relation::Isolate);
+    }
+    if has_rules && has_candidate(&without_same_subtree(request))? {
+        decisive.push(Relation::SameSubtree);
+    }
+    if decisive.is_empty() && is_isolated && has_rules && has_candidate(&unrelated)? {
+        decisive.push(Relation::IsolateAndSameSubtree);
+    }
+    let without_traits = without_shared_traits(request);
+    if decisive.is_empty() && without_traits != *request && has_candidate(&without_traits)? {
+        decisive.push(Relation::Traits);
+    }
+    if decisive.is_empty() {
+        let mut search = candidates(snapshot, &without_shared_traits(&unrelated), settings, ())?;
+        if search.next().is_none() && search.check_complete().is_ok() {
+            decisive.push(Relation::Sum);
+        }
+    }
+    Ok(Some(GroupConflict { trees, decisive }))
+}
+
+/// Whether several granular groups need providers of their own.
+fn is_isolated(request: &Request) -> bool {
+    let granular = request.groups.iter().filter(|group| !group.suffix.is_empty());
+    request.group_policy == Some(GroupPolicy::Isolate) && granular.count() > 1
+}
+
+fn without_isolation(request: &Request) -> Request {
+    Request {
+        group_policy: Some(GroupPolicy::None),
+        ..request.clone()
+    }
+}
+
+fn without_same_subtree(request: &Request) -> Request {
+    Request {
+        same_subtrees: Vec::new(),
+        ..request.clone()
+    }
+}
+
+/// Without the required traits of the group without a suffix.
+fn without_shared_traits(request: &Request) -> Request {
+    let mut without = request.clone();
+    let unsuffixed = without.groups.iter_mut().filter(|group| group.suffix.is_empty());
+    unsuffixed.for_each(|group| group.traits.required.clear());
+    without
+}
+
+impl Candidates<&Snapshot, ()> {
+    /// Called instead of `next`: how many trees have a provider for each part. 0 if every candidate is one provider.
+    fn count_trees_with_all_parts(mut self) -> usize {
+        std::iter::from_fn(|| self.next_tree_with_all_parts()).count()
+    }
+}
