@@ -17,7 +17,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use self::query_candidates::PlannedQuery;
+use self::query_candidates::{PlannedQuery, seeded};
 use super::{Candidates, ClaimCandidate, ClaimQuery, Limits, PlaceRequest, RequestedConsumer, Wanted, refusal};
 use crate::error::{Reasons, Result};
 use crate::search::{
@@ -118,11 +118,12 @@ impl PlanJob {
             is_exact: true,
         };
         let mut places = Vec::with_capacity(self.pending.len());
-        for consumer in self.consumers() {
+        for at in self.pending.iter() {
             if interrupt.is_set() {
                 break;
             }
-            places.push(planning.place(consumer)?);
+            let place = planning.place(&self.request.consumers[*at]);
+            places.push(place.map_err(|error| error.in_member(&format!("consumers[{at}].query")))?);
         }
         Ok(planning.into_plan(places))
     }
@@ -185,14 +186,14 @@ impl<'a> Planning<'a> {
         if let Some((first, taken)) = planned.choose(&mut self.usage, &self.job.snapshot)? {
             return Ok((Place::Chosen { query, first }, taken));
         }
-        if let Some(beyond) = self.place_beyond(query)? {
+        if let Some(beyond) = self.place_beyond(query, consumer)? {
             return Ok(beyond);
         }
         Ok((Place::Nowhere(self.refusal(query)?), Vec::new()))
     }
 
     /// The place that goes least over the normal limits, if the purpose allows that.
-    fn place_beyond(&mut self, query: usize) -> Result<Option<(Place, Vec<Placement>)>> {
+    fn place_beyond(&mut self, query: usize, consumer: &RequestedConsumer) -> Result<Option<(Place, Vec<Placement>)>> {
         let Some(beyond) = &mut self.beyond else {
             return Ok(None);
         };
@@ -201,7 +202,8 @@ impl<'a> Planning<'a> {
         }
         let ClaimQuery { request, rank } = &self.job.queries[query];
         let scoring = rank.and_then(Rank::scoring);
-        let found = search::least_over(&self.usage, beyond.snapshot(), request, scoring, &self.settings)?;
+        let settings = seeded(&self.settings, scoring, consumer);
+        let found = search::least_over(&self.usage, beyond.snapshot(), request, scoring, &settings)?;
         self.is_exact &= found.is_exact;
         Ok(found.candidate.map(|candidate| {
             let place = Place::Beyond(claim_candidate(&self.job.snapshot, &candidate));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{PlanJob, claim_candidate};
 use crate::error::{Reasons, Result};
 use crate::model::claims::{ClaimCandidate, ClaimQuery, RequestedConsumer, Wanted};
-use crate::search::{CandidateSequence, Placement, PlannedUsage, Rank, SearchSettings, Snapshot};
+use crate::search::{CandidateSequence, Placement, PlannedUsage, Rank, Scoring, SearchSettings, Snapshot};
 
 /// How many candidates a list has beyond those of its consumers, for those that others take first: with a rank, by which
 /// many want the same ones.
@@ -28,21 +28,32 @@ pub struct PlannedQuery<'a> {
     pub refusal: Option<Reasons>,
 }
 
+/// The settings of the search for a consumer. With a scoring its uuid alone is the seed, so that a claim gets the place that
+/// a dry run showed; without one each call has another seed.
+pub(super) fn seeded(
+    settings: &SearchSettings,
+    scoring: Option<Scoring>,
+    consumer: &RequestedConsumer,
+) -> SearchSettings {
+    let mut hasher = DefaultHasher::new();
+    consumer.claim.consumer.hash(&mut hasher);
+    let hash = hasher.finish();
+    SearchSettings {
+        seed: scoring.map_or(hash ^ settings.seed, |_| hash),
+        ..settings.clone()
+    }
+}
+
 impl<'a> PlannedQuery<'a> {
     /// `consumer` is the first that has the query. Of equal candidates not all consumers shall get the same: it decides
     /// where the search begins.
     pub fn new(job: &'a PlanJob, query: usize, consumer: &RequestedConsumer, settings: &SearchSettings) -> Self {
-        let mut hasher = DefaultHasher::new();
-        consumer.claim.consumer.hash(&mut hasher);
-        let settings = SearchSettings {
-            seed: hasher.finish() ^ settings.seed,
-            ..settings.clone()
-        };
         let has_it = |it: &&RequestedConsumer| matches!(it.wanted, Wanted::Query(other) if other == query);
         let consumers = job.consumers().filter(has_it).count();
         let ClaimQuery { request, rank } = &job.queries[query];
         let scoring = rank.and_then(Rank::scoring);
         let spares = if scoring.is_some() { RANKED_SPARES } else { SPARES };
+        let settings = seeded(settings, scoring, consumer);
         Self {
             spares,
             sequence: CandidateSequence::new(request, scoring, settings, consumers, spares),
