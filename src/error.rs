@@ -43,6 +43,9 @@ pub enum Error {
     /// A query parameter requires another parameter, or a value.
     #[error("{detail}")]
     MissingQueryValue { detail: String },
+    /// What is wrong with a member of a body that is a query. Status and code are those of `error`.
+    #[error("{path}: {error}")]
+    InMember { path: String, error: Box<Error> },
 
     // ---- authorization ----
     #[error("Policy does not allow {rule} to be performed.")]
@@ -256,6 +259,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error with the path of the member that it concerns, such as `consumers[0].query`.
+    pub fn in_member(self, path: &str) -> Error {
+        Error::InMember {
+            path: path.to_owned(),
+            error: Box::new(self),
+        }
+    }
+
     /// A workload has another generation than the caller knows. `None` stands for a workload that does not exist.
     pub fn stale_workload(uuid: &str, actual: Option<i64>, given: Option<i64>) -> Error {
         let text = |generation: Option<i64>| generation.map_or_else(|| "null".to_owned(), |it| it.to_string());

@@ -18,7 +18,8 @@
 //! - `purpose`: whether a claim may go over the normal limits; `over_normal`: the candidate that goes least over them;
 //! - `by_host`: what each host offers, for callers that choose hosts by rules of their own;
 //! - `totals`: sums over the whole cloud, for the metrics;
-//! - `explain`: why a provider was rejected; `interrupt`: cancels a search from outside;
+//! - `explain`: why a provider was rejected; `group_conflict`: why groups do not fit together;
+//! - `interrupt`: cancels a search from outside;
 //! - `tests/oracle`: a slow and simple implementation, with which tests compare the answers.
 
 mod block_walk;
@@ -27,6 +28,7 @@ mod candidates;
 mod described_filter;
 mod explain;
 mod expression;
+mod group_conflict;
 mod group_providers;
 mod interrupt;
 mod over_normal;
@@ -53,6 +55,7 @@ pub use by_host::{HostCosts, best_in_host, best_of_each_host, each_host, eligibl
 pub use candidates::{Candidate, Placement, SearchLimits, SearchSettings, TreeOrder, candidates};
 pub use explain::{Explain, Rejection};
 pub use expression::{BUILT_IN_PROPERTIES, Comparison, Expression, Verdict};
+pub use group_conflict::{GroupConflict, Relation, group_conflict};
 pub use interrupt::Interrupt;
 pub use over_normal::{for_purpose, least_over};
 pub use providers::providers;

@@ -22,7 +22,7 @@ TOPICS = [
     "hostile_connections", "framing", "targets", "limits", "json_bombs", "slow_clients", "idle_connections",
     "descriptors", "searches", "locked", "whole_file", "old_log", "backup", "lost_file", "pending",
     "full_disk", "small_disk", "read_only", "damaged_file", "stopping", "killing", "tls",
-    "systemd", "upgrading",
+    "systemd", "upgrading", "native_claims",
 ]
 # Of a binary with the feature `mutants`, and run by name.
 MUTANT_TOPICS = ["panics"]

@@ -15,6 +15,9 @@ ELIDED_HEADERS = {"last-modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
 MAX_ITEMS = 4
 NEW_HOST = "a0000000-0000-4000-8000-000000000010"
 WORKLOAD = "a0000000-0000-4000-8000-0000000000e1"
+GANG = {"id": "a0000000-0000-4000-8000-0000000000f1",
+        "consumers": [{"uuid": f"a0000000-0000-4000-8000-0000000000d{n}", "project_id": PROJECT, "user_id": USER,
+                       "query": "resources=VCPU:1&required=CUSTOM_FAST", "rank": "fullest"} for n in (1, 2)]}
 
 P = "/resource_providers"
 
@@ -106,6 +109,11 @@ SCENARIO = [
                                     {"allocations": {HOST: {"resources": {"VCPU": 2}}}, "mappings": {"": [HOST]}}]}]}),
     ("POST", "/v1/claims",
      {"atomic": False, "consumers": [{"uuid": NEW_SERVER, "query": "resources=VCPU:100"}]}),
+    ("POST", "/v1/claims", {"consumers": [{"uuid": NEW_SERVER, "query": "resources=VCPU:100"}]}),
+    ("POST", "/v1/claims", GANG),
+    ("POST", "/v1/claims", GANG),
+    ("DELETE", f"/allocations/{GANG['consumers'][0]['uuid']}"),
+    ("DELETE", f"/allocations/{GANG['consumers'][1]['uuid']}"),
     ("GET", f"/v1/providers/{HOST}"),
     ("PUT", f"/v1/providers/{HOST}",
      {"generation": None, "type": "NodeType01", "properties": {"HasSSD": True, "SomeProperty": 5},

@@ -43,6 +43,13 @@ pub struct PlaceRequest {
     pub repeatable: Option<RepeatableCall>,
 }
 
+impl PlaceRequest {
+    /// What is said about the repetition of the call, unless it is a dry run: that is always decided as a new call.
+    pub fn remembered(&self) -> Option<&RepeatableCall> {
+        self.repeatable.as_ref().filter(|_| !self.is_dry_run)
+    }
+}
+
 /// A consumer of a call.
 #[derive(Debug, Clone)]
 pub struct RequestedConsumer {

@@ -31,6 +31,7 @@ pub struct CandidatesQuery {
 pub fn read_list(query: &str) -> Result<CandidatesQuery> {
     check_ampersands(query)?;
     let query = Query::read_native(&LIST, query)?;
+    query.check_single(&["rank", "purpose", "summaries", "limit"])?;
     Ok(CandidatesQuery {
         request: native_request(&query)?,
         // The schema has checked the names.
@@ -67,6 +68,7 @@ fn native_request(query: &Query) -> Result<Request> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     #[test]
     fn a_query_has_the_language_of_allocation_candidates_and_a_rank() {
@@ -82,6 +84,16 @@ mod tests {
             assert_eq!((ranked.rank, ranked.has_summaries), (Some(rank), false));
             assert_eq!(ranked.request, plain.request);
         }
+    }
+
+    #[test]
+    fn a_parameter_of_one_value_occurs_once() {
+        for single in ["rank=fullest", "purpose=place", "summaries=false", "limit=1"] {
+            assert!(read_list(&format!("resources=VCPU:1&{single}")).is_ok());
+            let refused = read_list(&format!("resources=VCPU:1&{single}&{single}"));
+            assert!(matches!(refused, Err(Error::DuplicateQueryKey { .. })), "{single}");
+        }
+        assert!(read_list("resources=VCPU:1&required=A&required=B").is_ok());
     }
 
     #[test]

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use ::uuid::Uuid;
 use serde::Serialize;
 
-use super::native_keys::in_context;
 use super::output::{Members, Pairs, json};
 use super::query::Query;
 use super::reasons::{ReasonAnswer, reasons_and_counts};
@@ -54,6 +53,7 @@ fn bad_request<T>(detail: String) -> Result<T> {
 /// The first member that is wrong, by its path.
 pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRequest> {
     let parameters = Query::read_native(&PARAMETERS, query)?;
+    parameters.check_single(&["dry_run"])?;
     let body = CREATE.read(raw_body)?;
     let mut reader = Reader {
         defaults,
@@ -75,7 +75,7 @@ pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRe
         purpose: purpose(body.get("purpose").map(Value::text)),
         is_atomic: !matches!(body.field("atomic"), Value::Bool(false)),
         is_dry_run: parameters.last("dry_run") == Some("true"),
-        repeatable: id.map(|id| repeatable(id, raw_body, defaults)),
+        repeatable: id.map(|id| repeatable(id, &body, raw_body, defaults)),
     })
 }
 
@@ -84,14 +84,37 @@ pub fn purpose(name: Option<&str>) -> Purpose {
     name.and_then(Purpose::by_name).unwrap_or_default()
 }
 
-fn repeatable(id: String, body: &[u8], defaults: &Defaults) -> RepeatableCall {
+/// A body is another call if it differs by more than white space, the order of members, and escapes.
+fn repeatable(id: String, body: &Value, raw_body: &[u8], defaults: &Defaults) -> RepeatableCall {
     RepeatableCall {
         id: ClaimId {
             id,
             project: defaults.project.clone().unwrap_or_default(),
         },
-        digest: Uuid::new_v5(&Uuid::NAMESPACE_OID, body).to_string(),
+        digest: digest(canonical(body).as_bytes()),
+        digest_of_bytes: digest(raw_body),
         write: write_text,
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, bytes).to_string()
+}
+
+/// A body as a text that is the same for each order of members.
+fn canonical(body: &Value) -> String {
+    let list = |items: &mut dyn Iterator<Item = String>| items.collect::<Vec<_>>().join(",");
+    match body {
+        Value::Array(items) => format!("[{}]", list(&mut items.iter().map(canonical))),
+        Value::Object(object) => {
+            let mut members: Vec<(&String, &Value)> = object.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            let mut members = members
+                .into_iter()
+                .map(|(name, value)| format!("{name:?}:{}", canonical(value)));
+            format!("{{{}}}", list(&mut members))
+        }
+        single => format!("{single:?}"),
     }
 }
 
@@ -174,17 +197,14 @@ impl Reader<'_> {
         if let Some(known) = self.known_queries.get(&key) {
             return Ok(Wanted::Query(*known));
         }
+        if has_rank(query) {
+            return bad_request(format!("{path}.query: 'rank' stands beside 'query', not in it."));
+        }
         let request = match query {
             Value::String(text) => candidates::read_query(text),
             object => candidates::read_pairs(pairs(object)),
         };
-        let place = format!("{path}.query");
-        let request = request.map_err(|error| match error {
-            Error::InvalidExpression { .. } => in_context(error, &place),
-            error => Error::BadRequest {
-                detail: format!("{place}: {error}"),
-            },
-        })?;
+        let request = request.map_err(|error| error.in_member(&format!("{path}.query")))?;
         if request.limit.is_some() {
             return bad_request(format!(
                 "{path}.query: 'limit' has no meaning here: one candidate is claimed."
@@ -196,6 +216,14 @@ impl Reader<'_> {
         });
         self.known_queries.insert(key, self.queries.len() - 1);
         Ok(Wanted::Query(self.queries.len() - 1))
+    }
+}
+
+/// Whether a query has the parameter `rank`, which is a member of the consumer.
+fn has_rank(query: &Value) -> bool {
+    match query {
+        Value::String(text) => Query::parse(text).is_ok_and(|query| query.last("rank").is_some()),
+        object => object.get("rank").is_some(),
     }
 }
 

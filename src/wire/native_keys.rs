@@ -41,7 +41,7 @@ pub fn condition(query: &Query, name: &str) -> Result<Arc<Expression>> {
 }
 
 /// The error with the place of the expression.
-pub fn in_context(error: Error, place: &str) -> Error {
+fn in_context(error: Error, place: &str) -> Error {
     match error {
         Error::InvalidExpression {
             context,

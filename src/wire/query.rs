@@ -42,6 +42,19 @@ impl Query {
         Query { pairs }.checked(schema.get())
     }
 
+    /// Refuses each of these parameters if it occurs twice.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateQueryKey`].
+    pub fn check_single(&self, names: &[&str]) -> Result<()> {
+        let repeated = names.iter().find(|name| self.all(name).len() > 1);
+        repeated.map_or(Ok(()), |name| {
+            Err(Error::DuplicateQueryKey {
+                detail: format!("Query parameter '{name}' may be specified only once."),
+            })
+        })
+    }
+
     fn validated(schema: &Schema, raw: &str) -> Result<Query> {
         Query::parse(raw)?.checked(schema)
     }

@@ -86,6 +86,7 @@ pub fn read_list(query: &str) -> Result<Page> {
 /// `InvalidQuery` for other parameters and values.
 pub fn read_delete(query: &str) -> Result<(Option<i64>, bool)> {
     let query = Query::read_native(&DELETE_PARAMETERS, query)?;
+    query.check_single(&["dry_run"])?;
     let generation = query.last("generation").map(|text| text.parse().unwrap_or(i64::MAX));
     Ok((generation, query.last("dry_run") == Some("true")))
 }
@@ -96,6 +97,7 @@ pub fn read_delete(query: &str) -> Result<(Option<i64>, bool)> {
 /// The first member that is wrong, by its path.
 pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<Put> {
     let parameters = Query::read_native(&PUT_PARAMETERS, query)?;
+    parameters.check_single(&["dry_run"])?;
     let Some(uuid) = uuid::canonical(path) else {
         return bad_request(format!("'{path}' in the URL is no uuid."));
     };

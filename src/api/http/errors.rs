@@ -36,6 +36,7 @@ pub fn varies(error: &Error) -> bool {
 pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
     use Error as E;
     match error {
+        E::InMember { error, .. } => status_and_code(error),
         E::BadQueryValue { .. } => (StatusCode::BAD_REQUEST, QUERY_BAD_VALUE),
         E::DuplicateQueryKey { .. } => (StatusCode::BAD_REQUEST, QUERY_DUPLICATE_KEY),
         E::MissingQueryValue { .. } => (StatusCode::BAD_REQUEST, QUERY_MISSING_VALUE),

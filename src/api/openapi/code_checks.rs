@@ -55,8 +55,14 @@ impl CodeChecks {
     }
 }
 
-/// The schema with more keywords for a member, and for the parameters of groups that have this name and a suffix.
+/// The schema with more keywords for a member, and for the parameters of groups that have this name and a suffix. A member of
+/// the items of a list is `list[].member`.
 fn with_keywords(mut schema: Value, member: &str, keywords: &Value) -> Value {
+    if let Some((list, of_items)) = member.split_once("[].") {
+        let items = &mut schema["properties"][list]["items"];
+        *items = with_keywords(items.take(), of_items, keywords);
+        return schema;
+    }
     let with_suffix = format!("^{member}(");
     for part in ["properties", "patternProperties"] {
         let members = schema.get_mut(part).and_then(Value::as_object_mut);

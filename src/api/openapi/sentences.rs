@@ -31,6 +31,7 @@ pub fn all() -> Vec<Error> {
         E::BadQueryValue { detail: text("detail") },
         E::DuplicateQueryKey { detail: text("detail") },
         E::MissingQueryValue { detail: text("detail") },
+        E::BadRequest { detail: text("detail") }.in_member(&text("path")),
         E::Forbidden { rule: text("rule") },
         E::ProviderNotFound { uuid: text("uuid") },
         E::ProviderNotFoundForInventories { uuid: text("uuid") },

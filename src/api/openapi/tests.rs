@@ -233,6 +233,7 @@ fn every_check_of_code_is_of_a_member_at_each_of_its_versions() {
                     keywords.iter().all(|(keyword, value)| schema[keyword] == *value)
                 };
                 let mut found = false;
+                let member = member.rsplit("[].").next().unwrap();
                 walk("", &forms[0].1, &mut |name, members| {
                     let is_member = name == member || name.starts_with(&format!("^{member}("));
                     found |= is_member && has_keywords(&Value::Object(members.clone()));

@@ -6,7 +6,8 @@
 //! - [`Model::place`](crate::model::Model::place) looks for it before it searches, and again before it refuses the call;
 //! - the batch looks for it if the call was carried out since then: it finds its consumers, or the id.
 //!
-//! A refusal is not stored: its repetition is decided as a new call.
+//! A refusal is not stored: its repetition is decided as a new call. So is a dry run: it stores nothing, and is answered from
+//! the state that it finds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,6 +36,9 @@ pub struct RepeatableCall {
     pub id: ClaimId,
     /// Differs if the call differs.
     pub digest: String,
+    /// That of the bytes of its body, which earlier versions stored instead. Such an answer may be there for `[placet]
+    /// claim_memory` after an upgrade. A repetition gets it if no byte differs.
+    pub digest_of_bytes: String,
     /// Writes the answer as the client gets it.
     pub write: fn(&PlaceRequest, &Placed) -> String,
 }
@@ -79,7 +83,7 @@ impl StoredAnswer {
     /// # Errors
     /// [`Error::IdReused`] if that is another call.
     pub fn repeated(&self, call: &RepeatableCall) -> Result<String> {
-        if self.digest == call.digest {
+        if self.digest == call.digest || self.digest == call.digest_of_bytes {
             Ok(self.answer.clone())
         } else {
             Err(Error::IdReused { id: call.id.id.clone() })
@@ -88,12 +92,12 @@ impl StoredAnswer {
 }
 
 impl Model {
-    /// The answer to the call, if it has an id and was carried out before.
+    /// The answer to the call, if it is remembered and was carried out before.
     ///
     /// # Errors
     /// [`Error::IdReused`].
     pub(super) async fn stored_answer(&self, request: &PlaceRequest) -> Result<Option<String>> {
-        let Some(call) = &request.repeatable else {
+        let Some(call) = request.remembered() else {
             return Ok(None);
         };
         let id = call.id.clone();

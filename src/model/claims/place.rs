@@ -292,7 +292,7 @@ impl Call<'_> {
 
     /// What is stored with the claim, if the call has an id.
     fn memory(&self, refused: &[Option<Reasons>]) -> Option<Arc<Memory>> {
-        let call = self.request.repeatable.clone()?;
+        let call = self.request.remembered()?.clone();
         Some(Arc::new(Memory {
             call,
             request: Arc::clone(&self.request),

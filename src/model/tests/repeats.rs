@@ -26,6 +26,7 @@ fn call(id: u32, consumers: std::ops::Range<u32>, amount: i64) -> PlaceRequest {
                 id: uuid(id),
                 project: "p".to_owned(),
             },
+            digest_of_bytes: format!("bytes of {digest}"),
             digest,
             write,
         }),
@@ -84,6 +85,19 @@ async fn the_id_of_another_call_is_refused_and_that_of_another_project_is_not() 
     assert_eq!((f.used(1), f.stored_answers()), (2, 2));
 }
 
+/// An earlier version stored the digest of the bytes.
+#[actix_web::test]
+async fn an_answer_that_an_earlier_version_stored_is_given_again() {
+    let mut f = fixture();
+    f.host(1, 8).await.unwrap();
+    let mut earlier = call(900, 100..101, 1);
+    let stored = earlier.repeatable.as_mut().unwrap();
+    stored.digest = stored.digest_of_bytes.clone();
+    let (first, _) = answer(&f.model, earlier).await.unwrap();
+    assert_eq!(answer(&f.model, call(900, 100..101, 1)).await, Ok((first, true)));
+    assert!(answer(&f.model, call(900, 100..101, 2)).await.is_err());
+}
+
 #[actix_web::test]
 async fn a_refusal_and_a_dry_run_are_not_remembered() {
     let mut f = fixture();
@@ -108,9 +122,12 @@ async fn a_refusal_and_a_dry_run_are_not_remembered() {
     };
     assert!(!answer(&f.model, dry.clone()).await.unwrap().1);
     assert_eq!(f.stored_answers(), 0);
-    let (first, is_repeated) = answer(&f.model, call(900, 100..101, 2)).await.unwrap();
-    assert!(!is_repeated);
-    assert_eq!(answer(&f.model, dry).await, Ok((first, true)));
+    assert!(!answer(&f.model, call(900, 100..101, 2)).await.unwrap().1);
+    // After the call too a dry run is decided as a new call: its consumer is not new any more.
+    let refused = answer(&f.model, dry.clone()).await;
+    assert!(matches!(refused, Err(Error::ClaimRefused(_))), "{refused:?}");
+    f.model.submit(Release { consumer: uuid(100) }).await.unwrap();
+    assert!(!answer(&f.model, dry).await.unwrap().1);
 }
 
 /// The stored answer has what was refused beside what was granted.

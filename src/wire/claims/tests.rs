@@ -71,6 +71,13 @@ fn a_call_with_an_id_is_known_by_its_project_and_its_body() {
         (first.digest == same.digest, first.digest == other.digest),
         (true, false)
     );
+    let spelled = format!(
+        "{{ \"consumers\": [{{\"query\": \"resources=VCPU:\\u0031\",\n \"uuid\": \"{CONSUMER}\"}}], \"id\": \"{}\"}}",
+        "33333333-3333-4333-8333-33333333333A"
+    );
+    let spelled = call(&spelled);
+    assert_eq!(spelled.digest, first.digest);
+    assert_ne!(spelled.digest_of_bytes, first.digest_of_bytes);
     assert!(
         read_consumers(&consumer(r#""query": "resources=VCPU:1""#))
             .unwrap()
@@ -132,6 +139,14 @@ fn a_wrong_member_is_named_by_its_path() {
             "consumers[0].query: 'limit' has no meaning here: one candidate is claimed.",
         ),
         (
+            consumer(r#""query": "resources=VCPU:1&rank=fullest""#),
+            "consumers[0].query: 'rank' stands beside 'query', not in it.",
+        ),
+        (
+            consumer(r#""query": {"resources": "VCPU:1", "rank": "fullest"}"#),
+            "consumers[0].query: 'rank' stands beside 'query', not in it.",
+        ),
+        (
             consumer(r#""query": {"resources": "VCPU"}"#),
             "consumers[0].query: Badly formed resources parameter. Expected resources query string parameter in form: \
              ?resources=VCPU:2,MEMORY_MB:1024. Got: VCPU.",
@@ -144,6 +159,73 @@ fn a_wrong_member_is_named_by_its_path() {
     assert!(refusal(&consumer(r#""query": "resources=VCPU:1", "rank": "best""#)).contains("'best' is not one of"));
     let empty = refusal(&consumer(r#""candidates": [{"allocations": {}}]"#));
     assert!(empty.contains("['candidates']"), "{empty}");
+}
+
+#[test]
+fn an_error_in_a_query_keeps_its_kind_and_says_which_query_it_is() {
+    let error = read_consumers(&consumer(r#""query": "resources=VCPU:1&in_domain=fd""#)).unwrap_err();
+    let Error::InMember { path, error } = error else {
+        panic!("{error}");
+    };
+    assert_eq!(path, "consumers[0].query");
+    assert!(matches!(*error, Error::BadQueryValue { .. }), "{error}");
+}
+
+#[test]
+fn a_parameter_that_occurs_twice_is_refused() {
+    let body = format!(r#"{{"consumers": [{}]}}"#, consumer(r#""query": "resources=VCPU:1""#));
+    for query in ["dry_run=true&dry_run=false", "dry_run=true&dry_run=true"] {
+        let error = read(query, body.as_bytes(), &defaults()).unwrap_err();
+        assert!(matches!(error, Error::DuplicateQueryKey { .. }), "{error}");
+    }
+}
+
+/// Consumers with this many candidates each.
+fn consumers_with(candidates: &[usize]) -> String {
+    let candidate = format!(r#"{{"allocations": {{"{PROVIDER}": {{"resources": {{"VCPU": 2}}}}}}}}"#);
+    let consumers = candidates.iter().enumerate().map(|(at, count)| {
+        let list = vec![candidate.as_str(); *count].join(",");
+        format!(r#"{{"uuid": "{at:08}-2222-4222-8222-222222222222", "candidates": [{list}]}}"#)
+    });
+    consumers.collect::<Vec<_>>().join(",")
+}
+
+#[test]
+fn the_candidates_of_a_consumer_and_of_a_call_are_limited() {
+    assert!(read_consumers(&consumers_with(&[1000])).is_ok());
+    assert_eq!(
+        refusal(&consumers_with(&[1, 1001])),
+        "consumers[1].candidates has 1001 items; at most 1000 are allowed."
+    );
+    let most = [1000; 20];
+    assert!(read_consumers(&consumers_with(&most)).is_ok());
+    assert_eq!(
+        refusal(&consumers_with(&[&most[..], &[1]].concat())),
+        "consumers[20].candidates: a call has at most 20000 candidates of all consumers together."
+    );
+}
+
+#[test]
+fn mappings_have_suffixes_and_lists_of_providers() {
+    let candidate = |mappings: &str| {
+        let allocations = format!(r#""allocations": {{"{PROVIDER}": {{"resources": {{"VCPU": 2}}}}}}"#);
+        consumer(&format!(r#""candidates": [{{{allocations}, "mappings": {mappings}}}]"#))
+    };
+    // A group without resources has a provider that is not in `allocations`.
+    let all = format!(r#"{{"": ["{PROVIDER}"], "_A": ["{PROVIDER}", "{CONSUMER}"]}}"#);
+    assert!(read_consumers(&candidate(&all)).is_ok());
+    for (wrong, named) in [
+        (r#"{"": 5}"#, "['mappings']['']"),
+        (r#"{"": "x"}"#, "['mappings']['']"),
+        (r#"{"": []}"#, "['mappings']['']"),
+        (r#"{"": [5]}"#, "['mappings'][''][0]"),
+        (r#"{"_A": ["x"]}"#, "['mappings']['_A'][0]"),
+        (r#"{"x y!": []}"#, "'x y!'"),
+        ("{}", "['mappings']"),
+    ] {
+        let refused = refusal(&candidate(wrong));
+        assert!(refused.contains(named), "{wrong}: {refused}");
+    }
 }
 
 #[test]

@@ -5,12 +5,11 @@ use std::collections::HashSet;
 use serde::{Serialize, Serializer};
 
 use super::{MAX_REPLICAS, bad_request};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::claims::ClaimQuery;
 use crate::model::workloads::{Level, Mode, NearKind, NearRule, Role, SpreadRule, Wish, WishRule};
 
 use crate::search::Rank;
-use crate::wire::native_keys::in_context;
 use crate::wire::output::json;
 use crate::wire::value::{Object, Value};
 use crate::wire::{candidates, claims, json as reader, uuid};
@@ -97,12 +96,7 @@ fn role(path: &str, role: &Value) -> Result<Role> {
         object => candidates::read_pairs(claims::pairs(object)),
     };
     let place = format!("{path}.query");
-    let request = request.map_err(|error| match error {
-        Error::InvalidExpression { .. } => in_context(error, &place),
-        error => Error::BadRequest {
-            detail: format!("{place}: {error}"),
-        },
-    })?;
+    let request = request.map_err(|error| error.in_member(&place))?;
     if request.limit.is_some() {
         return bad_request(format!("{place}: 'limit' has no meaning here."));
     }
