@@ -87,7 +87,7 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
         ..workload
     };
     print(&line("judge"), rounds, || {
-        judge(cluster, &eligible, &standing).violations.len()
+        judge(cluster, &eligible, &standing, 0).violations.len()
     });
     let half = Workload {
         wanted: &[n / 2],

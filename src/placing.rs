@@ -6,6 +6,7 @@
 //! - [`place`]: where the missing replicas go, or why they go nowhere;
 //! - [`judge`]: modes, limits, `safe` and violations of replicas that stand;
 //! - [`release`]: which replicas go when fewer are wanted;
+//! - `safe`: whether the majority survives the loss of any domain;
 //! - `modes`: what a rule means for n replicas on the eligible hosts; `near`: where the rules to others exclude hosts;
 //! - `cells`, `cell_index`, `cell_places`, `slot_costs`, `prune`: hosts in equal domains, and which of them may be needed;
 //! - `bounds`, `relaxed`, `flow`: the placement as a minimum-cost flow; `search`: the rest, by branch and bound;
@@ -37,6 +38,7 @@ mod relaxed;
 mod release;
 mod roles;
 mod rules;
+mod safe;
 mod search;
 mod slot_costs;
 

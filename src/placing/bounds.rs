@@ -24,13 +24,13 @@ pub struct DomainBounds {
     pub standing: u32,
     pub hard: Range,
     pub even: Range,
-    pub is_first_level: bool,
+    pub is_limited_level: bool,
 }
 
 impl DomainBounds {
     /// The cost of the domain with `count` replicas, standing ones included.
     pub fn cost_at(&self, count: u32, demands: &Demands) -> Cost {
-        Cost::HARD * self.hard.least.saturating_sub(count) + demands.cost_at(count, self.even, self.is_first_level)
+        Cost::HARD * self.hard.least.saturating_sub(count) + demands.cost_at(count, self.even, self.is_limited_level)
     }
 
     /// The cost of the new replica with this number, from 0.
@@ -144,15 +144,15 @@ impl Walk<'_> {
             _ => below,
         };
         let even = Range::of(share(even_below.least, count).least, share(even_below.most, count).most);
-        let is_first_level = children == tree.first_level();
+        let is_limited_level = children == tree.limited_level();
         for &child in children {
             let standing = self.dimension.standing[child as usize];
             self.follows[child as usize] = hard.filter(|hard| standing <= hard.most);
             self.domains[child as usize] = DomainBounds {
                 standing,
-                hard: self.dimension.hard_range(hard, standing, is_first_level),
+                hard: self.dimension.hard_range(hard, standing, is_limited_level),
                 even,
-                is_first_level,
+                is_limited_level,
             };
         }
     }

@@ -44,9 +44,9 @@ impl Demands {
     }
 
     /// What rules cost that may be broken, in a domain with `count` replicas.
-    pub fn cost_at(&self, count: u32, even: Range, is_first_level: bool) -> Cost {
+    pub fn cost_at(&self, count: u32, even: Range, is_limited_level: bool) -> Cost {
         let mut cost = self.even_cost.map_or(Cost::ZERO, |one| one * even.distance(count));
-        for &(cap, one) in self.costly_caps.iter().filter(|_| is_first_level) {
+        for &(cap, one) in self.costly_caps.iter().filter(|_| is_limited_level) {
             cost += one * count.saturating_sub(cap);
         }
         cost
@@ -91,13 +91,13 @@ impl ComparedDimension {
 
     /// The range of a child with standing replicas, given the even share of hard rules. What stands above a bound stays,
     /// and gets nothing new.
-    pub fn hard_range(&self, share: Option<Range>, standing: u32, is_first_level: bool) -> Range {
+    pub fn hard_range(&self, share: Option<Range>, standing: u32, is_limited_level: bool) -> Range {
         let mut range = match share {
             Some(share) if standing > share.most => Range::of(0, standing),
             Some(share) => share,
             None => Range::of(0, u32::MAX),
         };
-        if let Some(cap) = self.demands.cap.filter(|_| is_first_level) {
+        if let Some(cap) = self.demands.cap.filter(|_| is_limited_level) {
             range.most = range.most.min(cap.max(standing));
         }
         range

@@ -63,7 +63,7 @@ impl Evaluation<'_> {
         let (tree, demands) = (&self.dimension.tree, &self.dimension.demands);
         let children = tree.children(parent);
         let below = children.iter().map(|&child| self.counts[child as usize]).sum();
-        let is_first_level = children == tree.first_level();
+        let is_limited_level = children == tree.limited_level();
         let hard = (self.is_compared[parent as usize] && tree.compares(parent)).then(|| {
             let mut occupied = self.dimension.occupied(parent);
             share_with(below, children.len() as u32, &mut occupied)
@@ -74,7 +74,7 @@ impl Evaluation<'_> {
             let stands_above = hard.is_some_and(|hard| standing > hard.most);
             self.even[child as usize] = even;
             self.is_compared[child as usize] = hard.is_some() && !stands_above;
-            let range = self.dimension.hard_range(hard, standing, is_first_level);
+            let range = self.dimension.hard_range(hard, standing, is_limited_level);
             let site = |is_over: bool| Site {
                 compared: self.compared,
                 parent,
@@ -85,7 +85,7 @@ impl Evaluation<'_> {
             if !range.holds(count) && self.verdict.broken.is_none() {
                 self.verdict.broken = Some(site(count > range.most));
             }
-            let cost = demands.cost_at(count, even, is_first_level);
+            let cost = demands.cost_at(count, even, is_limited_level);
             if cost != Cost::ZERO {
                 self.verdict.cost += cost;
                 self.verdict.costly = self.verdict.costly.or(Some(site(count > even.least)));

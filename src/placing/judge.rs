@@ -4,7 +4,7 @@ use super::cluster::{Cluster, Workload};
 use super::domain_tree::DomainId;
 use super::eligible::Eligible;
 use super::live_tree::LiveTree;
-use super::modes::{AxisRule, axis_rules, has_host_rule, may_be_down};
+use super::modes::{AxisRule, axis_rules, has_host_rule};
 use super::near::NearRules;
 use super::rules::{Axis, Members, Mode, NearKind, Rule};
 
@@ -13,7 +13,8 @@ use super::rules::{Axis, Members, Mode, NearKind, Rule};
 pub struct Judgement {
     /// Of each `Spread` rule and each of its axes, in their order.
     pub modes: Vec<SpreadMode>,
-    /// Whether no domain of a spread dimension takes the majority with it. `None` without quorum or if n is below 2.
+    /// Whether neither a domain of a spread dimension takes the majority with it, nor the hosts that are not up. `None`
+    /// without quorum, if n is below 2, or if no `Spread` rule compares anything.
     pub safe: Option<bool>,
     pub violations: Vec<Violation>,
 }
@@ -30,7 +31,8 @@ pub struct SpreadMode {
     /// The greatest number of replicas in a domain of that level: L, 1 for one-each, n / domains rounded up for
     /// max-difference. `None` without domains.
     pub limit: Option<u32>,
-    /// The replicas in each of these domains, also where there are none. Empty for [`Axis::Host`].
+    /// The replicas in each of these domains, also where there are none; without them, in the one domain in which all
+    /// eligible hosts are. Empty for [`Axis::Host`].
     pub counts: Vec<DomainCount>,
 }
 
@@ -69,8 +71,8 @@ pub struct DomainCount {
     pub count: u32,
 }
 
-/// How the standing replicas stand to the rules, for the number that is wanted.
-pub fn judge(cluster: &Cluster, eligible: &Eligible, workload: &Workload) -> Judgement {
+/// How the standing replicas stand to the rules, for the number that is wanted. `down` of them are on hosts that are not up.
+pub fn judge(cluster: &Cluster, eligible: &Eligible, workload: &Workload, down: u32) -> Judgement {
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
     let judging = Judging {
         cluster,
@@ -92,7 +94,7 @@ pub fn judge(cluster: &Cluster, eligible: &Eligible, workload: &Workload) -> Jud
     violations.extend(judging.near());
     Judgement {
         modes: rules.iter().map(|rule| judging.mode(rule)).collect(),
-        safe: (workload.quorum && judging.n > 1).then(|| rules.iter().all(|rule| judging.is_safe(rule))),
+        safe: judging.safe(&rules, down),
         violations,
     }
 }
@@ -110,12 +112,14 @@ fn counts(cluster: &Cluster, workload: &Workload, trees: &[LiveTree]) -> Vec<Vec
     all.collect()
 }
 
-struct Judging<'a> {
-    cluster: &'a Cluster,
-    workload: &'a Workload<'a>,
-    eligible: &'a Eligible,
-    n: u32,
-    counts: Vec<Vec<u32>>,
+/// A judgement in progress.
+pub(super) struct Judging<'a> {
+    pub cluster: &'a Cluster,
+    pub workload: &'a Workload<'a>,
+    pub eligible: &'a Eligible,
+    pub n: u32,
+    /// By dimension and domain the replicas in it and below.
+    pub counts: Vec<Vec<u32>>,
 }
 
 impl Judging<'_> {
@@ -123,7 +127,7 @@ impl Judging<'_> {
         let counts = match rule.axis {
             Axis::Host => Vec::new(),
             Axis::Domain(dimension) => {
-                let first = self.eligible.trees[dimension].first_level().iter();
+                let first = self.eligible.trees[dimension].limited_level().iter();
                 first.map(|&domain| self.count(dimension, domain)).collect()
             }
         };
@@ -144,24 +148,8 @@ impl Judging<'_> {
         }
     }
 
-    fn is_safe(&self, rule: &AxisRule) -> bool {
-        let limit = may_be_down(self.n);
-        match rule.axis {
-            Axis::Host => self
-                .by_host()
-                .iter()
-                .all(|(_, replicas)| replicas.len() as u32 <= limit),
-            Axis::Domain(dimension) => {
-                let first = self.eligible.trees[dimension].first_level().iter();
-                first
-                    .map(|&domain| self.counts[dimension][domain as usize])
-                    .all(|count| count <= limit)
-            }
-        }
-    }
-
     /// Hosts with their replicas.
-    fn by_host(&self) -> Vec<(u32, Vec<usize>)> {
+    pub fn by_host(&self) -> Vec<(u32, Vec<usize>)> {
         let standing = self.workload.standing;
         let mut order: Vec<usize> = (0..standing.len()).collect();
         order.sort_by_key(|&at| standing[at].host);
@@ -213,7 +201,7 @@ impl Judging<'_> {
     fn broken_in(&self, rule: &AxisRule, dimension: usize) -> Vec<Violation> {
         let tree = &self.eligible.trees[dimension];
         let mut all = Vec::new();
-        for &domain in tree.first_level() {
+        for &domain in tree.limited_level() {
             let count = self.count(dimension, domain);
             if let Some(cap) = rule.cap.filter(|cap| count.count > *cap) {
                 all.push(self.in_domain(rule, dimension, count, cap, None));

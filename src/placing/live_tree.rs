@@ -70,6 +70,15 @@ impl LiveTree {
         self.children(self.fork)
     }
 
+    /// The domains that a limit holds for: the live ones of the first level that has several. If none has, the topmost live
+    /// one, in which all others lie.
+    pub fn limited_level(&self) -> &[u32] {
+        match self.first_level() {
+            [] => self.children(0),
+            several => several,
+        }
+    }
+
     /// Whether the children of a domain are compared: always, but for a mutant.
     pub fn compares(&self, domain: u32) -> bool {
         !is(Mutant::SkipLevel) || domain == self.fork

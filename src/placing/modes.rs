@@ -31,7 +31,8 @@ pub struct AxisRule {
     pub mode: Mode,
     /// The number of domains at the first level with several; 0 if there is none.
     pub domains: u32,
-    /// The most replicas in a domain of that level, besides what a max-difference asks.
+    /// The most replicas in a domain of that level, besides what a max-difference asks. If there is no such level, a strict
+    /// rule limits the only domain: it takes the majority with it.
     pub cap: Option<u32>,
 }
 
@@ -57,10 +58,7 @@ pub fn axis_rules(workload: &Workload, trees: &[LiveTree], eligible: u32) -> Vec
         for &axis in &spread.axes {
             let domains = domains(axis);
             let is_strict = spread.strict && workload.quorum && n > 1;
-            let caps = [
-                cap(mode, axis, n, domains),
-                (is_strict && domains > 0).then(|| may_be_down(n)),
-            ];
+            let caps = [cap(mode, axis, n, domains), is_strict.then(|| may_be_down(n))];
             all.push(AxisRule {
                 rule,
                 level: spread.level,

@@ -150,7 +150,7 @@ impl<'a> Limited<'a> {
             let of_axis = |other: &&ComparedDimension| Axis::Domain(other.dimension) == rule.axis;
             let compared = compared.dimensions.iter().find(of_axis)?;
             let limit = rule.limit(total)?;
-            let domains = compared.tree.first_level().iter().map(|&domain| {
+            let domains = compared.tree.limited_level().iter().map(|&domain| {
                 let limit = DomainLimit {
                     rule: rule.rule,
                     dimension: compared.dimension,

@@ -11,7 +11,7 @@ use super::uuid;
 use super::value::Value;
 use crate::error::{Error, Result};
 use crate::model::allocations::Owner;
-use crate::model::workloads::{Adopted, Page, Put};
+use crate::model::workloads::{Adopted, Level, Page, Put, Wish, WishRule};
 use crate::search::Rank;
 pub use answer::{ViolationAnswer, write_list, write_one};
 pub use wish::read_stored;
@@ -116,6 +116,7 @@ pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -
     if wish.neighbours().contains(&uuid) {
         return bad_request("rules: a workload cannot be near to itself; that is what 'spread' is for.".to_owned());
     }
+    strict_rules(&wish)?;
     let ids = ids(&body, wish.count())?;
     Ok(Put {
         name: body.field("name").text().to_owned(),
@@ -135,6 +136,20 @@ pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -
         is_dry_run: parameters.last("dry_run") == Some("true"),
         uuid,
     })
+}
+
+/// A rule that may be broken refuses nothing.
+fn strict_rules(wish: &Wish) -> Result<()> {
+    let is_contradiction = |rule: &WishRule| match rule {
+        WishRule::Spread(spread) => spread.strict && spread.level != Level::Hard,
+        WishRule::Near(_) => false,
+    };
+    match wish.rules.iter().flatten().position(is_contradiction) {
+        Some(at) => bad_request(format!(
+            "rules[{at}].strict: only a rule of level 'hard' refuses what is not safe."
+        )),
+        None => Ok(()),
+    }
 }
 
 fn ids(body: &Value, count: u32) -> Result<Option<Vec<String>>> {

@@ -10,7 +10,7 @@ use super::wish::{HOST, Role, Wish};
 use super::{Replica, StoredWorkload, WorkloadRow, near};
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::placing::{self, Axis, Broken, Eligible, Level, Mode, NearKind, Rule, Standing, Workload};
-use crate::search::{Interrupt, SearchSettings, Slot, Snapshot};
+use crate::search::{Interrupt, ProviderState, SearchSettings, Slot, Snapshot};
 
 /// A workload with its state.
 #[derive(Debug, Clone)]
@@ -20,7 +20,8 @@ pub struct Report {
     pub replicas: Vec<ShownReplica>,
     /// Of each rule `spread`, by dimension.
     pub spread: Vec<SpreadReport>,
-    /// Whether no domain takes the majority with it; `None` without quorum or with less than two replicas.
+    /// Whether neither a domain takes the majority with it nor the hosts that are not up; `None` without quorum, with less
+    /// than two replicas, or without a rule that compares domains.
     pub safe: Option<bool>,
     pub violations: Vec<Violation>,
     /// Why pending replicas got no place; empty unless a request has just tried.
@@ -167,7 +168,8 @@ impl Reported<'_> {
             quorum: self.wish.quorum,
             standing: &standing,
         };
-        let judgement = placing::judge(&self.list.cluster, self.eligible, &workload);
+        let down = standing.iter().filter(|it| !self.is_up(it.host)).count() as u32;
+        let judgement = placing::judge(&self.list.cluster, self.eligible, &workload, down);
         let id = |at: &usize| replicas[judged[*at]].row.id.clone();
         let violations = judgement.violations.iter();
         let shown = replicas.iter().zip(hosts).map(|(replica, host)| ShownReplica {
@@ -190,6 +192,10 @@ impl Reported<'_> {
 
     fn slot(&self, host: u32) -> Slot {
         self.list.slots[host as usize]
+    }
+
+    fn is_up(&self, host: u32) -> bool {
+        self.snapshot.state(self.slot(host)) == ProviderState::Up
     }
 
     fn level(&self, rule: usize) -> Level {
@@ -269,8 +275,7 @@ impl Reported<'_> {
 
     /// Why a host is not eligible: its state, or what it is.
     fn not_eligible(&self, found: &placing::Violation) -> ReasonCode {
-        use crate::search::ProviderState;
-        if self.snapshot.state(self.slot(found.domain.0)) != ProviderState::Up {
+        if !self.is_up(found.domain.0) {
             return ReasonCode::State;
         }
         ReasonCode::Condition

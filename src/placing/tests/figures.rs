@@ -329,6 +329,49 @@ fn e10_two_sites_are_granted_but_not_safe_and_strict_refuses_them() {
 }
 
 #[test]
+fn where_nothing_is_compared_safe_is_not_said_and_one_domain_is_not_safe() {
+    let site = nine_machines().only(&["vm1", "vm2", "vm3"]);
+    let standing = site.standing(&["vm1", "vm2", "vm3"]);
+    let safe = |rules: &[Rule]| {
+        let judged = site.judge(&Workload {
+            standing: &standing,
+            ..workload(&[3], rules)
+        });
+        judged.safe
+    };
+    assert_eq!(safe(&[]), None);
+    let axes = [Axis::Domain(0)];
+    assert_eq!(safe(&[spread(Mode::QuorumSafe, &axes)]), Some(false));
+    assert_eq!(safe(&[spread(Mode::Adaptive, &BOTH)]), Some(false));
+    assert_eq!(safe(&[spread(Mode::Adaptive, &[Axis::Domain(1)])]), Some(true));
+    let rules = [strict(Mode::QuorumSafe, &axes)];
+    let refused = site.place(&workload(&[3], &rules)).expect_err("all hosts are in one site");
+    let limits = refused.refusal.expect("a refusal has its reason").limits;
+    assert_eq!(limits.iter().map(|it| (it.limit, it.room)).collect::<Vec<_>>(), [(1, 3)]);
+    assert_eq!(count(&site, spread(Mode::QuorumSafe, &axes), 3), 1);
+}
+
+#[test]
+fn a_majority_on_hosts_that_are_not_up_or_in_a_domain_without_eligible_hosts_is_not_safe() {
+    let rules = [spread(Mode::Adaptive, &BOTH)];
+    let world = nine_machines();
+    let standing = world.standing(&["vm1", "vm5", "vm9"]);
+    let three = Workload {
+        standing: &standing,
+        ..workload(&[3], &rules)
+    };
+    let safe = [0, 1, 2].map(|down| world.judge_with_down(&three, down).safe);
+    assert_eq!(safe, [Some(true), Some(true), Some(false)]);
+    let standing = world.standing(&["vm1", "vm5", "vm4"]);
+    let two_in_the_second_site = Workload {
+        standing: &standing,
+        ..workload(&[3], &rules)
+    };
+    let without = world.only(&["vm1", "vm7", "vm8", "vm9"]);
+    assert_eq!(without.judge(&two_in_the_second_site).safe, Some(false));
+}
+
+#[test]
 fn e11_four_on_three_domains_are_never_safe() {
     let (world, rules) = (nine_machines(), [spread(Mode::QuorumSafe, &BOTH)]);
     assert_eq!(world.judge(&workload(&[4], &rules)).modes[0].limit, Some(2));

@@ -30,6 +30,24 @@ impl Node {
             _ => live,
         }
     }
+
+    /// What a limit holds for: the first level with several, else the only domain at the top.
+    fn limited(&self) -> Vec<&Node> {
+        match self.first_level() {
+            first if first.is_empty() => self.live(),
+            first => first,
+        }
+    }
+
+    /// The names of the children at the first level that has several with an eligible host or a replica.
+    fn first_present(&self) -> Vec<&String> {
+        let present = self.children.iter().filter(|(_, child)| child.hosts + child.count > 0);
+        let present: Vec<(&String, &Node)> = present.collect();
+        match &present[..] {
+            [(_, only)] => only.first_present(),
+            _ => present.into_iter().map(|(name, _)| name).collect(),
+        }
+    }
 }
 
 /// A question, with all replicas: those that stand, and the new ones at the end.
@@ -133,6 +151,57 @@ impl Question<'_> {
         }
     }
 
+    /// Whether the majority survives: `None` if nothing is compared.
+    pub fn safe(&self, down: u32) -> Option<bool> {
+        let n = n(self.workload);
+        if !self.workload.quorum || n < 2 {
+            return None;
+        }
+        if down > n - quorum(n) {
+            return Some(false);
+        }
+        let mut safe = None;
+        for rule in self.workload.rules {
+            let Rule::Spread(spread) = rule else { continue };
+            for &axis in &spread.axes {
+                if let Some(survives) = self.survives(axis, n - quorum(n)) {
+                    safe = Some(safe != Some(false) && survives);
+                }
+            }
+        }
+        safe
+    }
+
+    fn survives(&self, axis: Axis, most: u32) -> Option<bool> {
+        let path = |host: usize| match axis {
+            Axis::Host => vec![host.to_string()],
+            Axis::Domain(dimension) => self.world.paths[dimension][host]
+                .as_ref()
+                .map_or(Vec::new(), |path| segments(path)),
+        };
+        let hosts = 0..self.world.names.len();
+        if hosts.clone().all(|host| path(host).is_empty()) {
+            return None;
+        }
+        let standing = self.workload.standing.iter().map(|it| it.host as usize);
+        if standing.clone().any(|host| path(host).is_empty()) {
+            return Some(false);
+        }
+        let tree = self.tree(axis, &[]);
+        let first = tree.first_present();
+        if first.is_empty() {
+            let is_used = |host: usize| self.is_eligible(host) || standing.clone().any(|at| at == host);
+            let mut described = hosts.filter(|host| !path(*host).is_empty());
+            return described.any(is_used).then_some(false);
+        }
+        let mut failing: BTreeMap<String, u32> = BTreeMap::new();
+        for host in standing {
+            let domain = path(host).into_iter().find(|prefix| first.contains(&prefix));
+            *failing.entry(domain.unwrap_or(format!("host {host}"))).or_default() += 1;
+        }
+        Some(failing.values().all(|count| *count <= most))
+    }
+
     /// Whether a spread holds with these new replicas.
     fn holds(&self, spread: &Spread, new: &[Standing]) -> bool {
         let n = n(self.workload);
@@ -140,7 +209,8 @@ impl Question<'_> {
         spread.axes.iter().all(|&axis| {
             let tree = self.tree(axis, new);
             let first = tree.first_level();
-            let at_most = |most: u32| first.iter().all(|node| node.count <= most.max(node.standing));
+            let limited = tree.limited();
+            let at_most = |most: u32| limited.iter().all(|node| node.count <= most.max(node.standing));
             let is_strict = spread.strict && self.workload.quorum && n > 1;
             let by_mode = match mode {
                 Mode::MaxDifference | Mode::Adaptive => is_even(&tree),
@@ -148,7 +218,7 @@ impl Question<'_> {
                 Mode::OneEach if axis == Axis::Host => {
                     tree.live().iter().all(|node| node.count <= node.standing.max(1))
                 }
-                Mode::OneEach => at_most(1),
+                Mode::OneEach => first.is_empty() || at_most(1),
             };
             by_mode && (!is_strict || at_most(n - quorum(n)))
         })
@@ -249,13 +319,13 @@ impl Question<'_> {
             let mut caps = Vec::new();
             match mode {
                 Mode::QuorumSafe if !first.is_empty() => caps.push(limit(n, first.len() as u32)),
-                Mode::OneEach => caps.push(1),
+                Mode::OneEach if axis == Axis::Host || !first.is_empty() => caps.push(1),
                 _ => {}
             }
-            if spread.strict && self.workload.quorum && n > 1 && !first.is_empty() {
+            if spread.strict && self.workload.quorum && n > 1 {
                 caps.push(n - quorum(n));
             }
-            let judged = if axis == Axis::Host { tree.live() } else { first };
+            let judged = if axis == Axis::Host { tree.live() } else { tree.limited() };
             let above = caps.into_iter().min().map_or(0, |cap| {
                 judged
                     .iter()

@@ -100,7 +100,16 @@ fn partial_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
 
 /// A rule is reported as broken if and only if the oracle says so of the standing replicas.
 fn judgement_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
-    let judged = case.world.judge(&case.workload());
+    let workload = case.workload();
+    let is_out = |it: &&Standing| case.world.eligible[it.host as usize].iter().all(|any| !any);
+    let down = case.standing.iter().filter(is_out).count() as u32;
+    let judged = case.world.judge_with_down(&workload, down);
+    let with_all = Question {
+        world: &case.world,
+        workload: &workload,
+        free: &[],
+    };
+    prop_assert_eq!(judged.safe, with_all.safe(down), "{} are down", down);
     let none_stands = Workload {
         standing: &[],
         ..case.workload()

@@ -85,7 +85,12 @@ impl World {
     }
 
     pub fn judge(&self, workload: &Workload) -> Judgement {
-        judge(&self.cluster, &self.eligible_for(workload), workload)
+        self.judge_with_down(workload, 0)
+    }
+
+    /// With replicas on hosts that are not up.
+    pub fn judge_with_down(&self, workload: &Workload, down: u32) -> Judgement {
+        judge(&self.cluster, &self.eligible_for(workload), workload, down)
     }
 
     /// The eligible hosts by the roles of a workload.

@@ -31,13 +31,13 @@ fn refusal(members: &str) -> String {
 fn what_is_stored_is_read_as_the_same_wish() {
     let put = with(
         r#", "type": "DB", "quorum": false, "rules": [
-        {"rule": "spread", "dimensions": ["fault", "host"], "mode": "one-each", "level": "soft", "strict": true},
+        {"rule": "spread", "dimensions": ["fault", "host"], "mode": "one-each", "strict": true},
         {"rule": "apart", "workload": "6F000000000040008000000000000002", "dimension": "fault"}]"#,
     )
     .unwrap();
     let rules = put.wish.rules.clone().unwrap();
     let expected = SpreadRule {
-        level: Level::Soft,
+        level: Level::Hard,
         mode: Mode::OneEach,
         dimensions: vec!["fault".to_owned(), "host".to_owned()],
         strict: true,
@@ -84,6 +84,10 @@ fn a_member_that_is_wrong_is_named() {
         (
             r#", "rules": [{"rule": "spread", "dimensions": ["a", "a"]}]"#,
             "rules[0].dimensions",
+        ),
+        (
+            r#", "rules": [{"rule": "spread", "dimensions": ["a"], "level": "soft", "strict": true}]"#,
+            "rules[0].strict",
         ),
         (r#", "rules": [{"rule": "apart"}]"#, "rules[0].workload"),
         (

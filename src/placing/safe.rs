@@ -1,0 +1,79 @@
+//! Whether the majority of the standing replicas survives the loss of any one domain.
+
+use super::judge::Judging;
+use super::live_tree::LiveTree;
+use super::modes::{AxisRule, may_be_down};
+use super::rules::Axis;
+
+impl Judging<'_> {
+    /// `None` if it is not asked, or if no rule compares anything. `down` replicas are on hosts that are not up.
+    pub fn safe(&self, rules: &[AxisRule], down: u32) -> Option<bool> {
+        if !self.workload.quorum || self.n < 2 {
+            return None;
+        }
+        if down > may_be_down(self.n) {
+            return Some(false);
+        }
+        let judged = rules.iter().filter_map(|rule| match rule.axis {
+            Axis::Host => self.survives_each_host(),
+            Axis::Domain(dimension) => self.survives_each_domain(dimension),
+        });
+        judged.reduce(|all, one| all && one)
+    }
+
+    /// `None` without hosts. A single host has all replicas that can be placed.
+    fn survives_each_host(&self) -> Option<bool> {
+        let occupied = self.by_host();
+        let others = occupied.iter().filter(|(host, _)| !self.eligible.any[*host as usize]);
+        match self.eligible.count + others.count() as u32 {
+            0 => None,
+            1 => Some(false),
+            _ => Some(self.has_few_on_each(|_| true)),
+        }
+    }
+
+    /// Of the first level of which several domains have an eligible host or a replica. If none has, all are in one domain.
+    /// `None` if no host has a domain. A replica on a host without one may fail with any other.
+    fn survives_each_domain(&self, dimension: usize) -> Option<bool> {
+        let counts = &self.counts[dimension];
+        let leaves = &self.cluster.dimensions[dimension].leaves;
+        if counts.len() == 1 {
+            return None;
+        }
+        if self.workload.standing.iter().any(|it| leaves[it.host as usize].0 == 0) {
+            return Some(false);
+        }
+        let occupied = self.occupied_tree(dimension);
+        let tree = occupied.as_ref().unwrap_or(&self.eligible.trees[dimension]);
+        let level = tree.first_level();
+        if level.is_empty() {
+            return (!tree.limited_level().is_empty()).then_some(false);
+        }
+        // A host beside these domains is a domain of its own.
+        let is_beside = |host: u32| !level.iter().any(|&domain| tree.is_in(leaves[host as usize].0, domain));
+        let inside: u32 = level.iter().map(|&domain| counts[domain as usize]).sum();
+        let has_few = level.iter().all(|&domain| counts[domain as usize] <= may_be_down(self.n));
+        Some(has_few && (inside == counts[0] || self.has_few_on_each(is_beside)))
+    }
+
+    /// The domains with an eligible host or a replica; `None` if they are those with an eligible host.
+    fn occupied_tree(&self, dimension: usize) -> Option<LiveTree> {
+        let (standing, any) = (self.workload.standing, &self.eligible.any);
+        if standing.iter().all(|it| any[it.host as usize]) {
+            return None;
+        }
+        let of_cluster = &self.cluster.dimensions[dimension];
+        let mut direct = vec![0; of_cluster.tree.count()];
+        let eligible = (0..self.cluster.hosts).filter(|host| any[*host as usize]);
+        for host in eligible.chain(standing.iter().map(|it| it.host)) {
+            direct[of_cluster.leaves[host as usize].0 as usize] += 1;
+        }
+        Some(LiveTree::of(&of_cluster.tree, direct))
+    }
+
+    fn has_few_on_each(&self, counts: impl Fn(u32) -> bool) -> bool {
+        let hosts = self.by_host();
+        let mut judged = hosts.iter().filter(|(host, _)| counts(*host));
+        judged.all(|(_, replicas)| replicas.len() as u32 <= may_be_down(self.n))
+    }
+}
