@@ -71,7 +71,7 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
         budget: Effort::BUDGET,
         interrupted: &|_| false,
     };
-    let eligible = Eligible::of(cluster, vec![vec![true; cluster.hosts as usize].into()]);
+    let eligible = Eligible::of(cluster, vec![vec![true; cluster.hosts as usize].into()], Vec::new());
     let placed = place((cluster, &eligible), &hosts, &workload, &effort);
     assert_eq!(placed.proof, Proof::Exact);
     let number = placed.replicas.len();

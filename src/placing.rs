@@ -47,7 +47,7 @@ mod tests;
 
 pub use cluster::{Cluster, Dimension, Hosts, Offer, Standing, Workload};
 pub use domain_tree::{DomainId, DomainTree};
-pub use eligible::Eligible;
+pub use eligible::{Eligible, needed_dimensions};
 pub use judge::{Broken, DomainCount, Judgement, SpreadMode, Violation, judge};
 pub use place::{Effort, Placed, Proof, place};
 pub use refusal::{DomainLimit, Refusal, Removed};

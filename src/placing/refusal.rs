@@ -33,6 +33,8 @@ pub struct Refusal {
 pub enum Removed {
     /// The host is eligible for no missing role.
     NotEligible,
+    /// By the index of a dimension: the host has no domain there, and a hard `Spread` rule needs one.
+    NoDomain(usize),
     /// By the index of a hard `Near` rule.
     Near(usize),
     /// The host holds as many replicas of the workload as the rules on hosts admit.
@@ -98,12 +100,13 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
 
 /// How many replicas a host has room for, or what removes it.
 fn free_places<H: Hosts>(placing: &Placing<H>, bounds: &HostBounds, host: u32) -> Result<u32, Removed> {
-    let roles = (0..placing.missing.len()).filter(|&role| placing.missing[role] > 0);
-    let mut eligible = roles
+    let mut eligible = missing_roles(placing)
         .filter(|&role| placing.eligible.is_eligible(host, role))
         .peekable();
     if eligible.peek().is_none() {
-        return Err(Removed::NotEligible);
+        let mut lacking = missing_roles(placing)
+            .filter_map(|role| placing.eligible.lacking_dimension(placing.cluster, host, role));
+        return Err(lacking.next().map_or(Removed::NotEligible, Removed::NoDomain));
     }
     if let Some(rule) = placing.near.excluding(host) {
         return Err(Removed::Near(rule));
@@ -117,6 +120,10 @@ fn free_places<H: Hosts>(placing: &Placing<H>, bounds: &HostBounds, host: u32) -
         0 => Err(Removed::NoRoom),
         room => Ok(room),
     }
+}
+
+fn missing_roles<H: Hosts>(placing: &Placing<H>) -> impl Iterator<Item = usize> {
+    (0..placing.missing.len()).filter(|&role| placing.missing[role] > 0)
 }
 
 /// How many replicas of a role a host has room for, `most` at most. A host that has no room for one has none for more.

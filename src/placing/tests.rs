@@ -6,5 +6,6 @@ mod interrupts;
 mod naive;
 mod properties;
 mod random_cases;
+mod safety;
 mod standing_figures;
 mod worlds;

@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::hosts::HostList;
-use super::wish::Role;
+use super::near;
+use super::wish::{Role, Wish};
 use crate::error::{Error, Result};
 use crate::mutants::{Mutant, is};
 use crate::placing::Eligible;
@@ -22,17 +23,18 @@ pub struct EligibleHosts {
 }
 
 impl EligibleHosts {
-    /// `roles` have names as the tables spell them.
+    /// `roles` are those of the wish, with names as the tables spell them.
     ///
     /// # Errors
     /// Of the search.
     pub fn of(
         snapshot: &Snapshot,
         dimensions: &[&str],
+        wish: &Wish,
         roles: &[Role],
         settings: &SearchSettings,
     ) -> Result<EligibleHosts> {
-        EligibleHosts::find(snapshot, dimensions, roles, |known, list, request| {
+        EligibleHosts::find(snapshot, dimensions, wish, roles, |known, list, request| {
             known.of_query(snapshot, list, request, settings)
         })
     }
@@ -44,10 +46,11 @@ impl EligibleHosts {
     pub fn of_stored(
         snapshot: &Snapshot,
         dimensions: &[&str],
+        wish: &Wish,
         roles: &[Role],
         settings: &SearchSettings,
     ) -> Result<EligibleHosts> {
-        EligibleHosts::find(snapshot, dimensions, roles, |known, list, request| {
+        EligibleHosts::find(snapshot, dimensions, wish, roles, |known, list, request| {
             match known.of_query(snapshot, list, request, settings) {
                 Err(Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. }) => {
                     Ok(known.none(list.slots.len()))
@@ -60,6 +63,7 @@ impl EligibleHosts {
     fn find(
         snapshot: &Snapshot,
         dimensions: &[&str],
+        wish: &Wish,
         roles: &[Role],
         of_query: impl Fn(&KnownHosts, &HostList, &Request) -> Result<Arc<[bool]>>,
     ) -> Result<EligibleHosts> {
@@ -67,7 +71,8 @@ impl EligibleHosts {
         let list = known.list(snapshot, dimensions);
         let by_role = roles.iter().map(|role| of_query(known, &list, &role.query.request));
         let by_role = by_role.collect::<Result<_>>()?;
-        Ok(known.of_roles(list, by_role))
+        let needed = near::needed_dimensions(&list, wish);
+        Ok(known.of_roles(list, by_role, needed))
     }
 }
 
@@ -83,8 +88,9 @@ struct KnownHosts {
     none: OnceLock<Arc<[bool]>>,
 }
 
-/// A list of hosts, and for each role whether each of them is eligible. Both are compared by address.
-type ListedRoles = (Arc<HostList>, Vec<Arc<[bool]>>);
+/// A list of hosts, for each role whether each of them is what it asks for, and the dimensions in which a host needs a
+/// domain. The first two are compared by address.
+type ListedRoles = (Arc<HostList>, Vec<Arc<[bool]>>, Vec<usize>);
 
 impl KnownHosts {
     fn list(&self, snapshot: &Snapshot, dimensions: &[&str]) -> Arc<HostList> {
@@ -119,15 +125,17 @@ impl KnownHosts {
         Arc::clone(self.none.get_or_init(|| vec![false; hosts].into()))
     }
 
-    fn of_roles(&self, list: Arc<HostList>, by_role: Vec<Arc<[bool]>>) -> EligibleHosts {
-        let is_same = |(known, roles): &ListedRoles| {
+    fn of_roles(&self, list: Arc<HostList>, by_role: Vec<Arc<[bool]>>, needed: Vec<usize>) -> EligibleHosts {
+        let is_same = |(known, roles, known_needed): &ListedRoles| {
             Arc::ptr_eq(known, &list)
+                && *known_needed == needed
                 && roles.len() == by_role.len()
                 && roles.iter().zip(&by_role).all(|(one, other)| Arc::ptr_eq(one, other))
         };
         let eligible = self.by_roles.find(is_same).unwrap_or_else(|| {
-            let eligible = Arc::new(Eligible::of(&list.cluster, by_role.clone()));
-            self.by_roles.add((Arc::clone(&list), by_role.clone()), &eligible);
+            let eligible = Arc::new(Eligible::of(&list.cluster, by_role.clone(), needed.clone()));
+            self.by_roles
+                .add((Arc::clone(&list), by_role.clone(), needed.clone()), &eligible);
             eligible
         });
         EligibleHosts { list, eligible }

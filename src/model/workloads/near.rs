@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::StoredWorkload;
 use super::hosts::HostList;
-use super::wish::{DEFAULT_DIMENSIONS, HOST, NearRule, Wish, WishRule};
+use super::wish::{DEFAULT_DIMENSIONS, HOST, NearRule, SpreadRule, Wish, WishRule};
 use crate::model::workloads::Replica;
-use crate::placing::{Axis, DomainId, DomainTree, Level, Members, Mode, Near, NearKind, Rule, Spread};
+use crate::placing::{self, Axis, DomainId, DomainTree, Level, Members, Mode, Near, NearKind, Rule, Spread};
 use crate::search::{ProviderState, Snapshot};
 
 /// The rules, in the order of the wish. The default rule, if it applies, is the only one.
@@ -15,12 +15,7 @@ pub fn rules(snapshot: &Snapshot, list: &HostList, wish: &Wish, others: &HashMap
         return default_rule(list);
     };
     let rule = |rule: &WishRule| match rule {
-        WishRule::Spread(spread) => Rule::Spread(Spread {
-            level: spread.level,
-            mode: spread.mode,
-            axes: spread.dimensions.iter().filter_map(|name| axis(list, name)).collect(),
-            strict: spread.strict,
-        }),
+        WishRule::Spread(spread) => self::spread(list, spread),
         WishRule::Near(near) => Rule::Near(Near {
             level: near.level,
             kind: near.kind,
@@ -28,6 +23,27 @@ pub fn rules(snapshot: &Snapshot, list: &HostList, wish: &Wish, others: &HashMap
         }),
     };
     rules.iter().map(rule).collect()
+}
+
+fn spread(list: &HostList, rule: &SpreadRule) -> Rule {
+    Rule::Spread(Spread {
+        level: rule.level,
+        mode: rule.mode,
+        axes: rule.dimensions.iter().filter_map(|name| axis(list, name)).collect(),
+        strict: rule.strict,
+    })
+}
+
+/// The dimensions of a list in which a host needs a domain so that the rules can be kept.
+pub fn needed_dimensions(list: &HostList, wish: &Wish) -> Vec<usize> {
+    let Some(rules) = &wish.rules else {
+        return placing::needed_dimensions(&default_rule(list));
+    };
+    let spreads = rules.iter().filter_map(|rule| match rule {
+        WishRule::Spread(spread) => Some(self::spread(list, spread)),
+        WishRule::Near(_) => None,
+    });
+    placing::needed_dimensions(&spreads.collect::<Vec<_>>())
 }
 
 /// Adaptive over those of the default dimensions that exist.

@@ -105,7 +105,7 @@ impl PlanJob {
             seed: self.settings.seed ^ hash(&self.put.uuid),
             ..self.settings.clone()
         };
-        let EligibleHosts { list, eligible } = EligibleHosts::of(&self.snapshot, &dimensions, &self.roles, &settings)?;
+        let EligibleHosts { list, eligible } = EligibleHosts::of(&self.snapshot, &dimensions, wish, &self.roles, &settings)?;
         let mut rules = near::rules(&self.snapshot, &list, wish, &self.others);
         let own_rules = rules.len();
         let uuid = &self.put.uuid;

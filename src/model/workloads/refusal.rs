@@ -21,7 +21,7 @@ pub fn reasons(
 ) -> Result<Reasons> {
     let mut reasons = Reasons::from(first(refusal));
     for (removed, count) in &refusal.removed {
-        reasons.add_counted(condition(*removed, *count, &rules[..own_rules]), *count as usize);
+        reasons.add_counted(condition(list, *removed, *count, &rules[..own_rules]), *count as usize);
     }
     for (at, role) in roles.iter().enumerate().filter(|(at, _)| missing[*at] > 0) {
         let is_repeated = roles[..at]
@@ -69,7 +69,7 @@ fn first(refusal: &Refusal) -> Reason {
 }
 
 /// What removed hosts. A rule that is not among `rules` is another workload's.
-fn condition(removed: Removed, count: u32, rules: &[Rule]) -> Reason {
+fn condition(list: &HostList, removed: Removed, count: u32, rules: &[Rule]) -> Reason {
     let hosts = if count == 1 {
         "1 host"
     } else {
@@ -79,6 +79,10 @@ fn condition(removed: Removed, count: u32, rules: &[Rule]) -> Reason {
         Removed::NotEligible => Reason::new(
             ReasonCode::NoCandidate,
             format!("Not what any missing role asks for, apart from room: {hosts}."),
+        ),
+        Removed::NoDomain(dimension) => Reason::new(
+            ReasonCode::Domain,
+            format!("Without a domain in {}: {hosts}.", list.name(dimension)),
         ),
         Removed::Near(rule) => Reason {
             rule: rules.get(rule).map(|_| rule),

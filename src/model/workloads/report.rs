@@ -126,7 +126,7 @@ impl<'a> Judge<'a> {
     pub fn report(&self, workload: &ReadWorkload) -> Result<Report> {
         let ReadWorkload { stored, wish, roles } = workload;
         let dimensions = wish.dimensions();
-        let hosts = EligibleHosts::of_stored(self.snapshot, &dimensions, roles, self.settings)?;
+        let hosts = EligibleHosts::of_stored(self.snapshot, &dimensions, wish, roles, self.settings)?;
         let list = &*hosts.list;
         let reported = Reported {
             snapshot: self.snapshot,
@@ -183,7 +183,7 @@ impl Reported<'_> {
             spread: judgement.modes.iter().map(|mode| self.spread(mode)).collect(),
             safe: judgement.safe,
             violations: violations
-                .map(|it| self.violation(it, it.replicas.iter().map(id).collect()))
+                .map(|it| self.violation(it, &standing, it.replicas.iter().map(id).collect()))
                 .collect(),
             reasons: Reasons::default(),
             is_exact: true,
@@ -228,7 +228,7 @@ impl Reported<'_> {
         }
     }
 
-    fn violation(&self, found: &placing::Violation, replicas: Vec<String>) -> Violation {
+    fn violation(&self, found: &placing::Violation, standing: &[Standing], replicas: Vec<String>) -> Violation {
         let (level, code, rule) = match found.rule {
             Broken::Rule(rule) => {
                 let code = match &self.rules[rule] {
@@ -239,7 +239,7 @@ impl Reported<'_> {
                 (self.level(rule), code, Some(rule))
             }
             Broken::OneAHost => (Level::Hard, ReasonCode::OneAHost, None),
-            Broken::NotEligible => (Level::Hard, self.not_eligible(found), None),
+            Broken::NotEligible => (Level::Hard, self.not_eligible(standing[found.replicas[0]]), None),
         };
         let host = (found.axis == Axis::Host).then(|| self.snapshot.uuid(self.slot(found.domain.0)));
         let path = match found.axis {
@@ -256,6 +256,7 @@ impl Reported<'_> {
             ReasonCode::Together => format!("Away from the other workload: {ids}."),
             ReasonCode::Apart => format!("Too near to the other workload: {ids}."),
             ReasonCode::State => format!("On a host that is not up: {ids}."),
+            ReasonCode::Domain => format!("On a host without a domain that a hard rule needs: {ids}."),
             _ => format!("On a host that is not what the role asks for: {ids}."),
         };
         let counts = matches!(code, ReasonCode::Spread | ReasonCode::OneAHost);
@@ -273,11 +274,14 @@ impl Reported<'_> {
         }
     }
 
-    /// Why a host is not eligible: its state, or what it is.
-    fn not_eligible(&self, found: &placing::Violation) -> ReasonCode {
-        if !self.is_up(found.domain.0) {
+    /// Why a host is not eligible: its state, its domains, or what it is.
+    fn not_eligible(&self, Standing { role, host }: Standing) -> ReasonCode {
+        if !self.is_up(host) {
             return ReasonCode::State;
         }
-        ReasonCode::Condition
+        match self.eligible.lacking_dimension(&self.list.cluster, host, role) {
+            Some(_) => ReasonCode::Domain,
+            None => ReasonCode::Condition,
+        }
     }
 }

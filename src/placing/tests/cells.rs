@@ -70,7 +70,7 @@ fn hosts_of_cells_that_are_not_needed_are_asked_once() {
     let leaves = (0..HOSTS).map(|host| tree.intern(&format!("fd:/dc{}/r{}", host % 3, host / 3)));
     let leaves = leaves.collect();
     let cluster = Cluster::new(HOSTS, vec![Dimension { tree, leaves }]);
-    let eligible = Eligible::of(&cluster, vec![vec![true; HOSTS as usize].into()]);
+    let eligible = Eligible::of(&cluster, vec![vec![true; HOSTS as usize].into()], Vec::new());
     let (hosts, rules) = (Counted(Cell::new(0)), [spread(Mode::MaxDifference, &[Axis::Domain(0)])]);
     let placed = place((&cluster, &eligible), &hosts, &workload(&[3], &rules), &ATOMIC);
     assert_eq!(placed.replicas.len(), 3);

@@ -50,7 +50,7 @@ fn interrupt_everywhere(run: impl Fn(&dyn Fn(u64) -> bool)) -> u32 {
 #[test]
 fn an_interrupt_ends_a_placement_and_a_release_wherever_they_are() {
     let (cluster, rules) = (cluster(), [spread(Mode::MaxDifference, &[Axis::Domain(0)])]);
-    let eligible = Eligible::of(&cluster, vec![[true; 60].into()]);
+    let eligible = Eligible::of(&cluster, vec![[true; 60].into()], Vec::new());
     let workload = |wanted| Workload {
         wanted,
         rules: &rules,

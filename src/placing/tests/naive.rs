@@ -94,7 +94,20 @@ fn limit(n: u32, domains: u32) -> u32 {
 
 impl Question<'_> {
     fn is_eligible(&self, host: usize) -> bool {
-        self.world.eligible[host].iter().any(|any| *any)
+        self.has_domains(host) && self.world.eligible[host].iter().any(|any| *any)
+    }
+
+    /// Whether a host has a path in each dimension of a hard spread.
+    pub fn has_domains(&self, host: usize) -> bool {
+        let has_path = |axis: &Axis| match axis {
+            Axis::Host => true,
+            Axis::Domain(dimension) => self.world.paths[*dimension][host].is_some(),
+        };
+        let mut rules = self.workload.rules.iter();
+        rules.all(|rule| match rule {
+            Rule::Spread(spread) if spread.level == Level::Hard => spread.axes.iter().all(has_path),
+            _ => true,
+        })
     }
 
     fn eligible(&self) -> u32 {
@@ -263,6 +276,7 @@ impl Question<'_> {
                 .filter(|other| other.host == replica.host)
                 .count() as u32;
             self.world.eligible[at][replica.role]
+                && self.has_domains(at)
                 && same_role <= self.world.offers[at][replica.role].0
                 && (same_role == all || all <= self.world.together)
                 && (!one_a_host || all + standing <= 1)

@@ -66,7 +66,14 @@ impl Case {
             workload: &alone,
             free: &[],
         };
-        let takes = |role: usize, host: u32| missing[role] > 0 && question.admits(&[Standing { role, host }]);
+        let workload = self.workload();
+        let with_all = Question {
+            workload: &workload,
+            ..question
+        };
+        let takes = |role: usize, host: u32| {
+            missing[role] > 0 && with_all.has_domains(host as usize) && question.admits(&[Standing { role, host }])
+        };
         let hosts = 0..self.world.names.len() as u32;
         hosts
             .map(|host| (0..missing.len()).any(|role| takes(role, host)))

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::placing::{
     Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Judgement, Level, Mode, Offer, Placed, Replica,
-    Rule, Spread, Standing, Workload, judge, place, release,
+    Rule, Spread, Standing, Workload, judge, needed_dimensions, place, release,
 };
 
 /// A cluster and its hosts.
@@ -96,7 +96,8 @@ impl World {
     /// The eligible hosts by the roles of a workload.
     pub fn eligible_for(&self, workload: &Workload) -> Eligible {
         let of_role = |role| self.eligible.iter().map(|of_host: &Vec<bool>| of_host[role]).collect();
-        Eligible::of(&self.cluster, (0..workload.wanted.len()).map(of_role).collect())
+        let by_role = (0..workload.wanted.len()).map(of_role).collect();
+        Eligible::of(&self.cluster, by_role, needed_dimensions(workload.rules))
     }
 
     pub fn placed(&self, workload: &Workload, effort: &Effort) -> Placed {

@@ -1,0 +1,101 @@
+//! What is safe, what strict rules refuse, and hosts without a domain.
+
+use super::figures::{count, names, nine_machines};
+use super::worlds::{BOTH, World, spread, strict, workload};
+use crate::placing::{Axis, Broken, Level, Mode, Removed, Rule, Spread, Workload};
+
+#[test]
+fn where_nothing_is_compared_safe_is_not_said_and_one_domain_is_not_safe() {
+    let site = nine_machines().only(&["vm1", "vm2", "vm3"]);
+    let standing = site.standing(&["vm1", "vm2", "vm3"]);
+    let safe = |rules: &[Rule]| {
+        let judged = site.judge(&Workload {
+            standing: &standing,
+            ..workload(&[3], rules)
+        });
+        judged.safe
+    };
+    assert_eq!(safe(&[]), None);
+    let axes = [Axis::Domain(0)];
+    assert_eq!(safe(&[spread(Mode::QuorumSafe, &axes)]), Some(false));
+    assert_eq!(safe(&[spread(Mode::Adaptive, &BOTH)]), Some(false));
+    assert_eq!(safe(&[spread(Mode::Adaptive, &[Axis::Domain(1)])]), Some(true));
+    let rules = [strict(Mode::QuorumSafe, &axes)];
+    let refused = site.place(&workload(&[3], &rules)).expect_err("all hosts are in one site");
+    let limits = refused.refusal.expect("a refusal has its reason").limits;
+    assert_eq!(limits.iter().map(|it| (it.limit, it.room)).collect::<Vec<_>>(), [(1, 3)]);
+    assert_eq!(count(&site, spread(Mode::QuorumSafe, &axes), 3), 1);
+}
+
+#[test]
+fn a_majority_on_hosts_that_are_not_up_or_in_a_domain_without_eligible_hosts_is_not_safe() {
+    let rules = [spread(Mode::Adaptive, &BOTH)];
+    let world = nine_machines();
+    let standing = world.standing(&["vm1", "vm5", "vm9"]);
+    let three = Workload {
+        standing: &standing,
+        ..workload(&[3], &rules)
+    };
+    let safe = [0, 1, 2].map(|down| world.judge_with_down(&three, down).safe);
+    assert_eq!(safe, [Some(true), Some(true), Some(false)]);
+    let standing = world.standing(&["vm1", "vm5", "vm4"]);
+    let two_in_the_second_site = Workload {
+        standing: &standing,
+        ..workload(&[3], &rules)
+    };
+    let without = world.only(&["vm1", "vm7", "vm8", "vm9"]);
+    assert_eq!(without.judge(&two_in_the_second_site).safe, Some(false));
+}
+
+/// Two described hosts, and five without a domain.
+fn mostly_undescribed() -> World {
+    World::of(&[
+        ("d1", &["fd:/a"]),
+        ("d2", &["fd:/b"]),
+        ("u1", &[""]),
+        ("u2", &[""]),
+        ("u3", &[""]),
+        ("u4", &[""]),
+        ("u5", &[""]),
+    ])
+}
+
+#[test]
+fn a_host_without_a_domain_does_not_escape_a_hard_rule() {
+    let (world, axes) = (mostly_undescribed(), [Axis::Domain(0)]);
+    for rule in [strict(Mode::OneEach, &axes), spread(Mode::Adaptive, &axes)] {
+        let rules = [rule];
+        let refused = world.place(&workload(&[5], &rules)).expect_err("two hosts have a domain");
+        let removed = refused.refusal.expect("a refusal has its reason").removed;
+        assert!(removed.contains(&(Removed::NoDomain(0), 5)), "{removed:?}");
+        let standing = world.standing(&["d1", "d2", "u1"]);
+        let judged = world.judge(&Workload {
+            standing: &standing,
+            ..workload(&[3], &rules)
+        });
+        let out = judged.violations.iter().filter(|it| it.rule == Broken::NotEligible);
+        assert_eq!(out.map(|it| it.replicas.clone()).collect::<Vec<_>>(), [[2]]);
+        assert_eq!(judged.safe, Some(false));
+    }
+    let rules = [spread(Mode::OneEach, &axes)];
+    assert_eq!(world.place(&workload(&[2], &rules)), Ok(names(&["d1", "d2"])));
+}
+
+#[test]
+fn under_a_rule_that_may_be_broken_a_host_without_a_domain_is_used_and_not_safe() {
+    let world = mostly_undescribed();
+    let Rule::Spread(one_each) = spread(Mode::OneEach, &[Axis::Domain(0)]) else {
+        unreachable!()
+    };
+    let rules = [Rule::Spread(Spread {
+        level: Level::Soft,
+        ..one_each
+    })];
+    let chosen = world.place(&workload(&[5], &rules)).expect("a soft rule");
+    let standing = world.standing(&chosen.iter().map(String::as_str).collect::<Vec<_>>());
+    let judged = world.judge(&Workload {
+        standing: &standing,
+        ..workload(&[5], &rules)
+    });
+    assert_eq!(judged.safe, Some(false));
+}
