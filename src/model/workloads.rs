@@ -9,7 +9,7 @@
 //! - `ids`: which ids replicas get; `plan`: what a request changes, decided beside the writer;
 //! - `admission`: whether there is normal room in sum; `refusal`: why replicas have no place;
 //! - `found`: what a request reads first; `put`: a request from its first read to the answer; `pending`: another try;
-//! - `report`: a workload as clients see it; `time`: searches that end early.
+//! - `report`: a workload as clients see it; `unfit`: why a host is not what a role asks for; `time`: searches that end early.
 
 mod admission;
 mod eligible_hosts;
@@ -25,6 +25,7 @@ mod refusal;
 mod report;
 mod rows;
 mod time;
+mod unfit;
 mod wish;
 
 use std::sync::Arc;

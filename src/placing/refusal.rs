@@ -104,8 +104,8 @@ fn free_places<H: Hosts>(placing: &Placing<H>, bounds: &HostBounds, host: u32) -
         .filter(|&role| placing.eligible.is_eligible(host, role))
         .peekable();
     if eligible.peek().is_none() {
-        let mut lacking = missing_roles(placing)
-            .filter_map(|role| placing.eligible.lacking_dimension(placing.cluster, host, role));
+        let mut lacking =
+            missing_roles(placing).filter_map(|role| placing.eligible.lacking_dimension(placing.cluster, host, role));
         return Err(lacking.next().map_or(Removed::NotEligible, Removed::NoDomain));
     }
     if let Some(rule) = placing.near.excluding(host) {

@@ -52,7 +52,9 @@ impl Judging<'_> {
         // A host beside these domains is a domain of its own.
         let is_beside = |host: u32| !level.iter().any(|&domain| tree.is_in(leaves[host as usize].0, domain));
         let inside: u32 = level.iter().map(|&domain| counts[domain as usize]).sum();
-        let has_few = level.iter().all(|&domain| counts[domain as usize] <= may_be_down(self.n));
+        let has_few = level
+            .iter()
+            .all(|&domain| counts[domain as usize] <= may_be_down(self.n));
         Some(has_few && (inside == counts[0] || self.has_few_on_each(is_beside)))
     }
 

@@ -20,13 +20,21 @@ const MAX_WORKLOADS: usize = 1_000;
 /// A page ends with the workload that is being judged after this time, because other requests need the threads that search.
 const PAGE_TIME: Duration = Duration::from_secs(2);
 /// What may be broken: the codes of reasons without their namespace.
-const RULES: [(&str, ReasonCode); 6] = [
+const RULES: [(&str, ReasonCode); 14] = [
     ("spread", ReasonCode::Spread),
     ("together", ReasonCode::Together),
     ("apart", ReasonCode::Apart),
     ("one_a_host", ReasonCode::OneAHost),
     ("where", ReasonCode::Condition),
     ("state", ReasonCode::State),
+    ("domain", ReasonCode::Domain),
+    ("required", ReasonCode::Traits),
+    ("member_of", ReasonCode::Aggregates),
+    ("root_required", ReasonCode::RootTraits),
+    ("units", ReasonCode::Units),
+    ("no_inventory", ReasonCode::NoInventory),
+    ("class_not_found", ReasonCode::ClassNotFound),
+    ("no_candidate", ReasonCode::NoCandidate),
 ];
 
 /// Reads the query string of `GET /v1/violations`.

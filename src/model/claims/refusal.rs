@@ -103,6 +103,11 @@ pub fn conditions(
     Ok(reasons)
 }
 
+/// What one provider is rejected for: the code, and the class with the amount if it is about one.
+pub fn of_one(snapshot: &Snapshot, request: &Request, rejection: Rejection) -> Reason {
+    words::condition(snapshot, request, rejection, false, 1)
+}
+
 fn count(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<Counter> {
     let mut counter = Counter::default();
     let has_candidate = search::candidates(snapshot, request, settings, &mut counter)?

@@ -18,6 +18,7 @@ mod refusals;
 mod roles;
 mod scaling;
 mod statistics;
+mod unfit;
 mod violations;
 
 use std::collections::BTreeSet;

@@ -20,6 +20,7 @@ use super::host_offers::Offered;
 use super::hosts::HostList;
 use super::report::Report;
 use super::time::{STEPS_A_ROUND, whole};
+use super::unfit::Hosts;
 use super::wish::{Role, Wish};
 use super::{Adopted, Put, Replica, ReplicaRow, Set, StoredWorkload, ids, near};
 use crate::error::Result;
@@ -105,7 +106,8 @@ impl PlanJob {
             seed: self.settings.seed ^ hash(&self.put.uuid),
             ..self.settings.clone()
         };
-        let EligibleHosts { list, eligible } = EligibleHosts::of(&self.snapshot, &dimensions, wish, &self.roles, &settings)?;
+        let EligibleHosts { list, eligible } =
+            EligibleHosts::of(&self.snapshot, &dimensions, wish, &self.roles, &settings)?;
         let mut rules = near::rules(&self.snapshot, &list, wish, &self.others);
         let own_rules = rules.len();
         let uuid = &self.put.uuid;
@@ -186,6 +188,17 @@ impl Planning<'_> {
         });
         for at in gone.into_iter().rev() {
             self.gone.push(self.kept.remove(at).replica);
+        }
+    }
+
+    /// The hosts, to say why one is not eligible.
+    fn hosts<'a>(&'a self, snapshot: &'a Snapshot) -> Hosts<'a> {
+        Hosts {
+            snapshot,
+            list: &self.list,
+            eligible: &self.eligible,
+            roles: &self.job.roles,
+            settings: &self.settings,
         }
     }
 

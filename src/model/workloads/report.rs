@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::eligible_hosts::EligibleHosts;
-use super::hosts::HostList;
 use super::time::whole;
+use super::unfit::{Hosts, Unfit};
 use super::wish::{HOST, Role, Wish};
 use super::{Replica, StoredWorkload, WorkloadRow, near};
 use crate::error::{Reason, ReasonCode, Reasons, Result};
-use crate::placing::{self, Axis, Broken, Eligible, Level, Mode, NearKind, Rule, Standing, Workload};
-use crate::search::{Interrupt, ProviderState, SearchSettings, Slot, Snapshot};
+use crate::placing::{self, Axis, Broken, Level, Mode, NearKind, Rule, Standing, Workload};
+use crate::search::{Interrupt, SearchSettings, Slot, Snapshot};
 
 /// A workload with its state.
 #[derive(Debug, Clone)]
@@ -129,10 +129,14 @@ impl<'a> Judge<'a> {
         let hosts = EligibleHosts::of_stored(self.snapshot, &dimensions, wish, roles, self.settings)?;
         let list = &*hosts.list;
         let reported = Reported {
-            snapshot: self.snapshot,
+            hosts: Hosts {
+                snapshot: self.snapshot,
+                list,
+                eligible: &hosts.eligible,
+                roles,
+                settings: self.settings,
+            },
             rules: &near::rules(self.snapshot, list, wish, self.others),
-            eligible: &hosts.eligible,
-            list,
             wish,
         };
         let hosts = stored.replicas.iter().map(|it| near::host_of(self.snapshot, list, it));
@@ -142,9 +146,7 @@ impl<'a> Judge<'a> {
 
 /// What a report is made from.
 pub struct Reported<'a> {
-    pub snapshot: &'a Snapshot,
-    pub list: &'a HostList,
-    pub eligible: &'a Eligible,
+    pub hosts: Hosts<'a>,
     pub rules: &'a [Rule],
     pub wish: &'a Wish,
 }
@@ -168,13 +170,19 @@ impl Reported<'_> {
             quorum: self.wish.quorum,
             standing: &standing,
         };
-        let down = standing.iter().filter(|it| !self.is_up(it.host)).count() as u32;
-        let judgement = placing::judge(&self.list.cluster, self.eligible, &workload, down);
-        let id = |at: &usize| replicas[judged[*at]].row.id.clone();
-        let violations = judgement.violations.iter();
+        let down = standing.iter().filter(|it| !self.hosts.is_up(it.host)).count() as u32;
+        let judgement = placing::judge(&self.hosts.list.cluster, self.hosts.eligible, &workload, down);
+        let violations = judgement.violations.iter().map(|it| {
+            let its: Vec<&Replica> = it.replicas.iter().map(|at| &replicas[judged[*at]]).collect();
+            let ids = its.iter().map(|replica| replica.row.id.clone()).collect();
+            match it.rule {
+                Broken::NotEligible => self.not_eligible(standing[it.replicas[0]], its[0], ids),
+                _ => self.broken_rule(it, ids),
+            }
+        });
         let shown = replicas.iter().zip(hosts).map(|(replica, host)| ShownReplica {
             replica: replica.clone(),
-            host: host.map(|host| self.snapshot.uuid(self.slot(host)).to_owned()),
+            host: host.map(|host| self.hosts.snapshot.uuid(self.slot(host)).to_owned()),
             over_normal: Vec::new(),
         });
         Report {
@@ -182,20 +190,14 @@ impl Reported<'_> {
             replicas: shown.collect(),
             spread: judgement.modes.iter().map(|mode| self.spread(mode)).collect(),
             safe: judgement.safe,
-            violations: violations
-                .map(|it| self.violation(it, &standing, it.replicas.iter().map(id).collect()))
-                .collect(),
+            violations: violations.collect(),
             reasons: Reasons::default(),
             is_exact: true,
         }
     }
 
     fn slot(&self, host: u32) -> Slot {
-        self.list.slots[host as usize]
-    }
-
-    fn is_up(&self, host: u32) -> bool {
-        self.snapshot.state(self.slot(host)) == ProviderState::Up
+        self.hosts.list.slots[host as usize]
     }
 
     fn level(&self, rule: usize) -> Level {
@@ -208,14 +210,14 @@ impl Reported<'_> {
     fn dimension(&self, axis: Axis) -> &str {
         match axis {
             Axis::Host => HOST,
-            Axis::Domain(at) => self.list.name(at),
+            Axis::Domain(at) => self.hosts.list.name(at),
         }
     }
 
     fn spread(&self, mode: &placing::SpreadMode) -> SpreadReport {
         let counts = mode.counts.iter().filter_map(|it| match mode.axis {
             Axis::Host => None,
-            Axis::Domain(at) => Some((Arc::clone(self.list.path(at, it.domain)), it.count)),
+            Axis::Domain(at) => Some((Arc::clone(self.hosts.list.path(at, it.domain)), it.count)),
         });
         SpreadReport {
             rule: mode.rule,
@@ -228,7 +230,22 @@ impl Reported<'_> {
         }
     }
 
-    fn violation(&self, found: &placing::Violation, standing: &[Standing], replicas: Vec<String>) -> Violation {
+    /// Replicas on a host that is not eligible. `at` is the first of them.
+    fn not_eligible(&self, at: Standing, replica: &Replica, replicas: Vec<String>) -> Violation {
+        let Unfit { code, class, host } = self.hosts.unfit(at, replica);
+        let detail = format!("On {host}: {}.", replicas.join(", "));
+        Violation {
+            level: Level::Hard,
+            reason: Reason {
+                resource_provider: Some(self.hosts.snapshot.uuid(self.slot(at.host)).to_owned()),
+                resource_class: class,
+                ..Reason::new(code, detail)
+            },
+            replicas,
+        }
+    }
+
+    fn broken_rule(&self, found: &placing::Violation, replicas: Vec<String>) -> Violation {
         let (level, code, rule) = match found.rule {
             Broken::Rule(rule) => {
                 let code = match &self.rules[rule] {
@@ -238,13 +255,16 @@ impl Reported<'_> {
                 };
                 (self.level(rule), code, Some(rule))
             }
-            Broken::OneAHost => (Level::Hard, ReasonCode::OneAHost, None),
-            Broken::NotEligible => (Level::Hard, self.not_eligible(standing[found.replicas[0]]), None),
+            Broken::OneAHost | Broken::NotEligible => (Level::Hard, ReasonCode::OneAHost, None),
         };
-        let host = (found.axis == Axis::Host).then(|| self.snapshot.uuid(self.slot(found.domain.0)));
+        let host = (found.axis == Axis::Host).then(|| self.hosts.snapshot.uuid(self.slot(found.domain.0)));
         let path = match found.axis {
             Axis::Host => None,
-            Axis::Domain(at) => Some(format!("{}:{}", self.list.name(at), self.list.path(at, found.domain))),
+            Axis::Domain(at) => Some(format!(
+                "{}:{}",
+                self.hosts.list.name(at),
+                self.hosts.list.path(at, found.domain)
+            )),
         };
         let place = path.clone().or(host.map(str::to_owned)).unwrap_or_default();
         let ids = replicas.join(", ");
@@ -254,10 +274,7 @@ impl Reported<'_> {
                 found.count, found.limit
             ),
             ReasonCode::Together => format!("Away from the other workload: {ids}."),
-            ReasonCode::Apart => format!("Too near to the other workload: {ids}."),
-            ReasonCode::State => format!("On a host that is not up: {ids}."),
-            ReasonCode::Domain => format!("On a host without a domain that a hard rule needs: {ids}."),
-            _ => format!("On a host that is not what the role asks for: {ids}."),
+            _ => format!("Too near to the other workload: {ids}."),
         };
         let counts = matches!(code, ReasonCode::Spread | ReasonCode::OneAHost);
         Violation {
@@ -271,17 +288,6 @@ impl Reported<'_> {
                 ..Reason::new(code, detail)
             },
             replicas,
-        }
-    }
-
-    /// Why a host is not eligible: its state, its domains, or what it is.
-    fn not_eligible(&self, Standing { role, host }: Standing) -> ReasonCode {
-        if !self.is_up(host) {
-            return ReasonCode::State;
-        }
-        match self.eligible.lacking_dimension(&self.list.cluster, host, role) {
-            Some(_) => ReasonCode::Domain,
-            None => ReasonCode::Condition,
         }
     }
 }

@@ -339,7 +339,11 @@ impl Question<'_> {
             if spread.strict && self.workload.quorum && n > 1 {
                 caps.push(n - quorum(n));
             }
-            let judged = if axis == Axis::Host { tree.live() } else { tree.limited() };
+            let judged = if axis == Axis::Host {
+                tree.live()
+            } else {
+                tree.limited()
+            };
             let above = caps.into_iter().min().map_or(0, |cap| {
                 judged
                     .iter()

@@ -21,9 +21,14 @@ fn where_nothing_is_compared_safe_is_not_said_and_one_domain_is_not_safe() {
     assert_eq!(safe(&[spread(Mode::Adaptive, &BOTH)]), Some(false));
     assert_eq!(safe(&[spread(Mode::Adaptive, &[Axis::Domain(1)])]), Some(true));
     let rules = [strict(Mode::QuorumSafe, &axes)];
-    let refused = site.place(&workload(&[3], &rules)).expect_err("all hosts are in one site");
+    let refused = site
+        .place(&workload(&[3], &rules))
+        .expect_err("all hosts are in one site");
     let limits = refused.refusal.expect("a refusal has its reason").limits;
-    assert_eq!(limits.iter().map(|it| (it.limit, it.room)).collect::<Vec<_>>(), [(1, 3)]);
+    assert_eq!(
+        limits.iter().map(|it| (it.limit, it.room)).collect::<Vec<_>>(),
+        [(1, 3)]
+    );
     assert_eq!(count(&site, spread(Mode::QuorumSafe, &axes), 3), 1);
 }
 
@@ -65,7 +70,9 @@ fn a_host_without_a_domain_does_not_escape_a_hard_rule() {
     let (world, axes) = (mostly_undescribed(), [Axis::Domain(0)]);
     for rule in [strict(Mode::OneEach, &axes), spread(Mode::Adaptive, &axes)] {
         let rules = [rule];
-        let refused = world.place(&workload(&[5], &rules)).expect_err("two hosts have a domain");
+        let refused = world
+            .place(&workload(&[5], &rules))
+            .expect_err("two hosts have a domain");
         let removed = refused.refusal.expect("a refusal has its reason").removed;
         assert!(removed.contains(&(Removed::NoDomain(0), 5)), "{removed:?}");
         let standing = world.standing(&["d1", "d2", "u1"]);

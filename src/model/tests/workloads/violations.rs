@@ -63,7 +63,7 @@ async fn report(model: &Model, n: u32) -> Report {
     reported(neighbourhood(model, n).await, model, read).await
 }
 
-async fn reported(found: Neighbourhood, model: &Model, read: ReadWish) -> Report {
+pub async fn reported(found: Neighbourhood, model: &Model, read: ReadWish) -> Report {
     let search = async |job: ReportJob| job.run(&Interrupt::default());
     let settings = SearchSettings::uncut(7);
     model.report_workload(found, read, &settings, search).await.unwrap()
@@ -268,7 +268,7 @@ async fn a_workload_that_names_a_deleted_trait_is_shown_and_hides_no_other() {
         .violations(|| f.model.reader(false), page(1_000), named, &settings, search)
         .await;
     let found = codes(&found.unwrap().0);
-    assert_eq!(found[0], (901, vec![ReasonCode::Condition]));
+    assert_eq!(found[0], (901, vec![ReasonCode::Traits]));
     assert_eq!(found.len(), 3);
     let shown = reported(neighbourhood(&f.model, 901).await, &f.model, named).await;
     assert_eq!(shown.violations.len(), 1);

@@ -48,9 +48,7 @@ impl Planning<'_> {
         let hosts: Vec<Option<u32>> = self.kept.iter().map(|it| it.host).collect();
         let replicas: Vec<Replica> = self.kept.iter().map(|it| it.replica.clone()).collect();
         let reported = Reported {
-            snapshot: &job.snapshot,
-            list: &self.list,
-            eligible: &self.eligible,
+            hosts: self.hosts(&job.snapshot),
             rules: &self.rules[..self.own_rules],
             wish: &put.wish,
         };

@@ -1,0 +1,99 @@
+//! Replicas on hosts that are not what their role asks for any more: the code says why.
+
+use super::violations::reported;
+use super::*;
+use crate::model::traits;
+
+const TRAIT: &str = "HW_CPU_X86_AVX";
+
+async fn set_traits(f: &mut Fixture, host: u32, names: &[&str]) {
+    let replace = traits::Replace {
+        provider: uuid(host),
+        generation: f.generation(host),
+        traits: names.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    f.model.submit(replace).await.unwrap();
+}
+
+fn with_trait(body: &str) -> Result<Wish> {
+    let mut wish = read(body)?;
+    wish.roles[0].query.request.groups[0].traits.required = vec![[TRAIT.to_owned()].into()];
+    Ok(wish)
+}
+
+fn with_disk(body: &str) -> Result<Wish> {
+    let mut wish = read(body)?;
+    let resources = &mut wish.roles[0].query.request.groups[0].resources;
+    resources.push(("DISK_GB".to_owned(), 1));
+    Ok(wish)
+}
+
+fn asked(body: &str, read: fn(&str) -> Result<Wish>) -> Put {
+    Put {
+        wish: read(body).unwrap(),
+        read,
+        ..stored(WORKLOAD, None, body)
+    }
+}
+
+/// The codes of the violations, with what they say.
+async fn found(f: &Fixture, read: fn(&str) -> Result<Wish>) -> Vec<(ReasonCode, String)> {
+    let shown = reported(neighbourhood(&f.model, WORKLOAD).await, &f.model, read).await;
+    let found = shown.violations.into_iter();
+    found.map(|it| (it.reason.code, it.reason.detail)).collect()
+}
+
+#[actix_web::test]
+async fn a_trait_that_was_taken_from_a_host_is_named_and_no_condition() {
+    let mut f = cluster(&SITES[..1]).await;
+    set_traits(&mut f, 1, &[TRAIT]).await;
+    place(&f.model, asked("1 free", with_trait)).await.unwrap();
+    assert_eq!(found(&f, with_trait).await, []);
+    set_traits(&mut f, 1, &[]).await;
+    let expected = "On a host that lacks a required trait or has a forbidden one: 0.";
+    assert_eq!(found(&f, with_trait).await, [(ReasonCode::Traits, expected.to_owned())]);
+}
+
+#[actix_web::test]
+async fn a_child_that_is_not_up_is_a_state_and_an_inventory_that_is_gone_names_its_class() {
+    let mut f = cluster(&SITES[..1]).await;
+    let child = Create {
+        uuid: uuid(20),
+        name: "disks".into(),
+        parent: Some(uuid(1)),
+    };
+    f.model.submit(child).await.unwrap();
+    f.model.submit(adding(20, "DISK_GB", 10)).await.unwrap();
+    place(&f.model, asked("1 free", with_disk)).await.unwrap();
+    assert_eq!(found(&f, with_disk).await, []);
+    describe(&f.model, 20, None, ("-", "-"), ProviderState::Off).await;
+    let expected = "On a host with a provider that is not up: 0.";
+    assert_eq!(found(&f, with_disk).await, [(ReasonCode::State, expected.to_owned())]);
+    describe(&f.model, 20, Some(1), ("-", "-"), ProviderState::Up).await;
+    f.execute("DELETE FROM inventories WHERE total = 10 AND resource_class_id = 2");
+    f.model.compare(0, 1000).unwrap();
+    let expected = "On a host without inventory of DISK_GB: 0.";
+    assert_eq!(
+        found(&f, with_disk).await,
+        [(ReasonCode::NoInventory, expected.to_owned())]
+    );
+}
+
+#[actix_web::test]
+async fn a_condition_and_a_domain_that_do_not_hold_any_more_have_their_codes() {
+    let f = cluster(&SITES).await;
+    place(&f.model, stored(WORKLOAD, None, "1 one-each Number == 5"))
+        .await
+        .unwrap();
+    let mut undescribed = description(5, Some(1), ("-", "1"), ProviderState::Up);
+    undescribed.is_forced = true;
+    f.model.submit(undescribed).await.unwrap();
+    let expected = "On a host without a domain in fault: 0.";
+    assert_eq!(found(&f, read).await, [(ReasonCode::Domain, expected.to_owned())]);
+    let mut other = description(5, Some(2), ("fd:/c", "1"), ProviderState::Up);
+    other.providers[0].description.properties.clear();
+    other.is_forced = true;
+    f.model.submit(other).await.unwrap();
+    let expected = "On a host that does not meet where: 0.";
+    assert_eq!(found(&f, read).await, [(ReasonCode::Condition, expected.to_owned())]);
+}

@@ -1,0 +1,124 @@
+//! Why the host of a replica is not what its role asks for.
+
+use super::Replica;
+use super::hosts::HostList;
+use super::wish::Role;
+use crate::error::{Error, Reason, ReasonCode, Result};
+use crate::model::claims;
+use crate::placing::{Eligible, Standing};
+use crate::search::{self, ProviderState, Rejection, RoomCounts, SearchSettings, Slot, Snapshot};
+
+/// What is looked at.
+pub struct Hosts<'a> {
+    pub snapshot: &'a Snapshot,
+    pub list: &'a HostList,
+    pub eligible: &'a Eligible,
+    pub roles: &'a [Role],
+    pub settings: &'a SearchSettings,
+}
+
+/// Why a host is not eligible for a role.
+pub struct Unfit {
+    pub code: ReasonCode,
+    /// The class that it is about.
+    pub class: Option<String>,
+    /// The host in words, as in "On …".
+    pub host: String,
+}
+
+impl Hosts<'_> {
+    fn slot(&self, host: u32) -> Slot {
+        self.list.slots[host as usize]
+    }
+
+    pub fn is_up(&self, host: u32) -> bool {
+        self.snapshot.state(self.slot(host)) == ProviderState::Up
+    }
+
+    /// Why a host is not eligible for the role of a replica that stands there. Of several reasons it is one of the providers
+    /// on which the replica is.
+    pub fn unfit(&self, Standing { role, host }: Standing, replica: &Replica) -> Unfit {
+        if !self.is_up(host) {
+            return Unfit::new(ReasonCode::State, "a host that is not up");
+        }
+        if let Some(dimension) = self.eligible.lacking_dimension(&self.list.cluster, host, role) {
+            let name = self.list.name(dimension);
+            return Unfit::new(ReasonCode::Domain, format!("a host without a domain in {name}"));
+        }
+        match self.rejection(&self.roles[role], host, replica) {
+            Ok(Some(rejection)) => self.unfit_for(&self.roles[role], rejection),
+            Ok(None) => Unfit::new(ReasonCode::NoCandidate, "a host that is not what the role asks for"),
+            Err(Error::UnknownTraitsInCandidates { .. }) => Unfit::new(
+                ReasonCode::Traits,
+                "a host that lacks a trait which does not exist any more",
+            ),
+            Err(_) => Unfit::new(
+                ReasonCode::ClassNotFound,
+                "a host without a class which does not exist any more",
+            ),
+        }
+    }
+
+    fn rejection(&self, role: &Role, host: u32, replica: &Replica) -> Result<Option<Rejection>> {
+        let request = &role.query.request;
+        let rejected =
+            search::rejected_in_host(self.snapshot, request, self.slot(host), RoomCounts::No, self.settings)?;
+        let shares = replica.allocations.iter();
+        let own: Vec<Slot> = shares
+            .filter_map(|share| self.snapshot.by_uuid(&share.provider))
+            .collect();
+        let is_elsewhere = |slot: &Slot| !own.contains(slot);
+        let first = rejected
+            .iter()
+            .min_by_key(|(slot, rejection)| (is_elsewhere(slot), order(rejection)));
+        Ok(first.map(|(_, rejection)| *rejection))
+    }
+
+    fn unfit_for(&self, role: &Role, rejection: Rejection) -> Unfit {
+        let Reason {
+            code, resource_class, ..
+        } = claims::of_one(self.snapshot, &role.query.request, rejection);
+        let class = resource_class.as_deref().unwrap_or_default();
+        let host = match code {
+            ReasonCode::State => "a host with a provider that is not up".to_owned(),
+            ReasonCode::Condition => "a host that does not meet where".to_owned(),
+            ReasonCode::Domain => "a host outside of the domains that the role asks for".to_owned(),
+            ReasonCode::Traits => "a host that lacks a required trait or has a forbidden one".to_owned(),
+            ReasonCode::Aggregates => "a host that is in no required aggregate or in a forbidden one".to_owned(),
+            ReasonCode::RootTraits => "a host whose traits do not match root_required".to_owned(),
+            ReasonCode::Units => format!("a host that does not allow this amount of {class}"),
+            ReasonCode::NoInventory => format!("a host without inventory of {class}"),
+            _ => "a host that is not what the role asks for".to_owned(),
+        };
+        Unfit {
+            code,
+            class: resource_class,
+            host,
+        }
+    }
+}
+
+impl Unfit {
+    fn new(code: ReasonCode, host: impl Into<String>) -> Unfit {
+        Unfit {
+            code,
+            class: None,
+            host: host.into(),
+        }
+    }
+}
+
+/// Which of several reasons is said: what is usually changed to take a provider away comes first.
+fn order(rejection: &Rejection) -> u8 {
+    match rejection {
+        Rejection::State { .. } => 0,
+        Rejection::Condition { .. } => 1,
+        Rejection::OtherDomain | Rejection::ForbiddenDomain => 2,
+        Rejection::MissingTrait { .. } | Rejection::ForbiddenTrait => 3,
+        Rejection::NotMember | Rejection::ForbiddenMember => 4,
+        Rejection::Root => 5,
+        Rejection::Units { .. } => 6,
+        Rejection::NoInventory { .. } => 7,
+        Rejection::NoRoom { .. } => 8,
+    }
+}
