@@ -47,7 +47,7 @@ pub fn rejected_in_host(
         tree.contains(slot) && (room == RoomCounts::Yes || !is_room)
     });
     let is_elsewhere = |(_, rejection): &(Slot, Rejection)| match rejection {
-        Rejection::NoInventory { class } => tree.iter().any(|slot| snapshot.inventory(*slot, *class).is_some()),
+        Rejection::NoInventory { class, .. } => tree.iter().any(|slot| snapshot.inventory(*slot, *class).is_some()),
         _ => false,
     };
     if !all.iter().all(is_elsewhere) {

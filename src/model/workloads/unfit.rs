@@ -60,18 +60,40 @@ impl Hosts<'_> {
     }
 
     fn rejection(&self, role: &Role, host: u32, replica: &Replica) -> Result<Option<Rejection>> {
-        let request = &role.query.request;
-        let rejected =
-            search::rejected_in_host(self.snapshot, request, self.slot(host), RoomCounts::No, self.settings)?;
-        let shares = replica.allocations.iter();
-        let own: Vec<Slot> = shares
-            .filter_map(|share| self.snapshot.by_uuid(&share.provider))
-            .collect();
-        let is_elsewhere = |slot: &Slot| !own.contains(slot);
+        let (request, slot) = (&role.query.request, self.slot(host));
+        let rejected = search::rejected_in_host(self.snapshot, request, slot, RoomCounts::No, self.settings)?;
+        let own = self.own(replica);
         let first = rejected
             .iter()
-            .min_by_key(|(slot, rejection)| (is_elsewhere(slot), order(rejection)));
+            .min_by_key(|(slot, rejection)| (!own.contains(slot), order(rejection)));
         Ok(first.map(|(_, rejection)| *rejection))
+    }
+
+    /// The provider of a host that has too little room for a role, with the figures: if it is one of several, one of those
+    /// on which the replica is. `None` if each has room by itself.
+    pub fn lack_of_room(&self, role: usize, host: u32, replica: &Replica) -> Option<Reason> {
+        let (request, slot) = (&self.roles[role].query.request, self.slot(host));
+        let rejected = search::rejected_in_host(self.snapshot, request, slot, RoomCounts::Yes, self.settings).ok()?;
+        let own = self.own(replica);
+        let lacking = rejected.iter().filter_map(|(slot, rejection)| match rejection {
+            Rejection::NoRoom { class, .. } => Some((*slot, *class, *rejection)),
+            _ => None,
+        });
+        let (slot, class, rejection) = lacking.min_by_key(|(slot, ..)| !own.contains(slot))?;
+        let limit = self.snapshot.inventory(slot, class)?.limit();
+        Some(Reason {
+            resource_provider: Some(self.snapshot.uuid(slot).to_owned()),
+            free: Some(limit.saturating_sub(self.snapshot.used(slot, class))),
+            ..claims::of_one(self.snapshot, request, rejection)
+        })
+    }
+
+    /// The providers on which a replica is.
+    fn own(&self, replica: &Replica) -> Vec<Slot> {
+        let shares = replica.allocations.iter();
+        shares
+            .filter_map(|share| self.snapshot.by_uuid(&share.provider))
+            .collect()
     }
 
     fn unfit_for(&self, role: &Role, rejection: Rejection) -> Unfit {
@@ -114,8 +136,8 @@ fn order(rejection: &Rejection) -> u8 {
         Rejection::State { .. } => 0,
         Rejection::Condition { .. } => 1,
         Rejection::OtherDomain | Rejection::ForbiddenDomain => 2,
-        Rejection::MissingTrait { .. } | Rejection::ForbiddenTrait => 3,
-        Rejection::NotMember | Rejection::ForbiddenMember => 4,
+        Rejection::MissingTrait { .. } | Rejection::MissingTraitInTree { .. } | Rejection::ForbiddenTrait { .. } => 3,
+        Rejection::NotMember { .. } | Rejection::ForbiddenMember { .. } => 4,
         Rejection::Root => 5,
         Rejection::Units { .. } => 6,
         Rejection::NoInventory { .. } => 7,

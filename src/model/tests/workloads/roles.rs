@@ -27,7 +27,13 @@ async fn roles_exchange_on_their_hosts_and_only_if_there_is_room() {
         .unwrap();
     swap.generation = Some(2);
     let refusal = no_place(place(&f.model, swap).await);
-    assert!(refusal.reasons.has(ReasonCode::NoRoom));
+    let [reason] = refusal.reasons.kept() else {
+        panic!("{refusal:?}");
+    };
+    let class = reason.resource_class.as_deref();
+    assert_eq!((reason.code, class), (ReasonCode::NoRoom, Some("VCPU")));
+    assert_eq!((reason.requested, reason.free), (Some(4), Some(3)));
+    assert_eq!(reason.resource_provider, Some(uuid(first)));
     assert_eq!((f.used(first), f.used(second)), (9, 4));
 }
 
@@ -44,4 +50,26 @@ async fn a_role_that_falls_makes_room_for_one_that_rises() {
     assert_eq!(BTreeSet::from([f.used(1), f.used(2)]), [6, 9].into());
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM placet_replicas"), 2);
     f.check_snapshot().await;
+}
+
+#[actix_web::test]
+async fn a_role_that_a_host_is_not_made_for_is_refused_with_the_condition() {
+    let mut f = cluster(&SITES[..2]).await;
+    let mut asked = Wish {
+        roles: vec![role("primary", 1, 4), role("secondary", 1, 2)],
+        ..wish(0, Some(Vec::new()))
+    };
+    asked.roles[0].query = query(4, "Number == 1");
+    place(&f.model, put(WORKLOAD, None, asked.clone())).await.unwrap();
+    let mut swap = put(WORKLOAD, Some(1), asked);
+    swap.swaps = vec![["0".to_owned(), "1".to_owned()]];
+    let refusal = no_place(place(&f.model, swap).await);
+    let [reason] = refusal.reasons.kept() else {
+        panic!("{refusal:?}");
+    };
+    assert_eq!(reason.code, ReasonCode::Condition);
+    assert_eq!(reason.resource_provider, Some(uuid(2)));
+    let detail = "Replica 1 cannot get role primary: it is on a host that does not meet where.";
+    assert_eq!(reason.detail, detail);
+    assert_eq!((f.used(1), f.used(2)), (4, 2));
 }

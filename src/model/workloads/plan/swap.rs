@@ -5,8 +5,10 @@ use std::sync::Arc;
 use super::{Kept, Planning, shares};
 use crate::error::{Error, NoPlace, Reason, ReasonCode, Result};
 use crate::model::claims::{Limits, claim_candidate};
+use crate::model::workloads::unfit::Unfit;
 use crate::model::workloads::wish::Role;
-use crate::search::{self, Candidate, PlannedUsage, Rank};
+use crate::placing::Standing;
+use crate::search::{self, Candidate, PlannedUsage, Rank, Snapshot};
 
 impl Planning<'_> {
     /// Gives replicas that exchange their roles what the new role needs, on their host.
@@ -29,16 +31,11 @@ impl Planning<'_> {
                 Some(host) => self.candidate_on(host, role, [&mut *normal, &mut *hard])?,
                 None => None,
             };
-            let id = &self.kept[at].replica.row.id;
             let Some(candidate) = found else {
-                let detail = format!(
-                    "The host of replica {id} has too little room for role {}, or is not what the role asks for.",
-                    role.name
-                );
                 return Err(Error::NoPlace {
                     refusal: Arc::new(NoPlace {
                         missing: 1,
-                        reasons: Reason::new(ReasonCode::NoRoom, detail).into(),
+                        reasons: self.no_swap(&self.kept[at], hard.snapshot()).into(),
                         is_exact: true,
                     }),
                 });
@@ -52,6 +49,34 @@ impl Planning<'_> {
             self.kept[at].replica.allocations = shares(&place);
         }
         Ok(())
+    }
+
+    /// Why the host of a replica cannot serve its new role. `hard` is the snapshot without what the replicas give back.
+    fn no_swap(&self, kept: &Kept, hard: &Snapshot) -> Reason {
+        let Kept { replica, role, host, .. } = kept;
+        let (id, name) = (&replica.row.id, &self.job.roles[*role].name);
+        let Some(host) = *host else {
+            let detail = format!("Replica {id} cannot get role {name}: it is not known where it stands.");
+            return Reason::new(ReasonCode::NoCandidate, detail);
+        };
+        let slot = self.list.slots[host as usize];
+        let of_host = |code, detail| Reason {
+            resource_provider: Some(self.job.snapshot.uuid(slot).to_owned()),
+            ..Reason::new(code, detail)
+        };
+        if !self.eligible.is_eligible(host, *role) {
+            let at = Standing { role: *role, host };
+            let Unfit { code, class, host } = self.hosts(hard).unfit(at, replica);
+            return Reason {
+                resource_class: class,
+                ..of_host(code, format!("Replica {id} cannot get role {name}: it is on {host}."))
+            };
+        }
+        let detail = format!("The host of replica {id} has too little room for role {name}.");
+        match self.hosts(hard).lack_of_room(*role, host, replica) {
+            Some(lack) => Reason { detail, ..lack },
+            None => of_host(ReasonCode::NoRoom, detail),
+        }
     }
 
     /// The best candidate for a role on one host: within the normal limits, else within the capacities.
