@@ -1,10 +1,11 @@
 //! The rules of a wish as those of `placing`, with names looked up.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::StoredWorkload;
 use super::hosts::HostList;
 use super::wish::{DEFAULT_DIMENSIONS, HOST, NearRule, SpreadRule, Wish, WishRule};
+use crate::error::{Error, Result};
 use crate::model::workloads::Replica;
 use crate::placing::{self, Axis, DomainId, DomainTree, Level, Members, Mode, Near, NearKind, Rule, Spread};
 use crate::search::{ProviderState, Snapshot};
@@ -44,6 +45,35 @@ pub fn needed_dimensions(list: &HostList, wish: &Wish) -> Vec<usize> {
         WishRule::Near(_) => None,
     });
     placing::needed_dimensions(&spreads.collect::<Vec<_>>())
+}
+
+/// Refuses rules about dimensions that no host has: mistyped, they would restrict nothing, or everything.
+///
+/// # Errors
+/// [`Error::BadRequest`] with the first such rule, and the dimensions that there are.
+pub fn check_dimensions(snapshot: &Snapshot, list: &HostList, wish: &Wish) -> Result<()> {
+    const MAX_NAMES: usize = 15;
+    let exists = |name: &str| name == HOST || list.dimension(name).is_some_and(|at| list.exists(at));
+    for (at, rule) in wish.rules.iter().flatten().enumerate() {
+        let (member, names) = match rule {
+            WishRule::Spread(spread) => ("dimensions", spread.dimensions.as_slice()),
+            WishRule::Near(near) => ("dimension", std::slice::from_ref(&near.dimension)),
+        };
+        let Some(name) = names.iter().find(|name| !exists(name)) else {
+            continue;
+        };
+        let descriptions = snapshot.roots().map(|host| snapshot.description(host));
+        let known: BTreeSet<_> = descriptions.flat_map(|it| it.domains.into_keys()).collect();
+        let known = known.iter().map(|name| &**name).chain([HOST]);
+        let known: Vec<&str> = known.take(MAX_NAMES).collect();
+        return Err(Error::BadRequest {
+            detail: format!(
+                "rules[{at}].{member}: no host has a domain in '{name}'. Dimensions are {}.",
+                known.join(", ")
+            ),
+        });
+    }
+    Ok(())
 }
 
 /// Adaptive over those of the default dimensions that exist.

@@ -108,6 +108,10 @@ impl PlanJob {
         };
         let EligibleHosts { list, eligible } =
             EligibleHosts::of(&self.snapshot, &dimensions, wish, &self.roles, &settings)?;
+        // A retry asks for what is stored: a dimension that is gone leaves no host.
+        if !self.put.is_retry {
+            near::check_dimensions(&self.snapshot, &list, wish)?;
+        }
         let mut rules = near::rules(&self.snapshot, &list, wish, &self.others);
         let own_rules = rules.len();
         let uuid = &self.put.uuid;

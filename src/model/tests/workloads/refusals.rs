@@ -44,3 +44,28 @@ async fn a_refusal_counts_the_hosts_that_each_condition_removed() {
     assert!(count(ReasonCode::NoRoom).is_some());
     f.check_snapshot().await;
 }
+
+#[actix_web::test]
+async fn a_rule_about_a_dimension_that_no_host_has_is_refused_and_those_that_exist_are_named() {
+    let f = cluster(&SITES).await;
+    place(&f.model, put(WORKLOAD, None, wish(1, None))).await.unwrap();
+    let near = NearRule {
+        level: Level::Hard,
+        kind: NearKind::Apart,
+        workload: uuid(WORKLOAD),
+        dimension: "falt".to_owned(),
+    };
+    for (rule, member) in [
+        (spread(Mode::OneEach, &["fault", "falt"]), "dimensions"),
+        (WishRule::Near(near), "dimension"),
+    ] {
+        let rules = vec![spread(Mode::OneEach, &["host"]), rule];
+        let refused = place(&f.model, put(WORKLOAD + 1, None, wish(2, Some(rules)))).await;
+        let Err(Error::BadRequest { detail }) = refused else {
+            panic!("{refused:?}");
+        };
+        let expected =
+            format!("rules[1].{member}: no host has a domain in 'falt'. Dimensions are fault, upgrade, host.");
+        assert_eq!(detail, expected);
+    }
+}

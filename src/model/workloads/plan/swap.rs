@@ -53,7 +53,9 @@ impl Planning<'_> {
 
     /// Why the host of a replica cannot serve its new role. `hard` is the snapshot without what the replicas give back.
     fn no_swap(&self, kept: &Kept, hard: &Snapshot) -> Reason {
-        let Kept { replica, role, host, .. } = kept;
+        let Kept {
+            replica, role, host, ..
+        } = kept;
         let (id, name) = (&replica.row.id, &self.job.roles[*role].name);
         let Some(host) = *host else {
             let detail = format!("Replica {id} cannot get role {name}: it is not known where it stands.");
