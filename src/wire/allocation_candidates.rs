@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use indexmap::IndexMap;
 
+use super::filters::Zero;
 use super::python::{repr_list, strip};
 use super::query::Query;
 use super::schema::Steps;
@@ -34,17 +35,17 @@ fn bad_request<T>(detail: String) -> Result<T> {
 
 /// Reads the query string of `GET /allocation_candidates`.
 pub fn read_list(version: Version, query: &str) -> Result<Request> {
-    read_request(version, &Query::read(&LIST, version, query)?)
+    read_request(version, &Query::read(&LIST, version, query)?, Zero::Refused)
 }
 
 /// Reads a query that a schema has accepted. Parameters with other names are ignored.
-pub fn read_request(version: Version, query: &Query) -> Result<Request> {
+pub fn read_request(version: Version, query: &Query, zero: Zero) -> Result<Request> {
     let limit = limit(query)?;
     let policy = query.all("group_policy").first().copied();
     let root_required = root_required(query)?;
     let same_subtrees = same_subtrees(query)?;
     let host = native_keys::host_conditions(query)?;
-    let groups = groups(version, query)?;
+    let groups = groups(version, query, zero)?;
     if version >= SAME_SUBTREE {
         check_subtrees(&groups, &same_subtrees)?;
     } else {
@@ -128,7 +129,7 @@ fn same_subtrees(query: &Query) -> Result<Vec<BTreeSet<String>>> {
     subtrees.collect()
 }
 
-fn groups(version: Version, query: &Query) -> Result<Groups> {
+fn groups(version: Version, query: &Query, zero: Zero) -> Result<Groups> {
     let mut groups = Groups::new();
     let mut names = HashSet::new();
     for (name, text) in query.pairs() {
@@ -149,7 +150,7 @@ fn groups(version: Version, query: &Query) -> Result<Groups> {
         // For some parameters the last value counts, for others all values are combined.
         let first = names.insert(name);
         match prefix {
-            "resources" => group.resources = filters::resources(text)?,
+            "resources" => group.resources = filters::resources(text, zero)?,
             native_keys::WHERE => group.condition = native_keys::condition(query, name)?,
             "in_tree" => group.in_tree = Some(filters::in_tree(text)?),
             _ if !first => {}

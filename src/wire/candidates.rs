@@ -2,6 +2,7 @@
 
 use super::allocation_candidates::read_request;
 use super::claims;
+use super::filters::Zero;
 use super::native_keys::check_ampersands;
 use super::query::Query;
 use super::schema::NativeSchema;
@@ -33,7 +34,7 @@ pub fn read_list(query: &str) -> Result<CandidatesQuery> {
     let query = Query::read_native(&LIST, query)?;
     query.check_single(&["rank", "purpose", "summaries", "limit"])?;
     Ok(CandidatesQuery {
-        request: native_request(&query)?,
+        request: native_request(&query, Zero::Refused)?,
         // The schema has checked the names.
         rank: query.last("rank").and_then(Rank::by_name),
         purpose: Some(claims::purpose(query.last("purpose"))),
@@ -45,22 +46,22 @@ pub fn read_list(query: &str) -> Result<CandidatesQuery> {
 ///
 /// # Errors
 /// As of [`read_list`].
-pub fn read_query(query: &str) -> Result<Request> {
+pub fn read_query(query: &str, zero: Zero) -> Result<Request> {
     check_ampersands(query)?;
-    native_request(&Query::read_native(&QUERY, query)?)
+    native_request(&Query::read_native(&QUERY, query)?, zero)
 }
 
 /// As [`read_query`], from parameters that are not in a URL.
 ///
 /// # Errors
 /// As of [`read_list`].
-pub fn read_pairs(pairs: Vec<(String, String)>) -> Result<Request> {
-    native_request(&Query::read_pairs(&QUERY, pairs)?)
+pub fn read_pairs(pairs: Vec<(String, String)>, zero: Zero) -> Result<Request> {
+    native_request(&Query::read_pairs(&QUERY, pairs)?, zero)
 }
 
 /// The native API gives nothing new to providers that are not up.
-fn native_request(query: &Query) -> Result<Request> {
-    let mut request = read_request(Version::MAX, query)?;
+fn native_request(query: &Query, zero: Zero) -> Result<Request> {
+    let mut request = read_request(Version::MAX, query, zero)?;
     request.host.only_up = true;
     Ok(request)
 }

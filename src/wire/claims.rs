@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use ::uuid::Uuid;
 use serde::Serialize;
 
+use super::filters::Zero;
 use super::output::{Members, Pairs, json};
 use super::query::Query;
 use super::reasons::{ReasonAnswer, reasons_and_counts};
@@ -201,8 +202,8 @@ impl Reader<'_> {
             return bad_request(format!("{path}.query: 'rank' stands beside 'query', not in it."));
         }
         let request = match query {
-            Value::String(text) => candidates::read_query(text),
-            object => candidates::read_pairs(pairs(object)),
+            Value::String(text) => candidates::read_query(text, Zero::Refused),
+            object => candidates::read_pairs(pairs(object), Zero::Refused),
         };
         let request = request.map_err(|error| error.in_member(&format!("{path}.query")))?;
         if request.limit.is_some() {

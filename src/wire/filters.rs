@@ -14,8 +14,16 @@ fn bad_request<T>(detail: String) -> Result<T> {
     Err(Error::BadRequest { detail })
 }
 
+/// Whether a class may be named with the amount 0: then nothing of it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zero {
+    Refused,
+    /// The class is left out.
+    Nothing,
+}
+
 /// Parses `VCPU:2,MEMORY_MB:1024`. If a class occurs twice, the last amount counts.
-pub fn resources(text: &str) -> Result<Vec<(String, i64)>> {
+pub fn resources(text: &str, zero: Zero) -> Result<Vec<(String, i64)>> {
     let badly_formed = |got: &str| {
         bad_request(format!(
             "Badly formed resources parameter. Expected resources query string parameter in form: \
@@ -35,9 +43,10 @@ pub fn resources(text: &str) -> Result<Vec<(String, i64)>> {
                 "Requested resource {class} expected positive integer amount. Got: {amount}."
             ));
         };
-        if number < 1 {
+        let least = i64::from(zero == Zero::Refused);
+        if number < least {
             return bad_request(format!(
-                "Requested resource {class} requires amount >= 1. Got: {number}."
+                "Requested resource {class} requires amount >= {least}. Got: {number}."
             ));
         }
         match resources.iter_mut().find(|(name, _)| name == class) {
@@ -45,6 +54,7 @@ pub fn resources(text: &str) -> Result<Vec<(String, i64)>> {
             None => resources.push((class.to_owned(), number)),
         }
     }
+    resources.retain(|(_, amount)| *amount > 0);
     Ok(resources)
 }
 

@@ -102,17 +102,20 @@ pub fn check_ampersands(raw: &str) -> Result<()> {
 mod tests {
     use super::*;
     use crate::wire::candidates::{read_pairs, read_query};
+    use crate::wire::filters::Zero;
 
     fn refusal(query: &str) -> String {
-        read_query(&format!("resources=VCPU:1&{query}"))
+        read_query(&format!("resources=VCPU:1&{query}"), Zero::Refused)
             .unwrap_err()
             .to_string()
     }
 
     #[test]
     fn where_without_a_suffix_is_for_the_host_and_with_one_for_its_group() {
-        let request =
-            read_query("resources=VCPU:1&where=a+==+1+%26%26+b==true&resources_D=DISK_GB:1&where_D=kind==ssd");
+        let request = read_query(
+            "resources=VCPU:1&where=a+==+1+%26%26+b==true&resources_D=DISK_GB:1&where_D=kind==ssd",
+            Zero::Refused,
+        );
         let request = request.unwrap();
         assert_eq!(request.host.condition.to_string(), "a == 1 && b == true");
         let conditions = request
@@ -128,7 +131,7 @@ mod tests {
 
     #[test]
     fn where_alone_adds_no_group() {
-        let request = read_query("resources_A=VCPU:1&where=a==1").unwrap();
+        let request = read_query("resources_A=VCPU:1&where=a==1", Zero::Refused).unwrap();
         assert_eq!(request.groups.len(), 1);
         assert!(refusal("where_B=a==1").contains("same_subtree"));
     }
@@ -149,13 +152,13 @@ mod tests {
             "{refused}"
         );
         assert!(refused.contains("%26%26"));
-        assert!(read_query("resources=VCPU:1&where=a==1&").is_ok());
+        assert!(read_query("resources=VCPU:1&where=a==1&", Zero::Refused).is_ok());
     }
 
     #[test]
     fn domains_have_a_dimension_and_a_path_and_may_be_repeated() {
         let query = "in_domain=fault:fd:/dc1/&in_domain=fault:fd:/dc2&not_in_domain=upgrade:UD1";
-        let request = read_query(&format!("resources=VCPU:1&{query}")).unwrap();
+        let request = read_query(&format!("resources=VCPU:1&{query}"), Zero::Refused).unwrap();
         let domain = |dimension: &str, path: &str| Domain {
             dimension: dimension.into(),
             path: path.into(),
@@ -183,7 +186,7 @@ mod tests {
             ("in_domain", "fault:/a"),
         ];
         let pairs = pairs.map(|(name, text)| (name.to_owned(), text.to_owned()));
-        let request = read_pairs(pairs.to_vec()).unwrap();
+        let request = read_pairs(pairs.to_vec(), Zero::Refused).unwrap();
         assert_eq!(request.host.condition.to_string(), "a == 1 && b == \"x y\"");
     }
 

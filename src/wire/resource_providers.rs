@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::vec::IntoIter;
 
+use super::filters::Zero;
 use super::output::{Out, WordTemplate, json, quote};
 use super::provider_texts::ProviderTexts;
 use super::query::Query;
@@ -67,7 +68,9 @@ pub fn read_list(version: Version, query: &str) -> Result<ProviderQuery> {
         name: text("name").filter(|name| !name.is_empty()),
         uuid: text("uuid"),
         in_tree: text("in_tree"),
-        resources: query.last("resources").map_or(Ok(Vec::new()), filters::resources)?,
+        resources: query
+            .last("resources")
+            .map_or(Ok(Vec::new()), |text| filters::resources(text, Zero::Refused))?,
     })
 }
 

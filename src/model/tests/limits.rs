@@ -109,7 +109,7 @@ async fn e22_a_claim_of_the_room_is_granted_and_of_one_more_refused() {
 }
 
 #[actix_web::test]
-async fn e23_a_host_takes_as_many_primaries_as_fit_and_no_more() {
+async fn e23_claims_for_primaries_are_granted_until_the_host_is_full() {
     let f = fixture();
     hosts(&f.model, 65_536, 1.0, &[0]).await;
     let placed = place(&f.model, gang(0..64, None, 1024, Purpose::Normal)).await.unwrap();

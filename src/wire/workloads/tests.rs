@@ -113,3 +113,24 @@ fn a_member_that_is_wrong_is_named() {
         r#"{"generation": null, "name": "w", "roles": [{"name": "a", "count": 1001, "query": "resources=VCPU:1"}]}"#;
     assert!(read(many).unwrap_err().to_string().contains("1001"));
 }
+
+#[test]
+fn a_load_of_0_in_a_role_asks_for_nothing_of_its_class() {
+    let read_role = |query: &str| {
+        read(&format!(
+            r#"{{"generation": null, "name": "w", "roles": [{{"name": "a", "count": 1, "query": {query}}}]}}"#
+        ))
+    };
+    for query in [
+        r#""resources=VCPU:1,CUSTOM_LOAD:0""#,
+        r#"{"resources": "CUSTOM_LOAD:5,VCPU:1,CUSTOM_LOAD:0"}"#,
+    ] {
+        let put = read_role(query).unwrap();
+        let resources = |wish: &Wish| wish.roles[0].query.request.groups[0].resources.clone();
+        assert_eq!(resources(&put.wish), [("VCPU".to_owned(), 1)]);
+        assert_eq!(resources(&read_stored(&put.body).unwrap()), [("VCPU".to_owned(), 1)]);
+    }
+    for nothing in [r#""resources=CUSTOM_LOAD:0""#, r#""resources=VCPU:-1""#] {
+        assert!(read_role(nothing).unwrap_err().to_string().contains("roles[0].query"));
+    }
+}

@@ -10,6 +10,7 @@ use crate::model::claims::ClaimQuery;
 use crate::model::workloads::{Level, Mode, NearKind, NearRule, Role, SpreadRule, Wish, WishRule};
 
 use crate::search::Rank;
+use crate::wire::filters::Zero;
 use crate::wire::output::json;
 use crate::wire::value::{Object, Value};
 use crate::wire::{candidates, claims, json as reader, uuid};
@@ -92,8 +93,8 @@ pub fn wish(body: &Value) -> Result<Wish> {
 fn role(path: &str, role: &Value) -> Result<Role> {
     let query = role.field("query");
     let request = match query {
-        Value::String(text) => candidates::read_query(text),
-        object => candidates::read_pairs(claims::pairs(object)),
+        Value::String(text) => candidates::read_query(text, Zero::Nothing),
+        object => candidates::read_pairs(claims::pairs(object), Zero::Nothing),
     };
     let place = format!("{path}.query");
     let request = request.map_err(|error| error.in_member(&place))?;

@@ -73,3 +73,47 @@ async fn a_role_that_a_host_is_not_made_for_is_refused_with_the_condition() {
     assert_eq!(reason.detail, detail);
     assert_eq!((f.used(1), f.used(2)), (4, 2));
 }
+
+/// A replica's class is VCPU here, and DISK_GB is what only primaries load: 1024 of 65,536 on host 1.
+#[actix_web::test]
+async fn e23_a_host_takes_64_primaries_and_then_secondaries_alone() {
+    let mut f = fixture();
+    for host in 1..=3 {
+        f.host(host, 1_000).await.unwrap();
+    }
+    f.model.submit(adding(1, "DISK_GB", 65_536)).await.unwrap();
+    let mut primary = role("primary", 1, 1);
+    let resources = &mut primary.query.request.groups[0].resources;
+    resources.push(("DISK_GB".to_owned(), 1024));
+    let asked = Wish {
+        roles: vec![primary, role("secondary", 2, 1)],
+        ..wish(0, Some(Vec::new()))
+    };
+    for n in 0..64 {
+        let report = place(&f.model, put(WORKLOAD + n, None, asked.clone())).await.unwrap();
+        assert_eq!(places(&report)[0], ("0".to_owned(), Some(1)));
+        assert_eq!(hosts(&report), [1, 2, 3].into());
+    }
+    let refused = place(&f.model, put(WORKLOAD + 64, None, asked.clone()))
+        .await
+        .unwrap_err();
+    let is_full = matches!(
+        &refused,
+        Error::NoCapacity { class, needed: 1024, room: 0, .. } if class == "DISK_GB"
+    );
+    assert!(is_full, "{refused:?}");
+    let mut partial = put(WORKLOAD + 64, None, asked);
+    partial.is_atomic = false;
+    let report = place(&f.model, partial).await.unwrap();
+    let of_disk = report.reasons.kept().iter();
+    let mut of_disk = of_disk.filter(|it| it.resource_class.as_deref() == Some("DISK_GB"));
+    assert!(of_disk.any(|it| (it.code, it.requested) == (ReasonCode::NoRoom, Some(1024))));
+    assert_eq!(places(&report)[0], ("0".to_owned(), None));
+    assert_eq!(report.replicas.iter().filter(|it| it.host.is_some()).count(), 2);
+    let secondaries = Wish {
+        roles: vec![role("secondary", 3, 1)],
+        ..wish(0, Some(Vec::new()))
+    };
+    let report = place(&f.model, put(WORKLOAD + 65, None, secondaries)).await.unwrap();
+    assert_eq!(hosts(&report), [1, 2, 3].into());
+}
