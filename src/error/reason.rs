@@ -190,6 +190,11 @@ impl Reasons {
     /// Adds one reason that applies `times`, such as to as many providers.
     pub fn add_counted(&mut self, reason: Reason, times: usize) {
         *self.counts.entry(reason.code).or_insert(0) += times;
+        self.add_detail(reason);
+    }
+
+    /// Adds a reason that explains others, and is not counted: what it is about is counted with them.
+    pub fn add_detail(&mut self, reason: Reason) {
         if self.kept.iter().filter(|kept| kept.code == reason.code).count() < KEPT_OF_A_CODE {
             self.kept.push(reason);
         }
@@ -200,13 +205,13 @@ impl Reasons {
         &self.kept
     }
 
-    /// How often each code applies, with the reasons that were not kept.
+    /// How often each code applies, with the reasons that were not kept and without those that only explain others.
     pub fn counts(&self) -> impl Iterator<Item = (ReasonCode, usize)> {
         self.counts.iter().map(|(code, count)| (*code, *count))
     }
 
     pub fn has(&self, code: ReasonCode) -> bool {
-        self.counts.contains_key(&code)
+        self.counts.contains_key(&code) || self.kept.iter().any(|kept| kept.code == code)
     }
 
     /// Whether there are reasons, and no code but this one.
@@ -221,7 +226,8 @@ impl Reasons {
     /// The first reasons in a few words, for the log.
     pub fn short(&self) -> String {
         let reasons: Vec<String> = self.kept.iter().take(3).map(Reason::short).collect();
-        let more: usize = self.counts.values().sum::<usize>() - reasons.len();
+        let all = self.counts.values().sum::<usize>().max(self.kept.len());
+        let more = all - reasons.len();
         if more == 0 {
             return reasons.join("; ");
         }
@@ -339,6 +345,17 @@ mod tests {
         assert_eq!(reasons.kept().len(), 16);
         let counts: Vec<_> = reasons.counts().collect();
         assert_eq!(counts, [(ReasonCode::NoRoom, 40), (ReasonCode::Units, 1)]);
+    }
+
+    #[test]
+    fn what_explains_other_reasons_is_kept_and_not_counted() {
+        let mut reasons = Reasons::from(reason(ReasonCode::NoPlace));
+        reasons.add_detail(reason(ReasonCode::NoRoom));
+        reasons.add_detail(reason(ReasonCode::NoRoom));
+        assert_eq!(reasons.kept().len(), 3);
+        assert!(reasons.counts().eq([(ReasonCode::NoPlace, 1)]));
+        assert!(reasons.has(ReasonCode::NoRoom) && !reasons.has(ReasonCode::Units));
+        assert_eq!(reasons.short(), "placet.no_place; placet.no_room; placet.no_room");
     }
 
     #[test]

@@ -1,4 +1,7 @@
 //! Why replicas have no place: how many hosts each condition removed, and which rule is short of how many.
+//!
+//! Each host that was removed is counted once, with the first condition that removes it. What explains a condition is not
+//! counted: the search for a role may leave out providers that are no hosts, or hosts that were removed before.
 
 use super::hosts::HostList;
 use super::wish::Role;
@@ -31,16 +34,16 @@ pub fn reasons(
         if is_repeated {
             continue;
         }
-        for (reason, count) in claims::conditions(snapshot, None, &role.query.request, settings)? {
+        for (reason, _) in claims::conditions(snapshot, None, &role.query.request, settings)? {
             let detail = format!("Role {}: {}", role.name, reason.detail);
-            reasons.add_counted(Reason { detail, ..reason }, count);
+            reasons.add_detail(Reason { detail, ..reason });
         }
     }
     for limit in full_rules(refusal) {
-        reasons.add(limit);
+        reasons.add_detail(limit);
     }
     for limit in &refusal.limits {
-        reasons.add(domain(list, limit));
+        reasons.add_detail(domain(list, limit));
     }
     Ok(reasons)
 }

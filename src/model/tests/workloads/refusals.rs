@@ -23,6 +23,15 @@ async fn what_does_not_fit_is_refused_as_a_whole_or_waits() {
     assert!(report.reasons.is_empty());
 }
 
+/// Checks how many hosts each condition removed, and that with those that are left they are all hosts.
+fn check_removed(refusal: &NoPlace, removed: &[(ReasonCode, usize)], left: usize) {
+    let counts = refusal.reasons.counts().filter(|(code, _)| *code != ReasonCode::NoPlace);
+    assert_eq!(counts.collect::<Vec<_>>(), removed, "{:?}", refusal.reasons);
+    let hosts = left + removed.iter().map(|(_, count)| count).sum::<usize>();
+    let detail = &refusal.reasons.kept()[0].detail;
+    assert!(detail.ends_with(&format!("Of {hosts} hosts, {left} may take one.")), "{detail}");
+}
+
 #[actix_web::test]
 async fn a_refusal_counts_the_hosts_that_each_condition_removed() {
     let mut f = cluster(&SITES).await;
@@ -34,14 +43,13 @@ async fn a_refusal_counts_the_hosts_that_each_condition_removed() {
     let mut asked = wish(5, Some(Vec::new()));
     asked.roles[0].query = query(1, "Number != 6");
     let refusal = no_place(place(&f.model, put(WORKLOAD, None, asked)).await);
-    let counts: Vec<_> = refusal.reasons.counts().collect();
-    let count = |code| counts.iter().find(|(it, _)| *it == code).map(|(_, count)| *count);
-    // Hosts 1 and 6 are not what is asked for, host 2 is full; 3, 4, 5 are left.
-    assert_eq!(count(ReasonCode::NoCandidate), Some(2), "{counts:?}");
-    assert_eq!(count(ReasonCode::State), Some(1));
-    assert_eq!(count(ReasonCode::Condition), Some(1));
+    // Hosts 1 and 6 are not what is asked for, host 2 is full; 3, 4, 5 are left. Each host is counted once.
     assert_eq!(figures_of(&refusal, ReasonCode::NoPlace), Some((5, 3)));
-    assert!(count(ReasonCode::NoRoom).is_some());
+    check_removed(&refusal, &[(ReasonCode::NoRoom, 1), (ReasonCode::NoCandidate, 2)], 3);
+    // What the role lacks is said, and not counted.
+    for code in [ReasonCode::State, ReasonCode::Condition] {
+        assert!(refusal.reasons.has(code), "{code:?}");
+    }
     f.check_snapshot().await;
 }
 
@@ -68,4 +76,18 @@ async fn a_rule_about_a_dimension_that_no_host_has_is_refused_and_those_that_exi
             format!("rules[1].{member}: no host has a domain in 'falt'. Dimensions are fault, upgrade, host.");
         assert_eq!(detail, expected);
     }
+}
+
+#[actix_web::test]
+async fn each_host_is_counted_once_whatever_rules_are_short() {
+    let f = cluster(&SITES).await;
+    // Two roles, of which one has no host, and a rule that admits three replicas.
+    let mut asked = wish(0, Some(vec![spread(Mode::OneEach, &["fault"])]));
+    asked.roles = vec![role("large", 1, 11), role("small", 4, 1)];
+    let mut partly = put(WORKLOAD, None, asked.clone());
+    partly.is_atomic = false;
+    place(&f.model, partly).await.unwrap();
+    let refusal = no_place(place(&f.model, put(WORKLOAD, Some(1), asked)).await);
+    check_removed(&refusal, &[(ReasonCode::Spread, 3), (ReasonCode::OneAHost, 3)], 0);
+    assert!(refusal.reasons.kept().iter().any(|it| it.detail.starts_with("Role large: ")));
 }
