@@ -6,6 +6,7 @@
 
 mod reason;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -274,6 +275,21 @@ impl Error {
             uuid: uuid.to_owned(),
             actual: text(actual),
             given: text(given),
+        }
+    }
+
+    /// What the native API answers beside the sentence.
+    pub fn reasons(&self) -> Option<Cow<'_, Reasons>> {
+        match self {
+            Error::NoPlace { refusal } => Some(Cow::Borrowed(&refusal.reasons)),
+            Error::DomainInUse { reasons } => Some(Cow::Borrowed(reasons)),
+            Error::NoCapacity { class, needed, room } => Some(Cow::Owned(Reasons::from(Reason {
+                resource_class: Some(class.clone()),
+                requested: Some(*needed),
+                free: Some(*room),
+                ..Reason::new(ReasonCode::NoCapacity, self.to_string())
+            }))),
+            _ => None,
         }
     }
 

@@ -39,6 +39,8 @@ pub enum ReasonCode {
     State,
     /// Replicas of a workload have no place together.
     NoPlace,
+    /// The hosts that a workload may use have too little room in sum.
+    NoCapacity,
     /// A rule `spread` of a workload keeps hosts out, or is broken.
     Spread,
     /// A rule `together` keeps hosts out, or is broken.
@@ -79,6 +81,7 @@ impl ReasonCode {
             ReasonCode::Domain => "placet.domain",
             ReasonCode::State => "placet.state",
             ReasonCode::NoPlace => "placet.no_place",
+            ReasonCode::NoCapacity => "placet.no_capacity",
             ReasonCode::Spread => "placet.spread",
             ReasonCode::Together => "placet.together",
             ReasonCode::Apart => "placet.apart",
@@ -140,7 +143,7 @@ pub struct Reason {
     pub requested: Option<i64>,
     /// The room that is left to this consumer; less than zero if the provider is overcommitted.
     pub free: Option<i64>,
-    /// Dimension and path, as `fault:fd:/dc1`.
+    /// Dimension and path, as `fault:fd:/dc1`; the dimension alone if it is about all of its domains.
     pub domain: Option<String>,
     /// A sentence.
     pub detail: String,

@@ -10,6 +10,9 @@ use super::modes::AxisRule;
 use super::place::Placing;
 use super::rules::{Axis, Level};
 
+/// How many of the hosts that a condition removes are named.
+const NAMED_HOSTS: usize = 15;
+
 /// Why replicas have no place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
@@ -17,6 +20,8 @@ pub struct Refusal {
     pub hosts: u32,
     /// Hosts by the first condition that removes them, in the order in which they are asked.
     pub removed: Vec<(Removed, u32)>,
+    /// The first hosts of each of them.
+    pub named: Vec<(Removed, Vec<u32>)>,
     /// Hosts that no condition removes.
     pub left: u32,
     /// Of each hard `Spread` rule the domains of the first level with several: their limits, and what they hold.
@@ -65,6 +70,7 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
     let mut limited: Vec<Limited> = Limited::all(placing.compared, rules, total);
     let bounds = placing.compared.hosts.bounds(total);
     let mut removed: BTreeMap<Removed, u32> = BTreeMap::new();
+    let mut named: BTreeMap<Removed, Vec<u32>> = BTreeMap::new();
     let (mut left, mut room) = (0, 0);
     for host in 0..placing.cluster.hosts {
         let by = match free_places(placing, &bounds, host) {
@@ -80,7 +86,13 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
             Err(by) => Some(by),
         };
         match by {
-            Some(by) => *removed.entry(by).or_default() += 1,
+            Some(by) => {
+                *removed.entry(by).or_default() += 1;
+                let named = named.entry(by).or_default();
+                if named.len() < NAMED_HOSTS {
+                    named.push(host);
+                }
+            }
             None => left += 1,
         }
     }
@@ -88,6 +100,7 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
     Refusal {
         hosts: placing.cluster.hosts,
         removed: removed.into_iter().collect(),
+        named: named.into_iter().collect(),
         left,
         admitted: admitted.min(room).min(missing),
         limits: limited

@@ -64,7 +64,7 @@ impl From<Error> for Refusal {
             Error::ClaimRefused(refusal) => Some(Arc::clone(refusal)),
             _ => None,
         };
-        let has_more = error.claim_reason().is_some() || matches!(error, Error::DomainInUse { .. });
+        let has_more = error.claim_reason().is_some() || error.reasons().is_some();
         Refusal {
             code,
             consumers,
@@ -265,13 +265,8 @@ impl Refusal {
         if let Some(refusal) = &self.consumers {
             body["consumers"] = json!(claims::refused_consumers(refusal));
         }
-        let reasons = match self.claim.as_deref() {
-            Some(Error::NoPlace { refusal }) => Some(&refusal.reasons),
-            Some(Error::DomainInUse { reasons }) => Some(&**reasons),
-            _ => None,
-        };
-        if let Some(reasons) = reasons {
-            let (reasons, counts) = reasons::reasons_and_counts(reasons);
+        if let Some(reasons) = self.claim.as_deref().and_then(Error::reasons) {
+            let (reasons, counts) = reasons::reasons_and_counts(&reasons);
             body["reasons"] = json!(reasons);
             body["counts"] = json!(counts);
         }

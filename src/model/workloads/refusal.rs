@@ -8,10 +8,10 @@ use super::wish::Role;
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::model::claims;
 use crate::placing::{DomainLimit, Near, NearKind, Refusal, Removed, Rule};
-use crate::search::{SearchSettings, Snapshot};
+use crate::search::{SearchSettings, Slot, Snapshot};
 
 /// First that there is no place, then what removed hosts, in the order in which it is asked, then the domains that a rule
-/// limits.
+/// limits, then the first hosts that were removed.
 ///
 /// # Errors
 /// Of the search.
@@ -23,29 +23,87 @@ pub fn reasons(
     settings: &SearchSettings,
 ) -> Result<Reasons> {
     let mut reasons = Reasons::from(first(refusal));
+    let rules = &rules[..own_rules];
     for (removed, count) in &refusal.removed {
-        reasons.add_counted(condition(list, *removed, *count, &rules[..own_rules]), *count as usize);
+        let count = *count;
+        let hosts = if count == 1 {
+            "1 host"
+        } else {
+            &*format!("{count} hosts")
+        };
+        let reason = condition(list, *removed, rules, |what| format!("{what}: {hosts}."));
+        reasons.add_counted(reason, count as usize);
     }
-    for (at, role) in roles.iter().enumerate().filter(|(at, _)| missing[*at] > 0) {
-        let is_repeated = roles[..at]
-            .iter()
-            .enumerate()
-            .any(|(other, it)| missing[other] > 0 && it.query.request == role.query.request);
-        if is_repeated {
-            continue;
-        }
+    let missing_roles = different(roles, missing);
+    for role in &missing_roles {
         for (reason, _) in claims::conditions(snapshot, None, &role.query.request, settings)? {
             let detail = format!("Role {}: {}", role.name, reason.detail);
             reasons.add_detail(Reason { detail, ..reason });
         }
     }
-    for limit in full_rules(refusal) {
+    for limit in full_rules(list, refusal) {
         reasons.add_detail(limit);
     }
     for limit in &refusal.limits {
         reasons.add_detail(domain(list, limit));
     }
+    for (removed, hosts) in &refusal.named {
+        for host in hosts {
+            let slot = list.slots[*host as usize];
+            let named = Reason {
+                resource_provider: Some(snapshot.uuid(slot).to_owned()),
+                ..condition(list, *removed, rules, |what| format!("{what}."))
+            };
+            reasons.add_detail(match removed {
+                Removed::NoRoom => with_room(snapshot, slot, &missing_roles, named),
+                _ => named,
+            });
+        }
+    }
     Ok(reasons)
+}
+
+/// The roles with missing replicas, one of each query.
+fn different<'a>(roles: &'a [Role], missing: &[u32]) -> Vec<&'a Role> {
+    let mut different: Vec<&Role> = Vec::new();
+    for (role, _) in roles.iter().zip(missing).filter(|(_, missing)| **missing > 0) {
+        if !different.iter().any(|it| it.query.request == role.query.request) {
+            different.push(role);
+        }
+    }
+    different
+}
+
+/// The first class of which no provider of the host has what a role asks for, with the most that one of them has. Without
+/// such a class, or if other trees share theirs, the reason stays as it is.
+fn with_room(snapshot: &Snapshot, host: Slot, roles: &[&Role], reason: Reason) -> Reason {
+    if snapshot.has_sharing() {
+        return reason;
+    }
+    let tree = snapshot.tree(host);
+    let most = |class: &str| {
+        let class = snapshot.catalog().class_id(class)?;
+        let free = tree.iter().filter_map(|slot| {
+            let limit = snapshot.inventory(*slot, class)?.limit();
+            Some(limit.saturating_sub(snapshot.used(*slot, class)))
+        });
+        free.max()
+    };
+    let asked = roles.iter().flat_map(|role| &role.query.request.groups);
+    let mut asked = asked.flat_map(|group| &group.resources);
+    let short = asked.find_map(|(class, amount)| {
+        let free = most(class).filter(|free| free < amount)?;
+        Some((class, *amount, free))
+    });
+    match short {
+        Some((class, amount, free)) => Reason {
+            resource_class: Some(class.clone()),
+            requested: Some(amount),
+            free: Some(free),
+            ..reason
+        },
+        None => reason,
+    }
 }
 
 fn first(refusal: &Refusal) -> Reason {
@@ -71,53 +129,49 @@ fn first(refusal: &Refusal) -> Reason {
     }
 }
 
-/// What removed hosts. A rule that is not among `rules` is another workload's.
-fn condition(list: &HostList, removed: Removed, count: u32, rules: &[Rule]) -> Reason {
-    let hosts = if count == 1 {
-        "1 host"
-    } else {
-        &*format!("{count} hosts")
-    };
-    match removed {
-        Removed::NotEligible => Reason::new(
+/// What removed hosts. A rule that is not among `rules` is another workload's. `sentence` makes one of what they are.
+fn condition(list: &HostList, removed: Removed, rules: &[Rule], sentence: impl Fn(&str) -> String) -> Reason {
+    let without_domain;
+    let (code, what, rule) = match removed {
+        Removed::NotEligible => (
             ReasonCode::NoCandidate,
-            format!("Not what any missing role asks for, apart from room: {hosts}."),
+            "Not what any missing role asks for, apart from room",
+            None,
         ),
-        Removed::NoDomain(dimension) => Reason::new(
-            ReasonCode::Domain,
-            format!("Without a domain in {}: {hosts}.", list.name(dimension)),
-        ),
-        Removed::Near(rule) => Reason {
-            rule: rules.get(rule).map(|_| rule),
-            ..match rules.get(rule) {
-                None => Reason::new(
+        Removed::NoDomain(dimension) => {
+            without_domain = format!("Without a domain in {}", list.name(dimension));
+            (ReasonCode::Domain, without_domain.as_str(), None)
+        }
+        Removed::Near(rule) => {
+            let (code, what) = match rules.get(rule) {
+                None => (
                     ReasonCode::Apart,
-                    format!("Too near to a workload whose rules keep it apart from this one: {hosts}."),
+                    "Too near to a workload whose rules keep it apart from this one",
                 ),
                 Some(Rule::Near(Near {
                     kind: NearKind::Together,
                     ..
-                })) => Reason::new(ReasonCode::Together, format!("Away from the other workload: {hosts}.")),
-                _ => Reason::new(ReasonCode::Apart, format!("Too near to the other workload: {hosts}.")),
-            }
-        },
-        Removed::Taken => Reason::new(
-            ReasonCode::OneAHost,
-            format!("Already with a replica of the workload: {hosts}."),
+                })) => (ReasonCode::Together, "Away from the other workload"),
+                Some(_) => (ReasonCode::Apart, "Too near to the other workload"),
+            };
+            (code, what, rules.get(rule).map(|_| rule))
+        }
+        Removed::Taken => (ReasonCode::OneAHost, "Already with a replica of the workload", None),
+        Removed::NoRoom => (ReasonCode::NoRoom, "Without room", None),
+        Removed::Full(rule) => (
+            ReasonCode::Spread,
+            "In a domain that holds as many as it may",
+            Some(rule),
         ),
-        Removed::NoRoom => Reason::new(ReasonCode::NoRoom, format!("Without room: {hosts}.")),
-        Removed::Full(rule) => Reason {
-            rule: Some(rule),
-            ..Reason::new(
-                ReasonCode::Spread,
-                format!("In a domain that holds as many as it may: {hosts}."),
-            )
-        },
+    };
+    Reason {
+        rule,
+        ..Reason::new(code, sentence(what))
     }
 }
 
 /// The rules that admit fewer replicas than are missing.
-fn full_rules(refusal: &Refusal) -> Vec<Reason> {
+fn full_rules(list: &HostList, refusal: &Refusal) -> Vec<Reason> {
     let mut rules: Vec<(usize, usize)> = refusal.limits.iter().map(|it| (it.rule, it.dimension)).collect();
     rules.dedup();
     let short = rules.into_iter().filter_map(|(rule, dimension)| {
@@ -130,9 +184,14 @@ fn full_rules(refusal: &Refusal) -> Vec<Reason> {
             rule: Some(rule),
             requested: Some(refusal.missing.into()),
             free: Some(admitted.into()),
+            domain: Some(list.name(dimension).to_owned()),
             ..Reason::new(
                 ReasonCode::Spread,
-                format!("The rule admits {admitted} of {} replicas.", refusal.missing),
+                format!(
+                    "The rule admits {admitted} of {} replicas in dimension {}.",
+                    refusal.missing,
+                    list.name(dimension)
+                ),
             )
         })
     });

@@ -174,6 +174,7 @@ fn without_atomic_as_many_as_fit_are_placed_and_the_rest_is_explained() {
     assert_eq!((placed.replicas.len(), &placed.unplaced[..]), (1, &[4][..]));
     let refusal = placed.refusal.expect("four have no place");
     assert_eq!(refusal.removed, [(Removed::NoRoom, 6)]);
+    assert_eq!(refusal.named, [(Removed::NoRoom, (3..9).collect())]);
     assert_eq!((refusal.left, refusal.missing, refusal.admitted), (3, 5, 2));
 }
 

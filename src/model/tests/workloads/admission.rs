@@ -49,17 +49,13 @@ async fn e25_the_sum_of_room_is_asked_first() {
         ..wish(0, None)
     };
     let refused = place(&f.model, put(WORKLOAD, None, asked)).await.unwrap_err();
-    assert!(
-        matches!(
-            &refused,
-            Error::NoCapacity {
-                needed: 15,
-                room: 14,
-                ..
-            }
-        ),
-        "{refused:?}"
-    );
+    let reasons = refused.reasons().expect("the reason with its figures");
+    let [reason] = reasons.kept() else {
+        panic!("{reasons:?}")
+    };
+    assert_eq!(reason.code.name(), "placet.no_capacity");
+    assert_eq!(reason.resource_class.as_deref(), Some("VCPU"));
+    assert_eq!((reason.requested, reason.free), (Some(15), Some(14)));
 }
 
 #[actix_web::test]

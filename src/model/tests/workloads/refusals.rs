@@ -91,3 +91,25 @@ async fn each_host_is_counted_once_whatever_rules_are_short() {
     check_removed(&refusal, &[(ReasonCode::Spread, 3), (ReasonCode::OneAHost, 3)], 0);
     assert!(refusal.reasons.kept().iter().any(|it| it.detail.starts_with("Role large: ")));
 }
+
+#[actix_web::test]
+async fn a_refusal_names_hosts_with_their_room_and_the_dimension_of_a_rule() {
+    let at: Vec<(&str, &str)> = (0..20).map(|n| if n < 10 { ("a", "1") } else { ("b", "2") }).collect();
+    let f = cluster(&at).await;
+    let mut asked = wish(3, Some(vec![spread(Mode::OneEach, &["fault", "upgrade"])]));
+    asked.roles = vec![role("large", 3, 11), role("small", 2, 1)];
+    asked.roles[1].query = query(1, "Number <= 2");
+    let mut asked = put(WORKLOAD, None, asked);
+    asked.is_atomic = false;
+    let report = place(&f.model, asked).await.unwrap();
+    let kept = |code| report.reasons.kept().iter().filter(move |it| it.code == code);
+    // Of 15 reasons of a code the first two are those of the condition and of the role.
+    let hosts: Vec<_> = kept(ReasonCode::NoRoom).filter_map(|it| it.resource_provider.clone()).collect();
+    assert_eq!(hosts, (3..16).map(uuid).collect::<Vec<_>>());
+    let figures = kept(ReasonCode::NoRoom).filter(|it| it.resource_provider.is_some());
+    let figures = figures.map(|it| (it.resource_class.as_deref(), it.requested, it.free));
+    assert!(figures.eq([(Some("VCPU"), Some(11), Some(10)); 13]));
+    let short = kept(ReasonCode::Spread).filter(|it| it.detail.starts_with("The rule admits"));
+    let dimensions: Vec<_> = short.filter_map(|it| it.domain.as_deref()).collect();
+    assert_eq!(dimensions, ["fault", "upgrade"]);
+}
