@@ -225,6 +225,11 @@ pub enum Error {
     DuplicateWorkload { name: String },
     #[error("Consumer {consumer} belongs to workload {workload}. A consumer is a replica of one workload at most.")]
     ConsumerTaken { consumer: String, workload: String },
+    #[error(
+        "Rules of other workloads name workload {uuid}. Change these rules first, or repeat the request with force=true, \
+         and see GET /v1/violations."
+    )]
+    WorkloadInUse { uuid: String, reasons: Arc<Reasons> },
     #[error("{} replicas of the workload have no place. Nothing was changed.", refusal.missing)]
     NoPlace { refusal: Arc<NoPlace> },
     /// Hosts may lack room although the sum is enough.
@@ -282,7 +287,7 @@ impl Error {
     pub fn reasons(&self) -> Option<Cow<'_, Reasons>> {
         match self {
             Error::NoPlace { refusal } => Some(Cow::Borrowed(&refusal.reasons)),
-            Error::DomainInUse { reasons } => Some(Cow::Borrowed(reasons)),
+            Error::DomainInUse { reasons } | Error::WorkloadInUse { reasons, .. } => Some(Cow::Borrowed(reasons)),
             Error::NoCapacity { class, needed, room } => Some(Cow::Owned(Reasons::from(Reason {
                 resource_class: Some(class.clone()),
                 requested: Some(*needed),

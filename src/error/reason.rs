@@ -51,6 +51,8 @@ pub enum ReasonCode {
     OneAHost,
     /// Replicas with rules about domains stand on the host whose domains are to change.
     DomainInUse,
+    /// Rules of another workload name the one that is to be deleted.
+    WorkloadInUse,
     /// Another consumer of the same call got no place, and the call is atomic.
     OtherRefused,
     /// The consumer's generation is another one than the caller expects.
@@ -87,6 +89,7 @@ impl ReasonCode {
             ReasonCode::Apart => "placet.apart",
             ReasonCode::OneAHost => "placet.one_a_host",
             ReasonCode::DomainInUse => "placet.domain_in_use",
+            ReasonCode::WorkloadInUse => "placet.workload_in_use",
             ReasonCode::OtherRefused => "placet.other_refused",
             ReasonCode::ConcurrentUpdate => "placement.concurrent_update",
             ReasonCode::ConsumerGenerationLimit | ReasonCode::ProviderGenerationLimit => "placet.generation_limit",

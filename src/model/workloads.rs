@@ -72,6 +72,15 @@ pub struct Put {
     pub is_dry_run: bool,
 }
 
+/// How a workload is deleted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Delete {
+    /// Although rules of other workloads name it.
+    pub is_forced: bool,
+    /// Whether the answer is only foreseen, and nothing is written.
+    pub is_dry_run: bool,
+}
+
 /// A consumer that becomes a replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adopted {
@@ -128,7 +137,8 @@ impl Incarnation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Neighbour {
     pub uuid: String,
-    pub generation: i64,
+    /// `None` if it did not exist.
+    pub generation: Option<i64>,
     pub incarnation: Incarnation,
 }
 
@@ -136,8 +146,17 @@ impl Neighbour {
     pub fn of(row: &WorkloadRow) -> Neighbour {
         Neighbour {
             uuid: row.uuid.clone(),
-            generation: row.generation,
+            generation: Some(row.generation),
             incarnation: Incarnation::of(row.named),
+        }
+    }
+
+    /// One that was deleted although a rule names it.
+    pub fn missing(uuid: &str) -> Neighbour {
+        Neighbour {
+            uuid: uuid.to_owned(),
+            generation: None,
+            incarnation: Incarnation::of(0),
         }
     }
 }
@@ -181,6 +200,8 @@ pub struct Set {
     pub named: i64,
     /// The workloads that the rules name.
     pub neighbours: Vec<Neighbour>,
+    /// Of a new workload: those whose rules name it already.
+    pub namers: Vec<Neighbour>,
     /// `None` deletes the workload. Its [`WorkloadRow::named`] is written if there was none.
     pub row: Option<Box<WorkloadRow>>,
     pub replicas: Vec<ReplicaRow>,

@@ -11,7 +11,7 @@ use super::uuid;
 use super::value::Value;
 use crate::error::{Error, Result};
 use crate::model::allocations::Owner;
-use crate::model::workloads::{Adopted, Level, Page, Put, Wish, WishRule};
+use crate::model::workloads::{Adopted, Delete, Level, Page, Put, Wish, WishRule};
 use crate::search::Rank;
 pub use answer::{ViolationAnswer, write_list, write_one};
 pub use wish::read_stored;
@@ -80,15 +80,20 @@ pub fn read_list(query: &str) -> Result<Page> {
     })
 }
 
-/// Reads `DELETE /v1/workloads/{uuid}`: the generation that the caller knows, and whether it is a dry run.
+/// Reads `DELETE /v1/workloads/{uuid}`: the generation that the caller knows, and how it is deleted.
 ///
 /// # Errors
 /// `InvalidQuery` for other parameters and values.
-pub fn read_delete(query: &str) -> Result<(Option<i64>, bool)> {
+pub fn read_delete(query: &str) -> Result<(Option<i64>, Delete)> {
     let query = Query::read_native(&DELETE_PARAMETERS, query)?;
     query.check_single(&["dry_run"])?;
     let generation = query.last("generation").map(|text| text.parse().unwrap_or(i64::MAX));
-    Ok((generation, query.last("dry_run") == Some("true")))
+    let is_set = |name: &str| query.last(name) == Some("true");
+    let how = Delete {
+        is_forced: is_set("force"),
+        is_dry_run: is_set("dry_run"),
+    };
+    Ok((generation, how))
 }
 
 /// Reads `PUT /v1/workloads/{uuid}`.

@@ -55,11 +55,11 @@ pub async fn update(context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn delete(context: RequestContext) -> Result<Reply> {
-    let (generation, is_dry_run) = wire::read_delete(&context.query)?;
+    let (generation, how) = wire::read_delete(&context.query)?;
     let uuid = wire::read_uuid(context.field("workload_uuid"))?;
     let stored = context.model().stored_workload(&uuid).await?;
     authorize_owner(&context, &stored.row.project)?;
-    context.model().delete_workload(&uuid, generation, is_dry_run).await?;
+    context.model().delete_workload(&uuid, generation, how).await?;
     Ok(Reply::no_content())
 }
 

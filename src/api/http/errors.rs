@@ -12,6 +12,7 @@ const NO_CAPACITY: &str = "placet.no_capacity";
 const NO_PLACE: &str = "placet.no_place";
 const CONCURRENT_UPDATE: &str = "placement.concurrent_update";
 const DOMAIN_IN_USE: &str = "placet.domain_in_use";
+const WORKLOAD_IN_USE: &str = "placet.workload_in_use";
 const DUPLICATE_NAME: &str = "placement.duplicate_name";
 const ID_REUSED: &str = "placet.id_reused";
 const INVENTORY_IN_USE: &str = "placement.inventory.inuse";
@@ -90,6 +91,7 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         E::ClaimRefused(refusal) if refusal.is_stale() => (StatusCode::CONFLICT, CONCURRENT_UPDATE),
         E::ClaimRefused(_) => (StatusCode::CONFLICT, CLAIM_REFUSED),
         E::DomainInUse { .. } => (StatusCode::CONFLICT, DOMAIN_IN_USE),
+        E::WorkloadInUse { .. } => (StatusCode::CONFLICT, WORKLOAD_IN_USE),
         E::IdReused { .. } => (StatusCode::CONFLICT, ID_REUSED),
         E::NoPlace { .. } => (StatusCode::CONFLICT, NO_PLACE),
         E::NoCapacity { .. } => (StatusCode::CONFLICT, NO_CAPACITY),

@@ -161,6 +161,10 @@ pub fn all() -> Vec<Error> {
             consumer: text("consumer"),
             workload: text("workload"),
         },
+        E::WorkloadInUse {
+            uuid: text("uuid"),
+            reasons: Arc::new(Reason::new(ReasonCode::WorkloadInUse, text("reasons")).into()),
+        },
         E::NoPlace {
             refusal: Arc::new(NoPlace {
                 missing: 1,

@@ -53,7 +53,7 @@ pub struct Footprint<'a> {
     pub limits: BTreeSet<&'a str>,
     /// Uuids of workloads.
     pub workloads: BTreeSet<&'a str>,
-    /// Uuids of the workloads that the rules of those name.
+    /// Uuids of the workloads that the rules of those name, or whose rules name a new one.
     pub neighbours: BTreeSet<&'a str>,
     /// Names that commands give to workloads.
     pub workload_names: BTreeSet<&'a str>,
@@ -112,7 +112,8 @@ impl<'a> Footprint<'a> {
     /// A workload releases and claims, so it is decided as these are.
     fn add_workload(&mut self, set: &'a workloads::Set) {
         self.workloads.insert(&set.uuid);
-        self.neighbours.extend(set.neighbours.iter().map(|it| it.uuid.as_str()));
+        let tied = set.neighbours.iter().chain(&set.namers);
+        self.neighbours.extend(tied.map(|it| it.uuid.as_str()));
         self.workload_names.extend(set.row.iter().map(|row| row.name.as_str()));
         self.adopted.extend(set.adopted.iter().map(String::as_str));
         self.consumers

@@ -53,12 +53,13 @@ impl BatchCommand for Command {
     }
 }
 
-/// Whether the plan found no such workload, and no consumer of its replicas. Workloads that its rules name have guards only
-/// inside the transaction.
+/// Whether the plan found no such workload, and no consumer of its replicas. Workloads to which a rule ties it have
+/// guards only inside the transaction.
 fn is_new_workload(set: &workloads::Set) -> bool {
     let are_new = || set.placed.iter().all(|replica| is_new(&replica.claim));
     // Of replicas without a place it is not known whether their consumers exist.
-    let is_alone = set.neighbours.is_empty() && set.standing.is_empty() && set.released.is_empty();
+    let is_untied = set.neighbours.is_empty() && set.namers.is_empty();
+    let is_alone = is_untied && set.standing.is_empty() && set.released.is_empty();
     set.known.is_none() && is_alone && are_new()
 }
 

@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::rows::{find, namers, places, taken};
-use super::wish::Wish;
-use super::{Adopted, Put, Replica, ReplicaRow, StoredWorkload};
+use super::rows::{find, namers, places, show, taken, workload_rows};
+use super::wish::{Wish, WishRule};
+use super::{Adopted, Put, Replica, ReplicaRow, StoredWorkload, WorkloadRow};
 use crate::db::DbConnection;
-use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, RefusedConsumer, Result};
+use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 
 /// What a request reads before it is planned.
 pub struct Found {
@@ -57,12 +57,19 @@ pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
             ),
         });
     }
+    // A rule stays that names a workload which was deleted since. Another one could not be told from a mistake.
+    let before = stored.as_ref().and_then(|stored| (put.read)(&stored.row.body).ok());
+    let before = before.map(|wish| wish.neighbours()).unwrap_or_default();
+    let are_missing: BTreeSet<String> = before.into_iter().filter(|it| !others.contains_key(it)).collect();
     // What other projects have is not to be found out.
     others.retain(|_, other| other.row.project == put.owner.project);
-    for uuid in put.wish.neighbours() {
-        if !others.contains_key(&uuid) {
+    for (at, rule) in put.wish.rules.iter().flatten().enumerate() {
+        if let WishRule::Near(near) = rule
+            && !others.contains_key(&near.workload)
+            && !are_missing.contains(&near.workload)
+        {
             return Err(Error::BadRequest {
-                detail: format!("rules: the project has no workload {uuid}."),
+                detail: format!("rules[{at}].workload: the project has no workload {}.", near.workload),
             });
         }
     }
@@ -133,4 +140,30 @@ pub fn existing(conn: &mut DbConnection, consumers: &BTreeSet<String>) -> Result
     });
     let consumers: Vec<RefusedConsumer> = refused.collect();
     Ok((!consumers.is_empty()).then(|| Error::ClaimRefused(Arc::new(ClaimRefusal { consumers }))))
+}
+
+/// A workload to delete.
+///
+/// # Errors
+/// - [`Error::WorkloadNotFound`].
+/// - [`Error::WorkloadInUse`] if rules of other workloads of the project name it, unless the request is forced.
+pub fn to_delete(conn: &mut DbConnection, uuid: &str, is_forced: bool) -> Result<StoredWorkload> {
+    let stored = show(conn, uuid)?;
+    let namers = if is_forced { Vec::new() } else { namers(conn, uuid)? };
+    let namers: Vec<&str> = namers.iter().map(String::as_str).collect();
+    let mut namers = workload_rows(conn, &namers)?;
+    namers.retain(|namer| namer.project == stored.row.project);
+    if namers.is_empty() {
+        return Ok(stored);
+    }
+    namers.sort_by(|one, other| one.uuid.cmp(&other.uuid));
+    let mut reasons = Reasons::default();
+    for WorkloadRow { uuid, name, .. } in namers {
+        let detail = format!("Rules of workload {uuid} ({name}) name it.");
+        reasons.add(Reason::new(ReasonCode::WorkloadInUse, detail));
+    }
+    Err(Error::WorkloadInUse {
+        uuid: uuid.to_owned(),
+        reasons: Arc::new(reasons),
+    })
 }

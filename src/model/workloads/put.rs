@@ -9,6 +9,10 @@
 //! name, and compares their generations. So of two that are planned in the same moment, the second sees the first. One that
 //! is deleted and created again has the same generations, but another [`Incarnation`], which is compared too.
 //!
+//! A workload that rules of others name is deleted only by force. `named` guards that too: it rises if another workload begins
+//! to name this one. After that these rules are as if they named an empty workload. One that is created with the uuid raises
+//! `named` of those whose rules name it already.
+//!
 //! The domains of the chosen hosts are compared with those of the plan. Other hosts are neither compared nor locked: a change
 //! of them in the same moment is as one just after the placement.
 
@@ -20,7 +24,7 @@ use super::report::{ReadWorkload, Report, ReportJob};
 use super::rows::show;
 use super::time::until;
 use super::wish::{ReadWish, Role, Wish};
-use super::{Incarnation, Neighbourhood, PlanJob, Planned, Put, Set, SetAnswer, StoredWorkload, found};
+use super::{Delete, Incarnation, Neighbourhood, PlanJob, Planned, Put, Set, SetAnswer, StoredWorkload, found};
 use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, ReasonCode, Result};
 use crate::model::Model;
@@ -150,11 +154,16 @@ impl Model {
     /// one that the caller knows; `None`: any.
     ///
     /// # Errors
-    /// [`Error::WorkloadNotFound`], [`Error::StaleWorkload`].
-    pub async fn delete_workload(&self, uuid: &str, generation: Option<i64>, is_dry_run: bool) -> Result<()> {
+    /// [`Error::WorkloadNotFound`], [`Error::StaleWorkload`]. [`Error::WorkloadInUse`] unless it is forced.
+    pub async fn delete_workload(&self, uuid: &str, generation: Option<i64>, how: Delete) -> Result<()> {
+        let Delete { is_forced, is_dry_run } = how;
         let deadline = self.writer_deadline();
         while BootInstant::now() < deadline {
-            let stored = self.stored_workload(uuid).await?;
+            let read = {
+                let uuid = uuid.to_owned();
+                move |conn: &mut _| found::to_delete(conn, &uuid, is_forced)
+            };
+            let stored = self.reader(false).read(read).await?;
             let known = stored.row.generation;
             if generation.is_some_and(|generation| generation != known) {
                 return Err(Error::stale_workload(uuid, Some(known), generation));
@@ -168,6 +177,7 @@ impl Model {
                 known: Some(known),
                 named: stored.row.named,
                 neighbours: Vec::new(),
+                namers: Vec::new(),
                 row: None,
                 replicas: Vec::new(),
                 standing: Vec::new(),

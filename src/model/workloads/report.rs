@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::eligible_hosts::EligibleHosts;
 use super::time::whole;
 use super::unfit::{Hosts, Unfit};
-use super::wish::{HOST, Role, Wish};
+use super::wish::{HOST, Role, Wish, WishRule};
 use super::{Replica, StoredWorkload, WorkloadRow, near};
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::placing::{self, Axis, Broken, Level, Mode, NearKind, Rule, Standing, Workload};
@@ -138,6 +138,7 @@ impl<'a> Judge<'a> {
             },
             rules: &near::rules(self.snapshot, list, wish, self.others),
             wish,
+            others: self.others,
         };
         let hosts = stored.replicas.iter().map(|it| near::host_of(self.snapshot, list, it));
         Ok(reported.report(stored.row.clone(), &stored.replicas, &hosts.collect::<Vec<_>>()))
@@ -149,6 +150,8 @@ pub struct Reported<'a> {
     pub hosts: Hosts<'a>,
     pub rules: &'a [Rule],
     pub wish: &'a Wish,
+    /// The workloads that the rules name.
+    pub others: &'a HashMap<String, StoredWorkload>,
 }
 
 impl Reported<'_> {
@@ -273,6 +276,9 @@ impl Reported<'_> {
                 "{place} holds {} replicas and may hold {}: {ids}.",
                 found.count, found.limit
             ),
+            ReasonCode::Together if rule.is_some_and(|rule| self.names_missing(rule)) => {
+                format!("The other workload does not exist, so there is no host to stay together: {ids}.")
+            }
             ReasonCode::Together => format!("Away from the other workload: {ids}."),
             _ => format!("Too near to the other workload: {ids}."),
         };
@@ -289,5 +295,11 @@ impl Reported<'_> {
             },
             replicas,
         }
+    }
+
+    /// Whether a rule names a workload that was deleted.
+    fn names_missing(&self, rule: usize) -> bool {
+        let rule = self.wish.rules.as_ref().and_then(|rules| rules.get(rule));
+        matches!(rule, Some(WishRule::Near(near)) if !self.others.contains_key(&near.workload))
     }
 }

@@ -54,7 +54,8 @@ pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
     });
     state.set_workload(&set.uuid, now);
     if !mutants::is(Mutant::SkipNeighbours) {
-        set.neighbours.iter().for_each(|it| state.note_named(&it.uuid));
+        let tied = set.neighbours.iter().chain(&set.namers);
+        tied.for_each(|it| state.note_named(&it.uuid));
     }
     Ok(claimed)
 }
@@ -79,17 +80,24 @@ fn check_names(state: &State, set: &Set) -> Result<()> {
     }
 }
 
-/// If replicas get a place: no workload to which a rule ties this one has changed since the plan saw it.
+/// If replicas get a place: no workload to which a rule ties this one has changed since the plan saw it. If the workload is
+/// deleted: no rule has begun to name it. In any case the workloads that its rules name exist, if the plan saw them.
 fn check_neighbours(state: &State, set: &Set, named: i64) -> Result<()> {
-    let is_known = |known: &Neighbour| state.workload(&known.uuid).map(Neighbour::of).as_ref() == Some(known);
-    if named == set.named && set.neighbours.iter().all(is_known) || mutants::is(Mutant::SkipNeighbours) {
-        return Ok(());
-    }
-    if set.placed.is_empty() {
+    let now = |uuid: &str| {
+        let row = state.workload(uuid);
+        row.map_or_else(|| Neighbour::missing(uuid), Neighbour::of)
+    };
+    let mut tied = set.neighbours.iter().chain(&set.namers);
+    let are_known = named == set.named && tied.all(|known| now(&known.uuid) == *known);
+    let is_gone = |known: &Neighbour| known.generation.is_some() && now(&known.uuid).generation.is_none();
+    let rests_on_them = !set.placed.is_empty() || set.row.is_none();
+    let has_changed = rests_on_them && !are_known || set.neighbours.iter().any(is_gone);
+    if !has_changed || mutants::is(Mutant::SkipNeighbours) {
         return Ok(());
     }
     let detail = "A workload to which a rule ties this one has changed.".to_owned();
-    let consumers = set.placed.iter().map(|choice| &choice.claim.consumer);
+    let placed = set.placed.iter().map(|choice| &choice.claim.consumer);
+    let consumers = placed.chain(set.released.iter().map(|(consumer, _)| consumer));
     Err(changed(consumers, &Reason::new(ReasonCode::ConcurrentUpdate, detail)))
 }
 

@@ -38,15 +38,20 @@ pub fn set(rng: &mut Rng, known: &Known) -> Command {
         .map(uuid)
         .filter(|other| *other != workload && rng.chance(30));
     let others: Vec<String> = others.collect();
-    let neighbours = others.into_iter().filter_map(|other| {
-        let generation = *known.workloads.get(&other)?;
-        Some(Neighbour {
-            generation: generation + i64::from(rng.chance(10)),
-            incarnation: Incarnation::of(*known.named.get(&other)? + another(rng)),
-            uuid: other,
-        })
-    });
-    let neighbours = neighbours.collect();
+    let mut neighbours: Vec<Neighbour> = Vec::new();
+    for other in others {
+        let seen = known.workloads.get(&other).zip(known.named.get(&other));
+        neighbours.push(match seen.filter(|_| !rng.chance(5)) {
+            Some((generation, named)) => Neighbour {
+                generation: Some(generation + i64::from(rng.chance(10))),
+                incarnation: Incarnation::of(named + another(rng)),
+                uuid: other,
+            },
+            None => Neighbour::missing(&other),
+        });
+    }
+    let split = neighbours.len() * usize::from(generation.is_some() || rng.chance(50));
+    let namers = neighbours.split_off(split);
     let named = known.named.get(&workload).copied().unwrap_or_default();
     let named = named + i64::from(rng.chance(10)) + another(rng);
     let is_deleted = generation.is_some() && rng.chance(20);
@@ -67,6 +72,7 @@ pub fn set(rng: &mut Rng, known: &Known) -> Command {
         known: generation,
         named,
         neighbours: if is_deleted { Vec::new() } else { neighbours },
+        namers,
         row: (!is_deleted).then(|| Box::new(row)),
         replicas: if is_deleted { Vec::new() } else { replicas },
         standing,

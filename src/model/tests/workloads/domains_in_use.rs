@@ -65,7 +65,7 @@ async fn c13_a_domain_in_which_spread_replicas_stand_stays_unless_forced() {
     forced.is_forced = true;
     f.model.submit(forced).await.unwrap();
     // Nothing stands there any more.
-    f.model.delete_workload(&uuid(901), None, false).await.unwrap();
+    f.model.delete_workload(&uuid(901), None, Delete::default()).await.unwrap();
     f.model.submit(moved(host, 4, ("fd:/y", "9"))).await.unwrap();
     f.check_snapshot().await;
 }
@@ -119,7 +119,7 @@ async fn a_peer_that_describes_sees_the_replica_that_was_acknowledged() {
         let host = *hosts(&report).first().unwrap();
         let refused = peer.submit(moved(host, 1, ("fd:/z", at(host).1))).await.unwrap_err();
         assert_eq!(in_use(refused).len(), 1);
-        peer.delete_workload(&uuid(n), None, false).await.unwrap();
+        peer.delete_workload(&uuid(n), None, Delete::default()).await.unwrap();
     }
 }
 
@@ -188,7 +188,7 @@ async fn run(model: &Model, seed: u64, first: u32, log: &RefCell<Log>) -> (u32, 
                 for stay in &mut log.borrow_mut().standing[stays] {
                     stay.leaving = Some(now);
                 }
-                model.delete_workload(&uuid(n), None, false).await.unwrap();
+                model.delete_workload(&uuid(n), None, Delete::default()).await.unwrap();
             }
             _ => {
                 let host = 1 + rng.below(6) as u32;

@@ -44,6 +44,10 @@ fn sites(report: &Report) -> BTreeSet<u32> {
     hosts(report).into_iter().map(|host| (host - 1) / 2).collect()
 }
 
+const FORCED: Delete = Delete {
+    is_forced: true,
+    is_dry_run: false,
+};
 const FIRST: u32 = WORKLOAD;
 const SECOND: u32 = WORKLOAD + 1;
 
@@ -116,7 +120,7 @@ async fn a_deleted_workload_that_is_created_again_keeps_the_rules_of_those_that_
     let f = cluster(&SITES).await;
     place(&f.model, apart_from(&[], FIRST, None, 0)).await.unwrap();
     let other = place(&f.model, apart_from(&[FIRST], SECOND, None, 3)).await.unwrap();
-    f.model.delete_workload(&uuid(FIRST), Some(1), false).await.unwrap();
+    f.model.delete_workload(&uuid(FIRST), Some(1), FORCED).await.unwrap();
     let again = apart_from(&[], FIRST, None, 6).in_part();
     let again = place(&f.model, again).await.unwrap();
     assert!(sites(&again).is_disjoint(&sites(&other)), "{again:?}");
@@ -154,7 +158,7 @@ async fn two_workloads_that_are_placed_in_the_same_moment_keep_the_rule_between_
         let (hosts, sites) = ((hosts(&one), hosts(&two)), (sites(&one), sites(&two)));
         assert!(sites.0.is_disjoint(&sites.1), "round {round}: on {hosts:?}");
         for n in [first, second] {
-            f.model.delete_workload(&uuid(n), Some(2), false).await.unwrap();
+            f.model.delete_workload(&uuid(n), Some(2), FORCED).await.unwrap();
         }
     }
 }
@@ -174,7 +178,7 @@ async fn a_workload_that_is_created_again_is_another_one_to_those_that_name_it()
         let (report, plans) = place_while(&f.model, put, async |plan, report| {
             if plan == 1 {
                 again_at.set(*hosts(report).first().unwrap());
-                changing.delete_workload(&uuid(first), Some(1), false).await.unwrap();
+                changing.delete_workload(&uuid(first), Some(1), FORCED).await.unwrap();
                 let mut again = apart_from(&[], first, None, 1);
                 again.wish.roles[0].query = query(1, &format!("Number == {}", again_at.get()));
                 place(changing, again).await.unwrap();
@@ -204,4 +208,136 @@ async fn a_put_whose_neighbours_change_during_two_plans_is_planned_a_third_time(
     .await;
     // The consumers were refused twice, but no other program has them.
     assert_eq!((hosts(&report.unwrap()).len(), plans), (2, 3));
+}
+
+#[actix_web::test]
+async fn a_workload_that_a_rule_names_is_deleted_only_by_force() {
+    let mut f = cluster(&SITES).await;
+    place(&f.model, apart_from(&[], FIRST, None, 1)).await.unwrap();
+    place(&f.model, apart_from(&[FIRST], SECOND, None, 2)).await.unwrap();
+    for is_dry_run in [true, false] {
+        let how = Delete {
+            is_forced: false,
+            is_dry_run,
+        };
+        let refused = f.model.delete_workload(&uuid(FIRST), None, how).await.unwrap_err();
+        let Error::WorkloadInUse { reasons, .. } = &refused else {
+            panic!("{refused:?}")
+        };
+        let [reason] = reasons.kept() else { panic!("{reasons:?}") };
+        assert!(reason.detail.contains(&uuid(SECOND)), "{}", reason.detail);
+    }
+    assert_eq!(f.number("SELECT COUNT(*) AS n FROM placet_workloads"), 2);
+    // Without the rule it may go. So may the other one, which no rule names.
+    place(&f.model, apart_from(&[], SECOND, Some(1), 2)).await.unwrap();
+    for n in [FIRST, SECOND] {
+        f.model.delete_workload(&uuid(n), None, Delete::default()).await.unwrap();
+    }
+    f.check_snapshot().await;
+}
+
+/// Together with the first workload, by host.
+fn together(generation: Option<i64>, count: u32) -> Put {
+    let rule = |_: &str| {
+        let rule = NearRule {
+            level: Level::Hard,
+            kind: NearKind::Together,
+            workload: uuid(FIRST),
+            dimension: "host".to_owned(),
+        };
+        Ok(wish(0, Some(vec![WishRule::Near(rule)])))
+    };
+    let wish = Wish {
+        roles: vec![role("replica", count, 1)],
+        ..rule("").unwrap()
+    };
+    Put {
+        read: rule,
+        ..put(SECOND, generation, wish)
+    }
+}
+
+#[actix_web::test]
+async fn a_rule_stays_whose_workload_was_deleted_by_force() {
+    let f = cluster(&SITES).await;
+    place(&f.model, apart_from(&[], FIRST, None, 2)).await.unwrap();
+    place(&f.model, together(None, 2)).await.unwrap();
+    f.model.delete_workload(&uuid(FIRST), None, FORCED).await.unwrap();
+    // What stands stays, and the violation says why.
+    let report = place(&f.model, together(Some(1), 2)).await.unwrap();
+    assert_eq!(hosts(&report).len(), 2);
+    let detail = &report.violations[0].reason.detail;
+    assert!(detail.starts_with("The other workload does not exist"), "{detail}");
+    // It is near to no host, so a third replica has no place.
+    let refusal = no_place(place(&f.model, together(Some(2), 3)).await);
+    assert!(refusal.reasons.has(ReasonCode::Together), "{refusal:?}");
+    // A new rule about it is a mistake.
+    let mut other = together(None, 1);
+    other.uuid = uuid(SECOND + 1);
+    other.name = "other".to_owned();
+    let refused = place(&f.model, other).await.unwrap_err().to_string();
+    assert!(refused.starts_with("rules[0].workload: "), "{refused}");
+    // A rule that keeps others apart is kept, and holds again once the workload exists.
+    place(&f.model, apart_from(&[], FIRST, None, 3)).await.unwrap();
+    place(&f.model, together(Some(2), 3)).await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_workload_is_not_deleted_while_a_rule_about_it_is_made() {
+    let f = cluster(&SITES).await;
+    let peer = f.start_peer();
+    let other = peer.as_ref().map_or(&f.model, |(model, _)| model);
+    for (round, changing) in [(0, &f.model), (1, other)] {
+        let (first, second) = (FIRST + 2 * round, SECOND + 2 * round);
+        place(&f.model, apart_from(&[], first, None, 1)).await.unwrap();
+        for count in [0, 2] {
+            let (named, put) = (uuid(first), apart_from(&[first], second, None, count));
+            let delete = changing.delete_workload(&named, None, Delete::default());
+            let (deleted, placed) = tokio::join!(delete, place(&f.model, put));
+            match (deleted, placed) {
+                (Err(Error::WorkloadInUse { .. }), Ok(_)) => {
+                    f.model.delete_workload(&uuid(second), None, Delete::default()).await.unwrap();
+                }
+                (Ok(()), Err(Error::BadRequest { .. })) => {
+                    place(&f.model, apart_from(&[], first, None, 1)).await.unwrap();
+                }
+                both => panic!("round {round}, {count} replicas: {both:?}"),
+            }
+        }
+        // The plan saw the workload, which is deleted before the rule is written, with a replica and without.
+        for count in [0, 2] {
+            let put = apart_from(&[first], second, None, count);
+            let (refused, plans) = place_while(&f.model, put, async |_, _| {
+                changing.delete_workload(&uuid(first), None, Delete::default()).await.unwrap();
+            })
+            .await;
+            assert!(matches!(refused, Err(Error::BadRequest { .. })), "{refused:?}");
+            assert_eq!(plans, 1);
+            place(&f.model, apart_from(&[], first, None, 1)).await.unwrap();
+        }
+    }
+}
+
+/// A rule that was left behind and the workload that is created again are placed in the same moment.
+#[actix_web::test]
+async fn a_workload_that_is_created_again_and_one_whose_rule_names_it_see_each_other() {
+    let f = cluster(&SITES).await;
+    let peer = f.start_peer();
+    let other = peer.as_ref().map_or(&f.model, |(model, _)| model);
+    for round in 0..10 {
+        let (first, second) = (FIRST + 2 * round, SECOND + 2 * round);
+        place(&f.model, apart_from(&[], first, None, 0)).await.unwrap();
+        place(&f.model, apart_from(&[first], second, None, 0)).await.unwrap();
+        f.model.delete_workload(&uuid(first), None, FORCED).await.unwrap();
+        let (one, two) = tokio::join!(
+            place(&f.model, apart_from(&[], first, None, 2)),
+            place(other, apart_from(&[first], second, Some(1), 2)),
+        );
+        let (one, two) = (one.unwrap(), two.unwrap());
+        let (hosts, sites) = ((hosts(&one), hosts(&two)), (sites(&one), sites(&two)));
+        assert!(sites.0.is_disjoint(&sites.1), "round {round}: on {hosts:?}");
+        for n in [second, first] {
+            f.model.delete_workload(&uuid(n), None, Delete::default()).await.unwrap();
+        }
+    }
 }

@@ -89,7 +89,7 @@ async fn a_placement_that_was_planned_before_a_host_changed_its_domain_is_planne
             .await;
             assert_one_each(&f.model, &report.unwrap(), &what).await;
             assert_eq!(plans, 2, "{what}");
-            f.model.delete_workload(&uuid(n), None, false).await.unwrap();
+            f.model.delete_workload(&uuid(n), None, Delete::default()).await.unwrap();
             for (host, (fault, _)) in (1..).zip(SITES) {
                 set_domain(&f.model, host, "fault", fault).await;
             }
@@ -131,7 +131,7 @@ async fn a_host_below_a_replica_that_a_rule_is_new_for_has_the_domain_of_the_pla
         .await;
         assert_one_each(&f.model, &report.unwrap(), &what).await;
         assert_eq!(plans, 2, "{what}");
-        f.model.delete_workload(&n, None, false).await.unwrap();
+        f.model.delete_workload(&n, None, Delete::default()).await.unwrap();
     }
     f.check_snapshot().await;
 }

@@ -25,8 +25,13 @@ impl Planning<'_> {
             named,
         };
         let neighbours: BTreeSet<String> = put.wish.neighbours().into_iter().collect();
-        let neighbours = neighbours.iter().filter_map(|uuid| job.others.get(uuid));
-        let neighbours = neighbours.map(|other| Neighbour::of(&other.row)).collect();
+        let neighbour = |uuid: &String| {
+            let other = job.others.get(uuid);
+            other.map_or_else(|| Neighbour::missing(uuid), |other| Neighbour::of(&other.row))
+        };
+        let neighbours = neighbours.iter().map(neighbour).collect();
+        let namers = job.namers.iter().filter(|_| known.is_none());
+        let namers = namers.map(|(uuid, _)| neighbour(uuid)).collect();
         let chosen: BTreeSet<&str> = self.choices.iter().map(|it| it.claim.consumer.as_str()).collect();
         let standing = self.kept.iter().map(|it| &it.replica);
         let standing = standing.filter(|it| !chosen.contains(it.row.consumer.as_str()));
@@ -51,6 +56,7 @@ impl Planning<'_> {
             hosts: self.hosts(&job.snapshot),
             rules: &self.rules[..self.own_rules],
             wish: &put.wish,
+            others: &job.others,
         };
         let report = Report {
             reasons,
@@ -65,6 +71,7 @@ impl Planning<'_> {
                 known,
                 named,
                 neighbours,
+                namers,
                 row: Some(Box::new(row)),
                 replicas: replicas.into_iter().map(|it| it.row).collect(),
                 standing,
