@@ -3,10 +3,11 @@
     python -m functional_tests.chaos.checker_test
 """
 
+import json
 import pathlib
 import tempfile
 
-from functional_tests.chaos import call_cases, checker, history, liveness, topology, watcher
+from functional_tests.chaos import call_cases, checker, history, liveness, owners, quiescent, topology, watcher
 from functional_tests.chaos.history import OK, REFUSED, UNKNOWN
 from functional_tests.chaos.history_builder import (
     FAULT, GENERATION, HALF_DONE, HOST, INITIAL, LATE, ONE, ORDER, OVERSUBSCRIBED, POOL, RELEASED_TWICE, START, TWO, USAGE,
@@ -161,8 +162,26 @@ def workloads_in_tables(tests):
         tests.equal(f"workloads in the tables: {name}", is_whole, not watcher.partial_workloads([row]))
 
 
+def domains_in_tables(tests):
+    """No domain has two replicas of a workload that has one in each at most."""
+    body = json.dumps({"rules": owners.ONE_EACH})
+    hosts = {host: json.dumps({"type": None, "properties": {}, "domains": {topology.DIMENSION: rack}})
+             for host, rack in topology.RACKS.items()}
+    first, second, *_ = topology.QUERIED
+    same = next(host for host in topology.QUERIED[1:] if topology.RACKS[host] == topology.RACKS[first])
+    for name, rows, is_kept in (
+            ("two domains", [("w", body, "0", hosts[first]), ("w", body, "1", hosts[second])], True),
+            ("one domain", [("w", body, "0", hosts[first]), ("w", body, "1", hosts[same])], False),
+            ("one replica", [("w", body, "0", hosts[first])] * 2, True),
+            ("two workloads", [("w", body, "0", hosts[first]), ("v", body, "0", hosts[same])], True),
+            ("no rule", [("w", '{"rules": []}', "0", hosts[first]), ("w", '{"rules": []}', "1", hosts[same])], True),
+            ("no domain", [("w", body, "0", '{"domains": {}}'), ("w", body, "1", '{"domains": {}}')], True)):
+        tests.equal(f"domains in the tables: {name}", is_kept, not quiescent.in_one_domain(rows))
+
+
 def main():
     tests = TestCounts()
+    domains_in_tables(tests)
     workloads_in_tables(tests)
     calm_requests(tests)
     gangs_in_tables(tests)

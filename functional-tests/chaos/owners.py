@@ -2,7 +2,8 @@
 
 A replica is a consumer. So a change is recorded as one request on several consumers: new ones get one of several places,
 which the answer says, and others lose theirs. No other client changes them. The name of a workload begins with the number
-of its replicas, by which the tables show at every moment whether it is there as a whole (watcher.py).
+of its replicas, by which the tables show at every moment whether it is there as a whole (watcher.py). Every other owner
+has one replica a domain at most, and there are as many domains as a workload has replicas.
 """
 
 import http.client
@@ -17,8 +18,12 @@ from functional_tests.chaos.history import CONFLICT, OK, REFUSED, UNKNOWN
 WORKLOADS, MOST_REPLICAS = 3, 3  # that an owner has at a time; replicas of one
 
 
+ONE_EACH = [{"rule": "spread", "dimensions": [topology.DIMENSION], "mode": "one-each"}]
+
+
 class Workload:
-    def __init__(self, chance):
+    def __init__(self, chance, rules):
+        self.rules = rules
         self.uuid, self.amount = topology.new_consumer(chance), chance.randint(1, 3)
         self.generation, self.ids, self.next_id = None, [], 0
         self.was_unknown = False  # whether an outcome was ever unknown: then it may change late
@@ -34,13 +39,14 @@ class Workload:
     def body(self, ids):
         query = f"resources=VCPU:{self.amount}&required={topology.TRAIT}"
         return {"generation": self.generation, "name": f"{len(ids)}-{self.uuid}", "project_id": "chaos", "user_id": "chaos",
-                "rules": [], "ids": ids, "roles": [{"name": "member", "count": len(ids), "query": query}]}
+                "rules": self.rules, "ids": ids, "roles": [{"name": "member", "count": len(ids), "query": query}]}
 
 
 class Owner(Client):
     def __init__(self, group, number, chance):
         super().__init__(group, number, chance)
         self.workloads = []
+        self.rules = ONE_EACH if number % 2 else []
 
     def acts(self):
         return [*[self.create] * 3, *[self.change] * 4, *[self.remove] * 2]
@@ -50,7 +56,7 @@ class Owner(Client):
 
     def create(self):
         if len(self.workloads) < WORKLOADS:
-            workload = Workload(self.chance)
+            workload = Workload(self.chance, self.rules)
             op = self.put_workload("new workload", workload, workload.new_ids(self.chance.randint(1, MOST_REPLICAS)))
             if op.outcome in (OK, UNKNOWN):
                 self.workloads.append(workload)
@@ -108,7 +114,9 @@ class Owner(Client):
         op.sets, op.choices = sets | {it: {} for it in op.sets if it not in new}, {}
         op.touches = [host for holds in sets.values() for host in holds]
         hosts = {it["host"] for it in answer["replicas"]}
+        racks = {topology.RACKS.get(host) for host in hosts}
         if (answer["pending"] or answer["violations"] or len(hosts) != len(ids) or not hosts <= {*topology.QUERIED}
+                or workload.rules and len(racks) != len(ids)
                 or {it["id"] for it in answer["replicas"]} != {*ids} or answer["generation"] != (workload.generation or 0) + 1):
             self.group.wrong.append(f"PUT of a workload with the replicas {ids}: {answer}")
         workload.generation, workload.ids = answer["generation"], ids

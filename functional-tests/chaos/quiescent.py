@@ -1,5 +1,7 @@
 """Quiescent checks: invariants of the tables and of every process's answers while no request is in flight."""
 
+import collections
+import json
 import time
 
 from functional_tests.chaos import topology
@@ -14,6 +16,10 @@ ROWS = (
 GENERATIONS = "SELECT uuid, generation FROM resource_providers"
 WORKLOADS = "SELECT uuid, generation FROM placet_workloads"
 ALONE = "SELECT consumer_id FROM placet_replicas WHERE workload NOT IN (SELECT uuid FROM placet_workloads)"
+PLACES = (
+    "SELECT w.uuid, w.body, r.replica, d.body FROM placet_workloads w JOIN placet_replicas r ON r.workload = w.uuid"
+    " JOIN allocations a ON a.consumer_id = r.consumer_id"
+    " JOIN placet_descriptions d ON d.resource_provider_id = a.resource_provider_id")
 ON_ONE_HOST = (
     "SELECT r.workload, a.resource_provider_id, COUNT(*) FROM placet_replicas r JOIN allocations a"
     " ON a.consumer_id = r.consumer_id GROUP BY r.workload, a.resource_provider_id HAVING COUNT(*) > 1")
@@ -78,6 +84,7 @@ class QuiescentState:
             return []
         found = [Violation("broken rule", workload, f"{count} replicas of workload {workload} are on one host")
                  for workload, _, count in self.ledger.query(ON_ONE_HOST)]
+        found += [Violation("broken rule", workload, text) for workload, text in in_one_domain(self.ledger.query(PLACES))]
         found += [Violation("orphan", consumer, f"replica {consumer} has no workload")
                   for (consumer,) in self.ledger.query(ALONE)]
         there = dict(self.ledger.query(WORKLOADS))
@@ -127,3 +134,20 @@ class QuiescentState:
         if free - listed:
             found.append(f"nothing of {sorted(free - listed)}, which have free capacity")
         return [Violation("answers differ", None, f"{member.port} offers {what}") for what in found]
+
+
+def in_one_domain(rows):
+    """Domains that hold several replicas of a workload which has one in each at most, as (workload, text).
+
+    A row is a workload's uuid and body, the id of a replica, and the body of its host's description.
+    """
+    held = collections.defaultdict(set)
+    for workload, body, replica, description in rows:
+        domains = json.loads(description)["domains"]
+        for rule in json.loads(body)["rules"] or []:
+            if rule["rule"] == "spread" and rule.get("mode") == "one-each":
+                for dimension in rule["dimensions"]:
+                    if dimension in domains:
+                        held[workload, dimension, domains[dimension]].add(replica)
+    return [(workload, f"replicas {sorted(replicas)} of workload {workload} are in one domain, {dimension}:{path}")
+            for (workload, dimension, path), replicas in held.items() if len(replicas) > 1]

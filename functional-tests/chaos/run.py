@@ -58,7 +58,8 @@ class Chaos:
 
     def run(self):
         rest = self.members[0].rest
-        self.generations, self.consumers, self.answers = topology.prepare(rest), {}, {}
+        self.generations = topology.prepare(rest, self.options.server == "placet")
+        self.consumers, self.answers = {}, {}
         rest.must("POST", "/resource_providers", {"name": "probe", "uuid": PROBE})
         rest.must("PUT", f"/resource_providers/{PROBE}/inventories",
                   {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 100000}}})

@@ -21,12 +21,13 @@ TOTALS = {
 LEAST_TOTALS = TOTALS | {host: {"VCPU": SMALL_ELASTIC_TOTAL} for host in ELASTIC}
 PROVIDERS = [*TOTALS]
 QUERIED, TRAIT = [*HOSTS, *ELASTIC], "CUSTOM_QUERIED"  # the hosts that queries of calls find, and their trait
+DIMENSION, RACKS = "fault", {host: f"/rack{number % 3}" for number, host in enumerate(QUERIED)}  # and their domains
 # The consumers of a gang have consecutive uuids that begin so; then the size of the gang follows.
 GANG = "fffffff"
 
 
-def prepare(rest):
-    """Makes the providers; returns the generations of those whose usage is checked."""
+def prepare(rest, has_domains=True):
+    """Makes the providers; returns the generations of those whose usage is checked. OpenStack Placement has no domains."""
     others = {**{host: {"VCPU": BYSTANDER_TOTAL} for host in BYSTANDER_HOSTS}, FULL: {"VCPU": 1}}
     for provider, totals in (TOTALS | others).items():
         rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
@@ -38,7 +39,9 @@ def prepare(rest):
     for host in QUERIED:
         rest.must("PUT", f"/resource_providers/{host}/traits",
                   {"resource_provider_generation": 1, "traits": [TRAIT]})
-    return {provider: 2 if provider in QUERIED else 1 for provider in PROVIDERS}
+        if has_domains:
+            rest.must("PUT", f"/v1/providers/{host}", {"generation": None, "domains": {DIMENSION: RACKS[host]}})
+    return {provider: rest.must("GET", f"/resource_providers/{provider}").json["generation"] for provider in PROVIDERS}
 
 
 def random_claim(chance):
