@@ -19,7 +19,8 @@ static LIST: NativeSchema = NativeSchema::of_query(include_str!("schemas/violati
 const MAX_WORKLOADS: usize = 1_000;
 /// A page ends with the workload that is being judged after this time, because other requests need the threads that search.
 const PAGE_TIME: Duration = Duration::from_secs(2);
-/// What may be broken: the codes of reasons without their namespace.
+const NAMESPACE: &str = "placet.";
+/// What may be broken: the codes of reasons without [`NAMESPACE`].
 const RULES: [(&str, ReasonCode); 14] = [
     ("spread", ReasonCode::Spread),
     ("together", ReasonCode::Together),
@@ -53,7 +54,14 @@ pub fn read_list(query: &str) -> Result<Page> {
         }
     };
     let uuid = |name: &str| query.last(name).and_then(uuid::canonical);
-    let code = query.last("rule").and_then(|rule| {
+    let of_code = query.last("code").and_then(|code| code.strip_prefix(NAMESPACE));
+    let of_rule = query.last("rule");
+    if of_code.is_some() && of_rule.is_some() {
+        return Err(Error::BadRequest {
+            detail: "rule and code: both say the same, so a request has one of them.".to_owned(),
+        });
+    }
+    let code = of_code.or(of_rule).and_then(|rule| {
         let known = RULES.iter().find(|(name, _)| *name == rule);
         known.map(|(_, code)| *code)
     });
@@ -115,7 +123,10 @@ mod tests {
         for (name, code) in RULES {
             assert_eq!(read_list(&format!("rule={name}")).unwrap().filter.code, Some(code));
             assert_eq!(code.name(), format!("placet.{name}"));
+            let by_code = read_list(&format!("code={}", code.name())).unwrap();
+            assert_eq!(by_code.filter.code, Some(code));
         }
+        assert!(read_list("code=spread").is_err() && read_list("code=placet.spread&rule=spread").is_err());
         assert!(read_list("rule=no_room").is_err());
         assert!(read_list("limit=1001").is_err() && read_list("limit=0").is_err());
         assert_eq!(read_list("").unwrap().limit, MAX_WORKLOADS);

@@ -63,7 +63,13 @@ pub struct Violation {
     pub reason: Reason,
     /// The ids of the replicas that break it.
     pub replicas: Vec<String>,
+    /// Uuids of the first [`NAMED_REPLICAS`] of them, and of their hosts, each once.
+    pub consumers: Vec<String>,
+    pub hosts: Vec<String>,
 }
+
+/// Of how many replicas a violation has consumers and hosts.
+const NAMED_REPLICAS: usize = 15;
 
 /// A stored workload to judge. Clones share all of it.
 #[derive(Clone)]
@@ -177,15 +183,30 @@ impl Reported<'_> {
         let judgement = placing::judge(&self.hosts.list.cluster, self.hosts.eligible, &workload, down);
         let violations = judgement.violations.iter().map(|it| {
             let its: Vec<&Replica> = it.replicas.iter().map(|at| &replicas[judged[*at]]).collect();
-            let ids = its.iter().map(|replica| replica.row.id.clone()).collect();
-            match it.rule {
-                Broken::NotEligible => self.not_eligible(standing[it.replicas[0]], its[0], ids),
-                _ => self.broken_rule(it, ids),
+            let ids: Vec<String> = its.iter().map(|replica| replica.row.id.clone()).collect();
+            let (level, reason) = match it.rule {
+                Broken::NotEligible => self.not_eligible(standing[it.replicas[0]], its[0], &ids),
+                _ => self.broken_rule(it, &ids),
+            };
+            let consumers = its.iter().take(NAMED_REPLICAS);
+            let mut hosts: Vec<u32> = Vec::new();
+            for at in it.replicas.iter().take(NAMED_REPLICAS) {
+                let host = standing[*at].host;
+                if !hosts.contains(&host) {
+                    hosts.push(host);
+                }
+            }
+            Violation {
+                level,
+                reason,
+                replicas: ids,
+                consumers: consumers.map(|replica| replica.row.consumer.clone()).collect(),
+                hosts: hosts.into_iter().map(|host| self.uuid(host)).collect(),
             }
         });
         let shown = replicas.iter().zip(hosts).map(|(replica, host)| ShownReplica {
             replica: replica.clone(),
-            host: host.map(|host| self.hosts.snapshot.uuid(self.slot(host)).to_owned()),
+            host: host.map(|host| self.uuid(host)),
             over_normal: Vec::new(),
         });
         Report {
@@ -197,6 +218,10 @@ impl Reported<'_> {
             reasons: Reasons::default(),
             is_exact: true,
         }
+    }
+
+    fn uuid(&self, host: u32) -> String {
+        self.hosts.snapshot.uuid(self.slot(host)).to_owned()
     }
 
     fn slot(&self, host: u32) -> Slot {
@@ -234,21 +259,17 @@ impl Reported<'_> {
     }
 
     /// Replicas on a host that is not eligible. `at` is the first of them.
-    fn not_eligible(&self, at: Standing, replica: &Replica, replicas: Vec<String>) -> Violation {
+    fn not_eligible(&self, at: Standing, replica: &Replica, ids: &[String]) -> (Level, Reason) {
         let Unfit { code, class, host } = self.hosts.unfit(at, replica);
-        let detail = format!("On {host}: {}.", replicas.join(", "));
-        Violation {
-            level: Level::Hard,
-            reason: Reason {
-                resource_provider: Some(self.hosts.snapshot.uuid(self.slot(at.host)).to_owned()),
-                resource_class: class,
-                ..Reason::new(code, detail)
-            },
-            replicas,
-        }
+        let reason = Reason {
+            resource_provider: Some(self.uuid(at.host)),
+            resource_class: class,
+            ..Reason::new(code, format!("On {host}: {}.", ids.join(", ")))
+        };
+        (Level::Hard, reason)
     }
 
-    fn broken_rule(&self, found: &placing::Violation, replicas: Vec<String>) -> Violation {
+    fn broken_rule(&self, found: &placing::Violation, ids: &[String]) -> (Level, Reason) {
         let (level, code, rule) = match found.rule {
             Broken::Rule(rule) => {
                 let code = match &self.rules[rule] {
@@ -260,7 +281,7 @@ impl Reported<'_> {
             }
             Broken::OneAHost | Broken::NotEligible => (Level::Hard, ReasonCode::OneAHost, None),
         };
-        let host = (found.axis == Axis::Host).then(|| self.hosts.snapshot.uuid(self.slot(found.domain.0)));
+        let host = (found.axis == Axis::Host).then(|| self.uuid(found.domain.0));
         let path = match found.axis {
             Axis::Host => None,
             Axis::Domain(at) => Some(format!(
@@ -269,8 +290,8 @@ impl Reported<'_> {
                 self.hosts.list.path(at, found.domain)
             )),
         };
-        let place = path.clone().or(host.map(str::to_owned)).unwrap_or_default();
-        let ids = replicas.join(", ");
+        let place = path.clone().or_else(|| host.clone()).unwrap_or_default();
+        let ids = ids.join(", ");
         let detail = match code {
             ReasonCode::Spread | ReasonCode::OneAHost => format!(
                 "{place} holds {} replicas and may hold {}: {ids}.",
@@ -283,18 +304,15 @@ impl Reported<'_> {
             _ => format!("Too near to the other workload: {ids}."),
         };
         let counts = matches!(code, ReasonCode::Spread | ReasonCode::OneAHost);
-        Violation {
-            level,
-            reason: Reason {
-                rule,
-                resource_provider: host.map(str::to_owned),
-                requested: counts.then_some(found.count.into()),
-                free: counts.then_some(found.limit.into()),
-                domain: path,
-                ..Reason::new(code, detail)
-            },
-            replicas,
-        }
+        let reason = Reason {
+            rule,
+            resource_provider: host,
+            requested: counts.then_some(found.count.into()),
+            free: counts.then_some(found.limit.into()),
+            domain: path,
+            ..Reason::new(code, detail)
+        };
+        (level, reason)
     }
 
     /// Whether a rule names a workload that was deleted.

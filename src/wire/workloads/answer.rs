@@ -80,6 +80,8 @@ pub struct ViolationAnswer<'a> {
     #[serde(flatten)]
     reason: ReasonAnswer<'a>,
     replicas: &'a [String],
+    consumers: &'a [String],
+    hosts: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -205,6 +207,8 @@ impl<'a> From<&'a Violation> for ViolationAnswer<'a> {
             level: level(violation.level),
             reason: ReasonAnswer::from(&violation.reason),
             replicas: &violation.replicas,
+            consumers: &violation.consumers,
+            hosts: &violation.hosts,
         }
     }
 }

@@ -335,3 +335,21 @@ async fn a_workload_and_those_that_its_rules_name_are_read_in_one_moment() {
     assert!(CHANGE.take().is_none(), "they have exchanged their hosts");
     assert!(found.is_empty(), "{found:?}");
 }
+
+#[actix_web::test]
+async fn a_violation_names_the_consumers_and_hosts_of_its_first_replicas() {
+    let at: Vec<(&str, &str)> = (0..21).map(|n| if n < 20 { ("a", "-") } else { ("b", "-") }).collect();
+    let f = cluster(&at).await;
+    let mut many = wish(20, Some(Vec::new()));
+    many.roles[0].query = query(1, "Number <= 20");
+    place(&f.model, put(WORKLOAD, None, many)).await.unwrap();
+    let spread = wish(20, Some(vec![spread(Mode::OneEach, &["fault"])]));
+    let report = place(&f.model, put(WORKLOAD, Some(1), spread)).await.unwrap();
+    let [violation] = &report.violations[..] else {
+        panic!("{:?}", report.violations)
+    };
+    assert_eq!(violation.replicas.len(), 20);
+    let first = || report.replicas.iter().take(15);
+    assert!(violation.consumers.iter().eq(first().map(|it| &it.replica.row.consumer)));
+    assert!(violation.hosts.iter().eq(first().filter_map(|it| it.host.as_ref())));
+}
