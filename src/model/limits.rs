@@ -65,16 +65,32 @@ impl LimitRow {
     }
 }
 
-/// All limits that were ever set, by class.
-pub fn list(conn: &mut DbConnection) -> Result<Vec<Limit>> {
-    let rows: Vec<(String, i64, Option<String>)> = table::table
+/// A page of limits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    pub limit: usize,
+    /// Only of classes with a greater name.
+    pub after: Option<String>,
+}
+
+/// The limits of a page that were ever set, by class, and the class after which the next page begins.
+pub fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<Limit>, Option<String>)> {
+    let mut query = table::table.into_boxed();
+    if let Some(after) = &page.after {
+        query = query.filter(table::resource_class.gt(after));
+    }
+    let mut rows: Vec<(String, i64, Option<String>)> = query
         .order(table::resource_class)
+        .limit(i64::try_from(page.limit).unwrap_or(i64::MAX).saturating_add(1))
         .select((table::resource_class, table::generation, table::normal))
         .load(conn)?;
+    let has_more = rows.len() > page.limit;
+    rows.truncate(page.limit);
+    let next = rows.last().filter(|_| has_more).map(|(class, ..)| class.clone());
     let limits = rows
         .into_iter()
         .map(|(class, generation, normal)| Limit::new(&class, Some(LimitRow::new(generation, normal))));
-    Ok(limits.collect())
+    Ok((limits.collect(), next))
 }
 
 /// The limit of one class.

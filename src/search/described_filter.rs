@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::explain::Rejection;
 use super::expression::CompiledExpression;
-use super::request::{Domain, HostConditions};
+use super::request::{Domain, HOST_DIMENSION, HostConditions};
 use super::snapshot::{DescribedLanes, NameId, Slot, Snapshot, is_in_domain};
 
 /// [`HostConditions`] with names looked up.
@@ -24,6 +24,8 @@ struct Domains {
     /// `None` if no host has a path of it.
     dimension: Option<NameId>,
     tops: Vec<Arc<str>>,
+    /// Of [`HOST_DIMENSION`]: the hosts with these uuids.
+    hosts: Vec<Slot>,
 }
 
 impl HostFilter {
@@ -48,10 +50,10 @@ impl HostFilter {
     pub fn matching(&self, snapshot: &Snapshot, block: usize, mut lanes: u64) -> u64 {
         let described = snapshot.described_lanes(block);
         for domains in &self.domains {
-            lanes &= domains.lanes(described);
+            lanes &= domains.lanes(described, block);
         }
         for domains in &self.forbidden {
-            lanes &= !domains.lanes(described);
+            lanes &= !domains.lanes(described, block);
         }
         match &self.condition {
             Some(condition) if lanes != 0 => condition.matching(snapshot, block, described, lanes),
@@ -63,7 +65,8 @@ impl HostFilter {
     pub fn rejection(&self, snapshot: &Snapshot, root: Slot) -> Rejection {
         let is_in = |domains: &Domains| {
             let path = snapshot.domain(root, &domains.name);
-            path.is_some_and(|path| domains.tops.iter().any(|top| is_in_domain(path, top)))
+            domains.hosts.contains(&root)
+                || path.is_some_and(|path| domains.tops.iter().any(|top| is_in_domain(path, top)))
         };
         if !self.domains.iter().all(is_in) {
             return Rejection::OtherDomain;
@@ -80,24 +83,32 @@ impl HostFilter {
 
 impl Domains {
     /// The lanes that are in one of them.
-    fn lanes(&self, described: &DescribedLanes) -> u64 {
-        let Some(dimension) = self.dimension else { return 0 };
+    fn lanes(&self, described: &DescribedLanes, block: usize) -> u64 {
+        let hosts = self.hosts.iter().filter(|host| host.block() == block);
+        let hosts = hosts.fold(0, |all, host| all | 1 << host.lane());
+        let Some(dimension) = self.dimension else { return hosts };
         let paths = described.paths(dimension);
         let inside = paths.filter(|(path, _)| self.tops.iter().any(|top| is_in_domain(path, top)));
-        inside.fold(0, |all, (_, lanes)| all | lanes)
+        inside.fold(hosts, |all, (_, lanes)| all | lanes)
     }
 }
 
 fn by_dimension(snapshot: &Snapshot, domains: &[Domain]) -> Vec<Domains> {
     let mut all: Vec<Domains> = Vec::new();
     for Domain { dimension, path } in domains {
-        match all.iter_mut().find(|known| known.name == *dimension) {
-            Some(known) => known.tops.push(Arc::clone(path)),
-            None => all.push(Domains {
+        let at = all.iter().position(|known| known.name == *dimension).unwrap_or_else(|| {
+            all.push(Domains {
                 name: Arc::clone(dimension),
                 dimension: snapshot.property_name(dimension),
-                tops: vec![Arc::clone(path)],
-            }),
+                tops: Vec::new(),
+                hosts: Vec::new(),
+            });
+            all.len() - 1
+        });
+        if **dimension == *HOST_DIMENSION {
+            all[at].hosts.extend(snapshot.by_uuid(path));
+        } else {
+            all[at].tops.push(Arc::clone(path));
         }
     }
     all

@@ -52,6 +52,9 @@ pub struct HostConditions {
     pub only_up: bool,
 }
 
+/// The dimension in which each host is a domain of its own: its uuid.
+pub const HOST_DIMENSION: &str = "host";
+
 /// A domain of a dimension, with all domains that lie in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {

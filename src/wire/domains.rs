@@ -10,19 +10,36 @@ use crate::model::domains::{Amounts, DomainReport};
 
 static LIST: NativeSchema = NativeSchema::of_query(include_str!("schemas/domains.json"), "list");
 
-/// Reads the query string of `GET /v1/domains`: the dimension.
+/// The most domains of a page.
+const MAX_DOMAINS: usize = 1_000;
+
+/// A page of the domains of a dimension.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Page {
+    pub dimension: String,
+    pub limit: usize,
+    /// A path.
+    pub after: Option<String>,
+}
+
+/// Reads the query string of `GET /v1/domains`.
 ///
 /// # Errors
-/// `InvalidQuery` for other parameters, and if it is missing.
-pub fn read_list(query: &str) -> Result<String> {
+/// `InvalidQuery` for other parameters, and without a dimension.
+pub fn read_list(query: &str) -> Result<Page> {
     let query = Query::read_native(&LIST, query)?;
-    Ok(query.last("dimension").unwrap_or_default().to_owned())
+    Ok(Page {
+        dimension: query.last("dimension").unwrap_or_default().to_owned(),
+        limit: query.page_limit(MAX_DOMAINS, "domains")?,
+        after: query.last("after").map(str::to_owned),
+    })
 }
 
 #[derive(Serialize)]
 struct List<'a> {
     dimension: &'a str,
     domains: Vec<One<'a>>,
+    next: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -89,11 +106,16 @@ fn one(domain: &DomainReport) -> One<'_> {
     }
 }
 
-/// Writes the domains of a dimension.
-pub fn write_list(dimension: &str, domains: &[DomainReport]) -> Vec<u8> {
+/// Writes a page of the domains of a dimension, of which `domains` are all, by path.
+pub fn write_list(page: &Page, domains: &[DomainReport]) -> Vec<u8> {
+    let after = page.after.as_deref();
+    let mut rest = domains.iter().filter(|domain| after.is_none_or(|after| domain.path.as_str() > after));
+    let shown: Vec<&DomainReport> = rest.by_ref().take(page.limit).collect();
+    let last = shown.last().filter(|_| rest.next().is_some());
     json(&List {
-        dimension,
-        domains: domains.iter().map(one).collect(),
+        dimension: &page.dimension,
+        next: last.map(|domain| domain.path.as_str()),
+        domains: shown.into_iter().map(one).collect(),
     })
 }
 
@@ -115,5 +137,24 @@ mod tests {
         let amounts = Amounts::from([("VCPU".into(), 3 << 62), ("DISK_GB".into(), 7)]);
         let written: Vec<(&str, i64)> = object(&amounts).into_iter().collect();
         assert_eq!(written, [("DISK_GB", 7), ("VCPU", i64::MAX)]);
+    }
+
+    #[test]
+    fn a_page_ends_before_the_domain_after_which_the_next_one_begins() {
+        let domain = |path: &str| DomainReport {
+            path: path.to_owned(),
+            ..DomainReport::default()
+        };
+        let all = ["/a", "/a/r0", "/b"].map(domain);
+        let page = |query: &str| {
+            let page = read_list(&format!("dimension=fault&{query}")).unwrap();
+            let text = String::from_utf8(write_list(&page, &all)).unwrap();
+            let end = text.rsplit_once(r#""next":"#).unwrap().1.to_owned();
+            (text.matches(r#""path""#).count(), end)
+        };
+        assert_eq!(page(""), (3, "null}".to_owned()));
+        assert_eq!(page("limit=2"), (2, r#""/a/r0"}"#.to_owned()));
+        assert_eq!(page("limit=2&after=/a/r0"), (1, "null}".to_owned()));
+        assert!(read_list("dimension=fault&limit=1001").is_err() && read_list("dimension=fault&limit=0").is_err());
     }
 }

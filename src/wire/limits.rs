@@ -7,15 +7,31 @@ use super::query::Query;
 use super::schema::NativeSchema;
 use super::value::Value;
 use crate::error::{Error, Result};
-use crate::model::limits::{Limit, Set};
+use crate::model::limits::{Limit, Page, Set};
 use crate::search::NormalLimit;
 
 const SCHEMAS: &str = include_str!("schemas/limits.json");
 static SET: NativeSchema = NativeSchema::of_body(SCHEMAS, "set");
 static SET_PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "set_parameters");
+static LIST_PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "list_parameters");
 static NO_PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "no_parameters");
 
-/// Reads the query string of a `GET`, which has no parameters.
+/// The most limits of a page.
+const MAX_LIMITS: usize = 1_000;
+
+/// Reads the query string of `GET /v1/limits`.
+///
+/// # Errors
+/// `InvalidQuery` for other parameters and values.
+pub fn read_list(query: &str) -> Result<Page> {
+    let query = Query::read_native(&LIST_PARAMETERS, query)?;
+    Ok(Page {
+        limit: query.page_limit(MAX_LIMITS, "limits")?,
+        after: query.last("after").map(str::to_owned),
+    })
+}
+
+/// Reads the query string of `GET /v1/limits/{class}`, which has no parameters.
 ///
 /// # Errors
 /// `InvalidQuery` if there is one.
@@ -82,6 +98,7 @@ enum Normal {
 #[derive(Serialize)]
 struct List<'a> {
     limits: Vec<One<'a>>,
+    next: Option<&'a str>,
 }
 
 fn one(limit: &Limit) -> One<'_> {
@@ -103,10 +120,11 @@ pub fn write_one(limit: &Limit) -> Vec<u8> {
     json(&one(limit))
 }
 
-/// Writes a list of limits.
-pub fn write_list(limits: &[Limit]) -> Vec<u8> {
+/// Writes a page of limits. `next` is the class after which the next page begins.
+pub fn write_list(limits: &[Limit], next: Option<&str>) -> Vec<u8> {
     json(&List {
         limits: limits.iter().map(one).collect(),
+        next,
     })
 }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::query::Query;
+use super::uuid;
 use crate::error::{Error, Result};
-use crate::search::{Domain, Expression, HostConditions, domain_path};
+use crate::search::{Domain, Expression, HOST_DIMENSION, HostConditions, domain_path};
 
 /// With a suffix a condition on the provider of that group, without one on the host.
 pub const WHERE: &str = "where";
@@ -58,17 +59,22 @@ fn in_context(error: Error, place: &str) -> Error {
 
 fn domains(query: &Query, name: &str) -> Result<Vec<Domain>> {
     let domain = |text: &str| {
-        let split = text
-            .split_once(':')
-            .filter(|(dimension, path)| !dimension.is_empty() && !path.is_empty());
+        let split = text.split_once(':').and_then(|(dimension, path)| {
+            let path = match dimension {
+                HOST_DIMENSION => uuid::canonical(path)?,
+                _ => domain_path(path).to_owned(),
+            };
+            (!dimension.is_empty() && !path.is_empty()).then_some((dimension, path))
+        });
         match split {
             Some((dimension, path)) => Ok(Domain {
                 dimension: dimension.into(),
-                path: domain_path(path).into(),
+                path: path.into(),
             }),
             None => Err(Error::BadQueryValue {
                 detail: format!(
-                    "Expected '{name}' parameter value of the form: dimension:path, such as fault:fd:/dc1. Got: {text}"
+                    "Expected '{name}' parameter value of the form: dimension:path, such as fault:fd:/dc1 or host:UUID. \
+                     Got: {text}"
                 ),
             }),
         }
@@ -168,11 +174,19 @@ mod tests {
             [domain("fault", "fd:/dc1"), domain("fault", "fd:/dc2")]
         );
         assert_eq!(request.host.not_in_domains, [domain("upgrade", "UD1")]);
+        let host = "AAAAAAAA-0000-4000-8000-000000000001";
+        let request = read_query(&format!("resources=VCPU:1&not_in_domain=host:{host}"), Zero::Refused).unwrap();
+        assert_eq!(
+            request.host.not_in_domains,
+            [domain("host", &host.to_ascii_lowercase())]
+        );
         for wrong in [
             "in_domain=",
             "in_domain=fault",
             "not_in_domain=:UD1",
             "in_domain=fault:",
+            "in_domain=fault:/",
+            "in_domain=host:first",
         ] {
             assert!(refusal(wrong).contains("dimension:path"), "{wrong}");
         }

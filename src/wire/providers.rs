@@ -47,15 +47,7 @@ pub struct Page {
 /// `InvalidQuery` for other parameters and values.
 pub fn read_list(query: &str) -> Result<Page> {
     let query = Query::read_native(&LIST_PARAMETERS, query)?;
-    let limit = match query.last("limit").map(str::parse::<usize>) {
-        None => MAX_PROVIDERS,
-        Some(Ok(limit)) if limit <= MAX_PROVIDERS => limit,
-        Some(_) => {
-            return Err(Error::BadRequest {
-                detail: format!("limit: a page has from 1 to {MAX_PROVIDERS} providers."),
-            });
-        }
-    };
+    let limit = query.page_limit(MAX_PROVIDERS, "providers")?;
     let after = query.last("after").and_then(uuid::canonical);
     Ok(Page { limit, after })
 }

@@ -89,6 +89,20 @@ impl Query {
     pub fn last(&self, name: &str) -> Option<&str> {
         self.all(name).pop()
     }
+
+    /// How much a page of a native list has: `limit`, or `most`. The schema admits digits alone.
+    ///
+    /// # Errors
+    /// [`Error::BadRequest`] beyond `most`, which `nouns` are.
+    pub fn page_limit(&self, most: usize, nouns: &str) -> Result<usize> {
+        match self.last("limit").map(str::parse::<usize>) {
+            None => Ok(most),
+            Some(Ok(limit)) if limit <= most => Ok(limit),
+            Some(_) => Err(Error::BadRequest {
+                detail: format!("limit: a page has from 1 to {most} {nouns}."),
+            }),
+        }
+    }
 }
 
 fn decode(raw: &str) -> Result<String> {

@@ -44,15 +44,7 @@ const RULES: [(&str, ReasonCode); 14] = [
 /// `InvalidQuery` for other parameters and values.
 pub fn read_list(query: &str) -> Result<Page> {
     let query = Query::read_native(&LIST, query)?;
-    let limit = match query.last("limit").map(str::parse::<usize>) {
-        None => MAX_WORKLOADS,
-        Some(Ok(limit)) if limit <= MAX_WORKLOADS => limit,
-        Some(_) => {
-            return Err(Error::BadRequest {
-                detail: format!("limit: a page has the violations of 1 to {MAX_WORKLOADS} workloads."),
-            });
-        }
-    };
+    let limit = query.page_limit(MAX_WORKLOADS, "workloads with their violations")?;
     let uuid = |name: &str| query.last(name).and_then(uuid::canonical);
     let of_code = query.last("code").and_then(|code| code.strip_prefix(NAMESPACE));
     let of_rule = query.last("rule");

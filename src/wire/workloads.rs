@@ -66,11 +66,7 @@ pub fn read_show(query: &str) -> Result<()> {
 /// `InvalidQuery` for other parameters and values.
 pub fn read_list(query: &str) -> Result<Page> {
     let query = Query::read_native(&LIST_PARAMETERS, query)?;
-    let limit = match query.last("limit").map(str::parse::<usize>) {
-        None => MAX_WORKLOADS,
-        Some(Ok(limit)) if limit <= MAX_WORKLOADS => limit,
-        Some(_) => return bad_request(format!("limit: a page has from 1 to {MAX_WORKLOADS} workloads.")),
-    };
+    let limit = query.page_limit(MAX_WORKLOADS, "workloads")?;
     Ok(Page {
         project: query.last("project_id").map(str::to_owned),
         name: query.last("name").map(str::to_owned),

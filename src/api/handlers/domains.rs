@@ -7,8 +7,8 @@ use crate::model::domains;
 use crate::wire::domains as wire;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
-    let dimension = wire::read_list(&context.query)?;
+    let page = wire::read_list(&context.query)?;
     let snapshot = context.model().snapshot().await?;
-    let found = domains::of_dimension(&snapshot, &dimension);
-    Ok(Reply::json(wire::write_list(&dimension, &found)))
+    let found = domains::of_dimension(&snapshot, &page.dimension);
+    Ok(Reply::json(wire::write_list(&page, &found)))
 }

@@ -7,9 +7,10 @@ use crate::model::limits;
 use crate::wire::limits as wire;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
-    wire::read_show(&context.query)?;
-    let found = context.reader().ask(limits::list).await?;
-    Ok(Reply::json(wire::write_list(&found)))
+    let page = wire::read_list(&context.query)?;
+    let list = move |conn: &mut _| limits::list(conn, &page);
+    let (found, next) = context.reader().ask(list).await?;
+    Ok(Reply::json(wire::write_list(&found, next.as_deref())))
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {

@@ -211,11 +211,28 @@ async fn e32_a_limit_has_a_generation_and_a_class() {
     }
     assert_eq!(limit(&f.model, Some(1), "physical").await.unwrap().generation, Some(2));
     assert_eq!(limit(&f.model, Some(2), "none").await.unwrap().normal, None);
-    let listed = f.model.ask(limits::list).await.unwrap();
+    let page = |limit, after: Option<&str>| limits::Page {
+        limit,
+        after: after.map(str::to_owned),
+    };
+    let all = page(10, None);
+    let (listed, next) = f.model.ask(move |conn| limits::list(conn, &all)).await.unwrap();
+    assert_eq!(next, None);
     assert_eq!(
         listed.iter().map(|it| (it.generation, it.normal)).collect::<Vec<_>>(),
         [(Some(3), None)]
     );
+    let other = Set {
+        class: "DISK_GB".to_owned(),
+        generation: None,
+        normal: None,
+    };
+    f.model.submit(other).await.unwrap();
+    for (after, class, next) in [(None, "DISK_GB", Some("DISK_GB")), (Some("DISK_GB"), "VCPU", None)] {
+        let one = page(1, after);
+        let (listed, found) = f.model.ask(move |conn| limits::list(conn, &one)).await.unwrap();
+        assert_eq!((listed[0].class.as_str(), found.as_deref()), (class, next));
+    }
     let unknown = Set {
         class: "CUSTOM_NONE".to_owned(),
         generation: None,

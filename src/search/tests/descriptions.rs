@@ -14,7 +14,7 @@ use super::{VCPU, bare, build_colliding, group, rows, settings};
 use crate::search::candidates;
 use crate::search::explain::{Explain, Rejection};
 use crate::search::expression::Verdict;
-use crate::search::request::{Domain, HostConditions, Request};
+use crate::search::request::{Domain, HOST_DIMENSION, HostConditions, Request};
 use crate::search::snapshot::{
     Description, PropertyValue, ProviderId, ProviderRow, ProviderState, Slot, Snapshot, SnapshotChange,
 };
@@ -85,7 +85,11 @@ fn domains() -> impl Strategy<Value = Vec<Domain>> {
         dimension: dimension.into(),
         path,
     });
-    prop_oneof![3 => Just(Vec::new()), 2 => vec(domain, 1..3)]
+    let host = (1..10).prop_map(|id| Domain {
+        dimension: HOST_DIMENSION.into(),
+        path: super::uuid(id).into(),
+    });
+    prop_oneof![3 => Just(Vec::new()), 2 => vec(prop_oneof![3 => domain, 1 => host], 1..3)]
 }
 
 fn asking() -> impl Strategy<Value = Request> {
@@ -250,6 +254,30 @@ fn a_provider_inherits_what_it_does_not_set_or_hide() {
         [1, 2, 3, 4, 5].map(a),
         [Some(1), Some(2), None, None, Some(2)].map(|value| value.map(PropertyValue::Integer))
     );
+}
+
+#[test]
+fn each_host_is_a_domain_of_its_own() {
+    let snapshot = described((1..4).map(host).collect(), [(1, in_domain("fault", "/a"))]);
+    let hosts = |ids: &[i32]| -> Vec<Domain> {
+        let domain = |id: &i32| Domain {
+            dimension: HOST_DIMENSION.into(),
+            path: super::uuid(*id).into(),
+        };
+        ids.iter().map(domain).collect()
+    };
+    let within = |ids: &[i32]| HostConditions {
+        in_domains: hosts(ids),
+        ..HostConditions::default()
+    };
+    let outside = |ids: &[i32]| HostConditions {
+        not_in_domains: hosts(ids),
+        ..HostConditions::default()
+    };
+    assert_eq!(found(&snapshot, within(&[2])), [2]);
+    assert_eq!(found(&snapshot, within(&[1, 3, 9])), [1, 3]);
+    assert!(found(&snapshot, within(&[9])).is_empty());
+    assert_eq!(found(&snapshot, outside(&[2, 9])), [1, 3]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Descriptions, World};
 use crate::search::expression::{Expression, Verdict};
-use crate::search::request::{Domain, Group, HostConditions, Request};
+use crate::search::request::{Domain, Group, HOST_DIMENSION, HostConditions, Request};
 use crate::search::snapshot::{Description, PropertyValue, ProviderRow, ProviderState};
 
 /// A world with descriptions.
@@ -39,6 +39,9 @@ impl Described<'_> {
     }
 
     pub(super) fn is_in(&self, row: &ProviderRow, domain: &Domain) -> bool {
+        if *domain.dimension == *HOST_DIMENSION {
+            return row.uuid == domain.path;
+        }
         let path = self
             .lineage(row)
             .into_iter()
