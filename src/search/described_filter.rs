@@ -85,7 +85,7 @@ impl Domains {
     /// The lanes that are in one of them.
     fn lanes(&self, described: &DescribedLanes, block: usize) -> u64 {
         let hosts = self.hosts.iter().filter(|host| host.block() == block);
-        let hosts = hosts.fold(0, |all, host| all | 1 << host.lane());
+        let hosts = hosts.fold(0_u64, |all, host| all | 1 << host.lane());
         let Some(dimension) = self.dimension else { return hosts };
         let paths = described.paths(dimension);
         let inside = paths.filter(|(path, _)| self.tops.iter().any(|top| is_in_domain(path, top)));

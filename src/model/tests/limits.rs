@@ -209,6 +209,7 @@ async fn e32_a_limit_has_a_generation_and_a_class() {
             "{refused:?}"
         );
     }
+    assert_eq!(limit(&f.model, Some(1), "0.15").await.unwrap().generation, Some(1));
     assert_eq!(limit(&f.model, Some(1), "physical").await.unwrap().generation, Some(2));
     assert_eq!(limit(&f.model, Some(2), "none").await.unwrap().normal, None);
     let page = |limit, after: Option<&str>| limits::Page {

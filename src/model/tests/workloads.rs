@@ -126,8 +126,8 @@ pub(super) fn put(n: u32, generation: Option<i64>, wish: Wish) -> Put {
             user: "u".into(),
         },
         generation,
+        body: format!("{wish:?}"),
         wish,
-        body: String::new(),
         read,
         ids: None,
         adopted: Vec::new(),
@@ -228,8 +228,15 @@ async fn a_workload_is_new_or_its_generation_is_known() {
         .await
         .unwrap_err();
     assert!(matches!(refused, Error::StaleWorkload { .. }), "{refused:?}");
+    // The same again changes nothing; another name does.
     let again = place(&f.model, put(WORKLOAD, Some(1), wish(2, None))).await.unwrap();
-    assert_eq!(again.row.generation, 2);
+    assert_eq!(again.row.generation, 1);
+    let mut renamed = put(WORKLOAD, Some(1), wish(2, None));
+    renamed.name = "renamed".to_owned();
+    for generation in [1, 2] {
+        renamed.generation = Some(generation);
+        assert_eq!(place(&f.model, renamed.clone()).await.unwrap().row.generation, 2);
+    }
 }
 
 #[actix_web::test]

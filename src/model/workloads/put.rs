@@ -111,7 +111,9 @@ impl Model {
             if let (None, Some(row)) = (set.known, &mut set.row) {
                 (row.named, _) = Incarnation::random().range();
             }
-            if put.is_retry && set.placed.is_empty() {
+            // The same again changes nothing.
+            let is_same = set.row.as_ref().is_some_and(|row| Some(row.generation) == set.known);
+            if is_same || put.is_retry && set.placed.is_empty() {
                 return Ok(Stored {
                     report,
                     granted: 0,

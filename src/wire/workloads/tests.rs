@@ -28,6 +28,27 @@ fn refusal(members: &str) -> String {
 }
 
 #[test]
+fn numbers_of_a_payload_are_kept_or_refused() {
+    let with_payload = |payload: &str| {
+        read(&format!(
+            r#"{{"generation": null, "name": "w",
+            "roles": [{{"name": "a", "count": 2, "query": "resources=VCPU:1", "payload": {{"n": [{payload}]}}}}]}}"#
+        ))
+    };
+    for kept in ["0", "-9223372036854775808", "0.25", "1.5e300", r#""NaN""#, "null"] {
+        let put = with_payload(kept).unwrap();
+        assert!(put.body.contains(r#""payload":{"n":["#), "{}", put.body);
+        let written: serde_json::Value = serde_json::from_str(&put.body).unwrap();
+        let expected: serde_json::Value = serde_json::from_str(kept).unwrap();
+        assert_eq!(written["roles"][0]["payload"]["n"][0], expected);
+    }
+    for refused in ["12345678901234567890123", "1e400", "NaN", "-Infinity"] {
+        let error = with_payload(refused).unwrap_err().to_string();
+        assert!(error.starts_with("roles[0].payload: "), "{error}");
+    }
+}
+
+#[test]
 fn what_is_stored_is_read_as_the_same_wish() {
     let put = with(
         r#", "type": "DB", "quorum": false, "rules": [

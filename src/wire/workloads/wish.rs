@@ -101,7 +101,13 @@ fn role(path: &str, role: &Value) -> Result<Role> {
     if request.limit.is_some() {
         return bad_request(format!("{place}: 'limit' has no meaning here."));
     }
-    let definition = Value::Array(vec![query.clone(), role.field("payload").clone()]);
+    let payload = role.field("payload");
+    if !is_kept(payload) {
+        return bad_request(format!(
+            "{path}.payload: a number is no JSON, or beyond 64 bits, so it would not be kept. Write it as a text."
+        ));
+    }
+    let definition = Value::Array(vec![query.clone(), payload.clone()]);
     Ok(Role {
         name: role.field("name").text().to_owned(),
         count: u32::try_from(role.field("count").integer()).unwrap_or(u32::MAX),
@@ -111,6 +117,17 @@ fn role(path: &str, role: &Value) -> Result<Role> {
         },
         definition: text(&definition),
     })
+}
+
+/// Whether all numbers can be stored and read again: whole ones of 64 bits, and floats that are finite.
+fn is_kept(value: &Value) -> bool {
+    match value {
+        Value::BigInt(_) => false,
+        Value::Float(number) => number.is_finite(),
+        Value::Array(items) => items.iter().all(is_kept),
+        Value::Object(members) => members.values().all(is_kept),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::String(_) => true,
+    }
 }
 
 fn rule(path: &str, rule: &Value) -> Result<WishRule> {

@@ -24,6 +24,10 @@ pub fn set(state: &mut State, set: &Set) -> Result<Limit> {
             given: text(set.generation),
         });
     }
+    // The same again changes nothing.
+    if let Some(row) = row.filter(|row| row.normal == set.normal) {
+        return Ok(Limit::new(&set.class, Some(row)));
+    }
     let new = LimitRow {
         generation: current.map_or(1, |generation| generation + 1),
         normal: set.normal,

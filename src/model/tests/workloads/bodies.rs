@@ -4,7 +4,8 @@ use super::*;
 
 /// Reads the bodies that [`stored`] makes. Any other is a workload of one role, which is enough for the revision.
 pub fn read(body: &str) -> Result<Wish> {
-    let Some((count, rest)) = body.split_once(' ') else {
+    let split = body.split_once(' ');
+    let Some((count, rest)) = split.and_then(|(count, rest)| Some((count.parse().ok()?, rest))) else {
         return Ok(wish(0, None));
     };
     let rule = |mode: &str| match mode {
@@ -13,7 +14,7 @@ pub fn read(body: &str) -> Result<Wish> {
         _ => Vec::new(),
     };
     let (mode, expression) = rest.split_once(' ').unwrap_or((rest, ""));
-    let mut wish = wish(count.parse().unwrap(), Some(rule(mode)));
+    let mut wish = wish(count, Some(rule(mode)));
     wish.roles[0].query = query(1, expression);
     Ok(wish)
 }

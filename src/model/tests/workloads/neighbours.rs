@@ -202,7 +202,9 @@ async fn a_put_whose_neighbours_change_during_two_plans_is_planned_a_third_time(
     let (report, plans) = place_while(&f.model, put, async |plan, _| {
         if plan <= 2 {
             let known = Some(i64::from(plan));
-            place(&f.model, apart_from(&[], FIRST, known, 0)).await.unwrap();
+            let mut renamed = apart_from(&[], FIRST, known, 0);
+            renamed.name = format!("renamed-{plan}");
+            place(&f.model, renamed).await.unwrap();
         }
     })
     .await;
@@ -269,7 +271,7 @@ async fn a_rule_stays_whose_workload_was_deleted_by_force() {
     let detail = &report.violations[0].reason.detail;
     assert!(detail.starts_with("The other workload does not exist"), "{detail}");
     // It is near to no host, so a third replica has no place.
-    let refusal = no_place(place(&f.model, together(Some(2), 3)).await);
+    let refusal = no_place(place(&f.model, together(Some(1), 3)).await);
     assert!(refusal.reasons.has(ReasonCode::Together), "{refusal:?}");
     // A new rule about it is a mistake.
     let mut other = together(None, 1);
@@ -279,7 +281,7 @@ async fn a_rule_stays_whose_workload_was_deleted_by_force() {
     assert!(refused.starts_with("rules[0].workload: "), "{refused}");
     // A rule that keeps others apart is kept, and holds again once the workload exists.
     place(&f.model, apart_from(&[], FIRST, None, 3)).await.unwrap();
-    place(&f.model, together(Some(2), 3)).await.unwrap();
+    place(&f.model, together(Some(1), 3)).await.unwrap();
 }
 
 #[actix_web::test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Kept, Planned, Planning};
 use crate::error::Reasons;
 use crate::model::workloads::report::{Report, Reported};
-use crate::model::workloads::{Neighbour, PlannedHost, Replica, Set, WorkloadRow};
+use crate::model::workloads::{Neighbour, PlannedHost, Replica, Set, StoredWorkload, WorkloadRow};
 
 impl Planning<'_> {
     /// `reasons` say why some replicas have no place.
@@ -14,7 +14,7 @@ impl Planning<'_> {
         let (job, put) = (self.job, &self.job.put);
         let known = job.stored.as_ref().map(|stored| stored.row.generation);
         let named = job.stored.as_ref().map_or(0, |stored| stored.row.named);
-        let row = WorkloadRow {
+        let mut row = WorkloadRow {
             uuid: put.uuid.clone(),
             name: put.name.clone(),
             project: put.owner.project.clone(),
@@ -52,6 +52,13 @@ impl Planning<'_> {
             .collect();
         let hosts: Vec<Option<u32>> = self.kept.iter().map(|it| it.host).collect();
         let replicas: Vec<Replica> = self.kept.iter().map(|it| it.replica.clone()).collect();
+        if let Some(stored) = &job.stored
+            && self.choices.is_empty()
+            && released.is_empty()
+            && is_same(stored, &row, &replicas)
+        {
+            row.generation = stored.row.generation;
+        }
         let reported = Reported {
             hosts: self.hosts(&job.snapshot),
             rules: &self.rules[..self.own_rules],
@@ -126,4 +133,14 @@ impl Planning<'_> {
         let mut now = job.put.wish.spread_dimensions().into_iter();
         !job.adopted.is_empty() || now.any(|name| !before.contains(&name))
     }
+}
+
+/// Whether a row and replicas are those that are stored, apart from the generation.
+fn is_same(stored: &StoredWorkload, row: &WorkloadRow, replicas: &[Replica]) -> bool {
+    let now = WorkloadRow {
+        generation: stored.row.generation,
+        ..row.clone()
+    };
+    let before = stored.replicas.iter().map(|it| &it.row);
+    stored.row == now && before.eq(replicas.iter().map(|it| &it.row))
 }
