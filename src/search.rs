@@ -64,7 +64,9 @@ pub use providers::providers;
 pub use purpose::Purpose;
 pub use rank::{Load, Rank, Ranked, Scored, Scoring, best};
 pub use rejected::{RoomCounts, rejected_in_host};
-pub use request::{Domain, Group, GroupPolicy, HOST_DIMENSION, HostConditions, Members, ProviderQuery, Request, Traits};
+pub use request::{
+    Domain, Group, GroupPolicy, HOST_DIMENSION, HostConditions, Members, ProviderQuery, Request, Traits,
+};
 pub use selection::Selection;
 pub use sequence::{CandidateSequence, PlannedUsage};
 pub use snapshot::{

@@ -96,15 +96,18 @@ impl Domains {
 fn by_dimension(snapshot: &Snapshot, domains: &[Domain]) -> Vec<Domains> {
     let mut all: Vec<Domains> = Vec::new();
     for Domain { dimension, path } in domains {
-        let at = all.iter().position(|known| known.name == *dimension).unwrap_or_else(|| {
-            all.push(Domains {
-                name: Arc::clone(dimension),
-                dimension: snapshot.property_name(dimension),
-                tops: Vec::new(),
-                hosts: Vec::new(),
+        let at = all
+            .iter()
+            .position(|known| known.name == *dimension)
+            .unwrap_or_else(|| {
+                all.push(Domains {
+                    name: Arc::clone(dimension),
+                    dimension: snapshot.property_name(dimension),
+                    tops: Vec::new(),
+                    hosts: Vec::new(),
+                });
+                all.len() - 1
             });
-            all.len() - 1
-        });
         if **dimension == *HOST_DIMENSION {
             all[at].hosts.extend(snapshot.by_uuid(path));
         } else {

@@ -109,7 +109,9 @@ fn one(domain: &DomainReport) -> One<'_> {
 /// Writes a page of the domains of a dimension, of which `domains` are all, by path.
 pub fn write_list(page: &Page, domains: &[DomainReport]) -> Vec<u8> {
     let after = page.after.as_deref();
-    let mut rest = domains.iter().filter(|domain| after.is_none_or(|after| domain.path.as_str() > after));
+    let mut rest = domains
+        .iter()
+        .filter(|domain| after.is_none_or(|after| domain.path.as_str() > after));
     let shown: Vec<&DomainReport> = rest.by_ref().take(page.limit).collect();
     let last = shown.last().filter(|_| rest.next().is_some());
     json(&List {

@@ -28,8 +28,8 @@ use crate::error::{NoPlace, ReasonCode};
 use crate::model::claims::ClaimQuery;
 use crate::model::providers::{Describe, DescribeAll};
 use crate::model::workloads::{
-    Adopted, Delete, Level, Mode, NearKind, NearRule, Neighbourhood, PlanJob, Put, Report, ReportJob, Role, SpreadRule, Wish,
-    WishRule, show_with_neighbours,
+    Adopted, Delete, Level, Mode, NearKind, NearRule, Neighbourhood, PlanJob, Put, Report, ReportJob, Role, SpreadRule,
+    Wish, WishRule, show_with_neighbours,
 };
 use crate::search::{Description, Interrupt, ProviderState, Request, SearchSettings};
 use bodies::{read, stored};
@@ -287,7 +287,10 @@ async fn an_adopted_consumer_counts_and_keeps_what_it_has_when_it_leaves() {
     adopt.owner.project = "other".to_owned();
     adopt.adopted[0].consumer = uuid(2);
     assert!(matches!(place(&f.model, adopt).await, Err(Error::BadRequest { .. })));
-    f.model.delete_workload(&uuid(WORKLOAD), Some(1), Delete::default()).await.unwrap();
+    f.model
+        .delete_workload(&uuid(WORKLOAD), Some(1), Delete::default())
+        .await
+        .unwrap();
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM allocations"), 1);
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM placet_replicas"), 0);
     assert_eq!(f.used(1), 3);

@@ -26,7 +26,7 @@ impl EligibleHosts {
     /// `roles` are those of the wish, with names as the tables spell them.
     ///
     /// # Errors
-    /// Of the search.
+    /// Of the search. [`Error::InMember`] with the path of a query that names an unknown class or trait.
     pub fn of(
         snapshot: &Snapshot,
         dimensions: &[&str],
@@ -34,8 +34,9 @@ impl EligibleHosts {
         roles: &[Role],
         settings: &SearchSettings,
     ) -> Result<EligibleHosts> {
-        EligibleHosts::find(snapshot, dimensions, wish, roles, |known, list, request| {
-            known.of_query(snapshot, list, request, settings)
+        EligibleHosts::find(snapshot, dimensions, wish, roles, |known, list, (at, request)| {
+            let hosts = known.of_query(snapshot, list, request, settings);
+            hosts.map_err(|error| in_role(at, error))
         })
     }
 
@@ -50,14 +51,18 @@ impl EligibleHosts {
         roles: &[Role],
         settings: &SearchSettings,
     ) -> Result<EligibleHosts> {
-        EligibleHosts::find(snapshot, dimensions, wish, roles, |known, list, request| {
-            match known.of_query(snapshot, list, request, settings) {
+        EligibleHosts::find(
+            snapshot,
+            dimensions,
+            wish,
+            roles,
+            |known, list, (_, request)| match known.of_query(snapshot, list, request, settings) {
                 Err(Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. }) => {
                     Ok(known.none(list.slots.len()))
                 }
                 hosts => hosts,
-            }
-        })
+            },
+        )
     }
 
     fn find(
@@ -65,14 +70,25 @@ impl EligibleHosts {
         dimensions: &[&str],
         wish: &Wish,
         roles: &[Role],
-        of_query: impl Fn(&KnownHosts, &HostList, &Request) -> Result<Arc<[bool]>>,
+        of_query: impl Fn(&KnownHosts, &HostList, (usize, &Request)) -> Result<Arc<[bool]>>,
     ) -> Result<EligibleHosts> {
         let known = snapshot.derived_from_all(KnownHosts::default);
         let list = known.list(snapshot, dimensions);
-        let by_role = roles.iter().map(|role| of_query(known, &list, &role.query.request));
+        let by_role = roles.iter().enumerate();
+        let by_role = by_role.map(|(at, role)| of_query(known, &list, (at, &role.query.request)));
         let by_role = by_role.collect::<Result<_>>()?;
         let needed = near::needed_dimensions(&list, wish);
         Ok(known.of_roles(list, by_role, needed))
+    }
+}
+
+/// The error about a name with the path of the query that has it.
+fn in_role(at: usize, error: Error) -> Error {
+    match error {
+        Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. } => {
+            error.in_member(&format!("roles[{at}].query"))
+        }
+        error => error,
     }
 }
 

@@ -110,7 +110,7 @@ impl World {
     }
 
     /// The names of the hosts that get the missing replicas of an atomic request.
-    pub fn place(&self, workload: &Workload) -> Result<BTreeSet<String>, Placed> {
+    pub fn place(&self, workload: &Workload) -> Result<BTreeSet<String>, Box<Placed>> {
         let placed = self.placed(workload, &ATOMIC);
         match placed.refusal {
             None => Ok(placed
@@ -118,7 +118,7 @@ impl World {
                 .iter()
                 .map(|replica| self.names[replica.host as usize].clone())
                 .collect()),
-            Some(_) => Err(placed),
+            Some(_) => Err(Box::new(placed)),
         }
     }
 

@@ -65,7 +65,10 @@ async fn c13_a_domain_in_which_spread_replicas_stand_stays_unless_forced() {
     forced.is_forced = true;
     f.model.submit(forced).await.unwrap();
     // Nothing stands there any more.
-    f.model.delete_workload(&uuid(901), None, Delete::default()).await.unwrap();
+    f.model
+        .delete_workload(&uuid(901), None, Delete::default())
+        .await
+        .unwrap();
     f.model.submit(moved(host, 4, ("fd:/y", "9"))).await.unwrap();
     f.check_snapshot().await;
 }

@@ -54,7 +54,10 @@ async fn sets(f: &Fixture, hosts: u32, n: usize, rules: Option<Vec<WishRule>>) -
 /// Places `n` replicas, which must stand on one of the valid sets, and takes them away again.
 async fn placed(f: &Fixture, n: u32, rules: Option<Vec<WishRule>>) -> (Vec<u32>, Report) {
     let report = place(&f.model, put(WORKLOAD, None, wish(n, rules))).await.unwrap();
-    f.model.delete_workload(&uuid(WORKLOAD), None, Delete::default()).await.unwrap();
+    f.model
+        .delete_workload(&uuid(WORKLOAD), None, Delete::default())
+        .await
+        .unwrap();
     (hosts(&report).into_iter().collect(), report)
 }
 
@@ -204,7 +207,10 @@ async fn e14_what_is_eligible_decides_the_mode() {
         };
         let report = place(&f.model, put(WORKLOAD, None, asked())).await.unwrap();
         assert_eq!(modes(&report), [mode, mode], "vm1..{most}");
-        f.model.delete_workload(&uuid(WORKLOAD), None, Delete::default()).await.unwrap();
+        f.model
+            .delete_workload(&uuid(WORKLOAD), None, Delete::default())
+            .await
+            .unwrap();
         let mut valid = 0;
         for mask in (0_u32..512).filter(|mask| mask.count_ones() == 3) {
             let mut dry = put(WORKLOAD, None, asked());

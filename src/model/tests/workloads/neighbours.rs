@@ -226,14 +226,19 @@ async fn a_workload_that_a_rule_names_is_deleted_only_by_force() {
         let Error::WorkloadInUse { reasons, .. } = &refused else {
             panic!("{refused:?}")
         };
-        let [reason] = reasons.kept() else { panic!("{reasons:?}") };
+        let [reason] = reasons.kept() else {
+            panic!("{reasons:?}")
+        };
         assert!(reason.detail.contains(&uuid(SECOND)), "{}", reason.detail);
     }
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM placet_workloads"), 2);
     // Without the rule it may go. So may the other one, which no rule names.
     place(&f.model, apart_from(&[], SECOND, Some(1), 2)).await.unwrap();
     for n in [FIRST, SECOND] {
-        f.model.delete_workload(&uuid(n), None, Delete::default()).await.unwrap();
+        f.model
+            .delete_workload(&uuid(n), None, Delete::default())
+            .await
+            .unwrap();
     }
     f.check_snapshot().await;
 }
@@ -298,7 +303,10 @@ async fn a_workload_is_not_deleted_while_a_rule_about_it_is_made() {
             let (deleted, placed) = tokio::join!(delete, place(&f.model, put));
             match (deleted, placed) {
                 (Err(Error::WorkloadInUse { .. }), Ok(_)) => {
-                    f.model.delete_workload(&uuid(second), None, Delete::default()).await.unwrap();
+                    f.model
+                        .delete_workload(&uuid(second), None, Delete::default())
+                        .await
+                        .unwrap();
                 }
                 (Ok(()), Err(Error::BadRequest { .. })) => {
                     place(&f.model, apart_from(&[], first, None, 1)).await.unwrap();
@@ -310,7 +318,10 @@ async fn a_workload_is_not_deleted_while_a_rule_about_it_is_made() {
         for count in [0, 2] {
             let put = apart_from(&[first], second, None, count);
             let (refused, plans) = place_while(&f.model, put, async |_, _| {
-                changing.delete_workload(&uuid(first), None, Delete::default()).await.unwrap();
+                changing
+                    .delete_workload(&uuid(first), None, Delete::default())
+                    .await
+                    .unwrap();
             })
             .await;
             assert!(matches!(refused, Err(Error::BadRequest { .. })), "{refused:?}");
@@ -339,7 +350,10 @@ async fn a_workload_that_is_created_again_and_one_whose_rule_names_it_see_each_o
         let (hosts, sites) = ((hosts(&one), hosts(&two)), (sites(&one), sites(&two)));
         assert!(sites.0.is_disjoint(&sites.1), "round {round}: on {hosts:?}");
         for n in [second, first] {
-            f.model.delete_workload(&uuid(n), None, Delete::default()).await.unwrap();
+            f.model
+                .delete_workload(&uuid(n), None, Delete::default())
+                .await
+                .unwrap();
         }
     }
 }

@@ -89,7 +89,10 @@ async fn a_placement_that_was_planned_before_a_host_changed_its_domain_is_planne
             .await;
             assert_one_each(&f.model, &report.unwrap(), &what).await;
             assert_eq!(plans, 2, "{what}");
-            f.model.delete_workload(&uuid(n), None, Delete::default()).await.unwrap();
+            f.model
+                .delete_workload(&uuid(n), None, Delete::default())
+                .await
+                .unwrap();
             for (host, (fault, _)) in (1..).zip(SITES) {
                 set_domain(&f.model, host, "fault", fault).await;
             }

@@ -25,11 +25,17 @@ async fn what_does_not_fit_is_refused_as_a_whole_or_waits() {
 
 /// Checks how many hosts each condition removed, and that with those that are left they are all hosts.
 fn check_removed(refusal: &NoPlace, removed: &[(ReasonCode, usize)], left: usize) {
-    let counts = refusal.reasons.counts().filter(|(code, _)| *code != ReasonCode::NoPlace);
+    let counts = refusal
+        .reasons
+        .counts()
+        .filter(|(code, _)| *code != ReasonCode::NoPlace);
     assert_eq!(counts.collect::<Vec<_>>(), removed, "{:?}", refusal.reasons);
     let hosts = left + removed.iter().map(|(_, count)| count).sum::<usize>();
     let detail = &refusal.reasons.kept()[0].detail;
-    assert!(detail.ends_with(&format!("Of {hosts} hosts, {left} may take one.")), "{detail}");
+    assert!(
+        detail.ends_with(&format!("Of {hosts} hosts, {left} may take one.")),
+        "{detail}"
+    );
 }
 
 #[actix_web::test]
@@ -89,7 +95,13 @@ async fn each_host_is_counted_once_whatever_rules_are_short() {
     place(&f.model, partly).await.unwrap();
     let refusal = no_place(place(&f.model, put(WORKLOAD, Some(1), asked)).await);
     check_removed(&refusal, &[(ReasonCode::Spread, 3), (ReasonCode::OneAHost, 3)], 0);
-    assert!(refusal.reasons.kept().iter().any(|it| it.detail.starts_with("Role large: ")));
+    assert!(
+        refusal
+            .reasons
+            .kept()
+            .iter()
+            .any(|it| it.detail.starts_with("Role large: "))
+    );
 }
 
 #[actix_web::test]
@@ -104,7 +116,9 @@ async fn a_refusal_names_hosts_with_their_room_and_the_dimension_of_a_rule() {
     let report = place(&f.model, asked).await.unwrap();
     let kept = |code| report.reasons.kept().iter().filter(move |it| it.code == code);
     // Of 15 reasons of a code the first two are those of the condition and of the role.
-    let hosts: Vec<_> = kept(ReasonCode::NoRoom).filter_map(|it| it.resource_provider.clone()).collect();
+    let hosts: Vec<_> = kept(ReasonCode::NoRoom)
+        .filter_map(|it| it.resource_provider.clone())
+        .collect();
     assert_eq!(hosts, (3..16).map(uuid).collect::<Vec<_>>());
     let figures = kept(ReasonCode::NoRoom).filter(|it| it.resource_provider.is_some());
     let figures = figures.map(|it| (it.resource_class.as_deref(), it.requested, it.free));

@@ -38,7 +38,20 @@ async fn replicas_are_counted_as_claims() {
     place(&f.model, large).await.unwrap_err();
     let refused = vec![("no_place", 6), ("no_capacity", 3), ("concurrent_update", 5)];
     assert_eq!(counted(&f.model), (5, 2, refused));
-    f.model.delete_workload(&uuid(WORKLOAD), None, Delete { is_dry_run: true, ..Delete::default() }).await.unwrap();
-    f.model.delete_workload(&uuid(WORKLOAD), None, Delete::default()).await.unwrap();
+    f.model
+        .delete_workload(
+            &uuid(WORKLOAD),
+            None,
+            Delete {
+                is_dry_run: true,
+                ..Delete::default()
+            },
+        )
+        .await
+        .unwrap();
+    f.model
+        .delete_workload(&uuid(WORKLOAD), None, Delete::default())
+        .await
+        .unwrap();
     assert_eq!((counted(&f.model).0, counted(&f.model).1), (5, 5));
 }

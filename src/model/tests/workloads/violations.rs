@@ -350,6 +350,11 @@ async fn a_violation_names_the_consumers_and_hosts_of_its_first_replicas() {
     };
     assert_eq!(violation.replicas.len(), 20);
     let first = || report.replicas.iter().take(15);
-    assert!(violation.consumers.iter().eq(first().map(|it| &it.replica.row.consumer)));
+    assert!(
+        violation
+            .consumers
+            .iter()
+            .eq(first().map(|it| &it.replica.row.consumer))
+    );
     assert!(violation.hosts.iter().eq(first().filter_map(|it| it.host.as_ref())));
 }
