@@ -115,9 +115,10 @@ class Owner(Client):
         op.touches = [host for holds in sets.values() for host in holds]
         hosts = {it["host"] for it in answer["replicas"]}
         racks = {topology.RACKS.get(host) for host in hosts}
+        generation = (workload.generation or 0) + (workload.ids != ids)  # the same again changes nothing
         if (answer["pending"] or answer["violations"] or len(hosts) != len(ids) or not hosts <= {*topology.QUERIED}
                 or workload.rules and len(racks) != len(ids)
-                or {it["id"] for it in answer["replicas"]} != {*ids} or answer["generation"] != (workload.generation or 0) + 1):
+                or {it["id"] for it in answer["replicas"]} != {*ids} or answer["generation"] != generation):
             self.group.wrong.append(f"PUT of a workload with the replicas {ids}: {answer}")
         workload.generation, workload.ids = answer["generation"], ids
 
