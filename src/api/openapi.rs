@@ -37,6 +37,7 @@ const ABOUT: &str = "The REST API of placet, which is that of OpenStack Placemen
     `x-errors` lists the refusals of an operation, with names in braces for the parts that differ. Errors are JSON, \
     or `text/html` or `text/plain` if the client prefers that.";
 
+const MICROVERSION: &str = "Microversion";
 const ABOUT_NATIVE: &str = "\n\nBelow `/v1` is placet's own API, which has no microversions.";
 
 const ABOUT_VERSIONS: &str = "\n\n`x-openstack` has the first (`min-ver`) and the last microversion (`max-ver`) of an \
@@ -79,7 +80,8 @@ fn document(only: Option<Span>) -> Value {
     let mut schemas = Schemas::new(&texts);
     let paths = paths(ROUTES, scope, &texts, &mut schemas);
     let refusals = responses::refusal_components(&paths, scope, &mut schemas);
-    let components: Map<String, Value> = std::mem::take(&mut schemas.components).into_iter().collect();
+    let mut components: Map<String, Value> = std::mem::take(&mut schemas.components).into_iter().collect();
+    components.extend(microversion(scope[0]).map(|schema| (MICROVERSION.to_owned(), schema)));
     let (about, version) = match only {
         None => (
             format!("{ABOUT}{ABOUT_NATIVE}{ABOUT_VERSIONS}"),
@@ -161,22 +163,31 @@ fn tags(texts: &Texts, paths: &Value) -> Value {
         .collect()
 }
 
-/// The parameters that operations share: the header with the microversion, in a document that has microversions.
+/// The values of the header with the microversion. A generated client has one type for it, and a value if none is given.
+fn microversion(span: Span) -> Option<Value> {
+    let Span::Microversions { first, last } = span else {
+        return None;
+    };
+    Some(if first == last {
+        let only = format!("placement {first}");
+        json!({"type": "string", "enum": [only], "default": only})
+    } else {
+        json!({"type": "string", "default": "placement 1.0"})
+    })
+}
+
+/// The parameters that operations share: the header with the microversion, in a document that has microversions. It is
+/// required in the document of one microversion but the oldest, because the answer to a request without it has that form.
 fn parameters(span: Span) -> Value {
     let Span::Microversions { first, last } = span else {
         return json!({});
     };
-    let single = (first == last).then_some(first);
-    let schema = match single {
-        Some(version) => json!({"type": "string", "enum": [format!("placement {version}")]}),
-        None => json!({"type": "string", "default": "placement 1.0"}),
-    };
     json!({"OpenStack-API-Version": {
         "name": "OpenStack-API-Version",
         "in": "header",
-        "required": single.is_some_and(|version| version > Version::MIN),
+        "required": first == last && first > Version::MIN,
         "description": "The microversion of the request: `placement 1.N`, or `placement latest`.",
-        "schema": schema,
+        "schema": {"$ref": format!("#/components/schemas/{MICROVERSION}")},
     }})
 }
 

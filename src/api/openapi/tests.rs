@@ -315,6 +315,19 @@ fn the_document_of_the_native_api_does_not_mention_microversions() {
 }
 
 #[test]
+fn a_generated_client_has_one_type_for_the_microversion_and_a_value_for_it() {
+    let header = |document: &Value| document["components"]["parameters"]["OpenStack-API-Version"].clone();
+    let newest = document(Some(Span::at(Version::new(39))));
+    let named = json!({"$ref": "#/components/schemas/Microversion"});
+    assert_eq!((&header(&newest)["schema"], &header(&newest)["required"]), (&named, &json!(true)));
+    let expected = json!({"type": "string", "enum": ["placement 1.39"], "default": "placement 1.39"});
+    assert_eq!(newest["components"]["schemas"]["Microversion"], expected);
+    let all = document(None);
+    assert_eq!((&header(&all)["schema"], &header(&all)["required"]), (&named, &json!(false)));
+    assert_eq!(all["components"]["schemas"]["Microversion"]["default"], "placement 1.0");
+}
+
+#[test]
 fn query_parameters_have_the_versions_in_which_they_exist() {
     let document = document(None);
     let candidates = &document["paths"]["/allocation_candidates"]["get"];
