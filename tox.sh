@@ -251,7 +251,7 @@ bench() {
     [[ ${#parts[@]} == 0 ]] && keystone_venv &&
         step one "bench, cached tokens" "$TOX/bench-venv/bin/python" -m benches.compare.cached_tokens
     [[ ${#parts[@]} == 0 ]] && step one "bench, metrics" "$TOX/bench-venv/bin/python" -m benches.compare.metrics_cost
-    # The whole bench also writes its results into docs/speed.md and README.md. Chosen parts only print theirs.
+    # The whole bench also writes its results into docs/ and README.md. Chosen parts only print theirs.
     [[ ${#parts[@]} == 0 ]] && parts=(--write)
     step one bench "$TOX/bench-venv/bin/python" -m benches.compare.run "${parts[@]}"
 }

@@ -1,4 +1,4 @@
-"""Writes the records of a bench as tables: to the terminal, and into docs/speed.md and README.md."""
+"""Writes the records of a bench as tables: to the terminal, and into docs/speed.md, docs/search-speed.md and README.md."""
 
 import statistics
 import textwrap
@@ -10,8 +10,9 @@ from benches.compare.systems import BASELINE_NAMES, upstream_deployment
 from functional_tests.lib import readme
 from functional_tests.lib.root import ROOT
 
-# The tables stand between these two lines of docs/speed.md, the ratios between these two comments of README.md.
+# The tables stand between these two lines of both pages, the ratios between these two comments of README.md.
 SPEED, TABLES_BEGIN, TABLES_END = ROOT / "docs/speed.md", "<!-- bench tables begin -->", "<!-- bench tables end -->"
+SEARCH_SPEED = ROOT / "docs/search-speed.md"
 README, RATIOS_BEGIN, RATIOS_END = ROOT / "README.md", "<!-- bench ratios begin -->", "<!-- bench ratios end -->"
 HEAD = ("| scenario | clients | placet | p50 | p99 | CPU | OpenStack Placement | p50 | p99 | CPU | ratio | baseline "
         "| of baseline | refused |\n|" + "---|" * 14)
@@ -31,15 +32,20 @@ MIN_CPU_MICROSECONDS = 5
 
 
 def text(found):
-    return "\n".join([*_about(found["machine"]), "", *_overview(found["records"]), *_search(found["search"]),
-                      *_start(found["records"]), *refusals.table(found["refusals"]),
-                      *claims_together.table(found["claims_together"]),
-                      *first_candidates.table(found["first_candidates"]),
-                      *one_call.table(found["one_call"]), *_sections(found["records"])])
+    return "\n".join([*_of_service(found), "", *_search(found["search"])])
+
+
+def _of_service(found):
+    """All tables but those of the search alone."""
+    return [*_about(found["machine"]), "", *_overview(found["records"]), *_start(found["records"]),
+            *refusals.table(found["refusals"]), *claims_together.table(found["claims_together"]),
+            *first_candidates.table(found["first_candidates"]), *one_call.table(found["one_call"]),
+            *_sections(found["records"])]
 
 
 def write(found):
-    readme.write(SPEED, TABLES_BEGIN, TABLES_END, text(found))
+    readme.write(SPEED, TABLES_BEGIN, TABLES_END, "\n".join(_of_service(found)))
+    readme.write(SEARCH_SPEED, TABLES_BEGIN, TABLES_END, "\n".join(_search(found["search"])))
     readme.replace(README, RATIOS_BEGIN, RATIOS_END, ratios(found))
 
 

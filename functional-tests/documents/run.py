@@ -36,6 +36,7 @@ ELSEWHERE = {
     "docs/limits.md": "no commands: a request with its body; gabbi limits",
     "docs/logging.md": "process.log_lines, process.request_lines; the block of logrotate's configuration is not run",
     "docs/security.md": "process.token_files",
+    "docs/search-speed.md": "no commands but that of the bench, by hand: it writes the page",
     "docs/speed.md": "benches.wide_trees, by hand: it writes the page",
     "docs/switching.md": "switching",
     "docs/upgrading.md": "process.upgrading, packaging and rolling",

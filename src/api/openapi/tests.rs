@@ -319,11 +319,17 @@ fn a_generated_client_has_one_type_for_the_microversion_and_a_value_for_it() {
     let header = |document: &Value| document["components"]["parameters"]["OpenStack-API-Version"].clone();
     let newest = document(Some(Span::at(Version::new(39))));
     let named = json!({"$ref": "#/components/schemas/Microversion"});
-    assert_eq!((&header(&newest)["schema"], &header(&newest)["required"]), (&named, &json!(true)));
+    assert_eq!(
+        (&header(&newest)["schema"], &header(&newest)["required"]),
+        (&named, &json!(true))
+    );
     let expected = json!({"type": "string", "enum": ["placement 1.39"], "default": "placement 1.39"});
     assert_eq!(newest["components"]["schemas"]["Microversion"], expected);
     let all = document(None);
-    assert_eq!((&header(&all)["schema"], &header(&all)["required"]), (&named, &json!(false)));
+    assert_eq!(
+        (&header(&all)["schema"], &header(&all)["required"]),
+        (&named, &json!(false))
+    );
     assert_eq!(all["components"]["schemas"]["Microversion"]["default"], "placement 1.0");
 }
 
