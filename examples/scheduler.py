@@ -8,10 +8,9 @@ place. examples/nova-style.py does the same job in two steps: GET /allocation_ca
     examples/scheduler.py --demo-cloud 3 10        # creates three hosts, then places 10 workloads
     examples/scheduler.py --rank fullest 10        # what does not fit any more is printed with the reasons
 
-A call is repeated after 503 and after a broken connection, whose outcome may be unknown. Its id makes that safe: if
-the first one was carried out, the repetition gets its answer, and nothing is claimed twice. 409 is a refusal, with the
-reasons for each consumer.
-Needs the package requests. Allocations stay until DELETE /allocations/{consumer}; nothing else is written.
+A call is repeated after 503 and after a broken connection. Its id makes that safe: if the first one was carried out,
+the repetition gets its answer, and nothing is claimed twice. 409 is a refusal, with reasons. After a repetition it
+counts once the first call cannot be under way. Needs the package requests. Allocations stay.
 """
 
 import argparse
@@ -23,15 +22,17 @@ import uuid
 import requests
 
 HOST = {"VCPU": {"total": 16}, "MEMORY_MB": {"total": 65536}}
+COMMIT_TIMEOUT = 10  # seconds: [placet] commit_timeout of the service
 SIZES = {"small": "VCPU:1,MEMORY_MB:2048", "medium": "VCPU:2,MEMORY_MB:8192", "large": "VCPU:6,MEMORY_MB:16384"}
 
 
 class Service:
     def __init__(self, url, token):
-        self.url, self.session, self.requests = url.rstrip("/"), requests.Session(), 0
+        self.url, self.session, self.requests, self.is_unknown = url.rstrip("/"), requests.Session(), 0, False
         self.session.headers.update({"X-Auth-Token": token, "OpenStack-API-Version": "placement 1.39"})
 
     def ask(self, method, path, body=None, expected=(200, 204)):
+        self.is_unknown = False  # whether an earlier attempt may have been carried out, or still will be
         for delay in (0.1, 0.2, 0.4, 0.8, 1.6, None):  # seconds before each repetition
             self.requests += 1
             try:
@@ -43,6 +44,7 @@ class Service:
                 problem, may_repeat = error, True
             if not may_repeat or delay is None:
                 sys.exit(f"{method} {path}: {problem}")
+            self.is_unknown = True
             time.sleep(delay)
 
 
@@ -51,6 +53,9 @@ def place(service, resources, consumers, rank):
     query = {"resources": resources}
     call = {"id": str(uuid.uuid4()), "consumers": [{"uuid": it, "query": query, "rank": rank} for it in consumers]}
     answer = service.ask("POST", "/v1/claims", call, expected=(200, 409))
+    if answer.status_code == 409 and service.is_unknown:
+        time.sleep(COMMIT_TIMEOUT)
+        answer = service.ask("POST", "/v1/claims", call, expected=(200, 409))
     return [it["allocations"] if it["granted"] else [f"{why['code']}: {why['detail']}" for why in it["reasons"]]
             for it in answer.json()["consumers"]]
 

@@ -1,13 +1,24 @@
-"""A proxy before a service that fails requests in chosen ways: refused with 503, or carried out without an answer."""
+"""A proxy before a service that fails requests in chosen ways: refused with 503 or 409, or carried out without an answer."""
 
 import contextlib
 import http.client
 import http.server
+import json
 import threading
 
 
+def refusal(call):
+    """The answer to a claim that finds no room."""
+    reason = {"code": "placet.no_room", "detail": "1 resource providers have too little room for VCPU."}
+    consumers = [{"uuid": it["uuid"], "granted": False, "reasons": [reason]} for it in call["consumers"]]
+    return json.dumps({"errors": [{"code": "placet.claim_refused"}], "consumers": consumers}).encode()
+
+
 class BrokenProxy:
-    """Fails the first writes on `path`, one for each item of `faults`: "busy" or "cut". Use it as a context manager."""
+    """Fails the first writes on `path`, one for each item of `faults`: "busy", "cut" or "early". Use it as a context manager.
+
+    "early" is the refusal of a repetition that is decided before the first call is committed.
+    """
 
     def __init__(self, port, path, faults):
         self.service_port, self.path, self.faults = port, path, list(faults)
@@ -42,7 +53,9 @@ class BrokenProxy:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 fault = proxy.fault(self.command, self.path)
                 status, answer = 503, b"{}"
-                if fault != "busy":
+                if fault == "early":
+                    status, answer = 409, refusal(json.loads(body))
+                elif fault != "busy":
                     status, answer = proxy.forward(self.command, self.path, body, self.headers)
                 if fault == "cut":
                     self.close_connection = True

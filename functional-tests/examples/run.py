@@ -261,6 +261,8 @@ def main():
                 step(f"{script}: fills a cloud, {rank} first", fills, script, seed, rank, best)
             step(f"{script}: a gang that does not fit", gang_too_large, script)
             step(f"{script}: 503 and lost answers", repeats, script, path, ("busy", "cut"), 1)
+            if script == "scheduler":
+                step(f"{script}: a repetition that is refused too early", repeats, script, path, ("cut", "early"), 1)
             step(f"{script}: lost answers of a gang", repeats, script, path, ("cut", "cut", "busy"), 4)
             step(f"{script}: a token that may not claim", refused_token, script)
         step("four schedulers at once", at_once, ["scheduler"] * 4, seed)
