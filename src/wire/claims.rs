@@ -115,7 +115,12 @@ fn canonical(body: &Value) -> String {
                 .map(|(name, value)| format!("{name:?}:{}", canonical(value)));
             format!("{{{}}}", list(&mut members))
         }
-        single => format!("{single:?}"),
+        Value::Null => "null".to_owned(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Int(number) => number.to_string(),
+        Value::BigInt(digits) => digits.clone(),
+        Value::Float(number) => format!("{number:?}"),
+        Value::String(text) => format!("{text:?}"),
     }
 }
 
