@@ -281,11 +281,13 @@ def class_deleted(state):
 @kind("PUT /v1/limits/{class}")
 def limit_set(state):
     name = one_of(state, (c for c in state.classes if c.startswith("CUSTOM")))
-    generation, _ = state.limits.get(name, (None, None))
+    known = state.limits.get(name)
+    generation = known[0] if known else None
     normal = state.chance.choice((None, {"buffer": "0"}))
 
     def done():
-        state.limits[name] = ((generation or 0) + 1, normal)
+        is_same = known is not None and known[1] == normal
+        state.limits[name] = ((generation or 0) + (not is_same), normal)
     return name and Write("PUT", f"/v1/limits/{name}", {"generation": generation, "normal": normal}, done, [("class", name)])
 
 
@@ -298,7 +300,8 @@ def _replicas(state, identity, count, adopted):
         body["adopt"] = [{"consumer": adopted}]
 
     def done():
-        state.workloads[identity] = Workload((known.generation if known else 0) + 1, count, adopted)
+        is_same = known is not None and known.count == count
+        state.workloads[identity] = Workload((known.generation if known else 0) + (not is_same), count, adopted)
     return Write("PUT", f"/v1/workloads/{identity}", body, done, [("workload", identity)])
 
 
