@@ -130,7 +130,7 @@ SCENARIO = [
     ("GET", "/v1/limits/CUSTOM_NONE"),
     ("GET", "/v1/limits"),
     ("POST", "/v1/claims?dry_run=true",
-     {"purpose": "repair", "consumers": [{"uuid": NEW_SERVER, "query": "resources=VCPU:1"}]}),
+     {"purpose": "repair", "consumers": [{"uuid": NEW_SERVER, "query": "resources=VCPU:1", "rank": "emptiest"}]}),
     ("PUT", "/v1/limits/VCPU", {"generation": 1, "normal": None}),
     ("PUT", f"/v1/workloads/{WORKLOAD}?dry_run=true", workload(None, 1)),
     ("PUT", f"/v1/workloads/{WORKLOAD}", workload(None, 1)),
