@@ -1,0 +1,59 @@
+//! Whether the majority of the replicas survives the loss of a domain, over trees of paths.
+
+use std::collections::BTreeMap;
+
+use super::{Question, n, quorum, segments};
+use crate::placing::{Axis, Rule};
+
+impl Question<'_> {
+    /// Whether the majority survives: `None` if nothing is compared.
+    pub fn safe(&self, down: u32) -> Option<bool> {
+        let n = n(self.workload);
+        if !self.workload.quorum || n < 2 {
+            return None;
+        }
+        if down > n - quorum(n) {
+            return Some(false);
+        }
+        let mut safe = None;
+        for rule in self.workload.rules {
+            let Rule::Spread(spread) = rule else { continue };
+            for &axis in &spread.axes {
+                if let Some(survives) = self.survives(axis, n - quorum(n)) {
+                    safe = Some(safe != Some(false) && survives);
+                }
+            }
+        }
+        safe
+    }
+
+    fn survives(&self, axis: Axis, most: u32) -> Option<bool> {
+        let path = |host: usize| match axis {
+            Axis::Host => vec![host.to_string()],
+            Axis::Domain(dimension) => self.world.paths[dimension][host]
+                .as_ref()
+                .map_or(Vec::new(), |path| segments(path)),
+        };
+        let hosts = 0..self.world.names.len();
+        if hosts.clone().all(|host| path(host).is_empty()) {
+            return None;
+        }
+        let standing = self.workload.standing.iter().map(|it| it.host as usize);
+        if standing.clone().any(|host| path(host).is_empty()) {
+            return Some(false);
+        }
+        let tree = self.tree(axis, &[]);
+        let first = tree.first_present();
+        if first.is_empty() {
+            let is_used = |host: usize| self.is_eligible(host) || standing.clone().any(|at| at == host);
+            let mut described = hosts.filter(|host| !path(*host).is_empty());
+            return described.any(is_used).then_some(false);
+        }
+        let mut failing: BTreeMap<String, u32> = BTreeMap::new();
+        for host in standing {
+            let domain = path(host).into_iter().find(|prefix| first.contains(&prefix));
+            *failing.entry(domain.unwrap_or(format!("host {host}"))).or_default() += 1;
+        }
+        Some(failing.values().all(|count| *count <= most))
+    }
+}
