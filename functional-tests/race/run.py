@@ -34,12 +34,14 @@ SERVER_PROCESSES = 3  # on a server; an SQLite file is served by one process
 def services(options, engine):
     """The processes on one new database; on Galera each has a node of its own."""
     environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
-    # OpenStack Placement has a thread for each client, which holds up to two connections.
-    pool = {"placement_database": {"max_overflow": str(3 * puts.CLIENTS)}} if options.server == "upstream" else {}
+    # OpenStack Placement has a thread for each client, which holds up to two connections. placet places pending replicas of
+    # workloads as often as it can, beside the clients.
+    settings = ({"placement_database": {"max_overflow": str(3 * puts.CLIENTS)}} if options.server == "upstream"
+                else {"placet": {"pending_interval": "1"}})
     database, nodes = engine.create(), max(1, len(engine.nodes))
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(live.Service(
-            options.server, pool, options.binary, engine.at(database, n % nodes), environment=environment))
+            options.server, settings, options.binary, engine.at(database, n % nodes), environment=environment))
             for n in range(options.processes)]
 
 

@@ -2,8 +2,8 @@
 
 Owners change workloads with rules: more and fewer replicas, other ids, adopted consumers, deletion, and two of them share
 one workload. Callers claim by query (`POST /v1/claims`), and clients of OpenStack's routes claim on hosts that they name.
-Both release again, and the latter take the allocations of replicas away. `workload_rules.py` judges the tables and what
-every process shows then.
+Both release again, and the latter take the allocations of replicas away. The processes place pending replicas again every
+second. `workload_rules.py` judges the tables and what every process shows then.
 """
 
 import random
@@ -19,6 +19,7 @@ OWNERS, CALLERS, OTHERS = 4, 2, 2
 SITES, RACKS, HOSTS, UPGRADES, ROOM = 3, 2, 2, 3, 6
 MOST_REPLICAS = 6
 TIMEOUT_SECONDS = 300
+MOST_REPETITIONS = 10  # of a PUT, until nothing more gets a place
 RULES = {
     "one-each": [{"rule": "spread", "dimensions": ["fault"], "mode": "one-each"}],
     "even": [{"rule": "spread", "dimensions": ["fault", "upgrade"], "mode": "max-difference"}],
@@ -155,10 +156,9 @@ class Other(Client):
         placed = [it for it in (some.answer or {"replicas": []})["replicas"] if it["state"] == "placed"]
         if placed:
             consumer = self.chance.choice(placed)["consumer"]
+            self.round.taken_away.add(consumer)
             answer = self.rest()("DELETE", f"/allocations/{consumer}")
-            if answer.status == 204:
-                self.round.taken_away.add(consumer)
-            elif answer.status != 404:
+            if answer.status not in (204, 404):
                 self.round.wrong.append(f"DELETE of a replica's allocations was answered with {answer}")
 
 
@@ -199,6 +199,8 @@ class Owner(Client):
     def put(self, workload, count, more):
         generation = workload.answer and workload.answer["generation"]
         answer = self.rest()("PUT", f"/v1/workloads/{workload.uuid}", workload.body(self.round, generation, count, more))
+        if is_stale(answer):
+            return self.read_again(workload)
         if self.answered("a PUT of a workload", answer, "placet.no_place", "placet.no_capacity"):
             self.round.wrong += workload_rules.broken_by_answer(workload, answer.json, count, more["atomic"])
             workload.answer, workload.count = answer.json, count
@@ -208,8 +210,33 @@ class Owner(Client):
 
     def delete(self, workload):
         path = f"/v1/workloads/{workload.uuid}?generation={workload.answer['generation']}"
-        if self.answered("a DELETE of a workload", self.rest()("DELETE", path)):
+        answer = self.rest()("DELETE", path)
+        if is_stale(answer):
+            return self.read_again(workload)
+        if self.answered("a DELETE of a workload", answer):
             workload.answer, workload.count = None, 0
+
+    def read_again(self, workload):
+        """Reads a workload that was refused as stale: a process must have placed replicas that lacked a place."""
+        before, taken_away = workload.answer or {"generation": 0, "replicas": []}, self.round.taken_away.copy()
+        answer = self.rest().must("GET", f"/v1/workloads/{workload.uuid}").json
+        had = {it["consumer"] for it in before["replicas"] if it["state"] == "placed"} - taken_away
+        has = {it["consumer"] for it in answer["replicas"] if it["state"] == "placed"}
+        if answer["generation"] <= before["generation"] or not has - had:
+            self.round.wrong.append(f"stale, but nothing was placed: {before} is now {answer}")
+        self.round.wrong += workload_rules.broken_by_answer(workload, answer, workload.count, is_atomic=False)
+        workload.answer = answer
+
+    def settle(self, workload):
+        """Asks for the same until nothing more gets a place. After that the processes have nothing to place either."""
+        for _ in range(MOST_REPETITIONS):
+            before = workload.answer
+            if before is None:
+                return
+            self.put(workload, workload.count, {"atomic": False})
+            if workload.answer["generation"] == before["generation"]:
+                return
+        self.round.wrong.append(f"replicas still get places after {MOST_REPETITIONS} requests: {workload.answer}")
 
     def change_shared(self):
         """Another owner may be first."""
@@ -219,6 +246,10 @@ class Owner(Client):
         body = shared.body(self.round, generation, self.chance.randint(0, SITES), {})
         self.answered("a PUT of the shared workload", rest("PUT", f"/v1/workloads/{shared.uuid}", body),
                       "placet.no_place", "placet.no_capacity", "placement.concurrent_update")
+
+
+def is_stale(answer):
+    return answer.status == 409 and answer.code == "placement.concurrent_update"
 
 
 def run_round(seed, number, services, steps):
@@ -234,6 +265,9 @@ def run_round(seed, number, services, steps):
     for thread in threads:
         thread.join(TIMEOUT_SECONDS)
         assert not thread.is_alive(), "a client is still waiting for an answer"
+    for owner in clients[:OWNERS]:
+        for workload in owner.workloads:
+            owner.settle(workload)
     assert not round_.wrong, "\n".join(round_.wrong[:5])
     faults = workload_rules.Tables(Ledger(services[0].database), round_).faults()
     assert not faults, "\n".join(faults[:5])
