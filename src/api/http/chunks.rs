@@ -15,6 +15,9 @@ pub const CHUNK_BYTES: usize = 60 * 1024;
 pub const WHOLE_ANSWER_BYTES: usize = 64 * 1024;
 /// The length that is written inline before the rest goes to another thread.
 const INLINE_BYTES: usize = 4 * 1024;
+/// The same if the search has a limit: more than 1,000 candidates, found and written in half a millisecond. Another thread
+/// on another core would take longer, because what it writes is in the caches of this one.
+const LIMITED_INLINE_BYTES: usize = 256 * 1024;
 /// Reserved beyond `CHUNK_BYTES`, because the last item of a chunk usually exceeds it.
 const CHUNK_MARGIN_BYTES: usize = 3 * 1024;
 
@@ -42,6 +45,8 @@ pub struct FirstChunks {
 pub struct PartialAnswer {
     source: Box<dyn ChunkSource>,
     chunks: VecDeque<Vec<u8>>,
+    /// The length of `chunks` together.
+    written: usize,
     /// The chunk that is being written.
     last: Vec<u8>,
     /// Whether the source has more.
@@ -53,6 +58,7 @@ impl PartialAnswer {
         PartialAnswer {
             source,
             chunks: VecDeque::new(),
+            written: 0,
             last: Vec::new(),
             more: true,
         }
@@ -72,7 +78,10 @@ impl PartialAnswer {
 
     /// Makes the first bytes; on the worker that read the request there is no time for more.
     pub fn begin(mut self, bound: Option<usize>) -> Result<InlineResult> {
-        self.write(INLINE_BYTES)?;
+        match bound {
+            Some(bound) => self.fill(bound.min(LIMITED_INLINE_BYTES))?,
+            None => self.write(INLINE_BYTES)?,
+        }
         Ok(if self.is_search_done() {
             InlineResult::SearchDone(self.finish(bound)?)
         } else {
@@ -80,20 +89,25 @@ impl PartialAnswer {
         })
     }
 
+    /// Makes the first chunk, and further ones until the search is done or `bytes` are written.
+    fn fill(&mut self, bytes: usize) -> Result<()> {
+        while self.chunks.is_empty() || !self.is_search_done() && self.written < bytes {
+            if self.chunks.is_empty() {
+                self.write(WHOLE_ANSWER_BYTES)?;
+            } else {
+                self.last.reserve(CHUNK_BYTES + CHUNK_MARGIN_BYTES);
+                self.write(CHUNK_BYTES)?;
+            }
+            self.written += self.last.len();
+            self.chunks.push_back(std::mem::take(&mut self.last));
+        }
+        Ok(())
+    }
+
     /// Makes the first chunks, until the search is done or `bound` bytes are written. An error until then is still a
     /// refusal, because no byte has been sent.
     pub fn finish(mut self, bound: Option<usize>) -> Result<FirstChunks> {
-        let mut written = 0;
-        self.write(WHOLE_ANSWER_BYTES)?;
-        loop {
-            written += self.last.len();
-            self.chunks.push_back(std::mem::take(&mut self.last));
-            if self.is_search_done() || written >= bound.unwrap_or_default() {
-                break;
-            }
-            self.last.reserve(CHUNK_BYTES + CHUNK_MARGIN_BYTES);
-            self.write(CHUNK_BYTES)?;
-        }
+        self.fill(bound.unwrap_or_default())?;
         let remaining = if self.more {
             bound.and_then(|_| self.source.remaining_bytes())
         } else {
@@ -101,7 +115,7 @@ impl PartialAnswer {
         };
         Ok(FirstChunks {
             chunks: self.chunks,
-            length: remaining.map(|remaining| written + remaining),
+            length: remaining.map(|remaining| self.written + remaining),
             rest: self.more.then_some(self.source),
         })
     }
@@ -167,6 +181,82 @@ impl Drop for PooledChunk {
     fn drop(&mut self) {
         if let Ok(mut spare) = self.1.0.lock() {
             *spare = std::mem::take(&mut self.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A source of `left` bytes. The search ends with the first `searched` of them.
+    struct Bytes {
+        left: usize,
+        searched: usize,
+    }
+
+    impl ChunkSource for Bytes {
+        fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
+            let more = length.saturating_sub(out.len()).min(self.left);
+            out.resize(out.len() + more, b'.');
+            self.left -= more;
+            self.searched = self.searched.saturating_sub(more);
+            Ok(self.left > 0)
+        }
+
+        fn is_search_done(&self) -> bool {
+            self.searched == 0
+        }
+
+        fn remaining_bytes(&self) -> Option<usize> {
+            Some(self.left)
+        }
+    }
+
+    /// How much is written before the answer goes to another thread; `None` if it does not.
+    fn written_inline(bytes: usize, searched: usize, bound: Option<usize>) -> Option<usize> {
+        let source = Bytes { left: bytes, searched };
+        match PartialAnswer::new(Box::new(source)).begin(bound).expect("no error") {
+            InlineResult::SearchDone(first) => {
+                assert_eq!(first.length, (bound.is_some() || first.rest.is_none()).then_some(bytes));
+                None
+            }
+            InlineResult::Unfinished(partial) => Some(partial.written + partial.last.len()),
+        }
+    }
+
+    #[test]
+    fn a_search_with_a_limit_leaves_its_worker_only_if_its_answer_is_long() {
+        let bound = Some(4 * 1024 * 1024);
+        assert_eq!(written_inline(300_000, 200_000, bound), None);
+        assert_eq!(written_inline(200_000, 200_000, bound), None);
+        let inline = written_inline(600_000, 600_000, bound).expect("an unfinished answer");
+        assert!(
+            (LIMITED_INLINE_BYTES..LIMITED_INLINE_BYTES + CHUNK_BYTES).contains(&inline),
+            "{inline}"
+        );
+        assert_eq!(written_inline(600_000, 600_000, Some(10_000)), Some(WHOLE_ANSWER_BYTES));
+        assert_eq!(written_inline(600_000, 200_000, None), Some(INLINE_BYTES));
+        assert_eq!(written_inline(100_000, 1000, None), None);
+    }
+
+    #[test]
+    fn an_answer_has_the_same_chunks_wherever_it_is_made() {
+        for bytes in [1000, 70_000, 200_000, 600_000] {
+            let source = || {
+                Box::new(Bytes {
+                    left: bytes,
+                    searched: bytes,
+                })
+            };
+            let lengths = |first: FirstChunks| first.chunks.iter().map(Vec::len).collect::<Vec<_>>();
+            let bound = Some(500_000);
+            let begun = match PartialAnswer::new(source()).begin(bound).expect("no error") {
+                InlineResult::SearchDone(first) => first,
+                InlineResult::Unfinished(partial) => partial.finish(bound).expect("no error"),
+            };
+            let at_once = PartialAnswer::new(source()).finish(bound).expect("no error");
+            assert_eq!(lengths(begun), lengths(at_once), "{bytes}");
         }
     }
 }
