@@ -156,7 +156,8 @@ def satisfied(new):
 
 
 def passes(new, stage):
-    code, output, took = timed(new, "root", f"./tox.sh {stage}", seconds=7200)
+    # git reads a repository of another user only if told to.
+    code, output, took = timed(new, "root", f"chown -R root {PLACE} && ./tox.sh {stage}", seconds=7200)
     print(f"./tox.sh {stage} took {took:.0f} s: {output.splitlines()[-1]}", flush=True)
     assert code == 0, output[-9000:]
 
