@@ -7,6 +7,7 @@ third round the calls have ids, and are sent again afterwards. The races of twin
 id, through two processes. `choice_rules.py` judges the answers and the tables.
 """
 
+import concurrent.futures
 import random
 import threading
 import uuid
@@ -145,9 +146,17 @@ def send_all(round_, services):
 
 
 def repeat(round_, answers, services):
-    """Sends every call with an id once more: one that was granted has the same answer, in every process."""
-    for number, call in enumerate(round_.calls if round_.has_ids else ()):
-        answers[number].append(Rest(services[(number + 1) % len(services)].port)("POST", "/v1/claims", call))
+    """Sends every call with an id once more: one that was granted has the same answer, in every process.
+
+    All at once: refusals beside another program wait for a comparison with the tables, once a second, and share it.
+    """
+    def send(number):
+        return Rest(services[(number + 1) % len(services)].port)("POST", "/v1/claims", round_.calls[number])
+
+    if round_.has_ids:
+        with concurrent.futures.ThreadPoolExecutor(SCHEDULERS) as pool:
+            for number, answer in enumerate(pool.map(send, range(SCHEDULERS))):
+                answers[number].append(answer)
 
 
 def run_round(name, seed, number, services):
