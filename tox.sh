@@ -342,6 +342,7 @@ missing_packages() {
         need dpkg-dev server_program dpkg-shlibdeps
         need logrotate server_program logrotate
         need prometheus server_program promtool
+        need curl command -v curl
     fi
     [[ " $* " =~ " "(servers|all|long|prerequisites)" " ]] || return 0
     need postgresql server_program postgres
@@ -351,7 +352,6 @@ missing_packages() {
     need galera-4 server_program galera_new_cluster
     need rsync command -v rsync
     need iproute2 server_program ss
-    need curl command -v curl
 }
 
 # need PACKAGE COMMAND…: notes the package if the command fails.

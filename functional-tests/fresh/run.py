@@ -30,7 +30,7 @@ SOON_SECONDS = 20
 # What placet's tests need beyond these three.
 PACKAGES_OF_LINT = ["build-essential", "pkg-config", "libmariadb-dev", "python3-venv"]
 PACKAGES_OF_SERVERS = ["postgresql", "pgbouncer", "mariadb-server", "galera-4", "rsync"]
-PACKAGES_OF_TOOLS = ["haproxy", "strace", "systemd", "dpkg-dev", "logrotate", "prometheus"]
+PACKAGES_OF_TOOLS = ["haproxy", "strace", "systemd", "dpkg-dev", "logrotate", "prometheus", "curl"]
 # How this machine reaches package registries, and checks their certificates.
 SHARED = ["etc/resolv.conf", "etc/hosts", "etc/ssl", "etc/pip.conf", "etc/apt/apt.conf.d", "etc/apt/sources.list",
           "etc/apt/sources.list.d", "usr/share/keyrings", "usr/local/share/ca-certificates"]
@@ -81,7 +81,9 @@ class Machine:
         environment = {**passed, "PATH": f"/opt/cargo/bin:{path}" if has_rust else path, "HOME": home,
                        "CARGO_HOME": "/opt/cargo", "RUSTUP_HOME": "/opt/rustup", "LANG": "C.UTF-8",
                        "DEBIAN_FRONTEND": "noninteractive"}
-        inner = f'mount --bind {rustup} "$0/opt/rustup" && mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && ' \
+        # The root is a mount point, so that tests can make mount namespaces of their own in it.
+        inner = 'mount --bind "$0" "$0" && ' \
+                f'mount --bind {rustup} "$0/opt/rustup" && mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && ' \
                 'exec chroot "$0" setpriv --reuid "$1" --regid "$1" --clear-groups sh -c "cd $2 && $3"'
         done = subprocess.run(
             ["unshare", "--mount", "--pid", "--fork", "sh", "-c", inner, str(self.root), user, PLACE if not must else "/",
