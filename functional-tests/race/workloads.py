@@ -68,6 +68,7 @@ class Round:
         self.shared = Workload(new_uuid(self.chance), "one-each", 1, is_shared=True)
         self.held = {}  # consumer -> {host: VCPU} of callers and others, as answered
         self.taken_away = set()  # consumers of replicas whose allocations another client deleted
+        self.asked_away = set()  # the same, from before the request that deletes them
         self.wrong = []
 
     def __str__(self):
@@ -156,9 +157,11 @@ class Other(Client):
         placed = [it for it in (some.answer or {"replicas": []})["replicas"] if it["state"] == "placed"]
         if placed:
             consumer = self.chance.choice(placed)["consumer"]
-            self.round.taken_away.add(consumer)
+            self.round.asked_away.add(consumer)
             answer = self.rest()("DELETE", f"/allocations/{consumer}")
-            if answer.status not in (204, 404):
+            if answer.status == 204:
+                self.round.taken_away.add(consumer)
+            elif answer.status != 404:
                 self.round.wrong.append(f"DELETE of a replica's allocations was answered with {answer}")
 
 
@@ -199,7 +202,7 @@ class Owner(Client):
     def put(self, workload, count, more):
         generation = workload.answer and workload.answer["generation"]
         answer = self.rest()("PUT", f"/v1/workloads/{workload.uuid}", workload.body(self.round, generation, count, more))
-        if is_stale(answer):
+        if workload.answer and is_stale(answer):
             return self.read_again(workload)
         if self.answered("a PUT of a workload", answer, "placet.no_place", "placet.no_capacity"):
             self.round.wrong += workload_rules.broken_by_answer(workload, answer.json, count, more["atomic"])
@@ -218,9 +221,9 @@ class Owner(Client):
 
     def read_again(self, workload):
         """Reads a workload that was refused as stale: a process must have placed replicas that lacked a place."""
-        before, taken_away = workload.answer or {"generation": 0, "replicas": []}, self.round.taken_away.copy()
+        before, asked_away = workload.answer, self.round.asked_away.copy()
         answer = self.rest().must("GET", f"/v1/workloads/{workload.uuid}").json
-        had = {it["consumer"] for it in before["replicas"] if it["state"] == "placed"} - taken_away
+        had = {it["consumer"] for it in before["replicas"] if it["state"] == "placed"} - asked_away
         has = {it["consumer"] for it in answer["replicas"] if it["state"] == "placed"}
         if answer["generation"] <= before["generation"] or not has - had:
             self.round.wrong.append(f"stale, but nothing was placed: {before} is now {answer}")

@@ -172,7 +172,7 @@ impl<T> Future for Job<T> {
     }
 }
 
-/// Work that has not begun leaves the queue.
+/// Work that has not begun is dropped and counts no longer. The runtime keeps an empty entry until a thread reaches it.
 impl<T> Drop for Job<T> {
     fn drop(&mut self) {
         drop(take(&self.waiting));
@@ -190,7 +190,7 @@ fn job_result<T>(joined: std::result::Result<Option<Result<T>>, JoinError>) -> R
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
     use std::time::Duration;
 
     use super::*;
@@ -253,7 +253,12 @@ mod tests {
         drop(release);
         assert_eq!(received(&all), 2);
         drop((second, done));
-        assert!(all.recv_timeout(TIMEOUT).is_err());
+        let end = all.recv_timeout(TIMEOUT);
+        assert_eq!(
+            end,
+            Err(RecvTimeoutError::Disconnected),
+            "dropped work is kept, or was done"
+        );
     }
 
     #[tokio::test]
