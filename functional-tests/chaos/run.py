@@ -123,7 +123,8 @@ class Chaos:
             while not self.grants(member):
                 if time.monotonic() > deadline:
                     return [Violation("no recovery", None, (
-                        f"{member.port} grants no claim {RECOVERY_SECONDS} s after {name}; its log:\n{member.log()}"))]
+                        f"{member.port} grants no claim {RECOVERY_SECONDS} s after {name}; "
+                        f"its log ends with:\n{member.log_end()}"))]
                 time.sleep(0.05)
         return []
 

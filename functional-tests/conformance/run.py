@@ -58,7 +58,7 @@ def run_one(path, source, server, binary, engine):
                 environ = gabbi_fixtures.prepare(chosen, service.port)
             outcome = gabbi_file.run(path, service.port, environ)
             if service.process.poll() is not None:
-                outcome.failed.append(("the service ended", service.log()))
+                outcome.failed.append(("the service ended", service.log_end()))
     except Exception:
         outcome = gabbi_file.Outcome(path.stem)
         outcome.failed.append(("preparation", traceback.format_exc()))

@@ -27,7 +27,7 @@ def run_one(path, server, binary, engine):
         with live.Service(server, OPTIONS, binary, engine=engine) as service:
             outcome = gabbi_file.run(path, service.port)
             if service.process.poll() is not None:
-                outcome.failed.append(("the service ended", service.log()))
+                outcome.failed.append(("the service ended", service.log_end()))
     except Exception:
         outcome = gabbi_file.Outcome(path.stem)
         outcome.failed.append(("preparation", traceback.format_exc()))

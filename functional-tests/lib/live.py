@@ -116,7 +116,7 @@ class Service:
             self.stop()
             if "in use" not in self.log():
                 break
-        raise RuntimeError(f"{self.kind} does not serve; its log ends with:\n{self.log()}")
+        raise RuntimeError(f"{self.kind} does not serve; its log ends with:\n{self.log_end()}")
 
     def _answers(self):
         """Polls GET / until it is answered; False if the process ends or the time is up."""
@@ -146,7 +146,7 @@ class Service:
                 self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                 cwd=self.folder, env=clean_environment() | self.environment)
         if wait and not self._answers():
-            raise RuntimeError(f"{self.kind} does not serve again; its log ends with:\n{self.log()}")
+            raise RuntimeError(f"{self.kind} does not serve again; its log ends with:\n{self.log_end()}")
 
     def stop(self):
         """Ends the process; returns its exit code, or the negative number of the signal that killed it."""
@@ -163,4 +163,8 @@ class Service:
         return process.returncode
 
     def log(self):
-        return (self.folder / "log").read_text(errors="replace")[-4000:]
+        return (self.folder / "log").read_text(errors="replace")
+
+    def log_end(self):
+        """The part of the log that fits a message."""
+        return self.log()[-4000:]

@@ -164,8 +164,8 @@ def graceful_stop(binary):
             answer = b""
             while chunk := wire.recv(65536):
                 answer += chunk
-        assert answer.startswith(b"HTTP/1.1 200"), answer[:300] or service.log()
-        assert service.process.wait(live.STOP_SECONDS) == 0, service.log()
+        assert answer.startswith(b"HTTP/1.1 200"), answer[:300] or service.log_end()
+        assert service.process.wait(live.STOP_SECONDS) == 0, service.log_end()
         with contextlib.suppress(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", service.port), timeout=1).close()
             raise AssertionError("placet still accepts connections")
@@ -183,7 +183,7 @@ def request_log(binary):
         while not lines and time.monotonic() < deadline:
             lines = [line for line in service.log().splitlines() if own in line and "GET" in line]
             time.sleep(0.05)
-        assert len(lines) == 1, service.log()
+        assert len(lines) == 1, service.log_end()
         contains(lines[0], given, f"/resource_providers/{UUID}", "404", "1.17")
 
 

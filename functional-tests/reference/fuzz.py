@@ -66,7 +66,7 @@ def fuzz(version, binary, examples, seed, folder):
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True,
                               timeout=RUN_TIMEOUT_SECONDS, check=False)
         ended = service.process.poll()
-        assert ended is None, f"placet ended with {ended}:\n{service.log()}"
+        assert ended is None, f"placet ended with {ended}:\n{service.log_end()}"
         assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout[-20000:]}\n{done.stderr[-4000:]}"
         for line in done.stdout.splitlines():
             if " generated, " in line:
