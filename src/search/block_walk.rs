@@ -9,8 +9,11 @@
 //! - Neighbours in a block are often alike, so a block gives only some of its lanes (a stripe) at a time, and the
 //!   others in later rounds. A walk to providers takes eight rounds. A walk to trees takes one to eight, so that
 //!   each stripe has about four roots: checking a block for one tree costs as much as for all of its trees.
-//! - The lanes of a stripe come in their order, from a pseudo-random one on. So each fitting provider of a small cloud
-//!   may be the first.
+//! - The first stripe of a block is that of a pseudo-random fitting lane, and a stripe begins with a pseudo-random one of
+//!   its fitting lanes. So of the fitting providers of a block each comes first equally often.
+//! - In an order that is not shared, a block with few fitting lanes waits for the second round, with the probability
+//!   that makes its providers come first as often as those of other blocks. The probability is at most 7 of 8, so that a
+//!   search in a nearly full cloud need not look at all blocks.
 //!
 //! A search that ranks all candidates visits blocks in an order of its own, each once. Of equal candidates the first one
 //! wins, so that search gets a pseudo-random number for each block, and the lanes of a block in a pseudo-random order.
@@ -78,13 +81,9 @@ pub struct SharedOrder {
 }
 
 impl SharedOrder {
-    /// The seed of the order, and the position at which the sample with this seed begins. A sample of the whole cloud has
-    /// an order of its own.
-    fn of(snapshot: &Snapshot, seed: u64, shared: Option<SharedOrder>) -> (u64, usize) {
-        match shared.filter(|shared| shared.sample < snapshot.tree_count()) {
-            Some(SharedOrder { seed: order, sample }) => (order, seed as usize % (sample * MAX_ROUNDS).div_ceil(LANES)),
-            None => (seed, 0),
-        }
+    /// The position at which the sample with this seed begins.
+    fn first(self, seed: u64) -> usize {
+        seed as usize % (self.sample * MAX_ROUNDS).div_ceil(LANES)
     }
 }
 
@@ -105,36 +104,61 @@ pub(super) struct BlockWalk {
     stripe: u64,
     round: usize,
     at: usize,
-    /// The blocks that were visited in the first round and have fitting lanes, in order, with these lanes.
-    fitting: Vec<(usize, u64)>,
+    /// The number of fitting lanes of a block that need not wait.
+    many: u32,
+    /// The blocks that were visited in the first round and have fitting lanes, in order.
+    fitting: Vec<FittingBlock>,
+    any_waits: bool,
+}
+
+/// A block of a walk.
+#[derive(Clone, Copy, Debug)]
+struct FittingBlock {
+    block: usize,
+    /// The fitting lanes.
+    lanes: u64,
+    /// Where its first stripe begins.
+    first_stripe: usize,
+    /// Whether it gives its first stripe in the second round.
+    waits: bool,
 }
 
 impl BlockWalk {
     /// A walk to providers that are a candidate each. The same seeds over the same version give the same walk.
     pub fn to_providers(snapshot: &Snapshot, tree: Option<Slot>, seeds: (u64, Option<SharedOrder>)) -> Self {
-        Self::new(snapshot, tree, seeds, MAX_ROUNDS)
+        Self::new(snapshot, tree, seeds, (MAX_ROUNDS, LANES))
     }
 
     /// A walk to the roots of trees, with the same guarantee.
     pub fn to_trees(snapshot: &Snapshot, tree: Option<Slot>, seeds: (u64, Option<SharedOrder>)) -> Self {
-        Self::new(snapshot, tree, seeds, rounds(snapshot))
+        let roots = roots_of_block(snapshot);
+        Self::new(snapshot, tree, seeds, ((roots / 4).clamp(1, MAX_ROUNDS), roots))
     }
 
-    fn new(snapshot: &Snapshot, tree: Option<Slot>, (seed, shared): (u64, Option<SharedOrder>), rounds: usize) -> Self {
-        let (order_seed, first) = SharedOrder::of(snapshot, seed, shared);
+    fn new(
+        snapshot: &Snapshot,
+        tree: Option<Slot>,
+        (seed, shared): (u64, Option<SharedOrder>),
+        (rounds, many): (usize, usize),
+    ) -> Self {
+        // A sample of the whole cloud has an order of its own.
+        let shared = shared.filter(|shared| shared.sample < snapshot.tree_count());
+        let order_seed = shared.map_or(seed, |shared| shared.seed);
         let only = tree.map(|root| by_block(snapshot.tree(root)));
         let len = only.as_ref().map_or(snapshot.blocks().len(), Vec::len);
         Self {
             only,
             order: Permutation::new(len, order_seed),
             order_seed,
-            first,
+            first: shared.map_or(0, |shared| shared.first(seed)),
             seed,
             rounds,
             stripe: u64::MAX / ((1 << rounds) - 1),
             round: 0,
             at: 0,
+            many: if shared.is_some() { 1 } else { many as u32 },
             fitting: Vec::new(),
+            any_waits: false,
         }
     }
 
@@ -176,40 +200,72 @@ impl BlockWalk {
         };
         if self.at == end {
             (self.at, self.round) = (0, self.round + 1);
-            if self.fitting.is_empty() || self.round == self.rounds {
+            if self.fitting.is_empty() || self.round == self.rounds + usize::from(self.any_waits) {
                 (self.order.len, self.fitting) = (0, Vec::new());
                 return None;
             }
         }
-        let (block, fitting) = if self.round == 0 {
+        let visited = if self.round == 0 {
             self.visit(fit)
         } else {
-            self.fitting[self.at]
+            Some(self.fitting[self.at])
         };
         self.at += 1;
-        if fitting == 0 {
-            return Some(StripeLanes::default());
-        }
-        let stripe = (self.round + mix(self.order_seed ^ block as u64) as usize) % self.rounds;
-        let rotation = rotation(mix(self.seed ^ block as u64));
-        Some(StripeLanes {
-            block,
-            rotation,
-            multiplier: 1,
-            rotated: (fitting & (self.stripe << stripe)).rotate_right(rotation),
-        })
+        Some(visited.map_or_else(StripeLanes::default, |block| self.stripe_of(block)))
     }
 
-    /// The block at the current position, with its fitting lanes.
-    fn visit(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> (usize, u64) {
+    /// The block at the current position, if it has fitting lanes.
+    fn visit(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> Option<FittingBlock> {
         let position = self.order.at((self.at + self.first) % self.order.len);
         let (block, lanes) = self.only.as_ref().map_or((position, u64::MAX), |only| only[position]);
-        let fitting = fit(block, lanes);
-        if fitting != 0 {
-            self.fitting.push((block, fitting));
+        let lanes = fit(block, lanes);
+        if lanes == 0 {
+            return None;
         }
-        (block, fitting)
+        let random = mix(self.order_seed ^ block as u64);
+        let enough = (random >> 32) as u32 % self.many;
+        let waits = enough >= lanes.count_ones().max(self.many / MAX_ROUNDS as u32);
+        self.any_waits |= waits;
+        self.fitting.push(FittingBlock {
+            block,
+            lanes,
+            first_stripe: nth_lane(lanes, random as u32 % lanes.count_ones()) as usize % self.rounds,
+            waits,
+        });
+        self.fitting.last().copied()
     }
+
+    /// The fitting lanes of a block's stripe in this round: none, if the block waits or has given all.
+    fn stripe_of(&self, fitting: FittingBlock) -> StripeLanes {
+        let Some(turn) = self.round.checked_sub(usize::from(fitting.waits)) else {
+            return StripeLanes::default();
+        };
+        let lanes = fitting.lanes & (self.stripe << ((fitting.first_stripe + turn) % self.rounds));
+        if lanes == 0 || turn == self.rounds {
+            return StripeLanes::default();
+        }
+        let random = mix(self.seed ^ fitting.block as u64);
+        let rotation = nth_lane(lanes, (random >> 32) as u32 % lanes.count_ones());
+        StripeLanes {
+            block: fitting.block,
+            rotation,
+            multiplier: 1,
+            rotated: lanes.rotate_right(rotation),
+        }
+    }
+}
+
+/// The lane of which `n` of these lanes are below; there are more than `n`.
+fn nth_lane(lanes: u64, mut n: u32) -> u32 {
+    let mut lane = 0;
+    for width in [32, 16, 8, 4, 2, 1] {
+        let below = (lanes >> lane & ((1 << width) - 1)).count_ones();
+        if n >= below {
+            n -= below;
+            lane += width;
+        }
+    }
+    lane
 }
 
 /// The lane of a block that comes first.
@@ -262,16 +318,16 @@ impl Iterator for StripeLanes {
     }
 }
 
-/// The number of rounds that leaves four roots or more to each stripe of a block: eight if trees are small, one if they
-/// are large.
-fn rounds(snapshot: &Snapshot) -> usize {
+/// About the number of roots in a block: a power of two.
+fn roots_of_block(snapshot: &Snapshot) -> usize {
     let tree = snapshot.len().div_ceil(snapshot.tree_count().max(1));
-    (2 * MAX_ROUNDS / tree.next_power_of_two()).clamp(1, MAX_ROUNDS)
+    (LANES / tree.next_power_of_two()).max(1)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LANES, Permutation, Slot, StripeLanes};
+    use super::{LANES, Permutation, Slot, StripeLanes, nth_lane};
+    use crate::search::snapshot::lanes_of;
 
     #[test]
     fn every_position_comes_once_for_any_length() {
@@ -290,6 +346,14 @@ mod tests {
         let mut first = [0; 100];
         (0..10_000).for_each(|seed| first[Permutation::new(100, seed).at(0)] += 1);
         assert!(first.iter().all(|times| (40..200).contains(times)), "{first:?}");
+    }
+
+    #[test]
+    fn lanes_are_counted_from_below() {
+        for lanes in [1, 1 << 63, u64::MAX, 0x8000_0000_0001_0018] {
+            let counted = (0..lanes.count_ones()).map(|n| nth_lane(lanes, n) as usize);
+            assert!(counted.eq(lanes_of(lanes)), "{lanes:x}");
+        }
     }
 
     #[test]

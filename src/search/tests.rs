@@ -10,6 +10,7 @@ mod properties;
 mod providers;
 mod ranks;
 mod requests;
+mod samples;
 mod sequences;
 mod sharing;
 mod totals;

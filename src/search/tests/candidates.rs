@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::error::Error;
+use crate::search::candidates;
 use crate::search::explain::Rejection;
-use crate::search::{SharedOrder, candidates};
 
 fn find(snapshot: &Snapshot, request: &Request) -> crate::error::Result<Found> {
     candidates(snapshot, request, &settings(), ()).and_then(|all| all.found())
@@ -198,46 +198,6 @@ fn unknown_names_are_refused_without_any_provider_unless_a_filter_before_them_ma
 }
 
 #[test]
-fn a_limit_samples_the_whole_cloud_and_a_seed_repeats_it() {
-    let cloud: Vec<ProviderRow> = (1..=6400).map(|id| bare(id).with(VCPU, 4)).collect();
-    let snapshot = Snapshot::build(catalog(), cloud);
-    let ask = Request {
-        limit: Some(100),
-        ..request(group(&[("VCPU", 1)]))
-    };
-    let with = |seed, max| {
-        candidates(
-            &snapshot,
-            &ask,
-            &SearchSettings {
-                seed,
-                max,
-                ..settings()
-            },
-            (),
-        )
-        .unwrap()
-        .found()
-        .unwrap()
-    };
-    let found = with(1, None);
-    assert_eq!(found.candidates.len(), 100);
-    assert_eq!(found.summaries.len(), 100);
-    let mut tenths: Vec<i32> = found.summaries.iter().map(|&slot| snapshot.id(slot).0 / 640).collect();
-    tenths.sort_unstable();
-    tenths.dedup();
-    assert!(tenths.len() >= 5, "{tenths:?}");
-    assert_eq!(found.candidates, with(1, None).candidates);
-    assert_ne!(found.candidates, with(2, None).candidates);
-    assert_eq!(with(1, Some(30)).candidates.len(), 30);
-    assert_eq!(with(1, Some(0)).candidates.len(), 1);
-    let all = candidates(&snapshot, &Request { limit: None, ..ask }, &settings(), ())
-        .unwrap()
-        .count();
-    assert_eq!(all, 6400);
-}
-
-#[test]
 fn strict_steps_refuse_a_min_unit_that_is_no_multiple() {
     let mut host = bare(1);
     host.inventories.insert(
@@ -369,30 +329,4 @@ fn a_sharing_provider_without_room_is_explained_wherever_it_is() {
             }
         }
     }
-}
-
-#[test]
-fn samples_that_share_an_order_are_of_the_same_providers_and_begin_with_different_ones() {
-    let snapshot = build_colliding((1..=640).map(|id| bare(id).with(VCPU, 4)).collect());
-    let first_and_all = |order: Option<SharedOrder>| {
-        let (mut first, mut all) = (BTreeSet::new(), BTreeSet::new());
-        for seed in 0..100 {
-            let settings = SearchSettings {
-                seed: seed * 0x9e37_79b9,
-                order,
-                ..settings()
-            };
-            let found = candidates(&snapshot, &request(group(&[("VCPU", 1)])), &settings, ()).unwrap();
-            let found: Vec<Slot> = found.take(64).map(|candidate| candidate.placements[0].slot).collect();
-            first.insert(found[0]);
-            all.extend(found);
-        }
-        (first.len(), all.len())
-    };
-    // 64 candidates are eight of each of eight blocks, and the walk begins at one of eight blocks.
-    let (first, all) = first_and_all(Some(SharedOrder { seed: 5, sample: 64 }));
-    assert!(first > 24 && all <= 80, "{first}, {all}");
-    let (first, all) = first_and_all(None);
-    assert!(first > 60 && all > 600, "{first}, {all}");
-    assert_eq!(first_and_all(Some(SharedOrder { seed: 5, sample: 640 })), (first, all));
 }
