@@ -24,6 +24,7 @@ mod reload;
 mod serve;
 mod sockets;
 mod status;
+mod stdout;
 mod table;
 mod tls_files;
 mod token;
@@ -215,8 +216,9 @@ impl Arguments {
     /// The failure, as a line to print.
     pub fn run(self, program: &str) -> Result<ExitCode, String> {
         if self.version {
-            version::print();
-            return Ok(ExitCode::SUCCESS);
+            return version::print()
+                .map(|()| ExitCode::SUCCESS)
+                .map_err(|failure| failure.to_string());
         }
         let sources = ConfigSources {
             files: self.config_file,

@@ -167,6 +167,28 @@ def helps():
         equal(list(here.iterdir()), [], "files that --help made")
 
 
+@case("a command whose output cannot be written says so and fails, and one whose reader has gone ends quietly")
+def unwritten_output():
+    with folder() as here:
+        path = unsynced(here)
+        tokens = here / "tokens"
+        create = ["token", "create", "--file", tokens, "--user", "u", "--project", "p", "--role", "r", "--expires", "1d"]
+        commands = [["--version"], ["config", "check"], ["config", "show"], ["config", "options"], ["policy", "list"],
+                    ["openapi"], ["completions", "bash"], ["db", "sync"], ["db", "version"], create]
+        closed, pipe = os.pipe()
+        os.close(closed)
+        with open("/dev/full", "w") as full, os.fdopen(pipe, "w") as gone:
+            for command in commands:
+                for out, code in ((full, 1), (gone, 1 if command is create else 0)):
+                    ended = subprocess.run(
+                        [binary(), "--config-file", path, *map(str, command)], cwd=here, env=environment(here), stdout=out,
+                        stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+                    equal(ended.returncode, code, command, ended.stderr)
+                    equal("cannot write to stdout" in ended.stderr, code == 1, command, ended.stderr)
+        listed = run(here, "token", "list", "--file", tokens)
+        equal((listed.code, len(listed.out.splitlines())), (0, 4), "a token that was not shown was kept", listed.out)
+
+
 @case("an invalid command line exits with 2 and names what is valid")
 def bad_arguments():
     with folder() as here:

@@ -54,7 +54,8 @@ def all_errors():
         path = conf(here, "[placet]\nworkers = four\nqueue_size = 0\nbnid = x\nnonsense\n[placement]\n"
                     f"max_allocation_candidates = many\n[oslo_policy]\npolicy_file = {here}/pol.yaml\n")
         names(checked(here, path, code=2), f"error: {path}:5: ", "bnid is not an option of placet; did you mean bind?",
-              "workers = four", "queue_size = 0: must be between 1 and", "max_allocation_candidates = many", "5 errors")
+              "workers = four", "queue_size = 0: must be between 1 and", "max_allocation_candidates = many", "5 errors",
+              "note: files, addresses, TLS, tokens, the log and the policy are checked once every value fits")
         path = conf(here, SERVABLE.format(here=here) + f"[oslo_policy]\npolicy_file = {here}/pol.yaml\n"
                     "[placet]\nbind = 0.0.0.0:1\nslave_routes = GET /nothing\n")
         names(checked(here, path, code=2), "asks a policy server", "0.0.0.0:1")

@@ -1,13 +1,12 @@
 //! `placet config`: prints the configuration in force, checks it, or describes all options.
 
-use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Subcommand, ValueEnum};
 
 use super::command_line::CommandLine;
-use super::{CommandError, config_check};
+use super::{CommandError, config_check, stdout};
 use crate::config::{self, ConfigSources};
 
 #[derive(Debug, Subcommand)]
@@ -59,7 +58,7 @@ impl Command {
     pub fn run(&self, sources: &ConfigSources, line: &CommandLine) -> Result<ExitCode, CommandError> {
         let mut errors = Vec::new();
         let text = match self {
-            Self::Check { database } => return Ok(config_check::run(sources, line, *database)),
+            Self::Check { database } => return config_check::run(sources, line, *database),
             Self::Show => {
                 let configuration = config::load(sources)?;
                 for warning in configuration.warnings() {
@@ -73,11 +72,7 @@ impl Command {
                 Format::Markdown => config::reference(section.as_deref()),
             },
         };
-        match std::io::stdout().write_all(text.as_bytes()) {
-            // The reader may close the pipe early, which is not a failure.
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => return Err(CommandError::Stdout(error)),
-            _ => {}
-        }
+        stdout::print(&text)?;
         for error in &errors {
             eprintln!("ERROR {}", line.in_message(error));
         }

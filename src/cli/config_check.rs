@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::command_line::CommandLine;
-use super::{CommandError, db, logging, parts, policy, sockets};
+use super::{CommandError, db, logging, parts, policy, sockets, stdout};
 use crate::config::{self, ConfigError, ConfigSources, Options};
 use crate::db::{Database, SetupError};
 
@@ -16,7 +16,10 @@ struct Findings {
 }
 
 /// Prints the mistakes.
-pub fn run(sources: &ConfigSources, line: &CommandLine, database: bool) -> ExitCode {
+///
+/// # Errors
+/// [`CommandError::Stdout`].
+pub fn run(sources: &ConfigSources, line: &CommandLine, database: bool) -> Result<ExitCode, CommandError> {
     find(sources, database).print(line)
 }
 
@@ -47,8 +50,13 @@ fn find(sources: &ConfigSources, database: bool) -> Findings {
         warnings: report.unknown,
         errors: report.errors.iter().map(ToString::to_string).collect(),
     };
-    if let Some(configuration) = &report.configuration {
-        check_serving(&configuration.options, database, &mut findings);
+    match &report.configuration {
+        Some(configuration) => check_serving(&configuration.options, database, &mut findings),
+        None => findings.notes.push(
+            "files, addresses, TLS, tokens, the log and the policy are checked once every value fits: correct the errors, and \
+             check again"
+                .to_owned(),
+        ),
     }
     findings
 }
@@ -102,30 +110,32 @@ fn check_database(options: &Options, database: &Database, findings: &mut Finding
 }
 
 impl Findings {
-    fn print(&self, line: &CommandLine) -> ExitCode {
+    fn print(&self, line: &CommandLine) -> Result<ExitCode, CommandError> {
+        let mut all = String::new();
         for (level, lines) in [
             ("note", &self.notes),
             ("warning", &self.warnings),
             ("error", &self.errors),
         ] {
             for text in lines {
-                println!("{level}: {}", line.in_message(text));
+                all.push_str(&format!("{level}: {}\n", line.in_message(text)));
             }
         }
         let count = |lines: &Vec<String>, what: &str| match lines.len() {
             1 => format!("1 {what}"),
             number => format!("{number} {what}s"),
         };
-        println!(
-            "{}, {}, {}",
+        all.push_str(&format!(
+            "{}, {}, {}\n",
             count(&self.errors, "error"),
             count(&self.warnings, "warning"),
             count(&self.notes, "note")
-        );
-        match (self.errors.is_empty(), self.warnings.is_empty()) {
+        ));
+        stdout::print(&all)?;
+        Ok(match (self.errors.is_empty(), self.warnings.is_empty()) {
             (true, true) => ExitCode::SUCCESS,
             (true, false) => ExitCode::from(1),
             (false, _) => ExitCode::from(2),
-        }
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::{CommandError, table};
+use super::{CommandError, stdout, table};
 use crate::config::Placement;
 use crate::db::{Database, DbConnection};
 use crate::model::allocations::Owner;
@@ -21,12 +21,12 @@ pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) ->
         None => BATCH_ROWS,
         Some(Ok(number)) if number > 0 => number,
         Some(_) => {
-            println!("Must supply a positive value for max_count");
+            stdout::line("Must supply a positive value for max_count")?;
             return Ok(ExitCode::from(127));
         }
     };
     if max_count.is_none() {
-        println!("Running batches of {BATCH_ROWS} until complete");
+        stdout::line(&format!("Running batches of {BATCH_ROWS} until complete"))?;
     }
     let owner = Owner {
         project: options.incomplete_consumer_project_id.clone(),
@@ -36,7 +36,7 @@ pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) ->
     let (mut totals, mut failed, mut ran): (Vec<MigrationTotal>, bool, usize);
     totals = Vec::new();
     loop {
-        (ran, failed) = batch(conn, max_rows, &owner, &mut totals);
+        (ran, failed) = batch(conn, max_rows, &owner, &mut totals)?;
         if ran == 0 || max_count.is_some() {
             break;
         }
@@ -51,10 +51,10 @@ pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) ->
             ]
         })
         .collect();
-    print!("{}", table::centred(&["Migration", "Total Found", "Completed"], &rows));
+    stdout::print(&table::centred(&["Migration", "Total Found", "Completed"], &rows))?;
     let limited_progress = max_count.is_some() && ran > 0;
     if failed && !limited_progress {
-        println!("Some migrations failed unexpectedly. Check log for details.");
+        stdout::line("Some migrations failed unexpectedly. Check log for details.")?;
         return Ok(ExitCode::from(2));
     }
     Ok(ExitCode::from(u8::from(ran > 0)))
@@ -62,17 +62,28 @@ pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) ->
 
 /// Runs each migration once, until at most `max_rows` rows are changed. Returns the number of changed rows, and whether a
 /// migration failed.
-fn batch(conn: &mut DbConnection, max_rows: usize, owner: &Owner, totals: &mut Vec<MigrationTotal>) -> (usize, bool) {
+fn batch(
+    conn: &mut DbConnection,
+    max_rows: usize,
+    owner: &Owner,
+    totals: &mut Vec<MigrationTotal>,
+) -> Result<(usize, bool), CommandError> {
     let (mut ran, mut failed) = (0, false);
     for migration in Migration::ALL {
-        let count = migration.run(conn, max_rows - ran, owner).unwrap_or_else(|error| {
-            println!("Error attempting to run {}", migration.name());
-            log::error!("Error attempting to run {}: {error}", migration.name());
-            failed = true;
-            0
-        });
+        let count = match migration.run(conn, max_rows - ran, owner) {
+            Ok(count) => count,
+            Err(error) => {
+                stdout::line(&format!("Error attempting to run {}", migration.name()))?;
+                log::error!("Error attempting to run {}: {error}", migration.name());
+                failed = true;
+                0
+            }
+        };
         if count > 0 {
-            println!("{count} rows matched query {}, {count} migrated", migration.name());
+            stdout::line(&format!(
+                "{count} rows matched query {}, {count} migrated",
+                migration.name()
+            ))?;
         }
         match totals.iter_mut().find(|total| total.migration == migration) {
             Some(total) => total.count += count,
@@ -83,5 +94,5 @@ fn batch(conn: &mut DbConnection, max_rows: usize, owner: &Owner, totals: &mut V
             break;
         }
     }
-    (ran, failed)
+    Ok((ran, failed))
 }

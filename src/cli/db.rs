@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Subcommand;
 
 use super::command_line::CommandLine;
-use super::{CommandError, data_migrations};
+use super::{CommandError, data_migrations, stdout};
 use crate::config::{Options, Secret};
 use crate::db::schema::migrate::Synced;
 use crate::db::{Database, DatabaseSettings, Replica};
@@ -53,16 +53,16 @@ impl Command {
             Self::Backup { file } => {
                 database.check_log()?;
                 database.back_up(file)?;
-                println!("The backup is complete: {}", file.display());
+                stdout::line(&format!("The backup is complete: {}", file.display()))?;
             }
             Self::Restore { file } => {
                 let log = database.restore(file)?;
                 let log = log.map_or(String::new(), |log| format!(" and its log {}", log.display()));
-                println!("The database was restored from {}{log}", file.display());
+                stdout::line(&format!("The database was restored from {}{log}", file.display()))?;
             }
             Self::Sync => {
                 let synced = reachable(&database)?.sync()?;
-                println!("{}: {}", database.place(), sync_message(synced));
+                stdout::line(&format!("{}: {}", database.place(), sync_message(synced)))?;
             }
             Self::Stamp { version } => reachable(&database)?.stamp(version)?,
             Self::OnlineDataMigrations { max_count } => {
@@ -71,8 +71,9 @@ impl Command {
             Self::Version => {
                 let version = reachable(&database)?.version()?;
                 // Without tables `placement-manage db version` prints Python's `None`, which scripts expect.
-                println!("{}", version.alembic.as_deref().unwrap_or("None"));
-                println!("placet {}", version.placet.as_deref().unwrap_or("None"));
+                let alembic = version.alembic.as_deref().unwrap_or("None");
+                let placet = version.placet.as_deref().unwrap_or("None");
+                stdout::line(&format!("{alembic}\nplacet {placet}"))?;
                 if version.alembic.is_none() && version.placet.is_none() {
                     eprintln!("placet: {}", line.in_message(&no_database(&database)));
                 }

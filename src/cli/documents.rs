@@ -1,12 +1,11 @@
 //! `placet man` and `placet completions`: what a package installs beside the binary.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use super::{Arguments, CommandError};
+use super::{Arguments, CommandError, stdout};
 
 #[derive(Debug, Args)]
 pub struct Man {
@@ -32,6 +31,6 @@ impl Completions {
         // Into memory first: the generator panics if it cannot write.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Arguments::command(), "placet", &mut script);
-        std::io::stdout().write_all(&script).map_err(CommandError::Stdout)
+        stdout::print(&String::from_utf8_lossy(&script))
     }
 }

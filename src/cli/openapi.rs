@@ -1,10 +1,8 @@
 //! `placet openapi`: prints the description of the API without a running service.
 
-use std::io::Write;
-
 use clap::Args;
 
-use super::CommandError;
+use super::{CommandError, stdout};
 use crate::api;
 
 #[derive(Debug, Args)]
@@ -20,8 +18,6 @@ impl Command {
         let text = api::openapi(version).ok_or_else(|| CommandError::Microversion {
             asked: version.unwrap_or_default().to_owned(),
         })?;
-        // The reader may close the pipe early, which is not a failure.
-        let _ = std::io::stdout().write_all(text.as_bytes());
-        Ok(())
+        stdout::print(&text)
     }
 }

@@ -1,11 +1,9 @@
 //! `placet policy …`, and the policy that the configuration describes.
 
-use std::io::Write;
-
 use clap::{Subcommand, ValueEnum};
 
-use super::CommandError;
 use super::policy_files::DiskFiles;
+use super::{CommandError, stdout};
 use crate::api;
 use crate::config::OsloPolicy;
 use crate::policy::live::{LivePolicy, PolicyFiles};
@@ -43,9 +41,7 @@ impl Command {
             Format::Table => policy::table(&loaded.policy, api::authorized_by),
             Format::Yaml => policy::yaml(&loaded.policy, api::authorized_by),
         };
-        // The reader may close the pipe early, which is not a failure.
-        let _ = std::io::stdout().write_all(text.as_bytes());
-        Ok(())
+        stdout::print(&text)
     }
 }
 

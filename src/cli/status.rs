@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use super::command_line::CommandLine;
-use super::{CommandError, db, table};
+use super::{CommandError, db, stdout, table};
 use crate::config::{Options, OsloPolicy};
 use crate::db::{DbConnection, DbResult, SetupError};
 use crate::model::upgrade;
@@ -65,7 +65,7 @@ impl Command {
             }
         };
         let cells: Vec<_> = checks.iter().map(UpgradeCheck::cell).collect();
-        print!("{}", table::boxed("Upgrade Check Results", &cells));
+        stdout::print(&table::boxed("Upgrade Check Results", &cells))?;
         let worst = checks.iter().map(|check| check.level).max().unwrap_or(Level::Success);
         Ok(ExitCode::from(worst as u8))
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 
-use super::{CommandError, table, token_file};
+use super::{CommandError, stdout, table, token_file};
 use crate::auth::tokens::{self, TokenEntry};
 use crate::config::Options;
 
@@ -43,6 +43,7 @@ pub enum Command {
     },
     /// Remove tokens by their ids. placet refuses them from the next request on.
     Revoke {
+        /// The id of a token, as `placet token list` prints it.
         #[arg(required = true, value_name = "ID")]
         ids: Vec<String>,
         #[command(flatten)]
@@ -103,7 +104,14 @@ fn create(path: &Path, user: &str, project: &str, roles: &[String], expires: &st
         entries.push(entry);
         Ok(())
     })?;
-    println!("{token}");
+    // A token that was not shown is of no use, even if the reader of a pipe has gone.
+    if let Err(error) = stdout::write(format!("{token}\n").as_bytes()) {
+        token_file::change(path, |entries| {
+            entries.retain(|entry| entry.id != id);
+            Ok(())
+        })?;
+        return Err(format!("{}; no token was added", CommandError::Stdout(error)));
+    }
     eprintln!("token {id} was added to {}; it is not shown again", path.display());
     Ok(())
 }
@@ -111,7 +119,7 @@ fn create(path: &Path, user: &str, project: &str, roles: &[String], expires: &st
 fn list(path: &Path) -> Result<(), String> {
     if !path.exists() {
         return Err(format!(
-            "there is no token file {}: make it with `placet token create`",
+            "there is no token file {}; `placet token create --help` says how to make it",
             path.display()
         ));
     }
@@ -135,11 +143,11 @@ fn list(path: &Path) -> Result<(), String> {
             ]
         })
         .collect();
-    print!(
-        "{}",
-        table::centred(&["id", "user", "project", "roles", "created", "expires"], &rows)
-    );
-    Ok(())
+    stdout::print(&table::centred(
+        &["id", "user", "project", "roles", "created", "expires"],
+        &rows,
+    ))
+    .map_err(|error| error.to_string())
 }
 
 fn revoke(path: &Path, ids: &[String]) -> Result<(), String> {
@@ -147,15 +155,15 @@ fn revoke(path: &Path, ids: &[String]) -> Result<(), String> {
         // All or none, so that the command can be repeated.
         if let Some(unknown) = ids.iter().find(|id| !entries.iter().any(|entry| entry.id == **id)) {
             return Err(format!(
-                "{} has no token {unknown}; nothing was revoked. `placet token list` prints the ids",
+                "{} has no token {unknown}; nothing was revoked. `placet token list --file {}` prints the ids",
+                path.display(),
                 path.display()
             ));
         }
         entries.retain(|entry| !ids.contains(&entry.id));
         Ok(())
     })?;
-    println!("revoked: {}", ids.join(" "));
-    Ok(())
+    stdout::line(&format!("revoked: {}", ids.join(" "))).map_err(|error| error.to_string())
 }
 
 /// Random bytes of the operating system, as digits.

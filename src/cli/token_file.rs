@@ -59,7 +59,7 @@ impl TokenFile for DiskTokens {
 fn read(path: &Path) -> Result<String, String> {
     let failed = |error: io::Error| {
         let advice = match error.kind() {
-            ErrorKind::NotFound => ": make it with `placet token create`",
+            ErrorKind::NotFound => "; `placet token create --help` says how to make it",
             ErrorKind::PermissionDenied => ": let the user that runs placet read it",
             _ => "",
         };
