@@ -207,7 +207,8 @@ def the_metrics_can_have_a_port_a_token_or_be_off(binary, engine):
             answer = scrape.get(placet.port, headers)
             assert answer.status == 401 and answer.headers["www-authenticate"] == "Bearer", (headers, answer)
             assert token not in answer.raw.decode()
-        scrape.read(placet.port, {"authorization": f"Bearer {token}"})
+        for scheme in ("Bearer", "bearer"):
+            scrape.read(placet.port, {"authorization": f"{scheme} {token}"})
         (placet.folder / "token").write_text("another-token")
         assert scrape.get(placet.port, {"authorization": f"Bearer {token}"}).status == 401
         with scrape.Prometheus([placet.port], placet.folder / "token") as prometheus:

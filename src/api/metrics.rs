@@ -96,7 +96,8 @@ impl Metrics {
             MetricsAccess::Token(read) => {
                 let wanted = read().filter(|token| !token.is_empty());
                 let sent = header_text(request, "authorization");
-                let sent = sent.as_deref().and_then(|sent| sent.strip_prefix("Bearer "));
+                let sent = sent.as_deref().and_then(|sent| sent.split_once(' '));
+                let sent = sent.and_then(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer").then_some(token));
                 let is_allowed = wanted.zip(sent).is_some_and(|(wanted, sent)| are_equal(&wanted, sent));
                 (!is_allowed).then(|| {
                     let mut response = refuse(
