@@ -70,15 +70,19 @@ pub fn log_slow(request: &HttpRequest, limit: Duration, times: &Times) {
     if limit.is_zero() || times.total < limit {
         return;
     }
-    let before = times.body.unwrap_or(times.total);
+    let parts = match times.body {
+        Some(before) => format!(
+            "{:.3} s until it was authorized and its body had arrived, {:.3} s to answer it",
+            before.as_secs_f64(),
+            (times.total - before).as_secs_f64()
+        ),
+        None => "it was refused before it was authorized, or before its body had arrived".to_owned(),
+    };
     log::warn!(
-        "slow: \"{} {}\" took {:.3} s, at least [placet] slow_request_seconds: {:.3} s until it was authorized and its body \
-         had arrived, {:.3} s to answer it",
+        "slow: \"{} {}\" took {:.3} s, at least [placet] slow_request_seconds: {parts}",
         Escaped(shortened(request.method().as_str())),
         Escaped(shortened(path(request))),
         times.total.as_secs_f64(),
-        before.as_secs_f64(),
-        (times.total - before).as_secs_f64(),
     );
 }
 
