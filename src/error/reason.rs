@@ -313,6 +313,7 @@ impl ClaimRefusal {
     }
 }
 
+/// With the reasons of one consumer: the first that is stale, because the refusal has its code then, else the first.
 impl fmt::Display for ClaimRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (refused, all) = (self.refused().count(), self.consumers.len());
@@ -320,7 +321,8 @@ impl fmt::Display for ClaimRefusal {
             f,
             "{refused} of {all} consumers cannot be placed, so nothing was claimed."
         )?;
-        let Some(first) = self.refused().next() else {
+        let is_stale = |it: &&RefusedConsumer| it.reasons.has(ReasonCode::ConcurrentUpdate);
+        let Some(first) = self.refused().find(is_stale).or_else(|| self.refused().next()) else {
             return Ok(());
         };
         write!(f, " Consumer {}:", first.consumer)?;
@@ -370,7 +372,7 @@ mod tests {
             consumer: consumer.to_owned(),
             reasons,
         };
-        let refusal = ClaimRefusal {
+        let mut refusal = ClaimRefusal {
             consumers: vec![
                 of("a", Reasons::default()),
                 of("b", reason(ReasonCode::NoRoom).into()),
@@ -383,5 +385,9 @@ mod tests {
             "2 of 4 consumers cannot be placed, so nothing was claimed. Consumer b: It does not fit."
         );
         assert!(!refusal.is_stale());
+        // A stale one decides the code of the refusal.
+        refusal.consumers[2] = of("c", reason(ReasonCode::ConcurrentUpdate).into());
+        let text = refusal.to_string();
+        assert!(text.ends_with("Consumer c: It does not fit."), "{text}");
     }
 }

@@ -216,8 +216,15 @@ impl Judging<'_> {
                 continue;
             };
             let limit = least.count + 1;
-            let above = children.filter(|child| child.count > limit);
-            all.extend(above.map(|child| self.in_domain(rule, dimension, child, limit, Some(least))));
+            for child in children.filter(|child| child.count > limit) {
+                let found = self.in_domain(rule, dimension, child, limit, Some(least));
+                // The lower limit says all about a domain that is above both.
+                match all.iter_mut().find(|it| it.domain == found.domain) {
+                    Some(same) if found.limit < same.limit => *same = found,
+                    Some(_) => {}
+                    None => all.push(found),
+                }
+            }
         }
         all
     }

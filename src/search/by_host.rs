@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::candidates::{Candidate, Candidates, Placement, SearchSettings, candidates};
+use super::explain::Explain;
 use super::rank::Scoring;
 use super::request::Request;
 use super::snapshot::{ClassId, Slot, Snapshot, lanes_of};
@@ -73,6 +74,22 @@ pub fn each_host(
     found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
 ) -> Result<bool> {
     each_of(candidates(snapshot, request, settings, ())?, scoring, settings, found)
+}
+
+/// Explains every provider that cannot serve, also if others can. Returns whether there is a candidate.
+///
+/// # Errors
+/// As of [`super::candidates`].
+pub fn explain_each_host(
+    snapshot: &Snapshot,
+    request: &Request,
+    settings: &SearchSettings,
+    explain: &mut impl Explain,
+) -> Result<bool> {
+    let mut has_any = false;
+    let mut search = candidates(snapshot, request, settings, explain)?;
+    search.each_host(None, settings.max_combinations, |_, _, _| has_any = true)?;
+    Ok(has_any)
 }
 
 /// The hosts that have a candidate if room does not count, each with the cost 0.

@@ -1,5 +1,7 @@
 //! `GET /v1/candidates`: the query language of `GET /allocation_candidates` in its newest form, and a rank.
 
+use std::collections::HashSet;
+
 use super::allocation_candidates::read_request;
 use super::claims;
 use super::filters::Zero;
@@ -59,8 +61,18 @@ pub fn read_pairs(pairs: Vec<(String, String)>, zero: Zero) -> Result<Request> {
     native_request(&Query::read_pairs(&QUERY, pairs)?, zero)
 }
 
-/// The native API gives nothing new to providers that are not up.
+/// The keys, but for the suffix of a group, of which only one would count.
+const SINGLE_KEYS: [&str; 3] = ["resources", "in_tree", "group_policy"];
+
+/// The native API gives nothing new to providers that are not up, and refuses a repeated key whose other values would be
+/// ignored: a claim would take less than it says.
 fn native_request(query: &Query, zero: Zero) -> Result<Request> {
+    let is_single = |name: &str| SINGLE_KEYS.iter().any(|key| name.starts_with(key));
+    let mut seen = HashSet::new();
+    let mut names = query.pairs().map(|(name, _)| name);
+    if let Some(name) = names.find(|name| is_single(name) && !seen.insert(*name)) {
+        return Err(Query::duplicate(name));
+    }
     let mut request = read_request(Version::MAX, query, zero)?;
     request.host.only_up = true;
     Ok(request)
@@ -70,6 +82,16 @@ fn native_request(query: &Query, zero: Zero) -> Result<Request> {
 mod tests {
     use super::*;
     use crate::error::Error;
+
+    #[test]
+    fn a_repeated_key_whose_other_values_would_be_ignored_is_refused() {
+        let tree = "in_tree=00000000-0000-0000-0000-000000000001";
+        for part in ["resources_A=VCPU:1", tree, "group_policy=none"] {
+            let refused = read_query(&format!("resources=VCPU:1&{part}&{part}"), Zero::Refused).unwrap_err();
+            assert!(matches!(refused, Error::DuplicateQueryKey { .. }), "{refused:?}");
+        }
+        assert!(read_query("resources=VCPU:1&required=A&required=B", Zero::Refused).is_ok());
+    }
 
     #[test]
     fn a_query_has_the_language_of_allocation_candidates_and_a_rank() {

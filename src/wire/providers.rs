@@ -210,6 +210,9 @@ fn domains(path: &str, members: &Value, mistakes: &mut Vec<String>) -> BTreeMap<
             mistakes.push(format!("{path} is built in: each host is a domain of its own"));
         }
         let domain = domain_path(value.text());
+        if domain.contains("//") {
+            mistakes.push(format!("{path}: a level of the path is empty, because of //"));
+        }
         check_length(&path, domain, MAX_PATH, mistakes);
         domains.insert(dimension.into(), domain.into());
     }
@@ -302,7 +305,7 @@ mod tests {
     fn every_wrong_member_is_named_by_its_path() {
         let detail = refused(
             r#""properties": {"NodeName": 1, "1st": true, "Half": 0.5, "Large": 9223372036854775808},
-                "domains": {"host": "a", "fault": "/"}"#,
+                "domains": {"host": "a", "fault": "/", "rack": "dc1//r1"}"#,
         );
         for part in [
             "properties.NodeName is built in",
@@ -311,6 +314,7 @@ mod tests {
             "properties.Large is no text",
             "domains.host is built in",
             "domains.fault has 0 characters",
+            "domains.rack: a level of the path is empty",
         ] {
             assert!(detail.contains(part), "{part}: {detail}");
         }

@@ -48,11 +48,14 @@ impl Query {
     /// [`Error::DuplicateQueryKey`].
     pub fn check_single(&self, names: &[&str]) -> Result<()> {
         let repeated = names.iter().find(|name| self.all(name).len() > 1);
-        repeated.map_or(Ok(()), |name| {
-            Err(Error::DuplicateQueryKey {
-                detail: format!("Query parameter '{name}' may be specified only once."),
-            })
-        })
+        repeated.map_or(Ok(()), |name| Err(Query::duplicate(name)))
+    }
+
+    /// The refusal of a parameter that occurs twice.
+    pub fn duplicate(name: &str) -> Error {
+        Error::DuplicateQueryKey {
+            detail: format!("Query parameter '{name}' may be specified only once."),
+        }
     }
 
     fn validated(schema: &Schema, raw: &str) -> Result<Query> {

@@ -38,6 +38,15 @@ pub struct ProviderEntry {
     pub rewritten: BTreeSet<ClassId>,
 }
 
+impl ProviderEntry {
+    /// The provider above it, if the batch creates it or puts it there. A row from before the batch may lack its place.
+    pub fn moved_to(&self) -> Option<Option<ProviderId>> {
+        let parent = self.now.as_ref()?.parent;
+        let before = self.base.as_ref().map(|row| row.parent);
+        (before != Some(parent)).then_some(parent)
+    }
+}
+
 /// A row of `allocations` that a consumer had before the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AllocationRow {

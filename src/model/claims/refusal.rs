@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::search::{self, Explain, Rejection, Request, SearchSettings, Slot, Snapshot};
 
-/// Which providers each condition left out, and whether there was a candidate.
-#[derive(Default)]
-struct Counter {
+/// Which providers each condition left out, and whether there was a candidate. The condition of a query on hosts counts
+/// hosts.
+struct Counter<'a> {
+    snapshot: &'a Snapshot,
     rejected: BTreeMap<Rejection, Rejected>,
     has_candidate: bool,
 }
@@ -25,8 +26,12 @@ struct Rejected {
     count: usize,
 }
 
-impl Explain for Counter {
+impl Explain for Counter<'_> {
     fn rejected(&mut self, slot: Slot, reason: Rejection) {
+        let slot = match reason {
+            Rejection::Condition { group: None, .. } => self.snapshot.cached_root(slot),
+            _ => slot,
+        };
         let Rejected { is_counted, count } = self.rejected.entry(reason).or_default();
         if is_counted.len() <= slot.index() {
             is_counted.resize(slot.index() + 1, false);
@@ -37,7 +42,7 @@ impl Explain for Counter {
     }
 }
 
-impl Counter {
+impl Counter<'_> {
     fn count(&self, rejection: &Rejection) -> usize {
         self.rejected.get(rejection).map_or(0, |rejected| rejected.count)
     }
@@ -108,11 +113,13 @@ pub fn of_one(snapshot: &Snapshot, request: &Request, rejection: Rejection) -> R
     words::condition(snapshot, request, rejection, false, 1)
 }
 
-fn count(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<Counter> {
-    let mut counter = Counter::default();
-    let has_candidate = search::candidates(snapshot, request, settings, &mut counter)?
-        .next()
-        .is_some();
+fn count<'a>(snapshot: &'a Snapshot, request: &Request, settings: &SearchSettings) -> Result<Counter<'a>> {
+    let mut counter = Counter {
+        snapshot,
+        rejected: BTreeMap::new(),
+        has_candidate: false,
+    };
+    let has_candidate = search::explain_each_host(snapshot, request, settings, &mut counter)?;
     Ok(Counter {
         has_candidate,
         ..counter

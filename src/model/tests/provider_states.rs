@@ -38,15 +38,14 @@ async fn what_is_below_a_host_that_is_not_up_gets_nothing_new() {
         let f = tree().await;
         f.model.submit(one(HOST, None, 1, state)).await.unwrap();
         for at in [HOST, BELOW] {
-            let refused = f
-                .model
-                .submit(of_one(consumer, Expected::New, &[(at, "VCPU", 1)]))
-                .await;
-            let refusal = refusal(refused.unwrap_err());
-            assert_eq!(reasons(&refusal, 0), [(ReasonCode::State, Some(0), Some(1), None)]);
-            let reason = &refusal.consumers[0].reasons.kept()[0];
-            assert_eq!(reason.resource_provider, Some(uuid(at)));
-            assert!(reason.detail.contains(state.name()), "{}", reason.detail);
+            let claim = of_one(consumer, Expected::New, &[(at, "VCPU", 1)]);
+            for refused in [f.model.foresee(claim.clone()).await, f.model.submit(claim).await] {
+                let refusal = refusal(refused.unwrap_err());
+                assert_eq!(reasons(&refusal, 0), [(ReasonCode::State, Some(0), Some(1), None)]);
+                let reason = &refusal.consumers[0].reasons.kept()[0];
+                assert_eq!(reason.resource_provider, Some(uuid(at)));
+                assert!(reason.detail.contains(state.name()), "{}", reason.detail);
+            }
         }
         let asks = [(BELOW, "VCPU", 1), (OTHER, "VCPU", 1)];
         let taken = claimed(f.model.submit(of_one(consumer, Expected::New, &asks)).await);

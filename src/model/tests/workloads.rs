@@ -254,13 +254,19 @@ async fn a_name_belongs_to_one_workload_of_a_project() {
 #[actix_web::test]
 async fn a_dry_run_answers_as_the_request_and_writes_nothing() {
     let mut f = cluster(&SITES).await;
-    let mut dry = put(WORKLOAD, None, wish(3, None));
-    dry.is_dry_run = true;
-    let foreseen = place(&f.model, dry).await.unwrap();
-    assert_eq!(f.number("SELECT COUNT(*) AS n FROM placet_workloads"), 0);
-    assert_eq!(f.number("SELECT COUNT(*) AS n FROM allocations"), 0);
-    let done = place(&f.model, put(WORKLOAD, None, wish(3, None))).await.unwrap();
-    assert_eq!(places(&foreseen), places(&done));
+    for workload in WORKLOAD..WORKLOAD + 6 {
+        let rows = |f: &mut Fixture| {
+            let workloads = f.number("SELECT COUNT(*) AS n FROM placet_workloads");
+            (workloads, f.number("SELECT COUNT(*) AS n FROM allocations"))
+        };
+        let before = rows(&mut f);
+        let mut dry = put(workload, None, wish(1, None));
+        dry.is_dry_run = true;
+        let foreseen = place(&f.model, dry).await.unwrap();
+        assert_eq!(rows(&mut f), before);
+        let done = place(&f.model, put(workload, None, wish(1, None))).await.unwrap();
+        assert_eq!(places(&foreseen), places(&done));
+    }
 }
 
 #[actix_web::test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::rows::{find, namers, places, show, taken, workload_rows};
-use super::wish::{Wish, WishRule};
+use super::wish::{NearRule, Wish, WishRule};
 use super::{Adopted, Put, Replica, ReplicaRow, StoredWorkload, WorkloadRow};
 use crate::db::DbConnection;
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
@@ -57,16 +57,17 @@ pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
             ),
         });
     }
+    let exist: BTreeSet<String> = others.keys().cloned().collect();
     // A rule stays that names a workload which was deleted since. Another one could not be told from a mistake.
     let before = stored.as_ref().and_then(|stored| (put.read)(&stored.row.body).ok());
-    let before = before.map(|wish| wish.neighbours()).unwrap_or_default();
-    let are_missing: BTreeSet<String> = before.into_iter().filter(|it| !others.contains_key(it)).collect();
+    let before = before.and_then(|wish| wish.rules).unwrap_or_default();
+    let is_kept = |rule: &WishRule, near: &NearRule| !exist.contains(&near.workload) && before.contains(rule);
     // What other projects have is not to be found out.
     others.retain(|_, other| other.row.project == put.owner.project);
     for (at, rule) in put.wish.rules.iter().flatten().enumerate() {
         if let WishRule::Near(near) = rule
             && !others.contains_key(&near.workload)
-            && !are_missing.contains(&near.workload)
+            && !is_kept(rule, near)
         {
             return Err(Error::BadRequest {
                 detail: format!("rules[{at}].workload: the project has no workload {}.", near.workload),

@@ -103,7 +103,8 @@ impl PlanJob {
         dimensions.dedup();
         let settings = SearchSettings {
             interrupt: interrupt.clone(),
-            seed: self.settings.seed ^ hash(&self.put.uuid),
+            // So the workload gets the places that a dry run showed.
+            seed: hash(&self.put.uuid),
             ..self.settings.clone()
         };
         let EligibleHosts { list, eligible } =

@@ -33,6 +33,19 @@ fn where_nothing_is_compared_safe_is_not_said_and_one_domain_is_not_safe() {
 }
 
 #[test]
+fn a_domain_that_is_above_two_limits_is_one_violation() {
+    let world = nine_machines();
+    let standing = world.standing(&["vm1", "vm2", "vm3"]);
+    let rules = [strict(Mode::MaxDifference, &[Axis::Domain(0)])];
+    let judged = world.judge(&Workload {
+        standing: &standing,
+        ..workload(&[4], &rules)
+    });
+    let broken: Vec<_> = judged.violations.iter().map(|it| (it.count, it.limit)).collect();
+    assert_eq!(broken, [(3, 1)]);
+}
+
+#[test]
 fn a_majority_on_hosts_that_are_not_up_or_in_a_domain_without_eligible_hosts_is_not_safe() {
     let rules = [spread(Mode::Adaptive, &BOTH)];
     let world = nine_machines();

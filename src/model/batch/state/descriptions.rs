@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::State;
+use super::{ProviderEntry, State};
 use crate::model::providers::DescriptionRow;
 use crate::search::{ProviderId, ProviderState};
 
@@ -44,8 +44,8 @@ impl State {
             if state != ProviderState::Up {
                 return state;
             }
-            let row = self.providers.get(&id).and_then(|entry| entry.now.as_ref());
-            next = row.map_or(parent, |row| row.parent);
+            let moved = self.providers.get(&id).and_then(ProviderEntry::moved_to);
+            next = moved.unwrap_or(parent);
         }
         ProviderState::Up
     }

@@ -1,4 +1,4 @@
-//! Why no tree serves the groups of a query together, although trees could serve each of them.
+//! Why no tree serves the groups of a query together, although trees have a provider for each part of them.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,10 @@ fn reason(conflict: &GroupConflict, has_room_beyond: bool, request: &Request) ->
     let GroupConflict { trees, decisive } = conflict;
     let sums = sums(request);
     let is_sum = decisive[..] == [Relation::Sum];
-    let each = if request.groups.len() > 1 { "group" } else { "class" };
+    let in_trees = match trees {
+        1 => "In one tree".to_owned(),
+        _ => format!("In {trees} trees"),
+    };
     let why = if is_sum && has_room_beyond {
         format!(
             "within the normal limit there is too little room for the sum: {}",
@@ -56,7 +59,9 @@ fn reason(conflict: &GroupConflict, has_room_beyond: bool, request: &Request) ->
         requested,
         ..Reason::new(
             code,
-            format!("{trees} trees can serve each {each} alone, but not all together; {why}."),
+            format!(
+                "{in_trees} each part of the query has a provider, but they cannot serve all parts together; {why}."
+            ),
         )
     }
 }

@@ -284,6 +284,15 @@ async fn a_rule_stays_whose_workload_was_deleted_by_force() {
     other.name = "other".to_owned();
     let refused = place(&f.model, other).await.unwrap_err().to_string();
     assert!(refused.starts_with("rules[0].workload: "), "{refused}");
+    let mut other = together(Some(1), 2);
+    other.wish.rules = Some(vec![WishRule::Near(NearRule {
+        level: Level::Hard,
+        kind: NearKind::Apart,
+        workload: uuid(FIRST),
+        dimension: "host".to_owned(),
+    })]);
+    let refused = place(&f.model, other).await.unwrap_err().to_string();
+    assert!(refused.starts_with("rules[0].workload: "), "{refused}");
     // A rule that keeps others apart is kept, and holds again once the workload exists.
     place(&f.model, apart_from(&[], FIRST, None, 3)).await.unwrap();
     place(&f.model, together(Some(1), 3)).await.unwrap();

@@ -59,6 +59,34 @@ async fn a_refusal_counts_the_hosts_that_each_condition_removed() {
     f.check_snapshot().await;
 }
 
+/// The search for a role goes on although a host has room, and a host with children is one host.
+#[actix_web::test]
+async fn what_a_role_lacks_is_counted_on_all_hosts() {
+    let mut f = cluster(&SITES).await;
+    for host in 101..=180 {
+        f.host(host, 1).await.unwrap();
+    }
+    for child in 201..=203 {
+        let parent = Some(uuid(101));
+        let name = format!("child-{child}");
+        let create = Create {
+            uuid: uuid(child),
+            name,
+            parent,
+        };
+        f.model.submit(create).await.unwrap();
+        f.model.submit(adding(child, "VCPU", 1)).await.unwrap();
+    }
+    for workload in WORKLOAD..WORKLOAD + 8 {
+        let mut asked = wish(7, Some(Vec::new()));
+        asked.roles[0].query = query(1, "Number < 7");
+        let refusal = no_place(place(&f.model, put(workload, None, asked)).await);
+        let details: Vec<&str> = refusal.reasons.kept().iter().map(|it| &*it.detail).collect();
+        let expected = "Role replica: 80 hosts lack property Number of where.";
+        assert!(details.contains(&expected), "{details:?}");
+    }
+}
+
 #[actix_web::test]
 async fn a_rule_about_a_dimension_that_no_host_has_is_refused_and_those_that_exist_are_named() {
     let f = cluster(&SITES).await;

@@ -52,7 +52,13 @@ impl Planning<'_> {
     fn adopt(&self, all: &mut Vec<(Replica, bool)>) -> Result<()> {
         let mut used: BTreeSet<String> = all.iter().map(|(it, _)| it.row.id.clone()).collect();
         for (adopted, replica) in self.job.adopted.iter() {
-            if all.iter().any(|(it, _)| it.row.consumer == adopted.consumer) {
+            if let Some((own, _)) = all.iter().find(|(it, _)| it.row.consumer == adopted.consumer) {
+                if adopted.id.as_ref().is_some_and(|id| *id != own.row.id) {
+                    return bad_request(format!(
+                        "adopt: consumer {} is already replica {} of the workload.",
+                        adopted.consumer, own.row.id
+                    ));
+                }
                 continue;
             }
             let mut replica = replica.clone();
