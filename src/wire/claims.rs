@@ -183,7 +183,7 @@ impl Reader<'_> {
             (Some(_), None) => bad_request(format!(
                 "{path}.rank is for a query: candidates are tried in the order in which they are given."
             )),
-            _ => bad_request(format!("{path} needs either 'candidates' or 'query'.")),
+            _ => bad_request(format!("{path} needs either 'candidates' or 'query', and not both.")),
         }
     }
 

@@ -128,7 +128,7 @@ fn a_wrong_member_is_named_by_its_path() {
     let cases = [
         (
             consumer(r#""type": "A""#),
-            "consumers[0] needs either 'candidates' or 'query'.",
+            "consumers[0] needs either 'candidates' or 'query', and not both.",
         ),
         (
             format!("{}, {}", consumer(query), consumer(query)),
