@@ -112,6 +112,8 @@ def main():
     parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"of {', '.join(PAGES)} (default: all)")
     parser.add_argument("--binary", help="placet's binary (default: of `cargo build`)")
     chosen = parser.parse_args()
+    if other := [page for page in chosen.pages if page not in PAGES]:
+        parser.error(f"{', '.join(other)}: " + "; ".join(ELSEWHERE.get(page, "no page with commands") for page in other))
     tests = TestCounts()
     for page in chosen.pages or PAGES:
         run_page(tests, page, chosen.binary)
