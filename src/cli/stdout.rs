@@ -1,4 +1,4 @@
-//! Writes what a command prints. The macros of std panic if stdout is closed or its disk is full.
+//! Writes what a command prints. The macros of std panic if the reader of a pipe has gone or a disk is full.
 
 use std::io::{self, ErrorKind, Write};
 

@@ -106,11 +106,13 @@ fn create(path: &Path, user: &str, project: &str, roles: &[String], expires: &st
     })?;
     // A token that was not shown is of no use, even if the reader of a pipe has gone.
     if let Err(error) = stdout::write(format!("{token}\n").as_bytes()) {
+        let error = CommandError::Stdout(error);
         token_file::change(path, |entries| {
             entries.retain(|entry| entry.id != id);
             Ok(())
-        })?;
-        return Err(format!("{}; no token was added", CommandError::Stdout(error)));
+        })
+        .map_err(|other| format!("{error}; token {id} is valid, and could not be removed again: {other}"))?;
+        return Err(format!("{error}; no token was added"));
     }
     eprintln!("token {id} was added to {}; it is not shown again", path.display());
     Ok(())
@@ -163,7 +165,8 @@ fn revoke(path: &Path, ids: &[String]) -> Result<(), String> {
         entries.retain(|entry| !ids.contains(&entry.id));
         Ok(())
     })?;
-    stdout::line(&format!("revoked: {}", ids.join(" "))).map_err(|error| error.to_string())
+    let revoked = format!("revoked: {}", ids.join(" "));
+    stdout::line(&revoked).map_err(|error| format!("{revoked}, but {error}"))
 }
 
 /// Random bytes of the operating system, as digits.

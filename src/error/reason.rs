@@ -293,13 +293,18 @@ impl ClaimRefusal {
 }
 
 impl ClaimRefusal {
-    /// The first reasons of the first refused consumer in a few words, for the log.
+    /// The consumer that stands for all: the first stale one, because it decides the code of the refusal, else the first.
+    fn example(&self) -> Option<&RefusedConsumer> {
+        let is_stale = |it: &&RefusedConsumer| it.reasons.has(ReasonCode::ConcurrentUpdate);
+        self.refused().find(is_stale).or_else(|| self.refused().next())
+    }
+
+    /// The first reasons of one refused consumer in a few words, for the log.
     pub fn short(&self) -> String {
-        let mut refused = self.refused();
-        let Some(first) = refused.next() else {
+        let Some(first) = self.example() else {
             return String::new();
         };
-        let others = refused.count();
+        let others = self.refused().count() - 1;
         format!(
             "consumer {}: {}{}",
             first.consumer,
@@ -313,7 +318,6 @@ impl ClaimRefusal {
     }
 }
 
-/// With the reasons of one consumer: the first that is stale, because the refusal has its code then, else the first.
 impl fmt::Display for ClaimRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (refused, all) = (self.refused().count(), self.consumers.len());
@@ -321,8 +325,7 @@ impl fmt::Display for ClaimRefusal {
             f,
             "{refused} of {all} consumers cannot be placed, so nothing was claimed."
         )?;
-        let is_stale = |it: &&RefusedConsumer| it.reasons.has(ReasonCode::ConcurrentUpdate);
-        let Some(first) = self.refused().find(is_stale).or_else(|| self.refused().next()) else {
+        let Some(first) = self.example() else {
             return Ok(());
         };
         write!(f, " Consumer {}:", first.consumer)?;
@@ -389,5 +392,6 @@ mod tests {
         refusal.consumers[2] = of("c", reason(ReasonCode::ConcurrentUpdate).into());
         let text = refusal.to_string();
         assert!(text.ends_with("Consumer c: It does not fit."), "{text}");
+        assert!(refusal.short().starts_with("consumer c: "), "{}", refusal.short());
     }
 }

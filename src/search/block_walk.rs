@@ -11,9 +11,9 @@
 //!   each stripe has about four roots: checking a block for one tree costs as much as for all of its trees.
 //! - The first stripe of a block is that of a pseudo-random fitting lane, and a stripe begins with a pseudo-random one of
 //!   its fitting lanes. So of the fitting providers of a block each comes first equally often.
-//! - In an order that is not shared, a block with few fitting lanes waits for the second round, with the probability
-//!   that makes its providers come first as often as those of other blocks. The probability is at most 7 of 8, so that a
-//!   search in a nearly full cloud need not look at all blocks.
+//! - In an order that is not shared, a block with fewer fitting lanes than most may wait for the second round. So its
+//!   providers come first about as often as those of other blocks. At most 7 of 8 such blocks wait: a search in a nearly
+//!   full cloud need not look at all blocks.
 //!
 //! A search that ranks all candidates visits blocks in an order of its own, each once. Of equal candidates the first one
 //! wins, so that search gets a pseudo-random number for each block, and the lanes of a block in a pseudo-random order.
@@ -244,7 +244,8 @@ impl BlockWalk {
         if lanes == 0 || turn == self.rounds {
             return StripeLanes::default();
         }
-        let random = mix(self.seed ^ fitting.block as u64);
+        // Not the number that decided whether the block waits.
+        let random = mix(!self.seed ^ fitting.block as u64);
         let rotation = nth_lane(lanes, (random >> 32) as u32 % lanes.count_ones());
         StripeLanes {
             block: fitting.block,

@@ -76,10 +76,10 @@ pub fn each_host(
     each_of(candidates(snapshot, request, settings, ())?, scoring, settings, found)
 }
 
-/// Explains every provider that cannot serve, also if others can. Returns whether there is a candidate.
+/// Explains the providers that a whole search rejects: it goes on after the first candidate. Returns whether there is one.
 ///
 /// # Errors
-/// As of [`super::candidates`].
+/// As of [`super::candidates`]; [`crate::error::Error::BadRequest`] if the search was interrupted.
 pub fn explain_each_host(
     snapshot: &Snapshot,
     request: &Request,
@@ -88,7 +88,8 @@ pub fn explain_each_host(
 ) -> Result<bool> {
     let mut has_any = false;
     let mut search = candidates(snapshot, request, settings, explain)?;
-    search.each_host(None, settings.max_combinations, |_, _, _| has_any = true)?;
+    // One candidate of each tree is enough.
+    search.each_host(None, 1, |_, _, _| has_any = true)?;
     Ok(has_any)
 }
 

@@ -262,7 +262,9 @@ async fn a_dry_run_answers_as_the_request_and_writes_nothing() {
         let before = rows(&mut f);
         let mut dry = put(workload, None, wish(1, None));
         dry.is_dry_run = true;
-        let foreseen = place(&f.model, dry).await.unwrap();
+        let search = async |job: PlanJob| job.run(&Interrupt::default());
+        let other_seed = SearchSettings::uncut(workload.into());
+        let foreseen = f.model.put_workload(dry, &other_seed, search).await.unwrap();
         assert_eq!(rows(&mut f), before);
         let done = place(&f.model, put(workload, None, wish(1, None))).await.unwrap();
         assert_eq!(places(&foreseen), places(&done));
