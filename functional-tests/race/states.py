@@ -1,4 +1,4 @@
-"""The race of claims and states: 64 schedulers claim from providers below a host while another client drains the host.
+"""The race of claims and states: 64 schedulers claim from a host and the provider below it while another client drains it.
 
 Each claim that is granted raises the generation of its provider by one, and the change of the state raises those of all
 providers below the host. The answers have the generations. So if no claim was granted after the change, the generations
@@ -15,7 +15,6 @@ from functional_tests.lib.ledger import Ledger
 from functional_tests.lib.rest import Rest
 
 SCHEDULERS = 64
-CHILDREN = 2
 ROOM = 1000
 OPENINGS = 3
 SEARCHES_UNTIL_IDLE = 4
@@ -27,7 +26,7 @@ class Round:
             return str(uuid.UUID(int=rng.getrandbits(128), version=4))
 
         self.host = new_uuid()
-        self.children = [new_uuid() for _ in range(CHILDREN)]
+        self.providers = [self.host, new_uuid()]
         self.consumers = [new_uuid() for _ in range(SCHEDULERS)]
         self.by_query = [rng.random() < 0.3 for _ in self.consumers]
         self.delay_seconds = rng.random() * 0.15
@@ -38,16 +37,16 @@ class Round:
 
     def prepare(self, rest):
         rest.must("POST", "/resource_providers", {"name": self.host, "uuid": self.host})
-        for child in self.children:
-            rest.must("POST", "/resource_providers",
-                      {"name": child, "uuid": child, "parent_provider_uuid": self.host})
-            rest.must("PUT", f"/resource_providers/{child}/inventories",
+        child = self.providers[1]
+        rest.must("POST", "/resource_providers", {"name": child, "uuid": child, "parent_provider_uuid": self.host})
+        for provider in self.providers:
+            rest.must("PUT", f"/resource_providers/{provider}/inventories",
                       {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": ROOM}}})
 
     def call(self, number):
-        candidates = [{"allocations": {child: {"resources": {"VCPU": 1}}}} for child in self.children]
+        candidates = [{"allocations": {provider: {"resources": {"VCPU": 1}}}} for provider in self.providers]
         wanted = {"query": self.query()} if self.by_query[number] else {
-            "candidates": candidates[number % CHILDREN:] + candidates[:number % CHILDREN]}
+            "candidates": candidates if number % 2 else candidates[::-1]}
         return {"consumers": [{"uuid": self.consumers[number], "project_id": "race", "user_id": "race",
                                "type": "RACER"} | wanted]}
 
@@ -104,21 +103,21 @@ def run_round(seed, number, services):
     rest = Rest(services[0].port)
     round_.prepare(rest)
     ledger = Ledger(services[0].database)
-    before = {child: ledger.generation(child) for child in round_.children}
+    before = {provider: ledger.generation(provider) for provider in round_.providers}
     answers, changed = race(round_, services)
     assert changed.status == 200, f"the change of the state was answered with {changed}"
     for at, answer in answers.items():
         if answer.status != 200:
             check_refusal(round_, at, answer)
     taken = shares(answers.values())
-    for child in round_.children:
-        held, seen = ledger.holders(child), sorted(generation for provider, generation in taken if provider == child)
-        claims = len(held)
-        assert seen == list(range(before[child] + 1, before[child] + claims + 1)), (
-            f"claims were granted with the generations {seen} of {child}, which had {before[child]} before: one of them "
-            f"came after the change of the state")
-        now = ledger.generation(child)
-        assert now == before[child] + claims + 1, f"generation {now} after {claims} claims and a change of the state"
+    for taken_from in round_.providers:
+        seen = sorted(generation for provider, generation in taken if provider == taken_from)
+        claims = len(ledger.holders(taken_from))
+        assert seen == list(range(before[taken_from] + 1, before[taken_from] + claims + 1)), (
+            f"claims were granted with the generations {seen} of {taken_from}, which had {before[taken_from]} before: one "
+            f"of them came after the change of the state")
+        now = ledger.generation(taken_from)
+        assert now == before[taken_from] + claims + 1, f"generation {now} after {claims} claims and a change of the state"
     assert ledger.faults() + ledger.gaps() == [], ledger.faults() + ledger.gaps()
     check_openings(round_, services)
 

@@ -39,22 +39,6 @@ impl Lineage {
         Ok(Lineage(lineage.collect()))
     }
 
-    /// As the snapshot shows it.
-    pub fn of_snapshot(snapshot: &Snapshot, rows: &[ProviderRow]) -> Lineage {
-        let mut lineage = HashMap::new();
-        if snapshot.are_all_up() {
-            return Lineage(lineage);
-        }
-        for row in rows {
-            let slots = snapshot
-                .by_id(row.id)
-                .into_iter()
-                .flat_map(|slot| snapshot.lineage(slot));
-            lineage.extend(slots.map(|slot| (snapshot.id(slot), of_slot(snapshot, slot))));
-        }
-        Lineage(lineage)
-    }
-
     pub fn are_all_up(&self) -> bool {
         self.0.values().all(|(state, _)| *state == ProviderState::Up)
     }
@@ -62,6 +46,12 @@ impl Lineage {
     pub fn state_and_parent(&self, id: ProviderId) -> (ProviderState, Option<ProviderId>) {
         self.0.get(&id).copied().unwrap_or_default()
     }
+}
+
+/// Whether the snapshot shows each of these providers, and those above it, as up.
+pub fn are_up(snapshot: &Snapshot, ids: &[i32]) -> bool {
+    let slots = || ids.iter().filter_map(|id| snapshot.by_id(ProviderId(*id)));
+    snapshot.are_all_up() || slots().all(|slot| snapshot.state(slot) == ProviderState::Up)
 }
 
 /// The own state of a provider in the snapshot, and the provider above it.

@@ -15,7 +15,7 @@ use crate::db::{DbConnection, DbResult};
 use crate::model::batch::base::Rows;
 use crate::model::batch::collation::CollatedNames;
 use crate::model::batch::footprint::Footprint;
-use crate::model::batch::lineage::Lineage;
+use crate::model::batch::lineage;
 use crate::model::batch::state::{ConsumerEntry, ConsumerRow};
 use crate::model::snapshot::load::parts::{Parts, ProviderColumns, UsedColumns};
 use crate::search::{Catalog, ClassId, ProviderId, ProviderRow, Snapshot};
@@ -37,6 +37,7 @@ pub fn is_read_by_one_statement(footprint: &Footprint<'_>) -> bool {
 /// The rows of the footprint, at one moment. `None` if the statement cannot read all of them:
 /// - [`is_read_by_one_statement`] is false.
 /// - A provider is not in the snapshot, or has another id there.
+/// - A claim with a choice names a provider that is not up in the snapshot, which another process may have changed.
 /// - Two consumers are equal to the database, or the keys are too many.
 pub fn claim_rows(
     conn: &mut DbConnection,
@@ -50,10 +51,14 @@ pub fn claim_rows(
     if !is_read_by_one_statement(footprint) {
         return Ok(None);
     }
+    let provider_ids = footprint.known_providers(snapshot);
+    if footprint.has_choices && !lineage::are_up(snapshot, &provider_ids) {
+        return Ok(None);
+    }
     let keys = ClaimKeys {
         consumers: uuids,
         providers: footprint.providers.iter().copied().collect(),
-        provider_ids: footprint.known_providers(snapshot),
+        provider_ids,
         classes: footprint.classes.iter().copied().collect(),
     };
     let Some(found) = claim_rows::read(conn, &keys)? else {
@@ -96,8 +101,7 @@ pub fn claim_rows(
     let providers: Vec<ProviderRow> = parts.into_rows(conn).collect();
     let uuids = uuids_of(conn, footprint, &providers);
     let catalog = Catalog::new(classes, Vec::new(), Vec::new()).with_limits_of(snapshot.catalog());
-    let lineage = Lineage::of_snapshot(snapshot, &providers);
-    let rows = Rows::new(catalog, providers, uuids, HashMap::new()).with_lineage(lineage);
+    let rows = Rows::new(catalog, providers, uuids, HashMap::new());
     Ok(Some(ClaimState { consumers, rows }))
 }
 
