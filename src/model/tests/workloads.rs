@@ -287,6 +287,13 @@ async fn an_adopted_consumer_counts_and_keeps_what_it_has_when_it_leaves() {
     let report = place(&f.model, adopt.clone()).await.unwrap();
     assert_eq!(places(&report)[1], ("1".to_owned(), Some(1)));
     assert!(!hosts(&report).contains(&2), "host 2 is in the same domain");
+    // It keeps its id: the same request changes nothing, and another id is refused.
+    adopt.generation = Some(1);
+    assert_eq!(place(&f.model, adopt.clone()).await.unwrap().row.generation, 1);
+    adopt.adopted[0].id = Some("9".to_owned());
+    let refused = place(&f.model, adopt.clone()).await.unwrap_err().to_string();
+    assert!(refused.contains("already replica 1 of the workload"), "{refused}");
+    adopt.generation = None;
     // No other workload gets it, and no consumer of another project.
     adopt.uuid = uuid(WORKLOAD + 1);
     adopt.name = "other".to_owned();
