@@ -1,4 +1,30 @@
 //! Access rules of application credentials: which requests a token may make, by service, method and path.
+//!
+//! Rules compare the path in one spelling, because a route is found by the decoded path: an encoded slash divides
+//! segments as a plain one does.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+
+/// What is encoded in a path that rules are compared with, as keystonemiddleware compares it.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~')
+    .remove(b'/')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b':')
+    .remove(b'@');
 
 /// The access rules of one token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,12 +53,16 @@ impl AccessRules {
             );
             return false;
         }
-        has_service_token
-            || self
-                .rules
-                .iter()
-                .any(|rule| rule.service == own && rule.method == method && matches(&rule.path, path))
+        let path = one_spelling(path);
+        let allows = |rule: &AccessRule| rule.service == own && rule.method == method && matches(&rule.path, &path);
+        has_service_token || self.rules.iter().any(allows)
     }
+}
+
+/// A path decoded, and encoded again only as far as it must be.
+fn one_spelling(path: &str) -> String {
+    let decoded: Vec<u8> = percent_decode_str(path).collect();
+    percent_encode(&decoded, ENCODED).to_string()
 }
 
 #[derive(Clone, Copy)]
@@ -142,6 +172,23 @@ mod tests {
     }
 
     #[test]
+    fn a_path_is_compared_as_it_is_routed() {
+        for (path, expected) in [
+            (
+                "/resource_providers/1%2Finventories",
+                "/resource_providers/1/inventories",
+            ),
+            ("/resource_providers%2f1", "/resource_providers/1"),
+            ("/%75sages", "/usages"),
+            ("/traits/A%20%c3%a9%0a", "/traits/A%20%C3%A9%0A"),
+            ("/a-b_c.d~!$&'()*+,;=:@%40", "/a-b_c.d~!$&'()*+,;=:@@"),
+            ("/%252F%zz", "/%252F%25zz"),
+        ] {
+            assert_eq!(one_spelling(path), expected, "{path}");
+        }
+    }
+
+    #[test]
     fn a_rule_names_service_method_and_path() {
         let rules = AccessRules {
             rules: vec![AccessRule {
@@ -152,6 +199,7 @@ mod tests {
             services: vec!["placement".into(), "compute".into()],
         };
         assert!(rules.allow("placement", "GET", "/usages", false));
+        assert!(rules.allow("placement", "GET", "/%75sages", false));
         assert!(!rules.allow("placement", "PUT", "/usages", false));
         assert!(!rules.allow("placement", "GET", "/traits", false));
         assert!(!rules.allow("compute", "GET", "/usages", false));
