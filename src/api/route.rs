@@ -21,6 +21,8 @@ pub struct Route {
     /// Whether media types are checked before the version. If both are wrong, clients see the first refusal.
     pub media_first: bool,
     pub authorization: Authorization,
+    /// The rule that the handler checks too, if what the request changes belongs to another project than the token's.
+    pub other_projects: Option<&'static Rule>,
     /// The longest body, if `max_body_size` allows more.
     pub max_body_bytes: usize,
     pub handler: Handler,
@@ -121,6 +123,7 @@ impl Route {
             media,
             media_first: false,
             authorization,
+            other_projects: None,
             max_body_bytes: ONE_THING_BYTES,
             handler,
         }
@@ -129,6 +132,12 @@ impl Route {
     /// A route of the native API.
     pub const fn native(mut self) -> Route {
         self.family = Family::Native;
+        self
+    }
+
+    /// What belongs to another project than the token's needs this rule too.
+    pub const fn with_rule_for_others(mut self, rule: &'static Rule) -> Route {
+        self.other_projects = Some(rule);
         self
     }
 

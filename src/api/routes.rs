@@ -231,6 +231,7 @@ pub static ROUTES: &[Route] = &[
     )
     .native(),
     Route::post(CLAIMS, rule(&rules::CLAIMS_CREATE), handler!(claims::create))
+        .with_rule_for_others(&rules::CLAIMS_CREATE_FOR_OTHERS)
         .with_long_body()
         .native(),
     Route::get(DOMAINS, rule(&rules::DOMAINS_LIST), handler!(domains::list)).native(),
@@ -256,9 +257,12 @@ pub static ROUTES: &[Route] = &[
     Route::get(WORKLOADS, rule(&rules::WORKLOADS_LIST), handler!(workloads::list)).native(),
     Route::get(WORKLOAD, rule(&rules::WORKLOADS_SHOW), handler!(workloads::show)).native(),
     Route::put(WORKLOAD, rule(&rules::WORKLOADS_UPDATE), handler!(workloads::update))
+        .with_rule_for_others(&rules::WORKLOADS_UPDATE_FOR_OTHERS)
         .with_long_body()
         .native(),
-    Route::delete(WORKLOAD, rule(&rules::WORKLOADS_DELETE), handler!(workloads::delete)).native(),
+    Route::delete(WORKLOAD, rule(&rules::WORKLOADS_DELETE), handler!(workloads::delete))
+        .with_rule_for_others(&rules::WORKLOADS_UPDATE_FOR_OTHERS)
+        .native(),
 ];
 
 /// The routes that a rule authorizes, each once, in the form `GET /usages`.
@@ -266,7 +270,8 @@ pub fn authorized_by(rule: &str) -> Vec<String> {
     let mut routes = Vec::new();
     for route in ROUTES {
         let operation = format!("{} {}", route.method, route.path);
-        if route.rule().is_some_and(|its_rule| its_rule.name == rule) && !routes.contains(&operation) {
+        let mut rules = route.rule().into_iter().chain(route.other_projects);
+        if rules.any(|its_rule| its_rule.name == rule) && !routes.contains(&operation) {
             routes.push(operation);
         }
     }
@@ -300,4 +305,18 @@ pub fn slave_routes(names: &[String]) -> Result<Vec<&'static str>, String> {
         })
     };
     names.iter().map(find).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_authorizes_a_route_or_is_for_other_rules() {
+        for rule in rules::ALL {
+            // Rules for other rules have a single word.
+            let is_for_routes = rule.name.contains(':');
+            assert_eq!(!authorized_by(rule.name).is_empty(), is_for_routes, "{}", rule.name);
+        }
+    }
 }

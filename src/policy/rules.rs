@@ -41,14 +41,6 @@ const fn authorize(name: &'static str, check: &'static str, about: &'static str)
     }
 }
 
-/// A rule that authorizes routes of the native API. Its name begins with `placet:`, unlike any rule of OpenStack.
-const fn native(name: &'static str, check: &'static str, about: &'static str) -> Rule {
-    Rule {
-        project_scope_only: false,
-        ..authorize(name, check, about)
-    }
-}
-
 /// The rule of this name.
 pub fn find(name: &str) -> Option<&'static Rule> {
     ALL.iter().copied().find(|rule| rule.name == name)
@@ -160,33 +152,36 @@ rules! {
     CANDIDATES_LIST = authorize("placement:allocation_candidates:list", ADMIN_OR_SERVICE, "List allocation candidates.");
     RESHAPE = authorize("placement:reshaper:reshape", SERVICE, "Reshape Inventory and Allocations.");
 
-    CLAIMS_CREATE = native("placet:claims:create", ADMIN_OR_SERVICE, "Place and claim in one call.");
-    CLAIMS_CREATE_FOR_OTHERS = native(
+    CLAIMS_CREATE = authorize("placet:claims:create", ADMIN_OR_SERVICE, "Place and claim in one call.");
+    CLAIMS_CREATE_FOR_OTHERS = authorize(
         "placet:claims:create:other_projects",
         ADMIN_OR_SERVICE,
         "Place and claim for consumers of other projects than the token's.",
     );
-    LIMITS_LIST = native("placet:limits:list", ADMIN_OR_SERVICE, "List the limits of resource classes.");
-    LIMITS_SHOW = native("placet:limits:show", ADMIN_OR_SERVICE, "Show the limit of a resource class.");
-    LIMITS_UPDATE = native("placet:limits:update", ADMIN_OR_SERVICE, "Set the limit of a resource class.");
-    NATIVE_SHOW = native("placet:api:show", "@", "List the operations of the native API.");
-    DOMAINS_LIST = native("placet:domains:list", ADMIN_OR_SERVICE, "List the domains of a dimension.");
-    DESCRIPTIONS_LIST = native("placet:providers:list", ADMIN_OR_SERVICE, "List what providers are.");
-    DESCRIPTIONS_SHOW = native("placet:providers:show", ADMIN_OR_SERVICE, "Show what a provider is.");
-    DESCRIPTIONS_UPDATE = native("placet:providers:update", ADMIN_OR_SERVICE, "Describe providers.");
-    WORKLOADS_LIST = native("placet:workloads:list", ADMIN_OR_PROJECT_READER_OR_SERVICE, "List the workloads of a project.");
-    WORKLOADS_SHOW = native("placet:workloads:show", ADMIN_OR_PROJECT_READER_OR_SERVICE, "Show a workload.");
-    VIOLATIONS_LIST = native(
+    LIMITS_LIST = authorize("placet:limits:list", ADMIN_OR_SERVICE, "List the limits of resource classes.");
+    LIMITS_SHOW = authorize("placet:limits:show", ADMIN_OR_SERVICE, "Show the limit of a resource class.");
+    LIMITS_UPDATE = authorize("placet:limits:update", ADMIN_OR_SERVICE, "Set the limit of a resource class.");
+    NATIVE_SHOW = Rule {
+        project_scope_only: false,
+        ..authorize("placet:api:show", "@", "List the operations of the native API.")
+    };
+    DOMAINS_LIST = authorize("placet:domains:list", ADMIN_OR_SERVICE, "List the domains of a dimension.");
+    DESCRIPTIONS_LIST = authorize("placet:providers:list", ADMIN_OR_SERVICE, "List what providers are.");
+    DESCRIPTIONS_SHOW = authorize("placet:providers:show", ADMIN_OR_SERVICE, "Show what a provider is.");
+    DESCRIPTIONS_UPDATE = authorize("placet:providers:update", ADMIN_OR_SERVICE, "Describe providers.");
+    WORKLOADS_LIST = authorize("placet:workloads:list", ADMIN_OR_PROJECT_READER_OR_SERVICE, "List the workloads of a project.");
+    WORKLOADS_SHOW = authorize("placet:workloads:show", ADMIN_OR_PROJECT_READER_OR_SERVICE, "Show a workload.");
+    VIOLATIONS_LIST = authorize(
         "placet:violations:list",
         ADMIN_OR_PROJECT_READER_OR_SERVICE,
         "List which rules of the workloads of a project are broken.",
     );
-    WORKLOADS_UPDATE = native("placet:workloads:update", ADMIN_OR_SERVICE, "Create or change a workload.");
-    WORKLOADS_DELETE = native("placet:workloads:delete", ADMIN_OR_SERVICE, "Delete a workload.");
-    WORKLOADS_UPDATE_FOR_OTHERS = native(
+    WORKLOADS_UPDATE = authorize("placet:workloads:update", ADMIN_OR_SERVICE, "Create or change a workload.");
+    WORKLOADS_DELETE = authorize("placet:workloads:delete", ADMIN_OR_SERVICE, "Delete a workload.");
+    WORKLOADS_UPDATE_FOR_OTHERS = authorize(
         "placet:workloads:update:other_projects",
         ADMIN_OR_SERVICE,
         "Create, change or delete workloads of other projects than the token's.",
     );
-    NATIVE_CANDIDATES_LIST = native("placet:candidates:list", ADMIN_OR_SERVICE, "List the best allocation candidates.");
+    NATIVE_CANDIDATES_LIST = authorize("placet:candidates:list", ADMIN_OR_SERVICE, "List the best allocation candidates.");
 }
