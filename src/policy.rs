@@ -48,6 +48,8 @@ pub struct Policy {
     default_rule: String,
     /// The rules that files set.
     overrides: HashMap<String, Override>,
+    /// The names of the files.
+    files: Vec<String>,
 }
 
 impl Policy {

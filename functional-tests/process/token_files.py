@@ -120,6 +120,10 @@ def broken_files():
                 names(run(here, "--config-file", path, "config", "check").out, word, "1 error,")
                 names(refused(here, "--config-file", path, "--bind", "127.0.0.1:0"), word)
             tokens.write_text("")
+            tokens.chmod(0o644)
+            errors = placet.log().count("chmod 600")
+            eventually(lambda: status(placet, token) == 200 and placet.log().count("chmod 600") > errors, "chmod 600")
+            # That alone is a change.
             tokens.chmod(0o600)
             eventually(lambda: status(placet, token) == 401, "an empty file has no tokens")
             placet.signal(signal.SIGHUP)

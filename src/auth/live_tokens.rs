@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use chrono::Utc;
 
 use super::AuthRequest;
 use super::tokens::{self, TokenTable};
+use crate::live_value::LiveValue;
 use crate::policy::Caller;
 
 /// Access to the token file.
@@ -26,7 +26,7 @@ pub trait TokenFile: Send + Sync {
 /// The tokens in force.
 pub struct LiveTokens {
     file: Box<dyn TokenFile>,
-    current: ArcSwap<TokenTable>,
+    current: LiveValue<TokenTable>,
 }
 
 impl LiveTokens {
@@ -35,7 +35,7 @@ impl LiveTokens {
     /// # Errors
     /// It cannot be used. placet then refuses to start.
     pub fn start(file: Box<dyn TokenFile>) -> Result<LiveTokens, String> {
-        let current = ArcSwap::from_pointee(read(file.as_ref())?);
+        let current = LiveValue::new(read(file.as_ref())?);
         Ok(LiveTokens { file, current })
     }
 
@@ -50,15 +50,16 @@ impl LiveTokens {
 
     /// Reads the file again, whether it changed or not. If it cannot be used, the tokens stay as they are.
     pub fn reload(&self) {
-        match read(self.file.as_ref()) {
-            Ok(table) => {
-                log::info!("{} was read again: {} tokens", self.file.name(), table.count());
-                self.current.store(Arc::new(table));
-            }
-            Err(reason) => log::error!(
+        let replaced = self.current.replace(|| {
+            let table = read(self.file.as_ref())?;
+            log::info!("{} was read again: {} tokens", self.file.name(), table.count());
+            Ok::<_, String>(table)
+        });
+        if let Err(reason) = replaced {
+            log::error!(
                 "{reason}. The tokens that were read before stay in force, also those that were revoked since. Correct the \
                  file; placet reads it again then"
-            ),
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Detects that files changed, without reading them.
+//! Detects that files changed, or who may read them, without reading them.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 #[derive(Debug, PartialEq, Eq)]
 struct FileStamp {
     path: PathBuf,
-    /// Seconds and nanoseconds of the modification time, size, inode; `None` if there is no such file.
+    /// Seconds and nanoseconds of the last change of the contents, the owner or the mode; size; inode. `None` if there is
+    /// no such file.
     state: Option<(i64, i64, u64, u64)>,
 }
 
@@ -29,7 +30,7 @@ struct LastCheck {
 impl FileStamp {
     fn of(path: PathBuf) -> FileStamp {
         let state = fs::metadata(&path).ok();
-        let state = state.map(|data: Metadata| (data.mtime(), data.mtime_nsec(), data.size(), data.ino()));
+        let state = state.map(|data: Metadata| (data.ctime(), data.ctime_nsec(), data.size(), data.ino()));
         FileStamp { path, state }
     }
 }

@@ -1,6 +1,7 @@
 //! Reads oslo.policy's files from disk, and detects when they change.
 
-use std::fs;
+use std::fs::{self, DirEntry};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -42,29 +43,37 @@ impl PolicyFiles for DiskFiles {
     }
 }
 
-/// The files, and the directories to which files may be added.
+/// The files, and the directories to which files may be added. Files that cannot be read now are watched too.
 fn watched(options: &OsloPolicy) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = options.file().into_iter().collect();
     for dir in options.dirs() {
-        paths.extend(files_of(&dir).unwrap_or_default());
+        paths.extend(entries_of(&dir).unwrap_or_default());
         paths.push(dir);
     }
     paths
 }
 
-/// The files of a directory, sorted by name. Subdirectories are skipped. As in oslo.policy, every name is accepted that
-/// does not begin with a dot.
+/// The files of a directory. Subdirectories are skipped, and so are links that lead nowhere.
 fn files_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
-    let entries = fs::read_dir(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|path| {
-        let hidden = path
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        !hidden && path.is_file()
-    });
-    files.sort();
+    let mut files = Vec::new();
+    for path in entries_of(dir)? {
+        match fs::metadata(&path) {
+            Ok(data) if data.is_file() => files.push(path),
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(format!("{}: {error}", path.display())),
+            Ok(_) | Err(_) => {}
+        }
+    }
     Ok(files)
+}
+
+/// What is in a directory, sorted by name. As in oslo.policy, every name is accepted that does not begin with a dot.
+fn entries_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |error: io::Error| format!("{}: {error}", dir.display());
+    let entries: io::Result<Vec<DirEntry>> = fs::read_dir(dir).map_err(failed)?.collect();
+    let mut entries = entries.map_err(failed)?;
+    entries.retain(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
+    entries.sort_by_key(DirEntry::file_name);
+    Ok(entries.iter().map(DirEntry::path).collect())
 }
 
 fn read(path: &Path) -> Result<PolicyFile, String> {
@@ -77,6 +86,8 @@ fn read(path: &Path) -> Result<PolicyFile, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
     use std::thread::sleep;
 
     use super::*;
@@ -139,5 +150,32 @@ mod tests {
             .read()
             .expect_err("it is not UTF-8");
         assert!(message.starts_with(&format!("{}: ", path.display())), "{message}");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_looked_at_is_an_error_until_it_can() {
+        for name in ["policy.yaml", "policy.d/a.yaml"] {
+            let folder = tempfile::tempdir().expect("a directory");
+            let path = folder.path().join(name);
+            fs::create_dir(folder.path().join("policy.d")).expect("the directory is created");
+            // A link to itself, which for root too cannot be followed.
+            symlink(&path, &path).expect("the link is made");
+            let disk = DiskFiles::new(&options(folder.path()));
+            let message = disk.read().expect_err("it cannot be followed");
+            assert!(message.starts_with(&format!("{}: ", path.display())), "{message}");
+            fs::remove_file(&path).expect("the link is removed");
+            fs::write(&path, "one").expect("the file is written");
+            assert_eq!(text_after_change(&disk), "one");
+        }
+    }
+
+    #[test]
+    fn a_mode_that_changes_is_a_change() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("policy.yaml");
+        fs::write(&path, "one").expect("the file is written");
+        let disk = DiskFiles::new(&options(folder.path()));
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("the mode is set");
+        assert_eq!(text_after_change(&disk), "one");
     }
 }

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use arc_swap::{ArcSwap, Guard};
+use arc_swap::Guard;
 
 use super::load::{Loaded, PolicyFile, load};
 use super::{Policy, PolicySettings};
+use crate::live_value::LiveValue;
 
 /// Access to the policy files.
 pub trait PolicyFiles: Send + Sync {
@@ -23,7 +24,7 @@ pub trait PolicyFiles: Send + Sync {
 pub struct LivePolicy {
     settings: PolicySettings,
     files: Box<dyn PolicyFiles>,
-    current: ArcSwap<Policy>,
+    current: LiveValue<Policy>,
 }
 
 impl LivePolicy {
@@ -32,7 +33,7 @@ impl LivePolicy {
     /// # Errors
     /// A file that cannot be used. placet then refuses to start, because the rules in force would not be the intended ones.
     pub fn start(settings: PolicySettings, files: Box<dyn PolicyFiles>) -> Result<LivePolicy, String> {
-        let current = ArcSwap::from_pointee(read(&settings, files.as_ref())?);
+        let current = LiveValue::new(read(&settings, files.as_ref())?);
         Ok(LivePolicy {
             settings,
             files,
@@ -54,11 +55,16 @@ impl LivePolicy {
     }
 
     fn load(&self, subject: &str) {
-        match read(&self.settings, self.files.as_ref()) {
-            Ok(policy) => {
-                self.current.store(Arc::new(policy));
-                log::info!("{subject} were loaded again");
+        let replaced = self.current.replace(|| {
+            let policy = read(&self.settings, self.files.as_ref())?;
+            let before = self.current.load();
+            for gone in before.files.iter().filter(|file| !policy.files.contains(file)) {
+                log::warn!("{gone}: there is no such file now, so its rules are no longer in force");
             }
+            Ok::<_, String>(policy)
+        });
+        match replaced {
+            Ok(()) => log::info!("{subject} were loaded again"),
             Err(reason) => log::error!(
                 "{subject} cannot be used: {reason}. The previous rules stay in force. Correct the file; placet loads it \
                  again then"

@@ -55,6 +55,7 @@ pub fn load(settings: &PolicySettings, files: &[PolicyFile]) -> Result<Loaded, S
         checks,
         default_rule: settings.default_rule.clone(),
         overrides,
+        files: files.iter().map(|file| file.name.clone()).collect(),
     };
     warnings.extend(policy.warnings());
     Ok(Loaded { policy, warnings })

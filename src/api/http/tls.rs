@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use arc_swap::ArcSwap;
 use chrono::DateTime;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -14,6 +13,8 @@ use tokio_rustls::rustls::server::{NoClientAuth, WebPkiClientVerifier};
 use tokio_rustls::rustls::{Error, InconsistentKeys, RootCertStore, ServerConfig};
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
+
+use crate::live_value::LiveValue;
 
 /// Access to the files.
 pub trait TlsFiles: Send + Sync {
@@ -43,7 +44,7 @@ pub struct PemFile {
 /// The certificates in use.
 pub struct LiveTls {
     files: Box<dyn TlsFiles>,
-    current: ArcSwap<ServerConfig>,
+    current: LiveValue<ServerConfig>,
 }
 
 impl LiveTls {
@@ -52,7 +53,7 @@ impl LiveTls {
     /// # Errors
     /// A file that cannot be used.
     pub fn start(files: Box<dyn TlsFiles>) -> Result<LiveTls, String> {
-        let current = ArcSwap::from_pointee(read(files.as_ref())?);
+        let current = LiveValue::new(read(files.as_ref())?);
         Ok(LiveTls { files, current })
     }
 
@@ -66,11 +67,8 @@ impl LiveTls {
 
     /// Reads the files again. If they cannot be used, the previous certificates stay in use.
     pub fn reload(&self) {
-        match read(self.files.as_ref()) {
-            Ok(config) => {
-                self.current.store(Arc::new(config));
-                log::info!("the TLS certificate was loaded again");
-            }
+        match self.current.replace(|| read(self.files.as_ref())) {
+            Ok(()) => log::info!("the TLS certificate was loaded again"),
             Err(reason) => log::error!(
                 "the TLS files cannot be used: {reason}. The previous certificate stays in use. Correct the files; placet \
                  loads them again then"

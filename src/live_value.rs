@@ -1,0 +1,82 @@
+//! A value that comes from files, and is replaced while requests use it: certificates, tokens, the policy.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::{ArcSwap, Guard};
+
+/// A value in force.
+#[derive(Debug)]
+pub struct LiveValue<T> {
+    current: ArcSwap<T>,
+    /// Held while the files are read, so that what was read first does not replace what was read later.
+    replacing: Mutex<()>,
+}
+
+impl<T> LiveValue<T> {
+    pub fn new(value: T) -> LiveValue<T> {
+        LiveValue {
+            current: ArcSwap::from_pointee(value),
+            replacing: Mutex::default(),
+        }
+    }
+
+    /// The current value, for a short use.
+    pub fn load(&self) -> Guard<Arc<T>> {
+        self.current.load()
+    }
+
+    /// The current value, for a use that may last.
+    pub fn load_full(&self) -> Arc<T> {
+        self.current.load_full()
+    }
+
+    /// Replaces the value by what `read` returns. Callers wait for each other.
+    ///
+    /// # Errors
+    /// Of `read`: the value stays as it is.
+    pub fn replace<E>(&self, read: impl FnOnce() -> Result<T, E>) -> Result<(), E> {
+        let _replacing = self.replacing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.current.store(Arc::new(read()?));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_was_read_last_stays() {
+        let (value, file) = (LiveValue::new(0), AtomicU32::new(1));
+        let replace = || value.replace(|| Ok::<_, ()>(file.load(Ordering::SeqCst)));
+        thread::scope(|scope| {
+            let slow = scope.spawn(|| {
+                value.replace(|| {
+                    let read = file.load(Ordering::SeqCst);
+                    file.store(2, Ordering::SeqCst);
+                    thread::sleep(Duration::from_millis(50));
+                    Ok::<_, ()>(read)
+                })
+            });
+            while file.load(Ordering::SeqCst) == 1 {
+                thread::yield_now();
+            }
+            assert_eq!(replace(), Ok(()));
+            assert_eq!(slow.join().expect("no panic"), Ok(()));
+        });
+        assert_eq!(**value.load(), 2);
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_read_changes_nothing() {
+        let value = LiveValue::new(1);
+        assert_eq!(value.replace(|| Err("broken")), Err("broken"));
+        assert_eq!(*value.load_full(), 1);
+        assert_eq!(value.replace(|| Ok::<_, ()>(2)), Ok(()));
+        assert_eq!(*value.load_full(), 2);
+    }
+}
