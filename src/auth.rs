@@ -18,7 +18,7 @@ pub struct AuthRequest<'a> {
     /// The text of a header, by its name in lower case; one character for each byte.
     pub header: &'a dyn Fn(&'static str) -> Option<String>,
     pub method: &'a str,
-    /// The path as the client sent it.
+    /// The path as the client sent it, encoded.
     pub path: &'a str,
 }
 
@@ -74,7 +74,8 @@ impl Authenticator {
     /// Reads again what it reads from files: at SIGHUP.
     pub fn reload(&self) {
         match self {
-            Authenticator::NoAuth2 | Authenticator::Keystone(_) => {}
+            Authenticator::NoAuth2 => {}
+            Authenticator::Keystone(keystone) => keystone.reload(),
             Authenticator::Tokens(tokens) => tokens.reload(),
         }
     }

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+import time
 
 from functional_tests.lib import live
 from functional_tests.lib.rest import Rest
@@ -79,6 +80,14 @@ def status(service, headers):
         if found < 500:
             return found
     return 503 if service.kind == "upstream" else found
+
+
+def eventually(holds):
+    """Whether it holds within ten seconds."""
+    deadline = time.monotonic() + 10
+    while not (held := holds()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return held
 
 
 def seen(answer):

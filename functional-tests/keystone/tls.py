@@ -3,11 +3,12 @@
 import concurrent.futures
 import contextlib
 import dataclasses
+import signal
 import subprocess
 
 from functional_tests.keystone import set_ups
 from functional_tests.keystone.outages import Holder
-from functional_tests.keystone.services import Pair, Traced, bearer
+from functional_tests.keystone.services import Pair, Traced, bearer, eventually, status
 from functional_tests.lib import live
 from functional_tests.lib.certificates import Authority, put
 from functional_tests.lib.tls_front import TlsFront
@@ -139,6 +140,23 @@ def at_start(tests, context, files):
                     (status, option in said, name in said))
 
 
+def at_hangup(tests, context, files, port, good):
+    """SIGHUP reads the certificates again. One that cannot be used changes nothing."""
+    authorities = put(files.folder / "authorities.crt", files.stranger.read_bytes())
+    given = options(context, port, "good", {"cafile": authorities, "token_cache_time": "1"})
+    with Traced(context.logs, "placet", given, context.binary) as service:
+        tests.equal("a certificate of an authority that is not in cafile", 503, status(service, good))
+        authorities.write_bytes(files.root.read_bytes())
+        service.signal(signal.SIGHUP)
+        renewed = eventually(lambda: status(service, good) == 200)
+        tests.equal("SIGHUP after the authority was added: the token is validated", True, renewed)
+        authorities.write_bytes(b"")
+        service.signal(signal.SIGHUP)
+        told = eventually(lambda: "certificates that were read before stay in use" in service.log())
+        tests.equal("SIGHUP with an empty cafile: an error is logged, and tokens are validated", (True, 401),
+                    (told, status(service, bearer("other garbage"))))
+
+
 def run(tests, context):
     holder = Holder(context.cloud, "encrypted")
     files = Files(context.folder / "tls")
@@ -154,5 +172,7 @@ def run(tests, context):
             if context.server == "placet" and each.reason:
                 lines = [line for line in log.splitlines() if "Keystone cannot validate" in line]
                 tests.equal(f"{each}: the log says why", True, any(each.reason in line for line in lines) or lines)
+        if context.server == "placet":
+            at_hangup(tests, context, files, ports["good"], good)
     if context.server == "placet":
         at_start(tests, context, files)

@@ -71,6 +71,11 @@ impl Keystone {
         Client::new(&settings.connection, Arc::default()).map(drop)
     }
 
+    /// Reads the certificates for connections to Keystone again.
+    pub fn reload(&self) {
+        self.validator.reload();
+    }
+
     /// The counters, which stay readable when this is dropped.
     pub fn statistics(&self) -> &Arc<KeystoneStatistics> {
         self.validator.statistics()

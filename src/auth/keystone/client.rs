@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use super::statistics::{Call, CallOutcome, KeystoneStatistics};
 use super::tls;
+use crate::live_value::LiveValue;
 
 /// How Keystone is reached.
 #[derive(Debug, Clone)]
@@ -77,8 +78,8 @@ const FIRST_DELAY: Duration = Duration::from_millis(500);
 const MAX_DELAY: Duration = Duration::from_secs(60);
 
 pub struct Client {
-    http: HttpClient,
-    max_retries: u32,
+    settings: ConnectionSettings,
+    http: LiveValue<HttpClient>,
     /// Whether the last request had no answer. Then the next ones are not repeated, so that they do not pile up.
     down: AtomicBool,
     statistics: Arc<KeystoneStatistics>,
@@ -88,22 +89,23 @@ impl Client {
     /// # Errors
     /// A file with a certificate that cannot be read.
     pub fn new(settings: &ConnectionSettings, statistics: Arc<KeystoneStatistics>) -> Result<Client, SetupError> {
-        let builder = HttpClient::builder()
-            .timeout(settings.timeout)
-            .connect_timeout(settings.timeout)
-            .user_agent(concat!("placet/", env!("CARGO_PKG_VERSION")))
-            // A redirect would take the tokens to another host.
-            .redirect(Policy::none())
-            // Only the configuration says where Keystone is, not the environment.
-            .no_proxy();
-        let http = tls::configure(builder, settings)?.build();
-        let http = http.map_err(|error| SetupError::Client(chain(&error)))?;
         Ok(Client {
-            http,
-            max_retries: settings.max_retries,
+            http: LiveValue::new(connections(settings)?),
+            settings: settings.clone(),
             down: AtomicBool::new(false),
             statistics,
         })
+    }
+
+    /// Reads the certificates again. Requests in flight end on their connections. If a file cannot be used, all stays as it
+    /// is.
+    pub fn reload(&self) {
+        match self.http.replace(|| connections(&self.settings)) {
+            Ok(()) => log::info!("the certificates for connections to Keystone were read again"),
+            Err(error) => log::error!(
+                "{error}. The certificates that were read before stay in use. Correct the file and send SIGHUP again"
+            ),
+        }
     }
 
     /// Sends a request, and repeats it if there was no connection or no answer in time.
@@ -120,11 +122,12 @@ impl Client {
         let mut retries = if self.down.load(Ordering::Relaxed) {
             0
         } else {
-            self.max_retries
+            self.settings.max_retries
         };
         loop {
             let began = Instant::now();
-            let exchanged = exchange(request(&self.http)).await;
+            let http = self.http.load_full();
+            let exchanged = exchange(request(&http)).await;
             let outcome = outcome(call, exchanged.as_ref().ok().map(|answer| answer.status));
             self.statistics.count_call(call, outcome, began.elapsed());
             let error = match exchanged {
@@ -147,6 +150,20 @@ impl Client {
             delay = (delay * 2).min(MAX_DELAY);
         }
     }
+}
+
+/// A pool of connections, with the certificates as the files are now.
+fn connections(settings: &ConnectionSettings) -> Result<HttpClient, SetupError> {
+    let builder = HttpClient::builder()
+        .timeout(settings.timeout)
+        .connect_timeout(settings.timeout)
+        .user_agent(concat!("placet/", env!("CARGO_PKG_VERSION")))
+        // A redirect would take the tokens to another host.
+        .redirect(Policy::none())
+        // Only the configuration says where Keystone is, not the environment.
+        .no_proxy();
+    let http = tls::configure(builder, settings)?.build();
+    http.map_err(|error| SetupError::Client(chain(&error)))
 }
 
 /// What an answer with this status means; without a status there was no answer.

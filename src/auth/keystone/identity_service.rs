@@ -26,6 +26,11 @@ impl IdentityService {
         }
     }
 
+    /// As [`Client::reload`].
+    pub fn reload(&self) {
+        self.client.reload();
+    }
+
     /// Gets the service's own token.
     ///
     /// # Errors

@@ -81,6 +81,11 @@ impl Validator {
         })
     }
 
+    /// As [`Client::reload`].
+    pub fn reload(&self) {
+        self.asker.keystone.reload();
+    }
+
     pub fn statistics(&self) -> &Arc<KeystoneStatistics> {
         &self.asker.statistics
     }
