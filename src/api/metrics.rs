@@ -10,6 +10,7 @@ mod service;
 mod text;
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse};
@@ -41,9 +42,10 @@ pub enum MetricsAccess {
     Token(ReadToken),
 }
 
-/// Numbers of the process that other layers count.
-#[derive(Debug, Clone, Default)]
+/// Numbers of the process that other layers know.
+#[derive(Debug, Clone)]
 pub struct ProcessCounters {
+    pub started: SystemTime,
     pub panics: PanicCount,
     pub dropped_log_lines: Arc<Counter>,
 }

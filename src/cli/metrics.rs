@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::{CommandError, option_file};
 use crate::api::{HttpStatistics, Metrics, MetricsAccess, PanicCount, ProcessCounters};
@@ -17,6 +18,7 @@ pub fn metrics(
     dropped_log_lines: Arc<Counter>,
 ) -> Metrics {
     let counters = ProcessCounters {
+        started: SystemTime::now(),
         panics,
         dropped_log_lines,
     };
