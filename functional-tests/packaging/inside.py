@@ -32,6 +32,24 @@ def check_installed(root):
         root.run("logrotate", "--debug", "/etc/logrotate.d/placet")
 
 
+def with_other_configurations(root):
+    """Upgrades with a configuration that is not the package's."""
+    conf, other = root.path / CONF, root.path / "etc/placement.conf"
+    changed = conf.read_text()
+    conf.unlink()
+    root.run(*INSTALL)
+    assert not conf.exists(), "the upgrade has made a configuration that was removed"
+    other.write_text(changed)
+    other.chmod(0o644)
+    conf.symlink_to("/etc/placement.conf")
+    root.run(*INSTALL)
+    assert root.mode("etc/placement.conf") == "root root 644", root.mode("etc/placement.conf")
+    conf.unlink()
+    conf.write_text(changed)
+    root.run("chown", "root:placet", f"/{CONF}")
+    root.run("chmod", "0640", f"/{CONF}")
+
+
 def main():
     package = pathlib.Path(sys.argv[1])
     root = PrivateRoot()
@@ -49,6 +67,8 @@ def main():
     with served(root) as rest:
         assert rest.must("GET", f"/resource_providers/{HOST}").json["name"] == "host"
     print("upgraded: configuration and data are kept")
+    with_other_configurations(root)
+    print("upgraded without the configuration, and with a link in its place: both are left as they are")
     upgrades.check(root, HOST)
     print("upgraded while it serves: restarted if the new program serves with the database, else not")
     kolla.check(root)
