@@ -66,9 +66,11 @@ const AFTER_HELP: &str = "\
 Configuration is read from these sources; a later one overrides an earlier one:
   - the defaults. Without any other source: no authentication, on loopback, and a database in
     ./placet.sqlite that is created and upgraded at start
-  - --config-file, else $OS_PLACEMENT_CONFIG_DIR/placement.conf, else
+  - without --config-file: $OS_PLACEMENT_CONFIG_DIR/placement.conf, else
     /etc/placement/placement.conf
-  - the *.conf files of --config-dir, else of /etc/placement/placement.conf.d
+  - without --config-dir: the *.conf files of /etc/placement/placement.conf.d
+  - --config-file
+  - the *.conf files of --config-dir
   - environment variables OS_<SECTION>__<OPTION>: OS_PLACEMENT_DATABASE__CONNECTION=sqlite:///x
   - --bind
   The format is oslo.config's INI; placet's own options are in [placet]. `placet config options`

@@ -123,6 +123,7 @@ pub fn stop_signal(front: Data<Front>, stop: Stop) -> io::Result<impl Future<Out
                 () = sleep(drain_time) => {}
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
+                _ = quit.recv() => {}
             }
         }
         if let Ok(handle) = handle.await {
