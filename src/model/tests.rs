@@ -10,6 +10,7 @@ mod descriptions;
 mod domains;
 mod following;
 mod foreign;
+mod foreign_notices;
 mod generation_limits;
 mod inventory_races;
 mod inventory_writes;

@@ -100,6 +100,25 @@ impl Decider {
         Ok(followed)
     }
 
+    /// Publishes a commit, by its deltas or by reading rows.
+    ///
+    /// # Errors
+    /// Why the rows were not read.
+    fn publish_or_reload(
+        &self,
+        conn: Option<&mut DbConnection>,
+        change: Committed,
+        commit: &Commit,
+    ) -> std::result::Result<(), String> {
+        if self.store.publish(change, commit) {
+            return Ok(());
+        }
+        match conn.map(|conn| self.store.reload(conn)) {
+            Some(reloaded) => reloaded.map_err(|error| error.to_string()),
+            None => Err("the connection is committing the next batch".to_owned()),
+        }
+    }
+
     /// Has the snapshot reloaded in the background if no decision may rest on it.
     fn wake_if_outdated(&self) {
         if !self.store.may_decide() {
@@ -191,18 +210,17 @@ impl Batch for Decider {
         }
     }
 
-    fn publish(&mut self, conn: Option<&mut DbConnection>, change: Committed, commit: &Commit) {
+    fn publish(&mut self, conn: Option<&mut DbConnection>, mut change: Committed, commit: &Commit) {
         change.warnings.iter().for_each(|warning| log::warn!("{warning}"));
-        if self.store.publish(change, commit) {
-            return;
+        let differs_from = change.differs_from.take();
+        if let Err(reason) = self.publish_or_reload(conn, change, commit) {
+            log::warn!(
+                "A committed change could not be read back; reads wait until the snapshot is reloaded: {reason}"
+            );
+            self.invalidate();
+        } else if let Some(shown) = differs_from {
+            self.store.note_differing_rows(&shown, &commit.writer);
         }
-        let reason = match conn.map(|conn| self.store.reload(conn)) {
-            Some(Ok(())) => return,
-            Some(Err(error)) => error.to_string(),
-            None => "the connection is committing the next batch".to_owned(),
-        };
-        log::warn!("A committed change could not be read back; reads wait until the snapshot is reloaded: {reason}");
-        self.invalidate();
     }
 
     fn follow(&mut self, conn: &mut DbConnection) -> DbResult<()> {

@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use chrono::NaiveDateTime;
 
 use super::state::{NameEntry, ProviderEntry, State};
+use crate::db::change_feed::Revisions;
 use crate::db::engines::dialect::Precision;
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::{DbConnection, WriteError};
@@ -47,6 +48,8 @@ pub struct Committed {
     /// amount, but an inventory is set to a value. So the result would depend on the order in which a peer applies the
     /// changes of several writers.
     pub rewritten: Vec<Rewritten>,
+    /// The revisions of the snapshot from which rows of the batch differed, if any did. Peers do not receive them.
+    pub differs_from: Option<Revisions>,
     /// Lines for the log of this process. Peers do not receive them.
     pub warnings: Vec<String>,
 }

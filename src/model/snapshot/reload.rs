@@ -24,6 +24,8 @@ pub struct Reload {
     pub revisions: Revisions,
     /// Suspects that differed from the snapshot.
     pub differing: Vec<ProviderId>,
+    /// Whether a record names a change that has no record of its own: a foreign writer made it.
+    pub has_foreign_changes: bool,
 }
 
 /// Loads all tables. `check` runs between the statements, and its error ends the reading.
@@ -36,6 +38,7 @@ pub fn everything(conn: &mut DbConnection, check: impl Fn() -> DbResult<()>) -> 
         snapshot: Arc::new(described),
         revisions,
         differing: Vec::new(),
+        has_foreign_changes: false,
     })
 }
 
@@ -58,6 +61,7 @@ pub fn marked(
     let expected = snapshot.apply(&merged.snapshot_change(snapshot, Vec::new(), None));
     let compared: Vec<ProviderId> = suspects.difference(&merged.marked).copied().collect();
     merged.marked.extend(suspects);
+    let mut has_foreign_changes = false;
     let next = loop {
         let next = read_marked(conn, snapshot, &merged)?;
         let mut to_mark = merged.lagging_providers(&next);
@@ -66,6 +70,8 @@ pub fn marked(
         if !lacks_names && to_mark.is_subset(&merged.marked) {
             break next;
         }
+        // The page has every commit of placet that these rows show.
+        has_foreign_changes = true;
         if lacks_names {
             merged.names = NameKinds::ALL;
         }
@@ -74,6 +80,7 @@ pub fn marked(
     let differs = |id: &ProviderId| row_without_time(&expected, *id) != row_without_time(&next, *id);
     Ok(Ok(Reload {
         differing: compared.into_iter().filter(differs).collect(),
+        has_foreign_changes,
         snapshot: Arc::new(next),
         revisions: page.revisions,
     }))

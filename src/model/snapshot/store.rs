@@ -278,13 +278,8 @@ impl SnapshotStore {
         conn: &mut DbConnection,
         suspects: &BTreeSet<ProviderId>,
     ) -> DbResult<Vec<ProviderId>> {
-        let differing = self
-            .read_marked(conn, suspects, NameKinds::default())?
-            .unwrap_or_default();
-        if !differing.is_empty() {
-            self.applied().foreign_write_found = Some(BootInstant::now());
-        }
-        Ok(differing)
+        let differing = self.read_marked(conn, suspects, NameKinds::default())?;
+        Ok(differing.unwrap_or_default())
     }
 
     /// Reads the catalog again. An invalid snapshot stays invalid.

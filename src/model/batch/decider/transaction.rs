@@ -14,7 +14,7 @@ use crate::model::batch::decide::decide;
 use crate::model::batch::footprint::Footprint;
 use crate::model::batch::save::{Committed, save};
 use crate::model::batch::state::State;
-use crate::search::Snapshot;
+use crate::search::{ProviderRow, Snapshot};
 
 /// Where the providers of a batch's state come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,22 +94,31 @@ impl Decider {
             let rows = state.consumers.values().filter_map(|entry| entry.now.as_ref());
             self.owner_ids.forget(rows);
             if let Some(committed) = &mut change {
-                reload_foreign_changes(&self.store.newest(), &state, committed);
+                // Before the snapshot: it shows at least these.
+                let shown = self.store.revisions();
+                let differs = reload_foreign_changes(&self.store.newest(), &state, committed);
+                committed.differs_from = (differs && !self.store.is_invalid()).then_some(shown);
             }
         }
         Ok(Executed { decisions, change })
     }
 }
 
-/// Marks for reload every provider whose row in the database differs from the snapshot: a foreign writer changed it and
-/// recorded no delta. A delta of this batch must not be added to such an outdated row.
-fn reload_foreign_changes(snapshot: &Snapshot, state: &State, committed: &mut Committed) {
-    let mut changed = BTreeSet::new();
+/// Marks for reload every provider whose row in the database differs from the snapshot: a peer's commit is not applied
+/// yet, or a foreign writer changed it and recorded no delta. A delta of this batch must not be added to such an outdated
+/// row. Returns whether one differs by more than its time.
+fn reload_foreign_changes(snapshot: &Snapshot, state: &State, committed: &mut Committed) -> bool {
+    let (mut changed, mut differs) = (BTreeSet::new(), false);
     for (id, entry) in &state.providers {
         let Some(base) = &entry.base else { continue };
         let snapshot_row = snapshot.by_id(*id).map(|slot| snapshot.row(slot));
         if snapshot_row.as_ref() != Some(base) && entry.now.is_some() {
             changed.insert(*id);
+            let without_time = snapshot_row.map(|row| ProviderRow {
+                modified: base.modified,
+                ..row
+            });
+            differs |= without_time.as_ref() != Some(base);
         }
     }
     committed
@@ -119,4 +128,5 @@ fn reload_foreign_changes(snapshot: &Snapshot, state: &State, committed: &mut Co
     committed
         .deltas
         .retain(|delta| !committed.reload.contains(&delta.provider));
+    differs
 }

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use diesel::result::Error as DbError;
 
 use super::{Applied, Shown, SnapshotStore, Stamp, next_snapshot};
+use crate::db::boot_instant::BootInstant;
 use crate::db::change_feed::{self, FeedError, FeedPage, Position, Revisions};
 use crate::db::engines::dialect;
 use crate::db::{DbConnection, DbResult};
@@ -170,6 +171,9 @@ impl SnapshotStore {
             return None;
         }
         applied.stamp.row_reads += 1;
+        if reload.has_foreign_changes || !reload.differing.is_empty() {
+            applied.foreign_write_found = Some(BootInstant::now());
+        }
         self.replace(&mut applied, reload.snapshot, reload.revisions);
         Some(reload.differing)
     }

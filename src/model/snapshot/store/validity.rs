@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::stamp::Stamp;
 use super::{Applied, SnapshotStore};
 use crate::db::boot_instant::BootInstant;
+use crate::db::change_feed::{Position, Revisions};
 use crate::db::{DbConnection, DbResult, change_feed};
 use crate::model::statistics::ReloadReason;
 use crate::mutants::{self, Mutant};
@@ -76,6 +77,19 @@ impl SnapshotStore {
     /// Whether a foreign writer has committed since everything was read.
     pub fn has_foreign_commits(&self) -> bool {
         self.has_foreign_commits.load(Ordering::Acquire)
+    }
+
+    /// A batch found rows that differ from the snapshot of the revisions `shown`, and `writer` has committed it and
+    /// published it since. If every commit of a peer is in that snapshot, a foreign writer changed the rows.
+    pub fn note_differing_rows(&self, shown: &Revisions, writer: &str) {
+        let mut applied = self.applied();
+        let is_shown = |(peer, position): (&String, &Position)| peer == writer || position.revision == shown.of(peer);
+        if !self.is_invalid()
+            && applied.revisions.epoch == shown.epoch
+            && applied.revisions.writers.iter().all(is_shown)
+        {
+            applied.foreign_write_found = Some(BootInstant::now());
+        }
     }
 
     /// Whether a foreign writer's change was found within this time.
