@@ -40,10 +40,10 @@ impl Model {
     pub(super) async fn read_again(&self, suspects: BTreeSet<ProviderId>) -> Result<Arc<Snapshot>> {
         let store = Arc::clone(&self.store);
         let read = on_blocking_thread(&self.database, move |permit| {
-            permit.ask(|conn| Ok(comparison::correct(&store, conn, suspects.clone())?))?;
-            Ok(store.newest())
+            permit.ask(|conn| Ok(comparison::correct(&store, conn, suspects.clone())?))
         });
-        within_timeout(self.timeout, read).await
+        within_timeout(self.timeout, read).await?;
+        self.newest_valid().await
     }
 
     /// Compares all providers with the tables, if a foreign writer was noticed lately. The comparison begins after the call.

@@ -254,16 +254,19 @@ impl Model {
             Ok(search)
         });
         let search = within_timeout(self.timeout, look_up).await?;
-        let snapshot = if self.store.is_invalid() {
-            self.follower.fresh().await?
-        } else {
-            self.store.newest()
-        };
         Ok(PreparedSearch {
             search,
-            snapshot,
+            snapshot: self.newest_valid().await?,
             stale: None,
         })
+    }
+
+    /// The newest snapshot; if that is invalid, the one after the reload.
+    pub(super) async fn newest_valid(&self) -> Result<Arc<Snapshot>> {
+        if self.store.is_invalid() {
+            return self.follower.fresh().await;
+        }
+        Ok(self.store.newest())
     }
 
     /// The newest snapshot, for a search that is verified when its claim is written. It saves reading the change feed.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::foreign::foreign_claim;
 use super::process::{Process, claim_command, two_processes};
 use super::*;
+use crate::search::ProviderId;
 
 const LATELY: Duration = Duration::from_secs(600);
 
@@ -68,4 +69,16 @@ async fn commits_of_peers_are_not_noticed_as_foreign() {
         process.check();
         assert!(!process.store.had_foreign_writes(LATELY));
     }
+}
+
+/// Found by a reader: the snapshot after it was read again could be the invalid one.
+#[actix_web::test]
+async fn what_is_read_again_is_of_a_valid_snapshot() {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    f.model.store.invalidate();
+    foreign_claim(&mut f, 20, 1, 3);
+    let snapshot = f.model.read_again([ProviderId(1)].into()).await.unwrap();
+    assert!(!f.model.store.is_invalid());
+    assert_shows_tables(&snapshot, &mut f.conn);
 }
