@@ -199,3 +199,24 @@ async fn no_claim_is_granted_after_the_state_changed() {
         f.check_snapshot().await;
     }
 }
+
+/// Found by a reader: the look for a state above did not end.
+#[actix_web::test]
+async fn a_provider_in_a_cycle_of_parents_that_a_foreign_writer_left_has_a_state() {
+    let mut f = tree().await;
+    f.model
+        .submit(one(OTHER, None, 1, ProviderState::Draining))
+        .await
+        .unwrap();
+    let below = f.number(&format!(
+        "SELECT id AS n FROM resource_providers WHERE uuid = '{}'",
+        uuid(BELOW)
+    ));
+    f.execute(&format!(
+        "UPDATE resource_providers SET parent_provider_id = {below}, generation = generation + 1 WHERE uuid = '{}'",
+        uuid(HOST)
+    ));
+    let claim = of_one(100, Expected::New, &[(BELOW, "VCPU", 1), (OTHER, "VCPU", 1)]);
+    let taken = claimed(f.model.submit(claim).await);
+    assert_eq!(got(&taken[0]).1, uuid(BELOW));
+}

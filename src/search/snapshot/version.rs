@@ -150,13 +150,14 @@ impl Snapshot {
         self.block(slot).identity.children.of(slot.lane())
     }
 
-    /// A provider and its descendants, parents before children.
+    /// A provider and its descendants, parents before children. Each provider once: a foreign writer may have left a cycle
+    /// of parents in the tables. As each has one parent, a cycle that is reached goes through `top`.
     pub fn tree(&self, top: Slot) -> Vec<Slot> {
         let mut found = Vec::new();
         let mut stack = vec![top];
         while let Some(slot) = stack.pop() {
             found.push(slot);
-            stack.extend(self.children(slot).iter().rev());
+            stack.extend(self.children(slot).iter().rev().filter(|child| **child != top));
         }
         found
     }

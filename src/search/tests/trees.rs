@@ -360,3 +360,20 @@ fn a_nogood_contains_the_traits_that_are_covered() {
         assert_eq!(all.found().unwrap().candidates.len(), 1, "{seed}");
     }
 }
+
+/// Found by a reader: following the children did not end.
+#[test]
+fn a_cycle_of_parents_that_a_foreign_writer_left_ends() {
+    let below = |id: i32, parent: i32| ProviderRow {
+        parent: Some(ProviderId(parent)),
+        root: ProviderId(1),
+        ..bare(id)
+    };
+    let snapshot = snapshot([below(1, 3), below(2, 1), below(3, 2), below(4, 2), below(5, 5)]);
+    let tree = |top: i32| {
+        let slots = snapshot.tree(snapshot.by_id(ProviderId(top)).unwrap());
+        slots.into_iter().map(|slot| snapshot.id(slot).0).collect::<Vec<_>>()
+    };
+    assert_eq!((tree(1), tree(2)), (vec![1, 2, 3, 4], vec![2, 3, 1, 4]));
+    assert_eq!((tree(4), tree(5)), (vec![4], vec![5]));
+}

@@ -1,5 +1,6 @@
 //! The descriptions of a batch's state.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{ProviderEntry, State};
@@ -35,10 +36,11 @@ impl State {
         self.descriptions.is_empty() && self.base.are_all_up()
     }
 
-    /// The state of a provider: its own, or if that is up the nearest other one above it.
+    /// The state of a provider: its own, or if that is up the nearest other one above it. A cycle of parents, which another
+    /// program may have left in the tables, ends too.
     pub fn provider_state(&self, id: ProviderId) -> ProviderState {
-        let mut next = Some(id);
-        while let Some(id) = next {
+        let (mut next, mut seen) = (Some(id), BTreeSet::new());
+        while let Some(id) = next.filter(|id| seen.insert(*id)) {
             let (before, parent) = self.base.state_and_parent(id);
             let state = self.description(id).map_or(before, |row| row.description.state);
             if state != ProviderState::Up {
