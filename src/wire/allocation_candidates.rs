@@ -22,6 +22,9 @@ static LIST: Steps = Steps::of_query(include_str!("schemas/allocation_candidates
 /// The names of a group's parameters, without its suffix.
 const PREFIXES: [&str; 5] = ["resources", "required", "member_of", "in_tree", native_keys::WHERE];
 
+/// The most groups of a query, and the most rules of `same_subtree`. The search compares all of them with each other.
+const MAX_GROUPS: usize = 1_000;
+
 /// The groups by suffix, in the order of their first occurrence.
 type Groups = IndexMap<String, Group>;
 
@@ -119,7 +122,14 @@ fn root_required(query: &Query) -> Result<Traits> {
 }
 
 fn same_subtrees(query: &Query) -> Result<Vec<BTreeSet<String>>> {
-    let subtrees = query.all("same_subtree").into_iter().map(|text| {
+    let texts = query.all("same_subtree");
+    if texts.len() > MAX_GROUPS {
+        return bad_request(format!(
+            "same_subtree occurs {} times; a query has at most {MAX_GROUPS} of them.",
+            texts.len()
+        ));
+    }
+    let subtrees = texts.into_iter().map(|text| {
         let suffixes: BTreeSet<String> = text.split(',').map(|suffix| strip(suffix).to_owned()).collect();
         if suffixes.contains("") {
             return bad_value("Empty string (unsuffixed group) can not be specified in `same_subtree` ".to_owned());
@@ -142,6 +152,11 @@ fn groups(version: Version, query: &Query, zero: Zero) -> Result<Groups> {
         let suffix = suffix.strip_suffix('\n').unwrap_or(suffix);
         if name == native_keys::WHERE {
             continue;
+        }
+        if groups.len() == MAX_GROUPS && !groups.contains_key(suffix) {
+            return bad_request(format!(
+                "A query has at most {MAX_GROUPS} groups: parameters with the same suffix."
+            ));
         }
         let group = groups.entry(suffix.to_owned()).or_insert_with(|| Group {
             suffix: suffix.to_owned(),

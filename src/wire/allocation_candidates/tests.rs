@@ -192,3 +192,18 @@ fn parameters_depend_on_the_version() {
         );
     }
 }
+
+/// Found by a reader: a query of 100,000 groups kept a worker busy for half a minute.
+#[test]
+fn a_query_has_at_most_a_thousand_groups() {
+    let query = |groups: usize| {
+        let groups = (0..groups).map(|n| format!("resources_{n}=VCPU:1&required_{n}=A&"));
+        groups.collect::<String>() + "group_policy=none"
+    };
+    assert_eq!(read(39, &query(1_000)).unwrap().groups.len(), 1_000);
+    let refused = refusal(39, &query(1_001));
+    assert!(matches!(&refused, Error::BadRequest { detail } if detail.contains("at most 1000 groups")));
+    let rules = |count| "resources_A=VCPU:1".to_owned() + &"&same_subtree=_A".repeat(count);
+    assert!(read(39, &rules(1_000)).is_ok());
+    assert!(matches!(refusal(39, &rules(1_001)), Error::BadRequest { .. }));
+}
