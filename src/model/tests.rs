@@ -31,6 +31,7 @@ mod reads;
 mod reconnects;
 mod refusals;
 mod refused_claims;
+mod refused_placing;
 mod reload_races;
 mod reloads;
 mod repeats;

@@ -76,6 +76,14 @@ struct Planning<'a> {
     is_exact: bool,
 }
 
+/// What is used above limits where a consumer has allocations. An excess may stay if the claim does not make it worse, so
+/// it does not count while the consumer is placed: then what it has fits there again, and no more.
+struct Excess {
+    over_normal: Vec<Placement>,
+    /// Empty if no class has a normal limit.
+    over_capacity: Vec<Placement>,
+}
+
 /// Where a consumer may be placed.
 enum Place {
     Posted {
@@ -136,7 +144,9 @@ impl PlanJob {
 impl<'a> Planning<'a> {
     fn place(&mut self, consumer: &RequestedConsumer) -> Result<Place> {
         let own = self.own_placements(consumer);
+        let excess = self.excess(&own);
         self.add(&negated(&own));
+        self.add_each(&negated(&excess.over_normal), &negated(&excess.over_capacity));
         let (place, taken) = match &consumer.wanted {
             Wanted::Candidates(list) => {
                 let (taken, limits) = self.first_that_fits(list, &own);
@@ -149,9 +159,19 @@ impl<'a> Planning<'a> {
             }
             Wanted::Query(query) => self.place_by_query(*query, consumer)?,
         };
+        self.add_each(&excess.over_normal, &excess.over_capacity);
         // A consumer that gets nothing keeps what it has.
         self.add(if taken.is_empty() { &own } else { &taken });
         Ok(place)
+    }
+
+    /// By how much the providers of a consumer are over their limits.
+    fn excess(&self, own: &[Placement]) -> Excess {
+        let beyond = self.beyond.as_ref();
+        Excess {
+            over_normal: self.usage.over_limits(own),
+            over_capacity: beyond.map_or_else(Vec::new, |beyond| beyond.over_limits(own)),
+        }
     }
 
     /// What the consumer has, if it exists.
@@ -166,13 +186,18 @@ impl<'a> Planning<'a> {
 
     /// Adds to the planned usage.
     fn add(&mut self, placements: &[Placement]) {
-        if placements.is_empty() {
+        self.add_each(placements, placements);
+    }
+
+    /// Adds to the planned usage within the normal limits, and to that within the capacity.
+    fn add_each(&mut self, normal: &[Placement], beyond: &[Placement]) {
+        if let Some(usage) = &mut self.beyond {
+            usage.add(beyond);
+        }
+        if normal.is_empty() {
             return;
         }
-        if let Some(beyond) = &mut self.beyond {
-            beyond.add(placements);
-        }
-        let change = self.usage.add(placements);
+        let change = self.usage.add(normal);
         let planned = self.queries.values_mut();
         planned.for_each(|planned| planned.sequence.note(&change));
     }

@@ -46,7 +46,7 @@ pub(super) fn gang(consumers: std::ops::Range<u32>, query: ClaimQuery) -> PlaceR
     }
 }
 
-async fn place(model: &Model, request: PlaceRequest) -> Result<Placed> {
+pub(super) async fn place(model: &Model, request: PlaceRequest) -> Result<Placed> {
     match place_or_repeat(model, request).await? {
         PlaceAnswer::Placed(placed) => Ok(placed),
         PlaceAnswer::Repeated(answer) => panic!("a call without an id was repeated: {answer}"),
@@ -66,7 +66,7 @@ fn providers(placed: &Placed) -> Vec<String> {
         .collect()
 }
 
-fn codes(refused: &Reasons) -> Vec<ReasonCode> {
+pub(super) fn codes(refused: &Reasons) -> Vec<ReasonCode> {
     refused.counts().map(|(code, _)| code).collect()
 }
 

@@ -69,6 +69,23 @@ impl PlannedUsage {
         })
     }
 
+    /// What is used above the limits of the providers and classes of these placements, each once.
+    pub fn over_limits(&self, placements: &[Placement]) -> Vec<Placement> {
+        let mut over: Vec<Placement> = Vec::new();
+        for &Placement { slot, class, .. } in placements {
+            let is_known = over.iter().any(|it| (it.slot, it.class) == (slot, class));
+            if is_known || self.snapshot.inventory(slot, class).is_none() {
+                continue;
+            }
+            let load = self.load(&Placement { slot, class, amount: 0 });
+            let amount = load.used.saturating_sub(load.limit);
+            if amount > 0 {
+                over.push(Placement { slot, class, amount });
+            }
+        }
+        over
+    }
+
     /// By how much these amounts would raise what is used above limits, summed over their providers and classes.
     pub fn added_over(&self, placements: &[Placement]) -> i64 {
         let over = placements.iter().map(|placement| {

@@ -1,0 +1,66 @@
+//! Consumers of a call that are refused beside others of it, and consumers that keep what they have.
+
+use super::placing::{gang, place, query};
+use super::*;
+use crate::model::limits::Set;
+use crate::search::{Purpose, Rank};
+
+/// The normal limit of VCPU is the capacity less a fifth.
+async fn keep_a_fifth(model: &Model) {
+    let set = Set {
+        class: "VCPU".to_owned(),
+        generation: None,
+        normal: Some("0.2".parse().unwrap()),
+    };
+    model.submit(set).await.unwrap();
+}
+
+/// Found by a reader: a query was refused although the same claim was granted as a posted candidate.
+#[actix_web::test]
+async fn a_consumer_over_a_limit_keeps_as_much_or_less_by_query_too() {
+    for (total, purpose) in [(100, Purpose::Normal), (80, Purpose::Replace), (80, Purpose::Normal)] {
+        let mut f = fixture();
+        f.host(1, 100).await.unwrap();
+        f.model.submit(claim(100, 1, "VCPU", 90, Expected::New)).await.unwrap();
+        keep_a_fifth(&f.model).await;
+        if total < 100 {
+            f.execute(&format!("UPDATE inventories SET total = {total}"));
+            f.model.compare(0, 1000).unwrap();
+        }
+        for (generation, amount, is_granted) in [(1, 91, false), (1, 90, true), (2, 85, true), (3, 86, false)] {
+            let mut request = gang(100..101, query(amount, Some(Rank::Emptiest)));
+            request.purpose = purpose;
+            request.consumers[0].claim.generation = Expected::Is(generation);
+            let mut dry = request.clone();
+            dry.is_dry_run = true;
+            for request in [dry, request] {
+                let placed = place(&f.model, request).await;
+                assert_eq!(placed.is_ok(), is_granted, "{total} {purpose:?} {amount}: {placed:?}");
+            }
+        }
+        // What it has is no room for others.
+        assert!(place(&f.model, gang(101..102, query(1, None))).await.is_err());
+    }
+}
+
+/// A gang in which each keeps what it has on a host over its limit.
+#[actix_web::test]
+async fn consumers_of_a_host_over_its_limit_keep_it_together() {
+    let mut f = fixture();
+    f.host(1, 100).await.unwrap();
+    for consumer in [100, 101] {
+        f.model
+            .submit(claim(consumer, 1, "VCPU", 45, Expected::New))
+            .await
+            .unwrap();
+    }
+    keep_a_fifth(&f.model).await;
+    for (amount, is_granted) in [(46, false), (45, true)] {
+        let mut request = gang(100..102, query(amount, None));
+        for consumer in &mut request.consumers {
+            consumer.claim.generation = Expected::Is(1);
+        }
+        assert_eq!(place(&f.model, request).await.is_ok(), is_granted, "{amount}");
+    }
+    f.check_snapshot().await;
+}
