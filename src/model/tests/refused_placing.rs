@@ -1,9 +1,13 @@
 //! Consumers of a call that are refused beside others of it, and consumers that keep what they have.
 
-use super::placing::{gang, place, query};
+use std::sync::Arc;
+
+use super::placing::{codes, gang, place, query};
 use super::*;
+use crate::error::ReasonCode;
+use crate::model::claims::{ClaimCandidate, Wanted};
 use crate::model::limits::Set;
-use crate::search::{Purpose, Rank};
+use crate::search::{ProviderState, Purpose, Rank};
 
 /// The normal limit of VCPU is the capacity less a fifth.
 async fn keep_a_fifth(model: &Model) {
@@ -63,4 +67,39 @@ async fn consumers_of_a_host_over_its_limit_keep_it_together() {
         assert_eq!(place(&f.model, request).await.is_ok(), is_granted, "{amount}");
     }
     f.check_snapshot().await;
+}
+
+/// On MariaDB a candidate may name a provider in two spellings. Found by a reader: each amount was compared alone.
+#[actix_web::test]
+async fn amounts_of_one_provider_add_up_against_the_normal_limit_and_the_state() {
+    let f = &mut fixture();
+    for host in [1, 2] {
+        f.host(host, 100).await.unwrap();
+    }
+    f.model.submit(claim(100, 2, "VCPU", 45, Expected::New)).await.unwrap();
+    f.model
+        .submit(descriptions::one(2, None, 1, ProviderState::Draining))
+        .await
+        .unwrap();
+    keep_a_fifth(&f.model).await;
+    let twice = |consumer, host, generation| {
+        let mut request = gang(consumer..consumer + 1, query(1, None));
+        let amounts = || (uuid(host), vec![("VCPU".to_owned(), 45)]);
+        request.queries.clear();
+        request.consumers[0].claim.generation = generation;
+        request.consumers[0].wanted = Wanted::Candidates(Arc::new([ClaimCandidate {
+            allocations: vec![amounts(), amounts()],
+            mappings: None,
+        }]));
+        request
+    };
+    for (request, code) in [
+        (twice(101, 1, Expected::New), ReasonCode::NoRoomNormal),
+        (twice(100, 2, Expected::Is(1)), ReasonCode::State),
+    ] {
+        let Err(Error::ClaimRefused(refusal)) = place(&f.model, request).await else {
+            panic!("it was granted: {code:?}")
+        };
+        assert_eq!(codes(&refusal.consumers[0].reasons), [code]);
+    }
 }

@@ -4,6 +4,7 @@
 //! answered before claims nothing, and gets the same answer.
 
 mod normal_limits;
+mod requested;
 mod states;
 
 use std::sync::Arc;

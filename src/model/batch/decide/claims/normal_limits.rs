@@ -1,5 +1,6 @@
 //! Which classes a candidate would take beyond their normal limits.
 
+use super::requested::{RequestedAmount, requested_amounts};
 use crate::model::allocations::ConsumerClaim;
 use crate::model::batch::state::State;
 use crate::mutants::{self, Mutant};
@@ -24,24 +25,21 @@ pub fn over_normal(state: &mut State, claim: &ConsumerClaim) -> Vec<OverNormal> 
         return Vec::new();
     }
     let own = state.consumer(&claim.consumer).allocations.clone();
-    let mut all = Vec::new();
-    for (provider, resources) in &claim.allocations {
-        for (class, requested) in resources {
-            let over = over_of_class(state, &own, provider, class, *requested);
-            all.extend(over);
-        }
-    }
-    all
+    let requested = requested_amounts(state, claim);
+    let over = requested
+        .iter()
+        .filter_map(|requested| over_of_class(state, &own, requested));
+    over.collect()
 }
 
 fn over_of_class(
     state: &mut State,
     own: &[(ProviderId, ClassId, i64)],
-    provider: &str,
-    class: &str,
-    requested: i64,
+    requested: &RequestedAmount<'_>,
 ) -> Option<OverNormal> {
-    let (id, class_id) = (state.find_provider(provider)?, state.class_id(class)?);
+    let &RequestedAmount {
+        id, class_id, amount, ..
+    } = requested;
     let limit = state.normal_limit(class_id)?;
     let row = state.provider(id)?;
     let normal = limit.of(row.inventories.get(&class_id)?);
@@ -50,11 +48,11 @@ fn over_of_class(
         .iter()
         .filter(|(its_provider, its_class, _)| (*its_provider, *its_class) == (id, class_id));
     let others = before - own.map(|(_, _, used)| used).sum::<i64>();
-    let after = others.saturating_add(requested);
+    let after = others.saturating_add(amount);
     let over = OverNormal {
-        provider: provider.to_owned(),
-        class: class.to_owned(),
-        requested,
+        provider: requested.provider.to_owned(),
+        class: requested.class.to_owned(),
+        requested: amount,
         free: normal.saturating_sub(others),
         added: after.saturating_sub(normal.max(before)),
     };

@@ -1,5 +1,6 @@
 //! Whether a candidate takes something new from a provider that is not up, or is below one that is not.
 
+use super::requested::requested_amounts;
 use crate::error::{Reason, ReasonCode};
 use crate::model::allocations::ConsumerClaim;
 use crate::model::batch::state::State;
@@ -12,26 +13,16 @@ pub fn refused_state(state: &mut State, claim: &ConsumerClaim) -> Option<Reason>
         return None;
     }
     let own = state.consumer(&claim.consumer).allocations.clone();
-    for (provider, resources) in &claim.allocations {
-        let Some(id) = state.find_provider(provider) else {
-            continue;
-        };
-        let its_state = state.provider_state(id);
-        if its_state == ProviderState::Up {
-            continue;
-        }
-        let new = resources.iter().find(|(class, amount)| {
-            let class = state.class_id(class);
-            let same = own
-                .iter()
-                .filter(|(its, its_class, _)| *its == id && Some(*its_class) == class);
-            *amount > same.map(|(_, _, used)| used).sum()
-        });
-        if let Some((class, amount)) = new {
-            return Some(reason(provider, its_state, class, *amount));
-        }
-    }
-    None
+    let requested = requested_amounts(state, claim);
+    requested.iter().find_map(|requested| {
+        let its_state = state.provider_state(requested.id);
+        let same = own
+            .iter()
+            .filter(|(id, class, _)| (*id, *class) == (requested.id, requested.class_id));
+        let is_new = requested.amount > same.map(|(_, _, used)| used).sum();
+        let is_refused = is_new && its_state != ProviderState::Up;
+        is_refused.then(|| reason(requested.provider, its_state, requested.class, requested.amount))
+    })
 }
 
 fn reason(provider: &str, state: ProviderState, class: &str, requested: i64) -> Reason {
