@@ -141,7 +141,9 @@ impl Call<'_> {
             if self.must_plan_again(&round).await? {
                 continue;
             }
-            let round = self.with_stale_generations(round).await?;
+            let Some(round) = self.with_stale_generations(round).await? else {
+                continue;
+            };
             if let Some(answer) = self.claim(&pending, round).await? {
                 return Ok(answer);
             }
@@ -216,10 +218,11 @@ impl Call<'_> {
     }
 
     /// Before the plan refuses a consumer: replaces the reasons of those that have another generation than the caller
-    /// expects, because nothing else helps them. In an atomic call all are compared, since none will be claimed.
-    async fn with_stale_generations(&self, mut round: Round) -> Result<Round> {
+    /// expects, because nothing else helps them. In an atomic call all are compared, since none will be claimed. `None` if the
+    /// others must be planned again: a reason counts what a stale consumer before it would have taken.
+    async fn with_stale_generations(&mut self, mut round: Round) -> Result<Option<Round>> {
         if round.refused == self.refused {
-            return Ok(round);
+            return Ok(Some(round));
         }
         let is_atomic = self.request.is_atomic;
         let compared: Vec<usize> = (0..self.refused.len())
@@ -235,13 +238,21 @@ impl Call<'_> {
             let Error::ClaimRefused(refusal) = error else {
                 return Err(error);
             };
-            for (at, consumer) in compared.iter().zip(&refusal.consumers) {
-                if !consumer.reasons.is_empty() {
-                    round.refused[*at] = Some(consumer.reasons.clone());
+            let (mut stale, mut counts_stale) = (Vec::new(), false);
+            for (at, consumer) in compared.into_iter().zip(&refusal.consumers) {
+                if consumer.reasons.is_empty() {
+                    counts_stale |= !stale.is_empty() && round.refused[at].is_some();
+                } else {
+                    round.refused[at] = Some(consumer.reasons.clone());
+                    stale.push(at);
                 }
             }
+            if is_atomic && counts_stale {
+                stale.into_iter().for_each(|at| self.refused[at] = round.refused[at].take());
+                return Ok(None);
+            }
         }
-        Ok(round)
+        Ok(Some(round))
     }
 
     /// Claims for the consumers that have candidates. `None` if the call must be planned again.

@@ -9,6 +9,20 @@ use crate::model::claims::{ClaimCandidate, Wanted};
 use crate::model::limits::Set;
 use crate::search::{ProviderState, Purpose, Rank};
 
+/// Found by a reader: the consumer after a stale one was refused for the room that the stale one would have taken.
+#[actix_web::test]
+async fn what_a_stale_consumer_would_take_is_no_reason() {
+    let mut f = fixture();
+    f.host(1, 4).await.unwrap();
+    f.model.submit(claim(100, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    let refused = place(&f.model, gang(100..102, query(3, None))).await.unwrap_err();
+    let Error::ClaimRefused(refusal) = refused else {
+        panic!("{refused:?}")
+    };
+    let of_each: Vec<_> = refusal.consumers.iter().map(|it| codes(&it.reasons)).collect();
+    assert_eq!(of_each, [[ReasonCode::ConcurrentUpdate], [ReasonCode::OtherRefused]]);
+}
+
 /// The normal limit of VCPU is the capacity less a fifth.
 async fn keep_a_fifth(model: &Model) {
     let set = Set {
