@@ -13,26 +13,25 @@
 //! make progress. A query is refused only if a search finds nothing, on a snapshot that is newer than the request. Posted
 //! candidates are refused only on rows, as any claim.
 
+mod refusals;
+
 use std::future::Future;
 use std::sync::Arc;
 
+use self::refusals::BesideOthers;
 use super::memory::Memory;
 use super::preparation::Contradiction;
 use super::{
     Candidates, ClaimAnswer, ClaimFirst, ConsumerChoice, Limits, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob,
-    Planned, RequestedConsumer, Wanted,
+    Planned, Wanted,
 };
 use crate::db::boot_instant::BootInstant;
-use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
+use crate::error::{Error, Reasons, Result};
 use crate::model::Model;
 use crate::model::allocations::Expected;
 use crate::model::snapshot::store::Stamp;
 use crate::mutants::{self, Mutant};
 use crate::search::SearchSettings;
-
-/// How often a call is planned again because rows refused posted candidates that the plan had room for. After that the
-/// refusal is final: rows may refuse for a reason that the plan does not know.
-const MAX_POSTED_LOSSES: u32 = 8;
 
 /// One call in progress.
 pub(super) struct Call<'a> {
@@ -41,6 +40,7 @@ pub(super) struct Call<'a> {
     deadline: BootInstant,
     /// By consumer, why rows refused it.
     refused: Vec<Option<Reasons>>,
+    beside_others: BesideOthers,
     /// Candidates of queries that rows refused.
     pub contradictions: Vec<Contradiction>,
     /// Whether candidates of queries were lost, and rows did not say why.
@@ -49,7 +49,7 @@ pub(super) struct Call<'a> {
     pub searched: Option<Stamp>,
     /// Whether there was a search. Each further one reads the change feed.
     pub has_searched: bool,
-    /// How often rows refused posted candidates that the plan had room for.
+    /// How often posted candidates that rows refused were tried again.
     posted_losses: u32,
     /// Whether the snapshot needs no further comparison with the tables before a query is refused.
     is_compared: bool,
@@ -86,6 +86,7 @@ impl Model {
             model: self,
             deadline: self.writer_deadline(),
             refused: vec![None; request.consumers.len()],
+            beside_others: BesideOthers::default(),
             request: Arc::clone(&request),
             contradictions: Vec::new(),
             has_lost: false,
@@ -207,10 +208,16 @@ impl Call<'_> {
         round
     }
 
-    /// Whether the snapshot was compared with the tables, because a query has no candidate and another program writes to
-    /// the database. Once in a call.
+    /// If a query has no candidate: whether other consumers are tried again, or the snapshot was compared with the tables,
+    /// because another program writes to the database. The latter once in a call.
     async fn must_plan_again(&mut self, round: &Round) -> Result<bool> {
-        if self.is_compared || round.refused == self.refused {
+        if round.refused == self.refused {
+            return Ok(false);
+        }
+        if self.try_again_beside(|at| round.refused[at].is_some()) {
+            return Ok(true);
+        }
+        if self.is_compared {
             return Ok(false);
         }
         self.is_compared = true;
@@ -248,7 +255,9 @@ impl Call<'_> {
                 }
             }
             if is_atomic && counts_stale {
-                stale.into_iter().for_each(|at| self.refused[at] = round.refused[at].take());
+                stale
+                    .into_iter()
+                    .for_each(|at| self.refused[at] = round.refused[at].take());
                 return Ok(None);
             }
         }
@@ -291,6 +300,7 @@ impl Call<'_> {
             Ok(Some(ClaimAnswer::Repeated(answer))) => Ok(Some(PlaceAnswer::Repeated(answer))),
             Ok(None) => {
                 self.has_lost = true;
+                self.try_again_beside(|_| true);
                 Ok(None)
             }
             Err(Error::ClaimRefused(refusal)) => {
@@ -327,51 +337,4 @@ impl Call<'_> {
     pub fn may_search_unverified(&self, pending: &[usize]) -> bool {
         !self.has_searched && !self.request.is_dry_run && self.may_plan_again(pending)
     }
-
-    /// Notes what was refused on rows. If the plan had room for a consumer, another plan may serve it.
-    ///
-    /// # Errors
-    /// As of [`Self::claim`].
-    fn take_refusal(&mut self, claiming: &[(usize, bool)], refusal: &ClaimRefusal) -> Result<()> {
-        let is_last = self.posted_losses >= MAX_POSTED_LOSSES;
-        let mut has_lost_posted = false;
-        for ((at, had_room), consumer) in claiming.iter().zip(&refusal.consumers) {
-            let reasons = &consumer.reasons;
-            let is_final = reasons.kept().iter().any(|reason| reason.code.concerns_consumer())
-                || reasons.are_all(ReasonCode::ProviderGenerationLimit);
-            let is_posted = matches!(self.request.consumers[*at].wanted, Wanted::Candidates(_));
-            if *had_room && !is_final && !(is_posted && is_last) {
-                has_lost_posted |= is_posted && !reasons.is_empty();
-                self.contradictions.extend(Contradiction::of(consumer));
-            } else if !reasons.is_empty() {
-                self.refused[*at] = Some(reasons.clone());
-            }
-        }
-        self.posted_losses += u32::from(has_lost_posted);
-        if self.request.is_atomic && self.refused.iter().any(Option::is_some) {
-            return Err(self.refusal(&self.refused));
-        }
-        Ok(())
-    }
-
-    /// The refusal of an atomic call.
-    fn refusal(&self, refused: &[Option<Reasons>]) -> Error {
-        let consumers = self.request.consumers.iter().zip(refused);
-        let consumers = consumers.map(|(consumer, reasons): (&RequestedConsumer, _)| RefusedConsumer {
-            consumer: consumer.claim.consumer.clone(),
-            reasons: reasons.clone().unwrap_or_else(other_refused),
-        });
-        Error::ClaimRefused(Arc::new(ClaimRefusal {
-            consumers: consumers.collect(),
-        }))
-    }
-}
-
-/// Why a consumer gets nothing that would have got a place.
-fn other_refused() -> Reasons {
-    Reason::new(
-        ReasonCode::OtherRefused,
-        "Another consumer of this call cannot be placed, and the call is atomic.".to_owned(),
-    )
-    .into()
 }

@@ -1,13 +1,52 @@
 //! Consumers of a call that are refused beside others of it, and consumers that keep what they have.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::placing::{codes, gang, place, query};
 use super::*;
 use crate::error::ReasonCode;
-use crate::model::claims::{ClaimCandidate, Wanted};
+use crate::model::claims::{ClaimCandidate, PlaceAnswer, PlanJob, Wanted};
 use crate::model::limits::Set;
-use crate::search::{ProviderState, Purpose, Rank};
+use crate::search::{Interrupt, ProviderState, Purpose, Rank, SearchSettings};
+
+/// Found by a reader: a refusal stayed although it counted what another consumer of the call did not get.
+#[actix_web::test]
+async fn without_atomic_a_refusal_beside_others_is_final_only_if_these_are_placed() {
+    for is_created_in_between in [false, true] {
+        let mut f = fixture();
+        for (host, total) in [(1, 1), (2, 1), (3, 3)] {
+            f.host(host, total).await.unwrap();
+        }
+        let mut request = gang(100..103, query(3, None));
+        request.is_atomic = false;
+        for consumer in &mut request.consumers[..2] {
+            consumer.wanted = Wanted::Candidates(Arc::new([ClaimCandidate {
+                allocations: vec![(uuid(1), vec![("VCPU".to_owned(), 1)])],
+                mappings: None,
+            }]));
+        }
+        let (model, searches) = (&f.model, Cell::new(0));
+        let search = async |job: PlanJob| {
+            searches.set(searches.get() + 1);
+            if is_created_in_between && searches.get() == 2 {
+                model.submit(claim(100, 2, "VCPU", 1, Expected::New)).await.unwrap();
+            }
+            job.run(&Interrupt::default())
+        };
+        let placed = model.place(request, &SearchSettings::uncut(7), search).await.unwrap();
+        let PlaceAnswer::Placed(placed) = placed else {
+            panic!("{placed:?}")
+        };
+        let granted: Vec<bool> = placed.consumers.iter().map(std::result::Result::is_ok).collect();
+        let expected = (
+            [!is_created_in_between, is_created_in_between, true],
+            2 + i32::from(is_created_in_between),
+        );
+        assert_eq!((granted.as_slice(), searches.get()), (&expected.0[..], expected.1));
+        assert_eq!(f.used(1), 1);
+    }
+}
 
 /// Found by a reader: the consumer after a stale one was refused for the room that the stale one would have taken.
 #[actix_web::test]
