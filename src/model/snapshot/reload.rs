@@ -24,6 +24,8 @@ pub struct Reload {
     pub revisions: Revisions,
     /// Suspects that differed from the snapshot.
     pub differing: Vec<ProviderId>,
+    /// The providers that were read. Empty if everything was.
+    pub read: BTreeSet<ProviderId>,
     /// Whether a record names a change that has no record of its own: a foreign writer made it.
     pub has_foreign_changes: bool,
 }
@@ -38,6 +40,7 @@ pub fn everything(conn: &mut DbConnection, check: impl Fn() -> DbResult<()>) -> 
         snapshot: Arc::new(described),
         revisions,
         differing: Vec::new(),
+        read: BTreeSet::new(),
         has_foreign_changes: false,
     })
 }
@@ -80,6 +83,7 @@ pub fn marked(
     let differs = |id: &ProviderId| row_without_time(&expected, *id) != row_without_time(&next, *id);
     Ok(Ok(Reload {
         differing: compared.into_iter().filter(differs).collect(),
+        read: merged.marked,
         has_foreign_changes,
         snapshot: Arc::new(next),
         revisions: page.revisions,

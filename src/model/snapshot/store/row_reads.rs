@@ -10,6 +10,8 @@
 //! Unhappy paths:
 //! - The snapshot was invalidated, or another thread published rows: what was read is obsolete, and is read again.
 //! - A change of the log cannot be added by its deltas: rows are read again, and then include it.
+//! - While everything was read, another thread published rows of some providers: a foreign writer's changes of these are
+//!   in no log. They are read again.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -51,6 +53,8 @@ pub(super) struct PublishedLog {
     /// How many entries were dropped. The first one that is kept has this number.
     dropped: usize,
     entries: VecDeque<LogEntry>,
+    /// The providers of which rows were published.
+    read: BTreeSet<ProviderId>,
 }
 
 impl PublishedLog {
@@ -93,6 +97,7 @@ impl PublishedLog {
         if self.readers == 0 {
             self.dropped = self.end();
             self.entries = VecDeque::new();
+            self.read = BTreeSet::new();
         }
     }
 }
@@ -116,7 +121,7 @@ enum Attempt {
     Published,
     /// The snapshot was invalidated or reloaded since the reading began.
     Obsolete,
-    /// More was published since than may be added under the lock.
+    /// More was published since than may be added under the lock, or rows of some providers were.
     Behind,
 }
 
@@ -171,6 +176,9 @@ impl SnapshotStore {
             return None;
         }
         applied.stamp.row_reads += 1;
+        if applied.published.readers > 1 {
+            applied.published.read.extend(reload.read);
+        }
         if reload.has_foreign_changes || !reload.differing.is_empty() {
             applied.foreign_write_found = Some(BootInstant::now());
         }
@@ -205,36 +213,52 @@ impl SnapshotStore {
             // Another thread has reloaded it.
             return Ok(());
         }
-        let (began, mut next_entry) = (Instant::now(), reader.first_entry);
+        let began = Instant::now();
         let check = || self.check_wanted(&reader);
-        let mut reload = match dialect::read_transaction(conn, |conn| reload::everything(conn, check)) {
+        let reload = match dialect::read_transaction(conn, |conn| reload::everything(conn, check)) {
             Err(DbError::RollbackTransaction) => return Ok(()),
             read => read?,
         };
+        if self.complete_and_publish(conn, &reader, reload)? {
+            self.statistics.loads.record_time(began.elapsed());
+            log::info!("The snapshot was reloaded");
+        }
+        Ok(())
+    }
+
+    /// Adds to a reload of everything what was published since, and publishes it. False if it is obsolete.
+    fn complete_and_publish(
+        &self,
+        conn: &mut DbConnection,
+        reader: &RowReader<'_>,
+        mut reload: Reload,
+    ) -> DbResult<bool> {
+        let (mut next_entry, mut row_reads) = (reader.first_entry, reader.stamp.row_reads);
         loop {
-            match self.publish_everything(&reader, next_entry, &mut reload) {
-                Attempt::Published => break,
-                Attempt::Obsolete => return Ok(()),
+            match self.publish_everything(reader, (next_entry, row_reads), &mut reload) {
+                Attempt::Published => return Ok(true),
+                Attempt::Obsolete => return Ok(false),
                 Attempt::Behind => {}
             }
-            let (published, end) = {
+            let (published, corrected) = {
                 let applied = self.applied();
-                (applied.published.since(next_entry), applied.published.end())
+                let published = applied.published.since(next_entry);
+                let has_read = applied.stamp.row_reads != row_reads;
+                (next_entry, row_reads) = (applied.published.end(), applied.stamp.row_reads);
+                (published, has_read.then(|| applied.published.read.clone()))
             };
-            next_entry = end;
-            let is_added = published.is_some_and(|it| !it.is_empty() && add_entries(&mut reload, &it));
+            let is_added =
+                corrected.is_none() && published.is_some_and(|it| !it.is_empty() && add_entries(&mut reload, &it));
             if !is_added {
                 // These rows include everything that was published until now.
-                let (suspects, names) = (BTreeSet::new(), NameKinds::default());
+                let names = corrected.as_ref().map_or(NameKinds::default(), |_| NameKinds::ALL);
+                let suspects = corrected.unwrap_or_default();
                 match read_rows(conn, &reload.snapshot, &reload.revisions, &suspects, names)? {
                     Ok(newer) => reload = newer,
-                    Err(_) => return Ok(()),
+                    Err(_) => return Ok(false),
                 }
             }
         }
-        self.statistics.loads.record_time(began.elapsed());
-        log::info!("The snapshot was reloaded");
-        Ok(())
     }
 
     /// An error once the snapshot was invalidated or reloaded since the reading began: it would be discarded.
@@ -246,7 +270,9 @@ impl SnapshotStore {
         Err(DbError::RollbackTransaction)
     }
 
-    fn publish_everything(&self, reader: &RowReader<'_>, next_entry: usize, reload: &mut Reload) -> Attempt {
+    /// `known`: the next entry of the log, and how often rows had been published, when `reload` was read.
+    fn publish_everything(&self, reader: &RowReader<'_>, known: (usize, u64), reload: &mut Reload) -> Attempt {
+        let (next_entry, row_reads) = known;
         let mut applied = self.applied();
         if !applied.stamp.is_same_reload(&reader.stamp) {
             return Attempt::Obsolete;
@@ -255,7 +281,7 @@ impl SnapshotStore {
         let is_added = published.is_some_and(|it| it.len() <= LOCKED_ENTRIES_MAX && add_entries(reload, &it));
         // A valid snapshot may show more of peers than was read.
         let is_behind = !self.is_invalid() && is_behind(&reload.revisions, &applied.revisions);
-        if !is_added || is_behind {
+        if !is_added || is_behind || applied.stamp.row_reads != row_reads {
             return Attempt::Behind;
         }
         applied.stamp.reloads += 1;
@@ -340,3 +366,6 @@ fn add_changes(reload: &mut Reload, changes: &[PublishedChange]) -> bool {
     (reload.snapshot, reload.revisions) = (Arc::new(next), revisions);
     true
 }
+
+#[cfg(test)]
+mod tests;

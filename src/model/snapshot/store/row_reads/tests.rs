@@ -1,0 +1,29 @@
+//! Rows that are read while other threads publish theirs.
+
+use diesel::prelude::*;
+
+use super::*;
+use crate::db::tests::support::TestDatabase;
+
+fn execute(conn: &mut DbConnection, sql: &str) {
+    diesel::sql_query(sql).execute(conn).unwrap();
+}
+
+/// Found by a reader: a reload of everything removed a correction that was read after it.
+#[test]
+fn a_reload_of_everything_keeps_what_was_corrected_while_it_read() {
+    let (_kept, database) = TestDatabase::synced();
+    let mut conn = database.connect().unwrap();
+    execute(
+        &mut conn,
+        "INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id) VALUES (1, 'u', 'n', 0, 1)",
+    );
+    let store = SnapshotStore::load(&mut conn).unwrap();
+    let reader = store.begin_row_read();
+    let reload = dialect::read_transaction(&mut conn, |conn| reload::everything(conn, || Ok(()))).unwrap();
+    execute(&mut conn, "UPDATE resource_providers SET generation = 7");
+    store.reload_suspects(&mut conn, &[ProviderId(1)].into()).unwrap();
+    assert!(store.complete_and_publish(&mut conn, &reader, reload).unwrap());
+    let newest = store.newest();
+    assert_eq!(newest.generation(newest.by_uuid("u").unwrap()), 7);
+}
