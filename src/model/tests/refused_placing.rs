@@ -81,8 +81,8 @@ async fn a_consumer_over_a_limit_keeps_as_much_or_less_by_query_too() {
         f.model.submit(claim(100, 1, "VCPU", 90, Expected::New)).await.unwrap();
         keep_a_fifth(&f.model).await;
         if total < 100 {
-            f.execute(&format!("UPDATE inventories SET total = {total}"));
-            f.model.compare(0, 1000).unwrap();
+            let less = replacing(f.generation(1), &[("VCPU", inventory(total))]);
+            f.model.submit(less).await.unwrap();
         }
         for (generation, amount, is_granted) in [(1, 91, false), (1, 90, true), (2, 85, true), (3, 86, false)] {
             let mut request = gang(100..101, query(amount, Some(Rank::Emptiest)));
@@ -92,11 +92,14 @@ async fn a_consumer_over_a_limit_keeps_as_much_or_less_by_query_too() {
             dry.is_dry_run = true;
             for request in [dry, request] {
                 let placed = place(&f.model, request).await;
+                let is_refused = matches!(placed, Err(Error::ClaimRefused(_)));
+                assert_eq!(is_refused, !is_granted, "{total} {purpose:?} {amount}: {placed:?}");
                 assert_eq!(placed.is_ok(), is_granted, "{total} {purpose:?} {amount}: {placed:?}");
             }
         }
         // What it has is no room for others.
-        assert!(place(&f.model, gang(101..102, query(1, None))).await.is_err());
+        let refused = place(&f.model, gang(101..102, query(1, None))).await;
+        assert!(matches!(refused, Err(Error::ClaimRefused(_))), "{refused:?}");
     }
 }
 
