@@ -9,9 +9,11 @@
 //! - `ids`: which ids replicas get; `plan`: what a request changes, decided beside the writer;
 //! - `admission`: whether there is normal room in sum; `refusal`: why replicas have no place;
 //! - `found`: what a request reads first; `put`: a request from its first read to the answer; `pending`: another try;
+//! - `attempts`: what a request learns from plans that the writer refused;
 //! - `report`: a workload as clients see it; `unfit`: why a host is not what a role asks for; `time`: searches that end early.
 
 mod admission;
+mod attempts;
 mod eligible_hosts;
 mod found;
 mod host_offers;

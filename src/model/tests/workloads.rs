@@ -6,6 +6,7 @@ mod batch_plans;
 mod bodies;
 mod domains_in_use;
 mod eligible_hosts;
+mod exchanges;
 mod figures;
 mod interleaving;
 mod interrupts;

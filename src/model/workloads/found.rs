@@ -128,14 +128,15 @@ fn adopted(conn: &mut DbConnection, put: &Put) -> Result<Vec<(Adopted, Replica)>
     adopted.collect()
 }
 
-/// The refusal of those of `consumers` that exist; `None` if there is none.
-pub fn existing(conn: &mut DbConnection, consumers: &BTreeSet<String>) -> Result<Option<Error>> {
+/// The refusal of those of `consumers` that exist, in their order; `None` if there is none.
+pub fn existing(conn: &mut DbConnection, consumers: &[String]) -> Result<Option<Error>> {
     let uuids: Vec<&str> = consumers.iter().map(String::as_str).collect();
-    let existing = places(conn, &uuids)?.into_keys().collect::<BTreeSet<String>>();
-    let refused = existing.into_iter().map(|consumer| {
+    let found = places(conn, &uuids)?;
+    let existing = consumers.iter().filter(|it| found.contains_key(*it));
+    let refused = existing.map(|consumer| {
         let detail = format!("Consumer {consumer} exists, and is no replica yet: adopt it, or delete its allocations.");
         RefusedConsumer {
-            consumer,
+            consumer: consumer.clone(),
             reasons: Reason::new(ReasonCode::ConcurrentUpdate, detail).into(),
         }
     });

@@ -3,7 +3,7 @@
 //! As for claims by query, the search runs beside the writer, on a snapshot that is newer than the request. The writer
 //! compares what the plan saw: the workload's row, the generations of all its consumers, and the workloads to which a rule
 //! ties it. It claims exactly the places of the plan, by the rules of any claim. If one of them is gone, or something moved,
-//! the request is planned again. Each such round is one that another command has won.
+//! the request is planned again. Each such round is one that another command has won; else `attempts` ends the request.
 //!
 //! Rules between two workloads are guarded on both sides. A workload that is placed raises `named` of those that its rules
 //! name, and compares their generations. So of two that are planned in the same moment, the second sees the first. One that
@@ -16,9 +16,10 @@
 //! The domains of the chosen hosts are compared with those of the plan. Other hosts are neither compared nor locked: a change
 //! of them in the same moment is as one just after the placement.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::attempts::{Attempt, Attempts};
 use super::found::Found;
 use super::report::{ReadWorkload, Report, ReportJob};
 use super::rows::show;
@@ -26,9 +27,8 @@ use super::time::until;
 use super::wish::{ReadWish, Role, Wish};
 use super::{Delete, Incarnation, Neighbourhood, PlanJob, Planned, Put, Set, SetAnswer, StoredWorkload, found};
 use crate::db::boot_instant::BootInstant;
-use crate::error::{ClaimRefusal, Error, ReasonCode, Result};
+use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::model::allocations::Expected;
 use crate::model::claims::{Contradiction, OwnAllocations, Queries};
 use crate::search::{ProviderId, SearchSettings, Snapshot};
 
@@ -72,14 +72,12 @@ impl Model {
         search: impl AsyncFn(PlanJob) -> Result<Planned>,
     ) -> Result<Stored> {
         let deadline = self.writer_deadline();
-        let mut contradictions: Vec<Contradiction> = Vec::new();
-        let mut is_compared = false;
-        let mut existing = BTreeSet::new();
+        let mut attempts = Attempts::default();
         while BootInstant::now() < deadline {
             let found = self.found(put).await?;
             *missing = found.missing(put);
             let (snapshot, roles) = self
-                .newest_for(&put.wish.roles, std::mem::take(&mut contradictions))
+                .newest_for(&put.wish.roles, std::mem::take(&mut attempts.contradictions))
                 .await?;
             let stored_wish = match &found.stored {
                 Some(stored) => (put.read)(&stored.row.body).ok(),
@@ -98,9 +96,7 @@ impl Model {
             };
             let planned = match until(deadline, search(job)).await {
                 Err(refusal @ (Error::NoPlace { .. } | Error::NoCapacity { .. })) => {
-                    // Another program may have written what the snapshot does not show. Once in a request.
-                    if !is_compared && self.compare_before_refusal(deadline).await? {
-                        is_compared = true;
+                    if attempts.must_compare(self, deadline).await? {
                         continue;
                     }
                     return Err(refusal);
@@ -121,7 +117,7 @@ impl Model {
                 });
             }
             let (granted, released) = (set.placed.len(), set.released.len());
-            let new = new_consumers(&set);
+            let attempt = Attempt::of(&set);
             let decided = if put.is_dry_run {
                 self.dry_run(set, deadline).await
             } else {
@@ -135,17 +131,7 @@ impl Model {
                         released,
                     });
                 }
-                Err(Error::ClaimRefused(refusal)) => {
-                    let now: BTreeSet<String> = conflicting(&refusal).intersection(&new).cloned().collect();
-                    // The workload was read again since, and has no such replica. So a consumer that exists is no race.
-                    let again: BTreeSet<String> = now.intersection(&existing).cloned().collect();
-                    let read = move |conn: &mut _| found::existing(conn, &again);
-                    if let Some(refusal) = self.reader(false).read(read).await? {
-                        return Err(refusal);
-                    }
-                    existing = now;
-                    contradictions = refusal.consumers.iter().flat_map(Contradiction::of).collect();
-                }
+                Err(Error::ClaimRefused(refusal)) => attempts.note(self, attempt, refusal, deadline).await?,
                 Err(error) => return Err(error),
             }
         }
@@ -287,21 +273,6 @@ pub fn read_wish(stored: &StoredWorkload, read: ReadWish) -> Result<Wish> {
     read(&stored.row.body).map_err(|error| Error::Internal {
         detail: format!("the body of workload {} cannot be read: {error}", stored.row.uuid),
     })
-}
-
-/// The consumers of new replicas.
-fn new_consumers(set: &Set) -> BTreeSet<String> {
-    let new = set.placed.iter().filter(|it| it.claim.generation == Expected::New);
-    new.map(|it| it.claim.consumer.clone()).collect()
-}
-
-/// The consumers that were refused because something changed since the plan.
-fn conflicting(refusal: &ClaimRefusal) -> BTreeSet<String> {
-    let conflicting = refusal
-        .consumers
-        .iter()
-        .filter(|it| it.reasons.has(ReasonCode::ConcurrentUpdate));
-    conflicting.map(|it| it.consumer.clone()).collect()
 }
 
 fn busy() -> Error {

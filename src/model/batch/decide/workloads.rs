@@ -1,12 +1,15 @@
 //! The rule of workloads: the row is the one that the plan saw, its consumers stand where the plan saw them, and so do the
 //! workloads that its rules name or whose rules name it. The hosts are in the domains in which the plan saw them. Then
-//! replicas are released and placed as by any claim, all or none.
+//! replicas are released and placed as by any claim, all or none. A replica may take the room that another one leaves: what
+//! replicas of the set have is given back before the first of them claims.
 
 use std::sync::Arc;
 
 use super::{Rules, claims};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, RefusedConsumer, Result};
+use crate::model::allocations::Expected;
 use crate::model::batch::state::{State, WorkloadRows};
+use crate::model::claims::ConsumerChoice;
 use crate::model::workloads::{Incarnation, Neighbour, Set, SetAnswer, WorkloadRow};
 use crate::mutants::{self, Mutant};
 use crate::search::ProviderId;
@@ -35,6 +38,7 @@ pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
         state.release_allocations(consumer);
         state.consumer(consumer).now = None;
     }
+    give_back(state, &set.placed);
     let claimed = match claims::claim_each(state, rules, &set.placed) {
         Ok(claimed) => claimed,
         Err(refused) => {
@@ -58,6 +62,14 @@ pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
         tied.for_each(|it| state.note_named(&it.uuid));
     }
     Ok(claimed)
+}
+
+/// Releases what consumers have that get another place, as the plan did. Their rows stay: the claims compare the generations.
+fn give_back(state: &mut State, placed: &[ConsumerChoice]) {
+    let has_row = |it: &&ConsumerChoice| matches!(it.claim.generation, Expected::Is(_));
+    for choice in placed.iter().filter(has_row) {
+        state.release_allocations(&choice.claim.consumer);
+    }
 }
 
 /// The name is free in the project, and no consumer belongs to another workload.

@@ -100,3 +100,30 @@ async fn replicas_for_which_no_pool_has_room_are_pending_or_refused() {
     assert!(report.reasons.has(ReasonCode::NoPlace));
     assert_eq!((f.used(21), f.used(22)), (1, 2));
 }
+
+#[actix_web::test]
+async fn replicas_that_share_a_full_pool_exchange_their_roles() {
+    let mut f = pools([(21, 3, &[1, 2]), (22, 1, &[])]).await;
+    let with_disk = |name: &str, disk: i64| {
+        let mut role = role(name, 1, 1);
+        let resources = &mut role.query.request.groups[0].resources;
+        resources.push(("DISK_GB".to_owned(), disk));
+        role
+    };
+    let roles = vec![with_disk("primary", 2), with_disk("secondary", 1)];
+    let asked = Wish {
+        roles,
+        ..wish(0, Some(Vec::new()))
+    };
+    place_in_pools(&f.model, put(WORKLOAD, None, asked.clone()))
+        .await
+        .unwrap();
+    // Of the two, the replica that needs more comes first once.
+    for generation in [1, 2] {
+        let mut swap = put(WORKLOAD, Some(generation), asked.clone());
+        swap.swaps = vec![["0".to_owned(), "1".to_owned()]];
+        place_in_pools(&f.model, swap).await.unwrap();
+        assert_eq!(f.used(21), 3);
+    }
+    f.check_snapshot().await;
+}
