@@ -2,6 +2,7 @@
 //! Fabric's documentation figure by figure (`figures`).
 
 mod admission;
+mod adoption;
 mod batch_plans;
 mod bodies;
 mod domains_in_use;

@@ -1,7 +1,24 @@
-//! The ids of replicas: their order, and which ones are free.
+//! The ids of replicas: their order, which ones are free, and the consumers of new replicas.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+
+use uuid::Uuid;
+
+/// The consumer of a replica that is not adopted: uuid5 of the workload and the id.
+pub fn consumer_of(workload: &str, id: &str) -> String {
+    let workload = Uuid::parse_str(workload).unwrap_or_default();
+    Uuid::new_v5(&workload, id.as_bytes()).to_string()
+}
+
+/// The id of the adopted consumer that a new replica with the id `id` would be, if that is another id.
+pub fn other_id<'a>(adopted: &'a HashMap<String, String>, workload: &str, id: &str) -> Option<&'a String> {
+    if adopted.is_empty() {
+        return None;
+    }
+    let own = adopted.get(&consumer_of(workload, id));
+    own.filter(|own| *own != id)
+}
 
 /// The order in which people read ids: runs of digits by their value, all else by its characters.
 pub fn natural_order(one: &str, other: &str) -> Ordering {

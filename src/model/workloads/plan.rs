@@ -13,8 +13,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use uuid::Uuid;
-
 use super::eligible_hosts::EligibleHosts;
 use super::host_offers::Offered;
 use super::hosts::HostList;
@@ -245,14 +243,15 @@ impl Planning<'_> {
 
     /// Gives the missing replicas their ids, and the first of each role a place.
     fn add_new(&mut self, missing: &[u32], mut places: Vec<Vec<(u32, Offered)>>) {
-        let mut used: BTreeSet<String> = self.kept.iter().map(|it| it.replica.row.id.clone()).collect();
+        let used: BTreeSet<String> = self.kept.iter().map(|it| it.replica.row.id.clone()).collect();
+        let (put, adopted) = (&self.job.put, self.adopted());
+        let mut free =
+            ids::free(put.ids.as_deref(), &used).filter(|id| ids::other_id(&adopted, &put.uuid, id).is_none());
         for (role, missing) in missing.iter().enumerate() {
             let waiting = self.kept.iter().filter(|it| it.role == role && !it.replica.is_placed());
             let waiting = waiting.count();
             for _ in waiting..*missing as usize {
-                let id = ids::free(self.job.put.ids.as_deref(), &used).next().unwrap_or_default();
-                used.insert(id.clone());
-                let replica = self.pending(id, role);
+                let replica = self.pending(free.next().unwrap_or_default(), role);
                 self.kept.push(Kept {
                     replica,
                     role,
@@ -288,8 +287,7 @@ impl Planning<'_> {
 
     /// A replica without a place. A replica that went may have had the same consumer: then that gets the new place.
     fn pending(&mut self, id: String, role: usize) -> Replica {
-        let workload = Uuid::parse_str(&self.job.put.uuid).unwrap_or_default();
-        let consumer = Uuid::new_v5(&workload, id.as_bytes()).to_string();
+        let consumer = ids::consumer_of(&self.job.put.uuid, &id);
         let before = self.gone.iter().position(|it| it.row.consumer == consumer);
         let before = before.map(|at| self.gone.swap_remove(at));
         Replica {

@@ -1,10 +1,10 @@
 //! Which replicas stay, which go and which exchange their roles, by what the caller says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::{Kept, Planning};
 use crate::error::{Error, Result};
-use crate::model::workloads::{Replica, ids, near};
+use crate::model::workloads::{Adopted, Replica, ReplicaRow, ids, near};
 
 fn bad_request<T>(detail: String) -> Result<T> {
     Err(Error::BadRequest { detail })
@@ -32,8 +32,8 @@ impl Planning<'_> {
             }
         }
         for (replica, is_swapped) in all {
-            let is_left_out = put.ids.as_ref().is_some_and(|ids| !ids.contains(&replica.row.id));
-            match self.role(&replica.row.role).filter(|_| !is_left_out) {
+            let stays = !self.leaves(&replica.row);
+            match self.role(&replica.row.role).filter(|_| stays) {
                 Some(role) => self.kept.push(Kept {
                     host: near::host_of(&self.job.snapshot, &self.list, &replica),
                     replica,
@@ -45,12 +45,21 @@ impl Planning<'_> {
         }
         self.kept
             .sort_by(|one, other| ids::natural_order(&one.replica.row.id, &other.replica.row.id));
-        Ok(())
+        self.check_ids()
+    }
+
+    /// Whether a replica goes, whatever is placed: the caller leaves it out, or its role is gone.
+    fn leaves(&self, row: &ReplicaRow) -> bool {
+        let put = &self.job.put;
+        let is_left_out = put.ids.as_ref().is_some_and(|ids| !ids.contains(&row.id));
+        // It may get another role.
+        let is_swapped = || put.swaps.iter().flatten().any(|id| *id == row.id);
+        is_left_out || self.role(&row.role).is_none() && !is_swapped()
     }
 
     /// Adds the consumers that become replicas.
     fn adopt(&self, all: &mut Vec<(Replica, bool)>) -> Result<()> {
-        let mut used: BTreeSet<String> = all.iter().map(|(it, _)| it.row.id.clone()).collect();
+        let mut ids = AdoptedIds::new(self, all);
         for (adopted, replica) in self.job.adopted.iter() {
             if let Some((own, _)) = all.iter().find(|(it, _)| it.row.consumer == adopted.consumer) {
                 if adopted.id.as_ref().is_some_and(|id| *id != own.row.id) {
@@ -62,32 +71,113 @@ impl Planning<'_> {
                 continue;
             }
             let mut replica = replica.clone();
-            let free = ids::free(self.job.put.ids.as_deref(), &used).next();
-            let Some(id) = adopted.id.clone().or(free) else {
-                return bad_request(format!("adopt: no id is free for consumer {}.", adopted.consumer));
-            };
-            let is_listed = self.job.put.ids.as_ref().is_none_or(|ids| ids.contains(&id));
-            if !is_listed || !used.insert(id.clone()) {
-                return bad_request(format!("adopt: id {id} is not free for consumer {}.", adopted.consumer));
-            }
-            let lacking = self.job.roles.iter().find(|role| {
-                let count = all.iter().filter(|(it, _)| it.row.role == role.name).count();
-                count < role.count as usize
-            });
-            let Some(role) = adopted.role.clone().or(lacking.map(|role| role.name.clone())) else {
-                return bad_request(format!(
-                    "adopt: no role lacks a replica for consumer {}.",
-                    adopted.consumer
-                ));
-            };
-            if self.role(&role).is_none() {
-                return bad_request(format!("adopt: there is no role {role}."));
-            }
-            replica.row.id = id;
-            replica.row.role = role;
+            replica.row.id = ids.take(adopted)?;
+            replica.row.role = self.role_of_adopted(adopted, all)?;
             replica.row.revision = self.revision;
             all.push((replica, false));
         }
         Ok(())
+    }
+
+    /// The role that the caller names, or the first that lacks a replica.
+    fn role_of_adopted(&self, adopted: &Adopted, all: &[(Replica, bool)]) -> Result<String> {
+        let lacking = self.job.roles.iter().find(|role| {
+            let count = all
+                .iter()
+                .filter(|(it, _)| it.row.role == role.name && !self.leaves(&it.row))
+                .count();
+            count < role.count as usize
+        });
+        let Some(role) = adopted.role.clone().or(lacking.map(|role| role.name.clone())) else {
+            return bad_request(format!(
+                "adopt: no role lacks a replica for consumer {}.",
+                adopted.consumer
+            ));
+        };
+        if self.role(&role).is_none() {
+            return bad_request(format!("adopt: there is no role {role}."));
+        }
+        Ok(role)
+    }
+
+    /// The ids of adopted consumers, of those that stay and of those that go.
+    pub fn adopted(&self) -> HashMap<String, String> {
+        let all = self.kept.iter().map(|it| &it.replica).chain(&self.gone);
+        let adopted = all.map(|it| &it.row).filter(|it| it.is_adopted);
+        adopted.map(|it| (it.consumer.clone(), it.id.clone())).collect()
+    }
+
+    /// Refuses ids whose replicas would be consumers that are adopted with other ids.
+    fn check_ids(&self) -> Result<()> {
+        let (put, adopted) = (&self.job.put, self.adopted());
+        if adopted.is_empty() {
+            return Ok(());
+        }
+        let is_new = |id: &&String| self.kept.iter().all(|it| it.replica.row.id != **id);
+        for id in put.ids.iter().flatten().filter(is_new) {
+            if let Some(other) = ids::other_id(&adopted, &put.uuid, id) {
+                let consumer = ids::consumer_of(&put.uuid, id);
+                return bad_request(format!(
+                    "ids: replica {id} would be consumer {consumer}, which is replica {other} of the workload."
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ids for adopted consumers.
+struct AdoptedIds<'a> {
+    given: Option<&'a [String]>,
+    /// Those of replicas that stay.
+    used: BTreeSet<String>,
+    /// The free ids whose replicas would be consumers that are adopted now, by consumer. So replicas that the workload had
+    /// before its rows were lost get their ids again.
+    own: HashMap<String, String>,
+    /// Those, and the ones that the caller names.
+    reserved: BTreeSet<String>,
+}
+
+/// Of how many free ids the consumers are compared with those that are adopted. A workload has no more replicas.
+const COMPARED_IDS: usize = 1_000;
+
+impl<'a> AdoptedIds<'a> {
+    fn new(planning: &Planning<'a>, all: &[(Replica, bool)]) -> AdoptedIds<'a> {
+        let put = &planning.job.put;
+        let given = put.ids.as_deref();
+        let staying = all.iter().map(|(it, _)| &it.row).filter(|it| !planning.leaves(it));
+        let used: BTreeSet<String> = staying.map(|it| it.id.clone()).collect();
+        let unnamed = put.adopted.iter().filter(|it| it.id.is_none());
+        let unnamed: BTreeSet<&str> = unnamed.map(|it| it.consumer.as_str()).collect();
+        let compared = if unnamed.is_empty() { 0 } else { COMPARED_IDS };
+        let free = ids::free(given, &used).take(compared);
+        let own = free.map(|id| (ids::consumer_of(&put.uuid, &id), id));
+        let own: HashMap<String, String> = own.filter(|(it, _)| unnamed.contains(it.as_str())).collect();
+        let named = put.adopted.iter().filter_map(|it| it.id.as_ref());
+        AdoptedIds {
+            given,
+            reserved: own.values().chain(named).cloned().collect(),
+            own,
+            used,
+        }
+    }
+
+    /// The id that the caller names, else the one whose replica would be this consumer, else the first free one.
+    fn take(&mut self, Adopted { consumer, id, .. }: &Adopted) -> Result<String> {
+        let Some(id) = id.clone().or_else(|| self.free(consumer)) else {
+            return bad_request(format!("adopt: no id is free for consumer {consumer}."));
+        };
+        let is_listed = self.given.is_none_or(|ids| ids.contains(&id));
+        if !is_listed || !self.used.insert(id.clone()) {
+            return bad_request(format!("adopt: id {id} is not free for consumer {consumer}."));
+        }
+        Ok(id)
+    }
+
+    fn free(&self, consumer: &str) -> Option<String> {
+        let own = self.own.get(consumer).filter(|id| !self.used.contains(*id));
+        own.cloned()
+            .or_else(|| ids::free(self.given, &self.used).find(|id| !self.reserved.contains(id)))
+            .or_else(|| ids::free(self.given, &self.used).next())
     }
 }
