@@ -48,7 +48,10 @@ pub fn read_request(version: Version, query: &Query, zero: Zero) -> Result<Reque
     let root_required = root_required(query)?;
     let same_subtrees = same_subtrees(query)?;
     let host = native_keys::host_conditions(query)?;
-    let groups = groups(version, query, zero)?;
+    let mut groups = groups(version, query, zero)?;
+    if zero == Zero::Nothing {
+        leave_out_empty(&mut groups, &same_subtrees);
+    }
     if version >= SAME_SUBTREE {
         check_subtrees(&groups, &same_subtrees)?;
     } else {
@@ -174,6 +177,17 @@ fn groups(version: Version, query: &Query, zero: Zero) -> Result<Groups> {
         }
     }
     Ok(groups)
+}
+
+/// Leaves out the groups that ask for nothing, because all their amounts are 0. One that a subtree names stays.
+fn leave_out_empty(groups: &mut Groups, subtrees: &[BTreeSet<String>]) {
+    groups.retain(|suffix, group| {
+        let empty = Group {
+            suffix: suffix.clone(),
+            ..Group::default()
+        };
+        *group != empty || subtrees.iter().any(|it| it.contains(suffix))
+    });
 }
 
 /// Before 1.36 every group must have resources.

@@ -155,3 +155,26 @@ fn a_load_of_0_in_a_role_asks_for_nothing_of_its_class() {
         assert!(read_role(nothing).unwrap_err().to_string().contains("roles[0].query"));
     }
 }
+
+#[test]
+fn a_group_whose_amounts_are_all_0_is_as_if_it_were_not_there() {
+    let groups = |query: &str| {
+        let body = format!(
+            r#"{{"generation": null, "name": "w", "roles": [{{"name": "a", "count": 1, "query": "{query}"}}]}}"#
+        );
+        read(&body).map(|put| put.wish.roles[0].query.request.groups.clone())
+    };
+    let suffixes = |query: &str| -> Vec<String> {
+        let groups = groups(query).unwrap_or_else(|error| panic!("{query}: {error}"));
+        groups.into_iter().map(|group| group.suffix).collect()
+    };
+    assert_eq!(suffixes("resources=VCPU:1&resources_A=CUSTOM_LOAD:0"), [""]);
+    assert_eq!(suffixes("resources=CUSTOM_LOAD:0&resources_A=VCPU:1"), ["_A"]);
+    // What else it asks for needs a class, or a subtree.
+    let in_subtree =
+        "resources=VCPU:1&resources_A=VCPU:1&resources_B=CUSTOM_LOAD:0&same_subtree=_A,_B&group_policy=none";
+    assert_eq!(suffixes(in_subtree), ["", "_A", "_B"]);
+    let refused = groups("resources=VCPU:1&resources_A=CUSTOM_LOAD:0&required_A=HW_GPU");
+    assert!(refused.unwrap_err().to_string().contains("same_subtree"));
+    assert!(groups("resources=CUSTOM_LOAD:0&resources_A=CUSTOM_LOAD:0").is_err());
+}
