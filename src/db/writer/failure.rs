@@ -10,6 +10,8 @@ pub(in crate::db) enum BatchFailure {
     Setup(SetupError),
     /// Another writer changed what the batch rests on: decide it again.
     Conflict,
+    /// As a conflict, unless it is met again and again: then the command itself is the cause.
+    Constraint(diesel::result::Error),
     /// COMMIT was sent, and its outcome could not be determined.
     UnknownOutcome(String),
     /// A defect of placet, met before COMMIT was sent.
@@ -35,6 +37,7 @@ impl From<WriteError> for BatchFailure {
         match error {
             WriteError::Database(error) => BatchFailure::Database(error),
             WriteError::Conflict => BatchFailure::Conflict,
+            WriteError::Constraint(error) => BatchFailure::Constraint(error),
         }
     }
 }
@@ -74,6 +77,7 @@ impl BatchFailure {
     pub fn is_retryable(&self) -> bool {
         match self {
             BatchFailure::Conflict
+            | BatchFailure::Constraint(_)
             | BatchFailure::Cancelled
             | BatchFailure::IdentityLost
             | BatchFailure::Stale
@@ -89,7 +93,7 @@ impl BatchFailure {
     pub fn is_conflict(&self) -> bool {
         matches!(
             self,
-            BatchFailure::Conflict | BatchFailure::Stale | BatchFailure::NeedsDatabase
+            BatchFailure::Conflict | BatchFailure::Constraint(_) | BatchFailure::Stale | BatchFailure::NeedsDatabase
         ) || matches!(self.fault(), Some(Fault::Retry))
     }
 
@@ -104,7 +108,10 @@ impl BatchFailure {
     /// The answer to a caller whose deadline passed before another attempt. Nothing was done.
     pub fn timeout_error(&self) -> Error {
         let detail = match self {
-            BatchFailure::Conflict | BatchFailure::Stale | BatchFailure::NeedsDatabase => {
+            BatchFailure::Conflict
+            | BatchFailure::Constraint(_)
+            | BatchFailure::Stale
+            | BatchFailure::NeedsDatabase => {
                 return Error::Busy {
                     detail: "Other writers kept changing the same rows.".to_owned(),
                 };
@@ -117,7 +124,7 @@ impl BatchFailure {
 
     pub fn into_error(self) -> Error {
         match self {
-            BatchFailure::Database(error) => error.into(),
+            BatchFailure::Database(error) | BatchFailure::Constraint(error) => error.into(),
             BatchFailure::Setup(error) => error.into(),
             BatchFailure::IdentityLost
             | BatchFailure::Conflict
@@ -139,6 +146,7 @@ impl std::fmt::Display for BatchFailure {
             BatchFailure::Database(error) => error.fmt(f),
             BatchFailure::Setup(error) => error.fmt(f),
             BatchFailure::Conflict => f.write_str("another writer changed the same rows"),
+            BatchFailure::Constraint(error) => write!(f, "another writer may have written the row first: {error}"),
             BatchFailure::Stale => f.write_str("another process committed first, and its changes are read now"),
             BatchFailure::NeedsDatabase => {
                 f.write_str("the snapshot is not enough to decide it, so the database decides")

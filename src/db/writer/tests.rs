@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use diesel::result::DatabaseErrorKind;
 
 use super::{Batch, BatchChange, BatchCommand, BatchPlan, Decision, Executed, HeldRows, LockSet};
 use crate::db::engines::dialect;
@@ -39,6 +40,9 @@ const ROLLED_BACK: i64 = -4;
 const HANGS: i64 = -5;
 /// The machine is suspended while it runs, for the writer's thread.
 const SUSPENDS: i64 = -6;
+
+/// Violates a constraint each time, as a name that the database takes for another one.
+const CONSTRAINED: i64 = -7;
 
 /// A number of `-n * ROWS`, or a little less, counts as `n` rows.
 const ROWS: i64 = 1000;
@@ -101,6 +105,11 @@ impl Batch for Numbers {
             assert!(**number != PANICS, "a defect");
             if **number == ROLLED_BACK && !std::mem::replace(&mut self.was_rolled_back, true) {
                 conn.batch_execute("ROLLBACK")?;
+            }
+            if **number == CONSTRAINED {
+                let message = Box::new("a unique index".to_owned());
+                let error = diesel::result::Error::DatabaseError(DatabaseErrorKind::UniqueViolation, message);
+                return Err(WriteError::Constraint(error));
             }
             if **number == HANGS {
                 std::thread::sleep(5 * SHORT_TIMEOUT);
@@ -208,6 +217,17 @@ async fn only_the_command_at_fault_is_refused() {
         assert_eq!(writer.count(), 5);
         assert_eq!(submit(&writer.handle, 9).await, Ok(90), "the writer continues");
     }
+}
+
+#[actix_web::test]
+async fn a_command_that_violates_a_constraint_again_and_again_is_refused_before_the_timeout() {
+    let mut writer = number_writer(100, LONG_TIMEOUT);
+    let began = Instant::now();
+    let refused = submit(&writer.handle, CONSTRAINED).await;
+    assert!(matches!(refused, Err(Error::Internal { .. })), "{refused:?}");
+    assert!(began.elapsed() < LONG_TIMEOUT / 4, "{:?}", began.elapsed());
+    assert_eq!(submit(&writer.handle, 1).await, Ok(10));
+    assert_eq!(writer.count(), 1);
 }
 
 #[actix_web::test]

@@ -200,11 +200,11 @@ impl Batch for Decider {
         };
         match self.decide_and_save(conn, commands, &footprint, source) {
             // The writes of a single command cannot violate each other's constraints, so another process wrote the
-            // row first.
+            // row first; or the database takes two names for one that the rules tell apart.
             Err(WriteError::Database(error))
                 if commands.len() == 1 && dialect::has_other_writers(conn) && fault::is_constraint(&error) =>
             {
-                Err(WriteError::Conflict)
+                Err(WriteError::Constraint(error))
             }
             executed => executed,
         }

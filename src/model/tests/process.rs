@@ -93,7 +93,7 @@ impl Process {
                 self.decide(commands, true)
             }
             Ok(Executed { decisions, change }) => Ok(Some((results(decisions), change))),
-            Err(WriteError::Conflict) => dialect::rollback(&mut self.conn).map(|()| None),
+            Err(WriteError::Conflict | WriteError::Constraint(_)) => dialect::rollback(&mut self.conn).map(|()| None),
             Err(WriteError::Database(error)) => dialect::rollback(&mut self.conn).and(Err(error)),
         }
     }
