@@ -113,6 +113,9 @@ pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -
         user: of_token("user_id", &defaults.user)?,
     };
     let stored = wish::body(&body, text("type").as_deref().unwrap_or(DEFAULT_TYPE), defaults.rank);
+    let name = body.field("name").text().to_owned();
+    check_ends("name", &name)?;
+    check_ends("project_id", &owner.project)?;
     let wish = wish::wish(&stored)?;
     if wish.neighbours().contains(&uuid) {
         return bad_request("rules: a workload cannot be near to itself; that is what 'spread' is for.".to_owned());
@@ -120,7 +123,7 @@ pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -
     strict_rules(&wish)?;
     let ids = ids(&body, wish.count())?;
     Ok(Put {
-        name: body.field("name").text().to_owned(),
+        name,
         owner,
         generation: match body.field("generation") {
             Value::Null => None,
@@ -137,6 +140,14 @@ pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -
         is_dry_run: parameters.last("dry_run") == Some("true"),
         uuid,
     })
+}
+
+/// MariaDB ignores the spaces at the end of a text when it compares: two names that differ in them alone are one there.
+fn check_ends(member: &str, text: &str) -> Result<()> {
+    if text == text.trim() {
+        return Ok(());
+    }
+    bad_request(format!("{member}: '{text}' begins or ends with white space."))
 }
 
 /// A rule that may be broken refuses nothing.
@@ -164,6 +175,9 @@ fn ids(body: &Value, count: u32) -> Result<Option<Vec<String>>> {
             ids.len()
         ));
     }
+    for (at, id) in ids.iter().enumerate() {
+        check_ends(&format!("ids[{at}]"), id)?;
+    }
     let mut known = HashSet::new();
     match ids.iter().find(|id| !known.insert(id.as_str())) {
         Some(id) => bad_request(format!("ids: '{id}' occurs twice.")),
@@ -179,9 +193,11 @@ fn adopted(body: &Value) -> Result<Vec<Adopted>> {
         if !known.insert(consumer.clone()) {
             return bad_request(format!("adopt[{at}].consumer: {consumer} occurs twice."));
         }
+        let id = text("id");
+        check_ends(&format!("adopt[{at}].id"), id.as_deref().unwrap_or_default())?;
         Ok(Adopted {
             consumer,
-            id: text("id"),
+            id,
             role: text("role"),
         })
     });

@@ -157,6 +157,34 @@ fn a_load_of_0_in_a_role_asks_for_nothing_of_its_class() {
 }
 
 #[test]
+fn names_and_ids_neither_begin_nor_end_with_white_space() {
+    for (members, named) in [
+        (r#", "ids": ["a", "a "]"#, "ids[1]: 'a '"),
+        (r#", "ids": ["\u00a0a", "b"]"#, "ids[0]: "),
+        (
+            r#", "adopt": [{"consumer": "6f000000-0000-4000-8000-000000000002", "id": "\ta"}]"#,
+            "adopt[0].id: ",
+        ),
+        (r#", "project_id": "p ""#, "project_id: 'p '"),
+    ] {
+        let refusal = refusal(members);
+        assert!(refusal.starts_with(named), "{members}: {refusal}");
+        assert!(refusal.contains("begins or ends with white space"), "{refusal}");
+    }
+    let named = |name: &str| {
+        read(&format!(
+            r#"{{"generation": null, "name": "{name}", "roles": [{{"name": "a", "count": 1, "query": "resources=VCPU:1"}}]}}"#
+        ))
+    };
+    for name in ["w ", " w", " ", "w\\n"] {
+        let refusal = named(name).unwrap_err().to_string();
+        assert!(refusal.starts_with("name: "), "{refusal}");
+    }
+    assert_eq!(named("my sql").unwrap().name, "my sql");
+    assert!(with(r#", "ids": ["a b", "c"], "project_id": "p q""#).is_ok());
+}
+
+#[test]
 fn a_group_whose_amounts_are_all_0_is_as_if_it_were_not_there() {
     let groups = |query: &str| {
         let body = format!(
