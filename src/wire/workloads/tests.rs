@@ -184,6 +184,38 @@ fn names_and_ids_neither_begin_nor_end_with_white_space() {
     assert!(with(r#", "ids": ["a b", "c"], "project_id": "p q""#).is_ok());
 }
 
+/// A body with this number of rules and of roles.
+fn sized(rules: usize, roles: usize) -> String {
+    let rules = vec![r#"{"rule": "spread", "dimensions": ["fault"]}"#; rules];
+    let roles = (0..roles).map(|at| format!(r#"{{"name": "{at}", "count": 0, "query": "resources=VCPU:1"}}"#));
+    let roles: Vec<String> = roles.collect();
+    format!(
+        r#"{{"generation": null, "name": "w", "rules": [{}], "roles": [{}]}}"#,
+        rules.join(","),
+        roles.join(",")
+    )
+}
+
+#[test]
+fn rules_and_roles_are_bounded_and_what_was_stored_before_is_read() {
+    assert!(read(&sized(64, 1)).is_ok() && read(&sized(0, 1_000)).is_ok());
+    for (body, detail, member) in [
+        (sized(65, 1), "65 items are too many; at most 64 are allowed", "rules"),
+        (
+            sized(0, 1_001),
+            "1001 items are too many; at most 1000 are allowed",
+            "roles",
+        ),
+    ] {
+        let refusal = read(&body).unwrap_err().to_string();
+        let instance = format!("On instance['{member}']");
+        assert!(refusal.contains(detail) && refusal.contains(&instance), "{refusal}");
+        let wish = read_stored(&body).unwrap();
+        let counts = (wish.rules.map_or(0, |rules| rules.len()), wish.roles.len());
+        assert!(counts == (65, 1) || counts == (0, 1_001), "{counts:?}");
+    }
+}
+
 #[test]
 fn a_group_whose_amounts_are_all_0_is_as_if_it_were_not_there() {
     let groups = |query: &str| {
