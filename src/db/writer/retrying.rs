@@ -8,7 +8,7 @@ use crate::mutants::{self, Mutant};
 
 /// How often a command that is alone may violate a constraint after it was decided on rows that its transaction read. Each
 /// time another writer may have been first. No other command is committed in between, so it ends long before the timeout.
-const CONSTRAINTS_MAX: u32 = 3;
+const CONSTRAINTS_MAX: u32 = 10;
 
 impl<B: Batch> Writer<B> {
     /// Commits the jobs in one transaction, and answers them. If the database refuses it and one command may be the
