@@ -100,7 +100,7 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
     };
     let replicas: Vec<Replica> = placed.replicas.iter().map(replica).collect();
     print(&line("release"), rounds, || {
-        release(cluster, &eligible, &half, &replicas, &|_| false).len()
+        release(cluster, &eligible, &half, &replicas, &|_| false).gone.len()
     });
 }
 

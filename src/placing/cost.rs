@@ -21,6 +21,8 @@ impl Cost {
     pub const ZERO: Cost = Cost::new(0, 0, 0, 0, 0);
     /// A replica that a hard bound lacks.
     pub const HARD: Cost = Cost::new(1, 0, 0, 0, 0);
+    /// Less than any difference that matters.
+    pub const LEAST: Cost = Cost::new(0, 0, 0, 0, 1);
     const SOFT: Cost = Cost::new(0, 1, 0, 0, 0);
     /// More than the scores of 1,000 replicas together.
     const PREFER: Cost = Cost::new(0, 0, 0, 1 << 48, 0);

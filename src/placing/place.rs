@@ -13,8 +13,9 @@ use super::modes::{AxisRule, axis_rules, has_host_rule};
 use super::near::NearRules;
 use super::prune::prune;
 use super::refusal::{Refusal, refusal};
+use super::role_prices::prices;
 use super::roles::Assigned;
-use super::search::{Outcome, Wanted, prices, search};
+use super::search::{Outcome, Wanted, search};
 use super::slot_costs::SlotCosts;
 
 /// Called with the number of hosts or arcs that were looked at since its last call. True: the answer is not wanted any more.
@@ -182,6 +183,7 @@ impl<H: Hosts> Placing<'_, H> {
             cost_before,
             prices: &vec![Cost::ZERO; self.missing.len()],
             budget,
+            has_fallback: false,
             interrupted: self.effort.interrupted,
         };
         let corrected = (!is_of_one_role).then(|| prices(&items, self.compared, wanted));

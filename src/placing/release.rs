@@ -11,7 +11,8 @@ use super::cost::Cost;
 use super::eligible::Eligible;
 use super::modes::{AxisRule, axis_rules, has_host_rule};
 use super::near::NearRules;
-use super::place::{Effort, Interrupted};
+use super::place::{Effort, Interrupted, Proof};
+use super::role_prices::prices;
 use super::rules::{Axis, Level};
 use super::search::{Wanted, search};
 
@@ -25,16 +26,55 @@ pub struct Replica {
     pub lost: bool,
 }
 
-/// The indices of the replicas that go, ascending, so that of each role at most [`Workload::wanted`] are left. First
-/// those without a place, then those on lost hosts, those that break a hard rule by themselves, those without which the
-/// rest breaks the rules least, those of the highest index. [`Workload::standing`] is not looked at.
+/// Which replicas go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Released {
+    /// The indices of the replicas, ascending.
+    pub gone: Vec<usize>,
+    /// [`Proof::BudgetSpent`]: a better choice may exist.
+    pub proof: Proof,
+}
+
+/// The replicas that go, so that of each role at most [`Workload::wanted`] are left. First those without a place, then
+/// those on lost hosts, those that break a hard rule by themselves, those without which the rest breaks the rules least,
+/// those of the highest index. [`Workload::standing`] is not looked at.
 pub fn release(
     cluster: &Cluster,
     eligible: &Eligible,
     workload: &Workload,
     replicas: &[Replica],
     interrupted: Interrupted,
-) -> Vec<usize> {
+) -> Released {
+    let (mut gone, surplus) = unplaced(workload, replicas);
+    let mut proof = Proof::Exact;
+    if surplus.iter().any(|&number| number > 0) {
+        let (falling, staying) = placed(replicas, &surplus);
+        let number = |role: usize| falling.iter().filter(|(_, replica)| replica.role == role).count() as u32;
+        let keep: Vec<u32> = (0..)
+            .zip(&surplus)
+            .map(|(role, surplus)| number(role).saturating_sub(*surplus))
+            .collect();
+        let rules = axis_rules(workload, &eligible.trees, eligible.count);
+        let falling = Falling {
+            items: Kept {
+                cluster,
+                costs: costs(cluster, eligible, &rules, workload, (replicas, &falling)),
+                falling: &falling,
+            },
+            eligible,
+            rules: &rules,
+            interrupted,
+        };
+        let stays = falling.stays(&keep, staying, &mut proof);
+        let released = falling.items.falling.iter().zip(stays).filter(|(_, stays)| !stays);
+        gone.extend(released.map(|((at, _), _)| *at));
+    }
+    gone.sort_unstable();
+    Released { gone, proof }
+}
+
+/// The replicas without a place that go, and by role how many others have to go.
+fn unplaced(workload: &Workload, replicas: &[Replica]) -> (Vec<usize>, Vec<u32>) {
     let mut surplus = vec![0_u32; workload.wanted.len()];
     for replica in replicas {
         surplus[replica.role] += 1;
@@ -49,69 +89,74 @@ pub fn release(
             gone.push(at);
         }
     }
-    if surplus.iter().any(|&number| number > 0) {
-        gone.extend(of_placed(
-            (cluster, eligible),
-            workload,
-            replicas,
-            &surplus,
-            interrupted,
-        ));
-    }
-    gone.sort_unstable();
-    gone
+    (gone, surplus)
 }
 
-/// Of replicas with a place, `surplus` by role. Of the roles that have one, the best are kept; all others stand.
-fn of_placed(
-    (cluster, eligible): (&Cluster, &Eligible),
-    workload: &Workload,
-    replicas: &[Replica],
-    surplus: &[u32],
-    interrupted: Interrupted,
-) -> Vec<usize> {
+/// Replicas with a place and their indices: those of roles with a surplus, and all others, which stay.
+fn placed(replicas: &[Replica], surplus: &[u32]) -> (Vec<(usize, Standing)>, Vec<Standing>) {
     let placed = replicas.iter().enumerate().filter_map(|(at, replica)| {
-        let host = replica.host?;
-        Some((
-            at,
-            Standing {
-                role: replica.role,
-                host,
-            },
-        ))
+        let (role, host) = (replica.role, replica.host?);
+        Some((at, Standing { role, host }))
     });
     let (falling, staying): (Vec<_>, Vec<_>) = placed.partition(|(_, replica)| surplus[replica.role] > 0);
-    let staying: Vec<Standing> = staying.into_iter().map(|(_, replica)| replica).collect();
-    let mut keep = vec![0; surplus.len()];
-    falling.iter().for_each(|(_, replica)| keep[replica.role] += 1);
-    keep.iter_mut()
-        .zip(surplus)
-        .for_each(|(keep, surplus)| *keep -= surplus);
+    (falling, staying.into_iter().map(|(_, replica)| replica).collect())
+}
 
-    let rules = axis_rules(workload, &eligible.trees, eligible.count);
-    let Eligible { trees, any, .. } = eligible;
-    let compared = Compared::new(cluster, trees, any, &rules, &staying, (false, false));
-    let items = Kept {
-        cluster,
-        costs: costs(cluster, eligible, &rules, workload, (replicas, &falling)),
-        falling: &falling,
-    };
-    let wanted = Wanted {
-        missing: &keep,
-        new: keep.iter().sum(),
-        cost_before: Cost::ZERO,
-        prices: &vec![Cost::ZERO; keep.len()],
-        budget: Effort::BUDGET,
-        interrupted,
-    };
-    let cells = Cells::all(&items, &compared, &keep, wanted.prices);
-    let kept = search(&items, &compared, &cells, wanted)
-        .best
-        .map_or(Vec::new(), |(_, kept)| kept);
-    let mut stays = vec![false; falling.len()];
-    kept.iter().for_each(|assigned| stays[assigned.item as usize] = true);
-    let gone = falling.iter().zip(stays).filter(|(_, stays)| !stays);
-    gone.map(|((at, _), _)| *at).collect()
+/// The replicas of roles that have a surplus.
+struct Falling<'a> {
+    items: Kept<'a>,
+    eligible: &'a Eligible,
+    rules: &'a [AxisRule],
+    interrupted: Interrupted<'a>,
+}
+
+impl Falling<'_> {
+    /// Whether each of them stays, of each role the number in `keep`.
+    ///
+    /// With several roles the search may find nothing before the budget is spent. Then each role keeps the best of its own,
+    /// one role after the other: for one role alone the first flow is an answer.
+    fn stays(&self, keep: &[u32], mut staying: Vec<Standing>, proof: &mut Proof) -> Vec<bool> {
+        let mut stays = vec![false; self.items.falling.len()];
+        if self.keep_best(keep, &staying, &mut stays, proof) || (self.interrupted)(0) {
+            return stays;
+        }
+        *proof = Proof::BudgetSpent;
+        for role in 0..keep.len() {
+            let mut of_role = vec![0; keep.len()];
+            of_role[role] = keep[role];
+            self.keep_best(&of_role, &staying, &mut stays, proof);
+            let falling = self.items.falling.iter().zip(&stays);
+            let kept = falling.filter(|((_, replica), stays)| **stays && replica.role == role);
+            staying.extend(kept.map(|((_, replica), _)| *replica));
+        }
+        stays
+    }
+
+    /// Lets the best stay beside those that stay already. False if the search found none before its budget was spent.
+    fn keep_best(&self, keep: &[u32], staying: &[Standing], stays: &mut [bool], proof: &mut Proof) -> bool {
+        let Eligible { trees, any, .. } = self.eligible;
+        let compared = Compared::new(self.items.cluster, trees, any, self.rules, staying, (false, false));
+        let is_of_one_role = keep.iter().filter(|number| **number > 0).count() <= 1;
+        let mut wanted = Wanted {
+            missing: keep,
+            new: keep.iter().sum(),
+            cost_before: Cost::ZERO,
+            prices: &vec![Cost::ZERO; keep.len()],
+            budget: Effort::BUDGET,
+            has_fallback: !is_of_one_role,
+            interrupted: self.interrupted,
+        };
+        let corrected = (!is_of_one_role).then(|| prices(&self.items, &compared, wanted));
+        wanted.prices = corrected.as_deref().unwrap_or(wanted.prices);
+        let cells = Cells::all(&self.items, &compared, keep, wanted.prices);
+        let outcome = search(&self.items, &compared, &cells, wanted);
+        if !outcome.is_exact {
+            *proof = Proof::BudgetSpent;
+        }
+        let Some((_, kept)) = outcome.best else { return false };
+        kept.iter().for_each(|assigned| stays[assigned.item as usize] = true);
+        true
+    }
 }
 
 /// What it costs to keep each of the falling replicas.

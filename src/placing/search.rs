@@ -13,11 +13,8 @@ use super::place::Interrupted;
 use super::relaxed::{Choice, Nothing, Part, Relaxation};
 use super::roles::{Assigned, Assignment, Unassigned, assign};
 
-/// Once a placement is known, the search for a better one ends when this part of the budget is spent.
+/// Once a placement is known, the search for a better one ends when a tenth of the budget is spent.
 const SHARE_FOR_BETTER: u64 = 10;
-
-/// How often prices of roles are corrected, as long as that raises the lower bound.
-const PRICE_ROUNDS: u32 = 6;
 
 /// What a search found.
 pub struct Outcome {
@@ -58,6 +55,8 @@ pub struct Wanted<'a> {
     pub prices: &'a [Cost],
     /// The number of steps; the first flow is always completed.
     pub budget: u64,
+    /// Whether the caller has another answer if nothing is found.
+    pub has_fallback: bool,
     pub interrupted: Interrupted<'a>,
 }
 
@@ -74,7 +73,7 @@ pub fn search(items: &impl Items, compared: &Compared, cells: &Cells, wanted: Wa
     };
     let (mut steps, mut most, mut parts) = (0, new.saturating_sub(1), 0);
     while let Some(part) = search.parts.pop() {
-        let limit = if search.best.is_some() {
+        let limit = if search.best.is_some() || wanted.has_fallback {
             budget / SHARE_FOR_BETTER
         } else {
             budget
@@ -99,42 +98,8 @@ pub fn search(items: &impl Items, compared: &Compared, cells: &Cells, wanted: Wa
     }
 }
 
-/// Prices of roles by which the flow over cells takes about as many replicas of each as are missing. A role that is the
-/// cheapest everywhere would be taken for all replicas otherwise, and the flow's cost be far below that of any placement.
-pub fn prices(items: &impl Items, compared: &Compared, wanted: Wanted) -> Vec<Cost> {
-    let mut prices = vec![Cost::ZERO; wanted.missing.len()];
-    let mut best: Option<(Cost, Vec<Cost>)> = None;
-    for _ in 0..PRICE_ROUNDS {
-        let cells = Cells::all(items, compared, wanted.missing, &prices);
-        if (wanted.interrupted)(items.count().into()) {
-            break;
-        }
-        let relaxation = relaxation(
-            compared,
-            &cells,
-            Wanted {
-                prices: &prices,
-                ..wanted
-            },
-        );
-        let Ok(choice) = relaxation.solve(&Part::default(), &mut 0, wanted.interrupted) else {
-            break;
-        };
-        let assigned = assign(items, &cells, &choice.taken, wanted.missing, &Part::default().roles);
-        let is_better = best.as_ref().is_none_or(|(cost, _)| choice.cost > *cost);
-        if is_better {
-            best = Some((choice.cost, prices));
-        }
-        match assigned {
-            Ok(assigned) if is_better => prices = assigned.prices,
-            _ => break,
-        }
-    }
-    best.map_or_else(|| vec![Cost::ZERO; wanted.missing.len()], |(_, prices)| prices)
-}
-
 /// The flow over cells, less what the prices of roles add to each placement.
-fn relaxation<'a>(compared: &'a Compared, cells: &'a Cells, wanted: Wanted) -> Relaxation<'a> {
+pub fn relaxation<'a>(compared: &'a Compared, cells: &'a Cells, wanted: Wanted) -> Relaxation<'a> {
     let paid = wanted
         .prices
         .iter()

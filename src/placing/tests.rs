@@ -3,6 +3,7 @@
 mod cells;
 mod figures;
 mod interrupts;
+mod many_roles;
 mod naive;
 mod properties;
 mod random_cases;

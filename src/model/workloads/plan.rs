@@ -24,7 +24,7 @@ use super::{Adopted, Put, Replica, ReplicaRow, Set, StoredWorkload, ids, near};
 use crate::error::Result;
 use crate::model::allocations::{ConsumerClaim, Expected, ProviderShare};
 use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, claim_candidate, negated};
-use crate::placing::{self, Eligible, Rule, Standing, Workload};
+use crate::placing::{self, Eligible, Proof, Rule, Standing, Workload};
 use crate::search::{Interrupt, Placement, PlannedUsage, SearchSettings, Snapshot};
 
 /// The search for one request. Clones share all of it.
@@ -186,10 +186,11 @@ impl Planning<'_> {
         });
         let replicas: Vec<placing::Replica> = replicas.collect();
         let workload = self.workload(&wanted, &[]);
-        let gone = placing::release(&self.list.cluster, &self.eligible, &workload, &replicas, &|steps| {
+        let released = placing::release(&self.list.cluster, &self.eligible, &workload, &replicas, &|steps| {
             self.count(steps)
         });
-        for at in gone.into_iter().rev() {
+        self.is_exact &= released.proof == Proof::Exact;
+        for at in released.gone.into_iter().rev() {
             self.gone.push(self.kept.remove(at).replica);
         }
     }

@@ -10,6 +10,7 @@ use proptest::test_runner::RngSeed;
 use super::naive::{Key, Question};
 use super::random_cases::{Case, any_case, any_crowd};
 use super::worlds::{ATOMIC, subsets};
+use crate::placing::release::Released;
 use crate::placing::{Broken, Effort, Proof, Replica, Rule, Standing, Workload};
 
 /// Of each property.
@@ -164,7 +165,8 @@ fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseE
         standing: &[],
         ..case.workload()
     };
-    let gone = case.world.released(&workload, &replicas);
+    let Released { gone, proof } = case.world.released(&workload, &replicas);
+    prop_assert_eq!(proof, Proof::Exact);
     let kept_of = |bits: &[usize]| bits.iter().map(|&at| case.standing[at]).collect::<Vec<Standing>>();
     let counts_fit = |kept: &[Standing]| {
         wanted

@@ -107,7 +107,7 @@ fn from_the_layout_of_five_no_four_are_valid_and_the_best_ones_stay() {
         host: Some(world.host(name)),
         lost: false,
     });
-    let gone = world.released(&workload(&[4], &rules), &replicas);
+    let gone = world.released(&workload(&[4], &rules), &replicas).gone;
     assert_eq!(gone.len(), 1);
     let rest: Vec<Standing> = (0..5)
         .filter(|at| !gone.contains(at))
@@ -149,7 +149,7 @@ fn the_order_in_which_replicas_go() {
         at("vm6", false),
     ];
     let rules = [spread(Mode::OneEach, &[Axis::Domain(0)])];
-    let gone = |n: u32| world.released(&workload(&[n], &rules), &replicas);
+    let gone = |n: u32| world.released(&workload(&[n], &rules), &replicas).gone;
     assert_eq!(gone(6), Vec::<usize>::new());
     assert_eq!(gone(5), [1]);
     assert_eq!(gone(4), [1, 3]);

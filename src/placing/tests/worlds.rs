@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::placing::release::Released;
 use crate::placing::{
     Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Judgement, Level, Mode, Offer, Placed, Replica,
     Rule, Spread, Standing, Workload, judge, needed_dimensions, place, release,
@@ -104,7 +105,7 @@ impl World {
         place((&self.cluster, &self.eligible_for(workload)), self, workload, effort)
     }
 
-    pub fn released(&self, workload: &Workload, replicas: &[Replica]) -> Vec<usize> {
+    pub fn released(&self, workload: &Workload, replicas: &[Replica]) -> Released {
         let eligible = self.eligible_for(workload);
         release(&self.cluster, &eligible, workload, replicas, &|_| false)
     }

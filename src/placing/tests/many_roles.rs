@@ -1,0 +1,80 @@
+//! Large workloads of several roles, each of which has hosts of its own.
+
+use super::worlds::{ATOMIC, World, spread, workload};
+use crate::placing::release::Released;
+use crate::placing::{Axis, Mode, Proof, Replica, Rule, Standing};
+
+const HOSTS: u32 = 500;
+
+/// 500 hosts, the domain of each by its number. The first half serves role 0 alone, the other half role 1.
+fn halves(domain: impl Fn(u32) -> String) -> World {
+    let hosts: Vec<(String, String)> = (0..HOSTS).map(|host| (format!("h{host}"), domain(host))).collect();
+    let paths: Vec<[&str; 1]> = hosts.iter().map(|(_, domain)| [domain.as_str()]).collect();
+    let hosts = hosts.iter().zip(&paths);
+    let hosts: Vec<(&str, &[&str])> = hosts.map(|((name, _), paths)| (name.as_str(), &paths[..])).collect();
+    let mut world = World::of(&hosts);
+    world.eligible = (0..HOSTS)
+        .map(|host| vec![host < HOSTS / 2, host >= HOSTS / 2])
+        .collect();
+    world.offers = vec![vec![(1, 0, 0); 2]; HOSTS as usize];
+    world
+}
+
+fn rules() -> [Rule; 1] {
+    [spread(Mode::Adaptive, &[Axis::Domain(0)])]
+}
+
+/// A replica on each host.
+fn replicas() -> Vec<Replica> {
+    let replica = |host: u32| Replica {
+        role: usize::from(host >= HOSTS / 2),
+        host: Some(host),
+        lost: false,
+    };
+    (0..HOSTS).map(replica).collect()
+}
+
+/// Those that stay when role 0 falls to 50 and role 1 to 150.
+fn kept(world: &World) -> (Vec<usize>, Proof) {
+    let Released { gone, proof } = world.released(&workload(&[50, 150], &rules()), &replicas());
+    ((0..HOSTS as usize).filter(|at| !gone.contains(at)).collect(), proof)
+}
+
+fn count(kept: &[usize]) -> [usize; 2] {
+    let first = kept.iter().filter(|at| **at < HOSTS as usize / 2).count();
+    [first, kept.len() - first]
+}
+
+#[test]
+fn of_two_roles_that_fall_at_once_the_lowest_ids_of_each_stay() {
+    let (kept, proof) = kept(&halves(|host| format!("fd:/r{host}")));
+    assert_eq!(proof, Proof::Exact);
+    assert_eq!(kept, (0..50).chain(250..400).collect::<Vec<_>>());
+}
+
+#[test]
+fn of_two_roles_that_fall_at_once_in_racks_the_rest_is_even() {
+    let (kept, proof) = kept(&halves(|host| format!("fd:/r{}", host % 20)));
+    assert_eq!((count(&kept), proof), ([50, 150], Proof::Exact));
+    let in_rack = |rack: usize| kept.iter().filter(|at| **at % 20 == rack).count();
+    assert_eq!((0..20).map(in_rack).collect::<Vec<_>>(), [10; 20]);
+}
+
+#[test]
+fn of_two_roles_that_cannot_stay_evenly_enough_of_each_stay_and_it_is_no_proof() {
+    let (kept, proof) = kept(&halves(|host| format!("fd:/r{}", host / 25)));
+    assert_eq!((count(&kept), proof), ([50, 150], Proof::BudgetSpent));
+}
+
+#[test]
+fn roles_with_hosts_of_their_own_are_placed_together() {
+    for racks in [HOSTS, 20] {
+        let world = halves(|host| format!("fd:/r{}/h{host}", host % racks));
+        let placed = world.placed(&workload(&[50, 150], &rules()), &ATOMIC);
+        let of = |role: usize| placed.replicas.iter().filter(|it| it.role == role).count();
+        assert_eq!([of(0), of(1)], [50, 150], "{racks} racks: {:?}", placed.refusal);
+        assert_eq!(placed.proof, Proof::Exact, "{racks} racks");
+        let is_own = |it: &Standing| world.eligible[it.host as usize][it.role];
+        assert!(placed.replicas.iter().all(is_own));
+    }
+}
