@@ -6,7 +6,7 @@
 //! - [`place`]: where the missing replicas go, or why they go nowhere;
 //! - [`judge`]: modes, limits, `safe` and violations of replicas that stand;
 //! - [`release`]: which replicas go when fewer are wanted;
-//! - `safe`: whether the majority survives the loss of any domain;
+//! - `safe`: whether the majority survives the loss of any domain; `occupied`: the domains that it compares;
 //! - `modes`: what a rule means for n replicas on the eligible hosts; `near`: where the rules to others exclude hosts;
 //! - `cells`, `cell_index`, `cell_places`, `slot_costs`, `prune`: hosts in equal domains, and which of them may be needed;
 //! - `bounds`, `relaxed`, `flow`: the placement as a minimum-cost flow; `search`, `role_prices`: the rest, by branch and
@@ -32,6 +32,7 @@ mod judge;
 mod live_tree;
 mod modes;
 mod near;
+mod occupied;
 mod place;
 mod prune;
 mod refusal;

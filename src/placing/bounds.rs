@@ -150,7 +150,7 @@ impl Walk<'_> {
             self.follows[child as usize] = hard.filter(|hard| standing <= hard.most);
             self.domains[child as usize] = DomainBounds {
                 standing,
-                hard: self.dimension.hard_range(hard, standing, is_limited_level),
+                hard: self.dimension.hard_range(child, hard, is_limited_level),
                 even,
                 is_limited_level,
             };

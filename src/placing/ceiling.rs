@@ -16,9 +16,9 @@ fn of_dimension(dimension: &ComparedDimension, direct: &[u32]) -> u32 {
     let mut most = vec![0_u32; tree.len()];
     for domain in (0..tree.len() as u32).rev().filter(|&domain| tree.is_live(domain)) {
         let is_limited_level = tree.children(domain) == tree.limited_level();
-        let cap = demands.cap.filter(|_| is_limited_level).unwrap_or(u32::MAX);
         let children = tree.children(domain).iter().map(|&child| {
             let standing = dimension.standing[child as usize];
+            let cap = dimension.cap(child, is_limited_level).unwrap_or(u32::MAX);
             (standing, most[child as usize].min(cap.max(standing)))
         });
         let even = match children.clone().map(|(_, most)| most).min() {

@@ -5,6 +5,7 @@ use super::cost::Cost;
 use super::even::{Range, share, share_with};
 use super::live_tree::LiveTree;
 use super::modes::AxisRule;
+use super::occupied::{occupied_tree, outer_domain};
 use super::rules::{Axis, Level, Mode};
 
 /// What all rules together ask of the domains of one dimension.
@@ -35,12 +36,17 @@ impl Demands {
                 }
             }
             match rule.cap {
-                Some(cap) if is_hard => demands.cap = Some(demands.cap.map_or(cap, |other| other.min(cap))),
+                Some(cap) if is_hard => demands.limit(cap),
                 Some(cap) => demands.costly_caps.push((cap, cost)),
                 None => {}
             }
         }
         demands
+    }
+
+    /// Admits no more than `cap`.
+    fn limit(&mut self, cap: u32) {
+        self.cap = Some(self.cap.map_or(cap, |other| other.min(cap)));
     }
 
     /// What rules cost that may be broken, in a domain with `count` replicas.
@@ -66,6 +72,8 @@ pub struct ComparedDimension {
     pub demands: Demands,
     /// Standing replicas in each domain and below it. Those of a dead domain count in the live ones above it.
     pub standing: Vec<u32>,
+    /// A domain beside others with replicas, and the most that a strict rule admits there; see [`outer_domain`].
+    pub outer: Option<(u32, u32)>,
 }
 
 impl ComparedDimension {
@@ -89,15 +97,22 @@ impl ComparedDimension {
         self.standing[domain as usize] - inside.sum::<u32>()
     }
 
-    /// The range of a child with standing replicas, given the even share of hard rules. What stands above a bound stays,
-    /// and gets nothing new.
-    pub fn hard_range(&self, share: Option<Range>, standing: u32, is_limited_level: bool) -> Range {
+    /// The most replicas that hard rules admit in a domain, apart from those that stand.
+    pub fn cap(&self, domain: u32, is_limited_level: bool) -> Option<u32> {
+        let of_level = self.demands.cap.filter(|_| is_limited_level);
+        let outer = self.outer.filter(|(outer, _)| *outer == domain).map(|(_, cap)| cap);
+        of_level.into_iter().chain(outer).min()
+    }
+
+    /// The range of a child, given the even share of hard rules. What stands above a bound stays, and gets nothing new.
+    pub fn hard_range(&self, child: u32, share: Option<Range>, is_limited_level: bool) -> Range {
+        let standing = self.standing[child as usize];
         let mut range = match share {
             Some(share) if standing > share.most => Range::of(0, standing),
             Some(share) => share,
             None => Range::of(0, u32::MAX),
         };
-        if let Some(cap) = self.demands.cap.filter(|_| is_limited_level) {
+        if let Some(cap) = self.cap(child, is_limited_level) {
             range.most = range.most.min(cap.max(standing));
         }
         range
@@ -135,32 +150,51 @@ impl Compared {
         standing: &[Standing],
         (one_a_host, keeps_hard): (bool, bool),
     ) -> Compared {
+        let mut demands_of_hosts = Demands::of(rules, Axis::Host, keeps_hard);
+        if one_a_host && keeps_hard {
+            demands_of_hosts.cap = Some(1);
+        }
         let all = trees.iter().enumerate().filter_map(|(dimension, tree)| {
             let demands = Demands::of(rules, Axis::Domain(dimension), keeps_hard);
-            (!demands.is_empty()).then(|| {
-                let mut counts = vec![0; tree.len()];
-                for replica in standing {
-                    counts[cluster.dimensions[dimension].leaves[replica.host as usize].0 as usize] += 1;
+            if demands.is_empty() {
+                return None;
+            }
+            let mut counts = vec![0; tree.len()];
+            for replica in standing {
+                counts[cluster.dimensions[dimension].leaves[replica.host as usize].0 as usize] += 1;
+            }
+            tree.sum_up(&mut counts);
+            let mut outer = None;
+            if let Some(cap) = strict_cap(rules, dimension).filter(|_| keeps_hard) {
+                let occupied = occupied_tree(cluster, eligible, standing, dimension);
+                let occupied = occupied.as_ref().unwrap_or(tree);
+                outer = outer_domain(tree, occupied).map(|domain| (domain, cap));
+                if occupied.has_hosts_beside() {
+                    demands_of_hosts.limit(cap);
                 }
-                tree.sum_up(&mut counts);
-                ComparedDimension {
-                    dimension,
-                    tree: tree.clone(),
-                    demands,
-                    standing: counts,
-                }
+            }
+            Some(ComparedDimension {
+                dimension,
+                tree: tree.clone(),
+                demands,
+                standing: counts,
+                outer,
             })
         });
-        let mut demands = Demands::of(rules, Axis::Host, keeps_hard);
-        if one_a_host && keeps_hard {
-            demands.cap = Some(1);
-        }
         Compared {
             dimensions: all.collect(),
-            hosts: HostDemands::of(demands, eligible, standing),
+            hosts: HostDemands::of(demands_of_hosts, eligible, standing),
             standing: standing.len() as u32,
         }
     }
+}
+
+/// The most replicas that hard strict rules admit in whatever fails at once in a dimension.
+fn strict_cap(rules: &[AxisRule], dimension: usize) -> Option<u32> {
+    let hard = rules
+        .iter()
+        .filter(|rule| rule.axis == Axis::Domain(dimension) && rule.level == Level::Hard);
+    hard.filter_map(|rule| rule.strict).min()
 }
 
 impl HostDemands {

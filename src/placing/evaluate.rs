@@ -74,7 +74,7 @@ impl Evaluation<'_> {
             let stands_above = hard.is_some_and(|hard| standing > hard.most);
             self.even[child as usize] = even;
             self.is_compared[child as usize] = hard.is_some() && !stands_above;
-            let range = self.dimension.hard_range(hard, standing, is_limited_level);
+            let range = self.dimension.hard_range(child, hard, is_limited_level);
             let site = |is_over: bool| Site {
                 compared: self.compared,
                 parent,

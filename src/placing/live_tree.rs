@@ -70,6 +70,12 @@ impl LiveTree {
         self.children(self.fork)
     }
 
+    /// Whether hosts are beside the domains of the first level that has several.
+    pub fn has_hosts_beside(&self) -> bool {
+        let inside = self.first_level().iter().map(|&domain| self.hosts[domain as usize]);
+        !self.first_level().is_empty() && inside.sum::<u32>() < self.hosts[0]
+    }
+
     /// The domains that a limit holds for: the live ones of the first level that has several. If none has, the topmost live
     /// one, in which all others lie.
     pub fn limited_level(&self) -> &[u32] {

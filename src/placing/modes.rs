@@ -34,6 +34,8 @@ pub struct AxisRule {
     /// The most replicas in a domain of that level, besides what a max-difference asks. If there is no such level, a strict
     /// rule limits the only domain: it takes the majority with it.
     pub cap: Option<u32>,
+    /// Under a strict rule, the most replicas in a domain or on a host that `safe` compares.
+    pub strict: Option<u32>,
 }
 
 impl AxisRule {
@@ -58,7 +60,8 @@ pub fn axis_rules(workload: &Workload, trees: &[LiveTree], eligible: u32) -> Vec
         for &axis in &spread.axes {
             let domains = domains(axis);
             let is_strict = spread.strict && workload.quorum && n > 1;
-            let caps = [cap(mode, axis, n, domains), is_strict.then(|| may_be_down(n))];
+            let strict = is_strict.then(|| may_be_down(n));
+            let caps = [cap(mode, axis, n, domains), strict];
             all.push(AxisRule {
                 rule,
                 level: spread.level,
@@ -66,6 +69,7 @@ pub fn axis_rules(workload: &Workload, trees: &[LiveTree], eligible: u32) -> Vec
                 mode,
                 domains,
                 cap: caps.into_iter().flatten().min(),
+                strict,
             });
         }
     }

@@ -96,6 +96,14 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
             None => left += 1,
         }
     }
+    // Of two levels that a rule limits, the one that admits fewer says why.
+    limited.dedup_by(|other, limited| {
+        let is_same = (other.rule, other.dimension) == (limited.rule, limited.dimension);
+        if is_same && other.admits() < limited.admits() {
+            std::mem::swap(other, limited);
+        }
+        is_same
+    });
     let admitted = limited.iter().map(Limited::admits).min().unwrap_or(u32::MAX);
     Refusal {
         hosts: placing.cluster.hosts,
@@ -166,30 +174,41 @@ impl<'a> Limited<'a> {
     /// Of all hard rules, if `total` replicas are placed.
     fn all(compared: &'a Compared, rules: &[AxisRule], total: u32) -> Vec<Limited<'a>> {
         let hard = rules.iter().filter(|rule| rule.level == Level::Hard);
-        let limited = hard.filter_map(|rule| {
+        let limited = hard.flat_map(|rule| {
             let of_axis = |other: &&ComparedDimension| Axis::Domain(other.dimension) == rule.axis;
-            let compared = compared.dimensions.iter().find(of_axis)?;
-            let limit = rule.limit(total)?;
-            let domains = compared.tree.limited_level().iter().map(|&domain| {
-                let limit = DomainLimit {
-                    rule: rule.rule,
-                    dimension: compared.dimension,
-                    domain: DomainId(domain),
-                    limit,
-                    taken: compared.standing[domain as usize],
-                    room: 0,
-                };
-                (domain, limit)
+            let compared = compared.dimensions.iter().find(of_axis);
+            let level = compared.and_then(|compared| {
+                let limit = rule.limit(total)?;
+                Some(Limited::new(rule.rule, compared, compared.tree.limited_level(), limit))
             });
-            Some(Limited {
-                rule: rule.rule,
-                dimension: compared.dimension,
-                tree: &compared.tree,
-                domains: domains.collect(),
-                outside: 0,
-            })
+            let outer = compared.and_then(|compared| {
+                let (domain, _) = compared.outer?;
+                Some(Limited::new(rule.rule, compared, &[domain], rule.strict?))
+            });
+            level.into_iter().chain(outer)
         });
         limited.collect()
+    }
+
+    fn new(rule: usize, compared: &'a ComparedDimension, domains: &[u32], limit: u32) -> Limited<'a> {
+        let domains = domains.iter().map(|&domain| {
+            let limit = DomainLimit {
+                rule,
+                dimension: compared.dimension,
+                domain: DomainId(domain),
+                limit,
+                taken: compared.standing[domain as usize],
+                room: 0,
+            };
+            (domain, limit)
+        });
+        Limited {
+            rule,
+            dimension: compared.dimension,
+            tree: &compared.tree,
+            domains: domains.collect(),
+            outside: 0,
+        }
     }
 
     /// Adds the room of a host; true if its domain is full.

@@ -1,8 +1,8 @@
 //! Whether the majority of the standing replicas survives the loss of any one domain.
 
 use super::judge::Judging;
-use super::live_tree::LiveTree;
 use super::modes::{AxisRule, may_be_down};
+use super::occupied::occupied_tree;
 use super::rules::Axis;
 
 impl Judging<'_> {
@@ -43,7 +43,8 @@ impl Judging<'_> {
         if self.workload.standing.iter().any(|it| leaves[it.host as usize].0 == 0) {
             return Some(false);
         }
-        let occupied = self.occupied_tree(dimension);
+        let (standing, any) = (self.workload.standing, &self.eligible.any);
+        let occupied = occupied_tree(self.cluster, any, standing, dimension);
         let tree = occupied.as_ref().unwrap_or(&self.eligible.trees[dimension]);
         let level = tree.first_level();
         if level.is_empty() {
@@ -56,21 +57,6 @@ impl Judging<'_> {
             .iter()
             .all(|&domain| counts[domain as usize] <= may_be_down(self.n));
         Some(has_few && (inside == counts[0] || self.has_few_on_each(is_beside)))
-    }
-
-    /// The domains with an eligible host or a replica; `None` if they are those with an eligible host.
-    fn occupied_tree(&self, dimension: usize) -> Option<LiveTree> {
-        let (standing, any) = (self.workload.standing, &self.eligible.any);
-        if standing.iter().all(|it| any[it.host as usize]) {
-            return None;
-        }
-        let of_cluster = &self.cluster.dimensions[dimension];
-        let mut direct = vec![0; of_cluster.tree.count()];
-        let eligible = (0..self.cluster.hosts).filter(|host| any[*host as usize]);
-        for host in eligible.chain(standing.iter().map(|it| it.host)) {
-            direct[of_cluster.leaves[host as usize].0 as usize] += 1;
-        }
-        Some(LiveTree::of(&of_cluster.tree, direct))
     }
 
     fn has_few_on_each(&self, counts: impl Fn(u32) -> bool) -> bool {

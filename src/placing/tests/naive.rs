@@ -240,7 +240,7 @@ impl Question<'_> {
             .rules
             .iter()
             .filter(is_hard)
-            .all(|rule| self.keeps(rule, new))
+            .all(|rule| self.keeps(rule, new) && self.stays_safe(rule, new))
     }
 
     /// What a placement costs, score included.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use super::naive::{Key, Question};
-use super::random_cases::{Case, any_case, any_crowd};
+use super::random_cases::{Case, any_case, any_crowd, any_strict_case};
 use super::worlds::{ATOMIC, subsets};
 use crate::placing::release::Released;
 use crate::placing::{Broken, Effort, Proof, Replica, Rule, Standing, Workload};
@@ -207,6 +207,11 @@ proptest! {
 
     #[test]
     fn rules_on_hosts_and_in_three_dimensions_are_exact_too(case in any_case(1, 3, true)) {
+        atomic_equals_the_oracle(&case)?;
+    }
+
+    #[test]
+    fn a_strict_rule_is_exact_beside_replicas_in_domains_without_eligible_hosts(case in any_strict_case()) {
         atomic_equals_the_oracle(&case)?;
     }
 

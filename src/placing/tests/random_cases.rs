@@ -201,6 +201,23 @@ pub fn any_case(roles: usize, dimensions: usize, on_hosts: bool) -> impl Strateg
     })
 }
 
+/// With a strict rule in the first dimension, and eligible hosts in one of its topmost domains alone.
+pub fn any_strict_case() -> impl Strategy<Value = Case> {
+    (any_case(1, 2, true), any_mode()).prop_map(|(mut case, mode)| {
+        for (path, eligible) in case.world.paths[0].iter().zip(&mut case.world.eligible) {
+            let is_inside = path.as_ref().is_some_and(|path| path.starts_with('0'));
+            eligible.iter_mut().for_each(|eligible| *eligible &= is_inside);
+        }
+        case.rules.push(Rule::Spread(Spread {
+            level: Level::Hard,
+            mode,
+            axes: vec![Axis::Domain(0)],
+            strict: true,
+        }));
+        case
+    })
+}
+
 /// Up to six replicas stand on hosts of their own.
 pub fn any_crowd(roles: usize, dimensions: usize) -> impl Strategy<Value = Case> {
     let standing = vec((0..roles, 0..MAX_HOSTS as u32), 1..=MAX_REPLICAS as usize);

@@ -119,3 +119,63 @@ fn under_a_rule_that_may_be_broken_a_host_without_a_domain_is_used_and_not_safe(
     });
     assert_eq!(judged.safe, Some(false));
 }
+
+/// Three racks of a site, and a host of another site that is not eligible.
+fn racks_beside_another_site() -> World {
+    let hosts: [(&str, &[&str]); 4] = [
+        ("h1", &["fd:/dc1/r0"]),
+        ("h2", &["fd:/dc1/r1"]),
+        ("h3", &["fd:/dc1/r2"]),
+        ("h4", &["fd:/dc2/r0"]),
+    ];
+    World::of(&hosts).only(&["h1", "h2", "h3"])
+}
+
+/// `safe` compares the sites, because a replica stands in the other one. Its racks alone would do for `strict`.
+#[test]
+fn strict_refuses_a_majority_in_a_site_beside_replicas_on_hosts_that_are_not_eligible() {
+    let (world, rules) = (
+        racks_beside_another_site(),
+        [strict(Mode::QuorumSafe, &[Axis::Domain(0)])],
+    );
+    let mut standing = world.standing(&["h4"]);
+    let refused = world.place(&Workload {
+        standing: &standing,
+        ..workload(&[3], &rules)
+    });
+    let refusal = refused.expect_err("two of three in one site").refusal;
+    let limits = refusal.expect("a refusal has its reason").limits;
+    let tree = &world.cluster.dimensions[0].tree;
+    let limits: Vec<_> = limits
+        .iter()
+        .map(|it| (&**tree.path(it.domain), it.limit, it.room))
+        .collect();
+    assert!(limits.contains(&("fd:/dc1", 1, 3)), "{limits:?}");
+    // Of five replicas two may be in one site.
+    standing.extend(world.standing(&["h4", "h4"]));
+    let granted = world.place(&Workload {
+        standing: &standing,
+        ..workload(&[5], &rules)
+    });
+    assert_eq!(granted.map(|hosts| hosts.len()), Ok(2));
+}
+
+/// A host beside racks is a domain of its own for `safe`.
+#[test]
+fn strict_refuses_a_majority_on_a_host_beside_the_domains() {
+    let mut world = World::of(&[("h1", &["fd:/a"]), ("h2", &["fd:/a/r0"]), ("h3", &["fd:/a/r1"])]);
+    world.offers[1][0].0 = 0;
+    world.offers[2][0].0 = 0;
+    let Rule::Spread(on_hosts) = spread(Mode::QuorumSafe, &[Axis::Host]) else {
+        unreachable!()
+    };
+    let on_hosts = Rule::Spread(Spread {
+        level: Level::Prefer,
+        ..on_hosts
+    });
+    let rules = [strict(Mode::QuorumSafe, &[Axis::Domain(0)]), on_hosts];
+    assert!(world.place(&workload(&[3], &rules)).is_err());
+    world.offers[1][0].0 = 1;
+    world.offers[2][0].0 = 1;
+    assert_eq!(world.place(&workload(&[3], &rules)), Ok(names(&["h1", "h2", "h3"])));
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Question, n, quorum, segments};
-use crate::placing::{Axis, Rule};
+use crate::placing::{Axis, Rule, Standing};
 
 impl Question<'_> {
     /// Whether the majority survives: `None` if nothing is compared.
@@ -27,13 +27,45 @@ impl Question<'_> {
         safe
     }
 
-    fn survives(&self, axis: Axis, most: u32) -> Option<bool> {
-        let path = |host: usize| match axis {
+    /// Whether each domain that gets new replicas may be lost, if the rule is strict.
+    pub fn stays_safe(&self, rule: &Rule, new: &[Standing]) -> bool {
+        let n = n(self.workload);
+        let Rule::Spread(spread) = rule else { return true };
+        if !spread.strict || !self.workload.quorum || n < 2 {
+            return true;
+        }
+        spread.axes.iter().all(|&axis| {
+            let first = self.tree(axis, new);
+            let first = first.first_present();
+            let failing = |all: &[Standing]| self.failing(axis, &first, all.iter().map(|it| it.host as usize));
+            let all = [self.workload.standing, new].concat();
+            let (gain, count) = (failing(new), failing(&all));
+            gain.keys().all(|domain| count[domain] <= n - quorum(n))
+        })
+    }
+
+    /// The paths of a host, the longest last.
+    fn path(&self, axis: Axis, host: usize) -> Vec<String> {
+        match axis {
             Axis::Host => vec![host.to_string()],
             Axis::Domain(dimension) => self.world.paths[dimension][host]
                 .as_ref()
                 .map_or(Vec::new(), |path| segments(path)),
-        };
+        }
+    }
+
+    /// The replicas on hosts that fail at once, by their domain of the first level, or by host.
+    fn failing(&self, axis: Axis, first: &[&String], hosts: impl Iterator<Item = usize>) -> BTreeMap<String, u32> {
+        let mut failing: BTreeMap<String, u32> = BTreeMap::new();
+        for host in hosts {
+            let domain = self.path(axis, host).into_iter().find(|prefix| first.contains(&prefix));
+            *failing.entry(domain.unwrap_or(format!("host {host}"))).or_default() += 1;
+        }
+        failing
+    }
+
+    fn survives(&self, axis: Axis, most: u32) -> Option<bool> {
+        let path = |host: usize| self.path(axis, host);
         let hosts = 0..self.world.names.len();
         if hosts.clone().all(|host| path(host).is_empty()) {
             return None;
@@ -49,11 +81,7 @@ impl Question<'_> {
             let mut described = hosts.filter(|host| !path(*host).is_empty());
             return described.any(is_used).then_some(false);
         }
-        let mut failing: BTreeMap<String, u32> = BTreeMap::new();
-        for host in standing {
-            let domain = path(host).into_iter().find(|prefix| first.contains(&prefix));
-            *failing.entry(domain.unwrap_or(format!("host {host}"))).or_default() += 1;
-        }
+        let failing = self.failing(axis, &first, standing);
         Some(failing.values().all(|count| *count <= most))
     }
 }

@@ -1,0 +1,30 @@
+//! The domains that `safe` compares: those with an eligible host or a replica. A strict rule limits what new replicas add to
+//! them.
+//!
+//! All other limits hold on the first level of which several domains have an eligible host. If the eligible hosts are all in
+//! one domain, and replicas stand in another one, `safe` compares these two.
+
+use super::cluster::{Cluster, Standing};
+use super::live_tree::LiveTree;
+
+/// The domains of a dimension with an eligible host or a replica; `None` if they are those with an eligible host.
+pub fn occupied_tree(cluster: &Cluster, any: &[bool], standing: &[Standing], dimension: usize) -> Option<LiveTree> {
+    if standing.iter().all(|it| any[it.host as usize]) {
+        return None;
+    }
+    let of_cluster = &cluster.dimensions[dimension];
+    let mut direct = vec![0; of_cluster.tree.count()];
+    let eligible = (0..cluster.hosts).filter(|host| any[*host as usize]);
+    for host in eligible.chain(standing.iter().map(|it| it.host)) {
+        direct[of_cluster.leaves[host as usize].0 as usize] += 1;
+    }
+    Some(LiveTree::of(&of_cluster.tree, direct))
+}
+
+/// The domain with all eligible hosts that have others beside it, if that is above the level that is limited anyhow.
+/// `occupied` is the tree of domains with an eligible host or a replica.
+pub fn outer_domain(eligible: &LiveTree, occupied: &LiveTree) -> Option<u32> {
+    let is_limited = |domain: u32| eligible.limited_level().contains(&domain);
+    let mut level = occupied.first_level().iter().copied();
+    level.find(|&domain| eligible.is_live(domain) && !is_limited(domain))
+}
