@@ -12,6 +12,7 @@ mod figures;
 mod interleaving;
 mod interrupts;
 mod neighbours;
+mod nested;
 mod pending;
 mod planned_domains;
 mod pools;

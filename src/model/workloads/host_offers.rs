@@ -6,7 +6,9 @@
 //! A search finds the costs of all hosts, and candidates are built for the hosts that get a replica. A host is mostly asked
 //! for one. If a rule lets it take several, each next one is searched with those before it.
 
-use std::cell::{OnceCell, RefCell};
+mod together;
+
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -36,8 +38,8 @@ pub struct HostOffers<'a> {
     hard: RefCell<PlannedUsage>,
     /// What a host offers for several replicas, by the roles in their order; as many as have room.
     series: RefCell<Series>,
-    /// Whether all candidates were compared.
-    pub is_exact: bool,
+    /// Whether all candidates were compared, and no better packing of replicas in a tree is possible.
+    is_exact: Cell<bool>,
 }
 
 /// Places by host and roles; `None` if there is no room for the last of them.
@@ -144,7 +146,7 @@ impl<'a> HostOffers<'a> {
         }
         Ok(HostOffers {
             list,
-            is_exact: offers.iter().flat_map(|it| &it.first).all(|first| first.is_exact),
+            is_exact: Cell::new(offers.iter().flat_map(|it| &it.first).all(|first| first.is_exact)),
             roles: offers,
             settings,
             normal: RefCell::new(normal),
@@ -153,8 +155,13 @@ impl<'a> HostOffers<'a> {
         })
     }
 
+    /// Whether no better offers, and no offers of more hosts, can exist than those that were made so far.
+    pub fn is_exact(&self) -> bool {
+        self.is_exact.get()
+    }
+
     /// The place of one new replica on a host, after those of `before`.
-    pub fn next(&self, host: u32, before: &[usize], role: usize) -> Option<Offered> {
+    fn next(&self, host: u32, before: &[usize], role: usize) -> Option<Offered> {
         if before.is_empty() {
             return self.first(host, role);
         }
@@ -257,7 +264,10 @@ impl Hosts for HostOffers<'_> {
         }
         let before = vec![role; already as usize];
         let previous = self.offer(host, role, already - 1)?;
-        let next = self.next(host, &before, role)?.offer;
+        let Some(Offered { offer: next, .. }) = self.next(host, &before, role) else {
+            self.give_up(host, &vec![role; already as usize + 1]);
+            return None;
+        };
         // With rank `fullest` each next replica scores better; here costs may not fall.
         Some(Offer {
             over: next.over.max(previous.over),
@@ -270,16 +280,9 @@ impl Hosts for HostOffers<'_> {
     }
 
     fn fits(&self, host: u32, counts: &[u32]) -> bool {
-        let mut before: Vec<usize> = Vec::new();
-        for (role, count) in counts.iter().enumerate() {
-            for _ in 0..*count {
-                if self.next(host, &before, role).is_none() {
-                    return false;
-                }
-                before.push(role);
-            }
-        }
-        true
+        let roles = counts.iter().enumerate();
+        let roles = roles.flat_map(|(role, count)| vec![role; *count as usize]);
+        self.together(host, &roles.collect::<Vec<usize>>()).is_some()
     }
 }
 

@@ -4,7 +4,7 @@
 //! provider, so the places of a choice are taken one after the other. A replica whose place is gone gets another one on its
 //! host. If there is none, it is placed again, beside the others: then a better choice may exist, and a refusal is no proof.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Planning;
@@ -102,7 +102,7 @@ impl Planning<'_> {
         let placed = placing::place(hosts, &offers, &self.workload(wanted, standing), &effort);
         Ok(Round {
             places: places(&offers, &placed)?,
-            is_exact: offers.is_exact && placed.proof == Proof::Exact,
+            is_exact: offers.is_exact() && placed.proof == Proof::Exact,
             refusal: placed.refusal,
         })
     }
@@ -167,16 +167,19 @@ fn missing(wanted: &[u32], standing: &[Standing]) -> Vec<u32> {
 /// # Errors
 /// [`Error::Internal`] if the search for a candidate does not find the place whose cost was known.
 fn places(offers: &HostOffers<'_>, placed: &Placed) -> Result<Vec<Place>> {
-    let mut on_host: HashMap<u32, Vec<usize>> = HashMap::new();
-    let places = placed.replicas.iter().map(|&Standing { role, host }| {
-        let before = on_host.entry(host).or_default();
-        let Some(offered) = offers.next(host, before, role) else {
+    let mut on_host: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for &Standing { role, host } in &placed.replicas {
+        on_host.entry(host).or_default().push(role);
+    }
+    let mut places = Vec::with_capacity(placed.replicas.len());
+    for (host, roles) in on_host {
+        let Some(offered) = offers.together(host, &roles) else {
             return Err(Error::Internal {
-                detail: format!("role {role} has a place on host {host}, but no candidate"),
+                detail: format!("roles {roles:?} have places on host {host}, but no candidates"),
             });
         };
-        before.push(role);
-        Ok(Place { host, role, offered })
-    });
-    places.collect()
+        let offered = offered.into_iter();
+        places.extend(offered.map(|(role, offered)| Place { host, role, offered }));
+    }
+    Ok(places)
 }

@@ -1,0 +1,96 @@
+//! Several replicas on one host: each takes its place after those before it.
+//!
+//! In a tree of providers that is a greedy packing. A replica takes the best place for itself, and a later one may then find
+//! none although all of them fit in another way. So roles are tried in their order, and then the largest first. If neither
+//! does, the answer is exact only if another packing cannot do either.
+
+use super::{HostOffers, Offered, RoleOffers};
+use crate::search::{PlannedUsage, Request, Slot};
+
+impl HostOffers<'_> {
+    /// The places of new replicas of these roles on a host; `None` if none were found for all of them.
+    pub fn together(&self, host: u32, roles: &[usize]) -> Option<Vec<(usize, Offered)>> {
+        let found = self.in_order(host, roles);
+        let is_mixed = roles.iter().any(|role| *role != roles[0]);
+        if found.is_some() || !is_mixed || self.is_alone(host) {
+            return found;
+        }
+        let found = self.in_order(host, &self.largest_first(roles));
+        if found.is_none() {
+            self.give_up(host, roles);
+        }
+        found
+    }
+
+    fn in_order(&self, host: u32, roles: &[usize]) -> Option<Vec<(usize, Offered)>> {
+        let places = roles.iter().enumerate();
+        let places = places.map(|(at, &role)| Some((role, self.next(host, &roles[..at], role)?)));
+        places.collect()
+    }
+
+    /// Roles by how much a replica asks for, as shares of what all of these replicas ask for.
+    fn largest_first(&self, roles: &[usize]) -> Vec<usize> {
+        let all = || roles.iter().flat_map(|&role| amounts(&self.roles[role]));
+        let sum = |class: &str| -> f64 {
+            let same = all().filter(|(other, _)| *other == class);
+            same.map(|(_, amount)| amount as f64).sum()
+        };
+        let size = |role: usize| -> f64 {
+            let shares = amounts(&self.roles[role]).map(|(class, amount)| amount as f64 / sum(class));
+            shares.sum()
+        };
+        let mut sizes: Vec<(f64, usize)> = roles.iter().map(|&role| (size(role), role)).collect();
+        sizes.sort_by(|one, other| other.0.total_cmp(&one.0));
+        sizes.into_iter().map(|(_, role)| role).collect()
+    }
+
+    /// Notes that no places were found for these roles together, unless that is a proof that there are none.
+    pub(super) fn give_up(&self, host: u32, roles: &[usize]) {
+        let is_equal = roles.iter().all(|role| *role == roles[0]);
+        let is_proven = !self.is_exact.get()
+            || self.is_alone(host)
+            || is_equal && packs_greedily(self.roles[roles[0]].request)
+            || is_short(&mut self.hard.borrow_mut(), self.list.slots[host as usize], || {
+                roles.iter().flat_map(|&role| amounts(&self.roles[role]))
+            });
+        if !is_proven {
+            self.is_exact.set(false);
+        }
+    }
+
+    fn is_alone(&self, host: u32) -> bool {
+        let slot = self.list.slots[host as usize];
+        self.hard.borrow_mut().snapshot().is_alone(slot)
+    }
+}
+
+fn amounts<'a>(role: &'a RoleOffers<'_>) -> impl Iterator<Item = (&'a str, i64)> {
+    let groups = role.request.groups.iter();
+    let amounts = groups.flat_map(|group| &group.resources);
+    amounts.map(|(class, amount)| (class.as_str(), *amount))
+}
+
+/// Whether as many equal replicas as possible find a place one after the other, wherever each is: one provider serves each of
+/// them, or classes come from providers that do not depend on each other.
+fn packs_greedily(request: &Request) -> bool {
+    let [group] = request.groups.as_slice() else {
+        return false;
+    };
+    !group.suffix.is_empty() || group.resources.len() == 1 || group.traits.required.is_empty()
+}
+
+/// Whether the tree of a host has less left of a class than is asked for, all providers together.
+fn is_short<'a, I: Iterator<Item = (&'a str, i64)>>(
+    usage: &mut PlannedUsage,
+    host: Slot,
+    amounts: impl Fn() -> I,
+) -> bool {
+    let snapshot = usage.snapshot();
+    let classes = amounts().map(|(class, _)| class);
+    classes.into_iter().any(|class| {
+        let same = amounts().filter(|(other, _)| *other == class);
+        let sum = same.fold(0_i64, |sum, (_, amount)| sum.saturating_add(amount));
+        let id = snapshot.catalog().class_id(class);
+        id.is_none_or(|id| snapshot.free_of(id, [host].into_iter(), sum) < sum)
+    })
+}
