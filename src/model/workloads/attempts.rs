@@ -1,7 +1,8 @@
 //! What a request about a workload learns from its plans that were refused, and when it ends.
 //!
-//! A refused plan is made again, because another command may have won. If the writer then refuses the same places for the same
-//! reasons, no race explains it. The snapshot is compared with the tables once, and after that the refusal is the answer.
+//! A refused plan is made again, because another command may have won. If the writer then refuses the same places for the
+//! same reasons, and no claim has moved the generations of the providers in between, no race explains it. The snapshot is
+//! compared with the tables once, and after that the refusal is the answer.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use crate::error::{ClaimRefusal, Error, ReasonCode, Result};
 use crate::model::Model;
 use crate::model::allocations::Expected;
 use crate::model::claims::{ClaimCandidate, Contradiction};
+use crate::search::Snapshot;
 
 /// The places of one plan.
 pub struct Attempt {
@@ -19,10 +21,12 @@ pub struct Attempt {
     new: Vec<String>,
     /// Consumers with the places that they were to get.
     places: Vec<(String, Arc<[ClaimCandidate]>)>,
+    snapshot: Arc<Snapshot>,
 }
 
 impl Attempt {
-    pub fn of(set: &Set) -> Attempt {
+    /// `snapshot` is the one on which it was planned.
+    pub fn of(set: &Set, snapshot: Arc<Snapshot>) -> Attempt {
         let new = set.placed.iter().filter(|it| it.claim.generation == Expected::New);
         let places = set.placed.iter();
         Attempt {
@@ -30,8 +34,30 @@ impl Attempt {
             places: places
                 .map(|it| (it.claim.consumer.clone(), Arc::clone(&it.candidates.list)))
                 .collect(),
+            snapshot,
         }
     }
+
+    /// What the writer refused.
+    fn refused(self, refusal: Arc<ClaimRefusal>) -> Refused {
+        let reasons = refusal.consumers.iter().flat_map(|it| it.reasons.kept());
+        let providers = reasons.filter_map(|it| self.snapshot.by_uuid(it.resource_provider.as_deref()?));
+        let generations = providers.map(|slot| self.snapshot.generation(slot));
+        Refused {
+            generations: generations.collect(),
+            places: self.places,
+            refusal,
+        }
+    }
+}
+
+/// Places that were refused.
+#[derive(PartialEq)]
+struct Refused {
+    places: Vec<(String, Arc<[ClaimCandidate]>)>,
+    refusal: Arc<ClaimRefusal>,
+    /// Of the providers that the reasons name, as the plan saw them. A claim moves them; a release does not.
+    generations: Vec<i64>,
 }
 
 /// The plans of one request so far.
@@ -42,7 +68,7 @@ pub struct Attempts {
     is_compared: bool,
     /// New consumers that were refused last, because something changed since the plan.
     existing: BTreeSet<String>,
-    refused: Option<(Attempt, Arc<ClaimRefusal>)>,
+    refused: Option<Refused>,
 }
 
 impl Attempts {
@@ -76,19 +102,16 @@ impl Attempts {
         if let Some(refusal) = model.reader(false).read(read).await? {
             return Err(refusal);
         }
-        if self.is_repeated(&attempt, &refusal) && !self.must_compare(model, deadline).await? {
-            return Err(Error::ClaimRefused(refusal));
-        }
         self.existing = now.into_iter().collect();
         self.contradictions = refusal.consumers.iter().flat_map(Contradiction::of).collect();
-        self.refused = Some((attempt, refusal));
+        // Another generation of a consumer is a race.
+        let refused = (!refusal.is_stale()).then(|| attempt.refused(Arc::clone(&refusal)));
+        let is_repeated = refused.is_some() && refused == self.refused;
+        self.refused = refused;
+        if is_repeated && !self.must_compare(model, deadline).await? {
+            return Err(Error::ClaimRefused(refusal));
+        }
         Ok(())
-    }
-
-    /// Whether the last plan had the same places, and was refused for the same reasons. Another generation is a race.
-    fn is_repeated(&self, attempt: &Attempt, refusal: &Arc<ClaimRefusal>) -> bool {
-        let last = self.refused.as_ref();
-        !refusal.is_stale() && last.is_some_and(|(last, why)| last.places == attempt.places && why == refusal)
     }
 }
 

@@ -84,7 +84,7 @@ impl Model {
                 None => None,
             };
             let job = PlanJob {
-                snapshot,
+                snapshot: Arc::clone(&snapshot),
                 put: Arc::clone(put),
                 roles: Arc::new(roles),
                 stored: found.stored.map(Arc::new),
@@ -117,7 +117,7 @@ impl Model {
                 });
             }
             let (granted, released) = (set.placed.len(), set.released.len());
-            let attempt = Attempt::of(&set);
+            let attempt = Attempt::of(&set, snapshot);
             let decided = if put.is_dry_run {
                 self.dry_run(set, deadline).await
             } else {
