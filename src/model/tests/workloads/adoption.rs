@@ -62,15 +62,17 @@ async fn consumers_that_are_adopted_again_get_the_ids_that_they_had() {
         f.execute(&format!("DELETE FROM {table}"));
     }
     claim_for(&f.model, &uuid(7), 1).await;
-    let mut again = put(WORKLOAD, None, free(5));
-    // The foreign one takes no id of those that come after it.
+    claim_for(&f.model, &uuid(8), 1).await;
+    let mut again = put(WORKLOAD, None, free(6));
+    // Of the foreign ones, the first takes no id of those that come after it, and the second one that it names.
     again.adopted.push(adopt(&uuid(7), None));
     let found = ["3", "1", "0", "2"];
     again.adopted.extend(found.map(|id| adopt(&consumer_of(id), None)));
+    again.adopted.push(adopt(&uuid(8), Some("4")));
     let report = place(&f.model, again).await.unwrap();
     let mut expected = consumers(&before);
-    let foreign = uuid(7);
-    expected.push(("4", &foreign));
+    let [seven, eight] = [7, 8].map(uuid);
+    expected.extend([("4", eight.as_str()), ("5", seven.as_str())]);
     assert_eq!(consumers(&report), expected);
 }
 

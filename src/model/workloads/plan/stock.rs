@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{Kept, Planning};
 use crate::error::{Error, Result};
-use crate::model::workloads::{Adopted, Replica, ReplicaRow, ids, near};
+use crate::model::workloads::{Adopted, Replica, ReplicaRow, Role, ids, near};
 
 fn bad_request<T>(detail: String) -> Result<T> {
     Err(Error::BadRequest { detail })
@@ -60,6 +60,9 @@ impl Planning<'_> {
     /// Adds the consumers that become replicas.
     fn adopt(&self, all: &mut Vec<(Replica, bool)>) -> Result<()> {
         let mut ids = AdoptedIds::new(self, all);
+        let staying = all.iter().map(|(it, _)| &it.row).filter(|it| !self.leaves(it));
+        let mut counts: HashMap<String, u32> = HashMap::new();
+        staying.for_each(|it| *counts.entry(it.role.clone()).or_default() += 1);
         for (adopted, replica) in self.job.adopted.iter() {
             if let Some((own, _)) = all.iter().find(|(it, _)| it.row.consumer == adopted.consumer) {
                 if adopted.id.as_ref().is_some_and(|id| *id != own.row.id) {
@@ -72,22 +75,18 @@ impl Planning<'_> {
             }
             let mut replica = replica.clone();
             replica.row.id = ids.take(adopted)?;
-            replica.row.role = self.role_of_adopted(adopted, all)?;
+            replica.row.role = self.role_of_adopted(adopted, &counts)?;
+            *counts.entry(replica.row.role.clone()).or_default() += 1;
             replica.row.revision = self.revision;
             all.push((replica, false));
         }
         Ok(())
     }
 
-    /// The role that the caller names, or the first that lacks a replica.
-    fn role_of_adopted(&self, adopted: &Adopted, all: &[(Replica, bool)]) -> Result<String> {
-        let lacking = self.job.roles.iter().find(|role| {
-            let count = all
-                .iter()
-                .filter(|(it, _)| it.row.role == role.name && !self.leaves(&it.row))
-                .count();
-            count < role.count as usize
-        });
+    /// The role that the caller names, or the first that lacks a replica. `counts` are the replicas of each role that stay.
+    fn role_of_adopted(&self, adopted: &Adopted, counts: &HashMap<String, u32>) -> Result<String> {
+        let count = |role: &Role| counts.get(&role.name).copied().unwrap_or_default();
+        let lacking = self.job.roles.iter().find(|role| count(role) < role.count);
         let Some(role) = adopted.role.clone().or(lacking.map(|role| role.name.clone())) else {
             return bad_request(format!(
                 "adopt: no role lacks a replica for consumer {}.",
@@ -152,8 +151,9 @@ impl<'a> AdoptedIds<'a> {
         let compared = if unnamed.is_empty() { 0 } else { COMPARED_IDS };
         let free = ids::free(given, &used).take(compared);
         let own = free.map(|id| (ids::consumer_of(&put.uuid, &id), id));
-        let own: HashMap<String, String> = own.filter(|(it, _)| unnamed.contains(it.as_str())).collect();
-        let named = put.adopted.iter().filter_map(|it| it.id.as_ref());
+        let named: BTreeSet<&String> = put.adopted.iter().filter_map(|it| it.id.as_ref()).collect();
+        let own = own.filter(|(it, id)| unnamed.contains(it.as_str()) && !named.contains(id));
+        let own: HashMap<String, String> = own.collect();
         AdoptedIds {
             given,
             reserved: own.values().chain(named).cloned().collect(),
