@@ -77,6 +77,9 @@ fn raised(
         if surplus == 0 {
             continue;
         }
+        if (wanted.interrupted)(slots.len() as u64) {
+            return None;
+        }
         if let Some(rise) = rise(&slots, (cells, compared), role, surplus) {
             *price += rise;
             is_raised = true;

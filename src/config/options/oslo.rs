@@ -57,12 +57,12 @@ options! {
 }
 
 impl OsloPolicy {
-    /// The policy file, if it exists now. What cannot be looked at counts as there, so that reading it says why.
+    /// The policy file, if it exists now.
     pub fn file(&self) -> Option<PathBuf> {
         self.find(&self.policy_file)
     }
 
-    /// The policy directories that exist now, in the same sense.
+    /// The policy directories that exist now.
     pub fn dirs(&self) -> Vec<PathBuf> {
         self.policy_dirs.0.iter().filter_map(|name| self.find(name)).collect()
     }
@@ -72,7 +72,7 @@ impl OsloPolicy {
         self.search_dirs
             .iter()
             .map(|dir| dir.join(name))
-            .find(|path| path.try_exists().unwrap_or(true))
+            .find(|path| path.exists())
     }
 }
 

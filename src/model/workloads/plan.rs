@@ -21,7 +21,7 @@ use super::time::{STEPS_A_ROUND, whole};
 use super::unfit::Hosts;
 use super::wish::{Role, Wish};
 use super::{Adopted, Put, Replica, ReplicaRow, Set, StoredWorkload, ids, near};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::allocations::{ConsumerClaim, Expected, ProviderShare};
 use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, claim_candidate, negated};
 use crate::placing::{self, Eligible, Proof, Rule, Standing, Workload};
@@ -243,16 +243,31 @@ impl Planning<'_> {
     }
 
     /// Gives the missing replicas their ids, and the first of each role a place.
-    fn add_new(&mut self, missing: &[u32], mut places: Vec<Vec<(u32, Offered)>>) {
+    ///
+    /// # Errors
+    /// [`Error::BadRequest`] if all ids are taken that the caller allows.
+    fn add_new(&mut self, missing: &[u32], mut places: Vec<Vec<(u32, Offered)>>) -> Result<()> {
         let used: BTreeSet<String> = self.kept.iter().map(|it| it.replica.row.id.clone()).collect();
         let (put, adopted) = (&self.job.put, self.adopted());
-        let mut free =
-            ids::free(put.ids.as_deref(), &used).filter(|id| ids::other_id(&adopted, &put.uuid, id).is_none());
+        // A consumer that was adopted keeps its allocations when it leaves, so no new replica takes it over.
+        let leaving = self.gone.iter().filter(|it| it.row.is_adopted);
+        let leaving: BTreeSet<String> = leaving.map(|it| it.row.consumer.clone()).collect();
+        let is_taken = |id: &String| {
+            ids::other_id(&adopted, &put.uuid, id).is_some()
+                || !leaving.is_empty() && leaving.contains(&ids::consumer_of(&put.uuid, id))
+        };
+        let mut free = ids::free(put.ids.as_deref(), &used).filter(|id| !is_taken(id));
         for (role, missing) in missing.iter().enumerate() {
             let waiting = self.kept.iter().filter(|it| it.role == role && !it.replica.is_placed());
             let waiting = waiting.count();
             for _ in waiting..*missing as usize {
-                let replica = self.pending(free.next().unwrap_or_default(), role);
+                let Some(id) = free.next() else {
+                    return Err(Error::BadRequest {
+                        detail: "ids: too few of them are free: replicas of others are consumers that were adopted."
+                            .to_owned(),
+                    });
+                };
+                let replica = self.pending(id, role);
                 self.kept.push(Kept {
                     replica,
                     role,
@@ -264,6 +279,7 @@ impl Planning<'_> {
         self.kept
             .sort_by(|one, other| ids::natural_order(&one.replica.row.id, &other.replica.row.id));
         places.iter_mut().for_each(|places| places.reverse());
+        let first_new = self.choices.len();
         for at in 0..self.kept.len() {
             if self.kept[at].replica.is_placed() {
                 continue;
@@ -284,6 +300,9 @@ impl Planning<'_> {
             self.kept[at].replica.allocations = shares(&place);
             self.kept[at].host = Some(host);
         }
+        // Those within the normal limits have room beside all others. Claimed after them, they would find it taken.
+        self.choices[first_new..].sort_by_key(|choice| choice.limits == Limits::NormalFirst);
+        Ok(())
     }
 
     /// A replica without a place. A replica that went may have had the same consumer: then that gets the new place.

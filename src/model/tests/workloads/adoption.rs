@@ -119,3 +119,33 @@ async fn an_adopted_consumer_may_get_the_id_of_a_replica_whose_role_is_gone() {
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM allocations"), 1);
     f.check_snapshot().await;
 }
+
+#[actix_web::test]
+async fn an_adopted_consumer_that_leaves_is_no_new_replica() {
+    let mut f = cluster(&SITES).await;
+    let (zero, one) = (consumer_of("0"), consumer_of("1"));
+    claim_for(&f.model, &zero, 1).await;
+    let mut asked = put(WORKLOAD, None, free(1));
+    asked.adopted = vec![adopt(&zero, None)];
+    let report = place(&f.model, asked).await.unwrap();
+    assert_eq!(consumers(&report), [("0", zero.as_str())]);
+    let mut renamed = free(1);
+    renamed.roles[0].name = "other".to_owned();
+    let report = place(&f.model, put(WORKLOAD, Some(1), renamed.clone())).await.unwrap();
+    assert_eq!(consumers(&report), [("1", one.as_str())]);
+    renamed.roles[0].name = "third".to_owned();
+    let mut named = put(WORKLOAD, Some(2), renamed);
+    named.adopted = vec![adopt(&zero, None)];
+    let report = place(&f.model, named).await.unwrap();
+    assert_eq!(consumers(&report), [("0", zero.as_str())]);
+    let mut other = free(1);
+    other.roles[0].name = "fourth".to_owned();
+    let mut given = put(WORKLOAD, Some(3), other);
+    given.ids = Some(vec!["0".to_owned()]);
+    let refused = place(&f.model, given).await.unwrap_err();
+    assert!(
+        matches!(&refused, Error::BadRequest { detail } if detail.starts_with("ids: ")),
+        "{refused:?}"
+    );
+    f.check_snapshot().await;
+}

@@ -127,3 +127,32 @@ async fn replicas_that_share_a_full_pool_exchange_their_roles() {
     }
     f.check_snapshot().await;
 }
+
+#[actix_web::test]
+async fn replicas_within_a_normal_limit_are_claimed_before_those_beyond_it() {
+    let mut f = pools([(21, 20, &[1, 2]), (22, 40, &[3])]).await;
+    let limit = crate::model::limits::Set {
+        class: "DISK_GB".to_owned(),
+        generation: None,
+        normal: Some("0.5".parse().unwrap()),
+    };
+    f.model.submit(limit).await.unwrap();
+    // The first role has the host with the higher number, so hosts and ids are in opposite orders.
+    let roles =
+        [("first", 2, "VGPU"), ("second", 1, "FPGA")].map(|(name, host, class)| (role(name, 1, 1), host, class));
+    let mut wanted = Vec::new();
+    for (mut role, host, class) in roles {
+        f.model.submit(adding(host, class, 1)).await.unwrap();
+        let resources = &mut role.query.request.groups[0].resources;
+        resources.extend([("DISK_GB".to_owned(), 10), (class.to_owned(), 1)]);
+        wanted.push(role);
+    }
+    let asked = Wish {
+        roles: wanted,
+        ..wish(0, Some(Vec::new()))
+    };
+    let report = place_in_pools(&f.model, put(WORKLOAD, None, asked)).await.unwrap();
+    let over = report.replicas.iter().filter(|it| it.over_normal == ["DISK_GB"]);
+    assert_eq!((over.count(), f.used(21)), (1, 20));
+    f.check_snapshot().await;
+}

@@ -69,7 +69,7 @@ impl Planning<'_> {
             Some((refusal, [_, hard])) => self.refused(&hard, &missing, &refusal)?,
             None => Reasons::default(),
         };
-        self.add_new(&missing, places);
+        self.add_new(&missing, places)?;
         Ok(reasons)
     }
 
