@@ -263,7 +263,8 @@ impl Planning<'_> {
             for _ in waiting..*missing as usize {
                 let Some(id) = free.next() else {
                     return Err(Error::BadRequest {
-                        detail: "ids: too few of them are free: replicas of others are consumers that were adopted."
+                        detail: "ids: too few of them are free: replicas with the others would be consumers that were \
+                                 adopted. Name other ids, or leave `ids` out."
                             .to_owned(),
                     });
                 };

@@ -176,6 +176,7 @@ impl SnapshotStore {
             return None;
         }
         applied.stamp.row_reads += 1;
+        // This reader is one of them. Another one may be reading everything.
         if applied.published.readers > 1 {
             applied.published.read.extend(reload.read);
         }
