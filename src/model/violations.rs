@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 
+use super::claims::Contradictions;
 use super::reads::reader::Reader;
 use super::workloads::{
     self, Judge, Level, ReadWish, ReadWorkload, Report, ShownReplica, StoredPage, StoredWorkload, Violation,
@@ -213,7 +214,7 @@ impl Model {
             return Ok(None);
         }
         let roles: Vec<_> = read.iter().flat_map(|(_, wish)| wish.roles.iter().cloned()).collect();
-        let (snapshot, roles) = self.newest_for(&roles, Vec::new()).await?;
+        let (snapshot, roles) = self.newest_for(&roles, Contradictions::default()).await?;
         let mut roles = roles.into_iter();
         let workloads = read.into_iter().map(|(stored, wish)| ReadWorkload {
             stored,

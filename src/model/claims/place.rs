@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use self::refusals::BesideOthers;
 use super::memory::Memory;
-use super::preparation::Contradiction;
+use super::preparation::Contradictions;
 use super::{
     Candidates, ClaimAnswer, ClaimFirst, ConsumerChoice, Limits, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob,
     Planned, Wanted,
@@ -41,8 +41,8 @@ pub(super) struct Call<'a> {
     /// By consumer, why rows refused it.
     refused: Vec<Option<Reasons>>,
     beside_others: BesideOthers,
-    /// Candidates of queries that rows refused.
-    pub contradictions: Vec<Contradiction>,
+    /// Where rows contradicted the last plan.
+    pub contradictions: Contradictions,
     /// Whether candidates of queries were lost, and rows did not say why.
     has_lost: bool,
     /// The stamp of the snapshot of the last search, if the change feed was not read for it.
@@ -60,9 +60,15 @@ pub(super) struct Call<'a> {
 struct Round {
     /// By consumer of the call, why it gets nothing; `None` for those that claim.
     refused: Vec<Option<Reasons>>,
-    choices: Vec<ConsumerChoice>,
-    /// By choice, whether the plan had room for it. Then a refusal on rows is not final: another plan may serve it.
-    had_room: Vec<bool>,
+    /// Of the consumers that claim.
+    claiming: Vec<Claiming>,
+}
+
+/// What the plan found for a consumer that claims.
+struct Claiming {
+    /// The index of the consumer in the call.
+    at: usize,
+    planned: Planned,
 }
 
 impl Model {
@@ -88,7 +94,7 @@ impl Model {
             refused: vec![None; request.consumers.len()],
             beside_others: BesideOthers::default(),
             request: Arc::clone(&request),
-            contradictions: Vec::new(),
+            contradictions: Contradictions::default(),
             has_lost: false,
             searched: None,
             has_searched: false,
@@ -145,7 +151,7 @@ impl Call<'_> {
             let Some(round) = self.with_stale_generations(round).await? else {
                 continue;
             };
-            if let Some(answer) = self.claim(&pending, round).await? {
+            if let Some(answer) = self.claim(round).await? {
                 return Ok(answer);
             }
         }
@@ -181,7 +187,7 @@ impl Call<'_> {
         let planned = lists.map(|list| Planned {
             candidates: Candidates::all(list),
             limits: Limits::of(self.request.purpose),
-            has_room: false,
+            taken: None,
         });
         planned.map(Ok).collect()
     }
@@ -189,20 +195,12 @@ impl Call<'_> {
     fn round(&self, pending: &[usize], planned: Vec<std::result::Result<Planned, Reasons>>) -> Round {
         let mut round = Round {
             refused: self.refused.clone(),
-            choices: Vec::with_capacity(pending.len()),
-            had_room: Vec::with_capacity(pending.len()),
+            claiming: Vec::with_capacity(pending.len()),
         };
-        for (at, planned) in pending.iter().zip(planned) {
+        for (&at, planned) in pending.iter().zip(planned) {
             match planned {
-                Ok(planned) => {
-                    round.had_room.push(planned.has_room);
-                    round.choices.push(ConsumerChoice {
-                        claim: self.request.consumers[*at].claim.clone(),
-                        candidates: planned.candidates,
-                        limits: planned.limits,
-                    });
-                }
-                Err(reasons) => round.refused[*at] = Some(reasons),
+                Ok(planned) => round.claiming.push(Claiming { at, planned }),
+                Err(reasons) => round.refused[at] = Some(reasons),
             }
         }
         round
@@ -268,26 +266,26 @@ impl Call<'_> {
     ///
     /// # Errors
     /// [`Error::ClaimRefused`] if the call is atomic and a consumer is refused.
-    async fn claim(&mut self, pending: &[usize], round: Round) -> Result<Option<PlaceAnswer>> {
-        let Round {
-            refused,
-            choices,
-            had_room,
-        } = round;
+    async fn claim(&mut self, round: Round) -> Result<Option<PlaceAnswer>> {
+        let Round { refused, claiming } = round;
         if self.request.is_atomic && refused.iter().any(Option::is_some) {
             return Err(self.refusal(&refused));
         }
-        if choices.is_empty() {
+        if claiming.is_empty() {
             return Ok(Some(PlaceAnswer::Placed(Placed::new(refused, &[], self.is_exact))));
         }
-        let claiming: Vec<usize> = pending.iter().copied().filter(|at| refused[*at].is_none()).collect();
+        let choices = claiming.iter().map(|Claiming { at, planned }| ConsumerChoice {
+            claim: self.request.consumers[*at].claim.clone(),
+            candidates: planned.candidates.clone(),
+            limits: planned.limits,
+        });
         let command = ClaimFirst {
             searched: self.searched,
-            ..ClaimFirst::new(choices, self.memory(&refused))
+            ..ClaimFirst::new(choices.collect(), self.memory(&refused))
         };
         let decided = if self.request.is_dry_run {
             self.model.dry_run(command, self.deadline).await.map(Some)
-        } else if self.may_plan_again(&claiming) {
+        } else if self.may_plan_again(claiming.iter().map(|it| it.at)) {
             self.model.submit_once(command, self.deadline).await
         } else {
             self.model.submit_until(command, self.deadline).await.map(Some)
@@ -303,10 +301,7 @@ impl Call<'_> {
                 self.try_again_beside(|_| true);
                 Ok(None)
             }
-            Err(Error::ClaimRefused(refusal)) => {
-                let claiming: Vec<(usize, bool)> = claiming.into_iter().zip(had_room).collect();
-                self.take_refusal(&claiming, &refusal).map(|()| None)
-            }
+            Err(Error::ClaimRefused(refusal)) => self.take_refusal(&claiming, &refusal).map(|()| None),
             Err(error) => Err(error),
         }
     }
@@ -324,10 +319,10 @@ impl Call<'_> {
 
     /// Whether a refusal on the snapshot needs no check against the tables, because another search follows: that is so
     /// if all consumers are new and have queries. Once only: rows may refuse for another reason than room.
-    fn may_plan_again(&self, claiming: &[usize]) -> bool {
+    fn may_plan_again(&self, mut claiming: impl Iterator<Item = usize>) -> bool {
         !self.has_lost
-            && claiming.iter().all(|at| {
-                let consumer = &self.request.consumers[*at];
+            && claiming.all(|at| {
+                let consumer = &self.request.consumers[at];
                 consumer.claim.generation == Expected::New && matches!(consumer.wanted, Wanted::Query(_))
             })
     }
@@ -335,6 +330,6 @@ impl Call<'_> {
     /// Whether a search may do without the change feed, because the claim is verified when it is written, and planned again
     /// if peers have committed since. What refuses a consumer must be known to be the newest state.
     pub fn may_search_unverified(&self, pending: &[usize]) -> bool {
-        !self.has_searched && !self.request.is_dry_run && self.may_plan_again(pending)
+        !self.has_searched && !self.request.is_dry_run && self.may_plan_again(pending.iter().copied())
     }
 }

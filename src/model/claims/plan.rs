@@ -59,8 +59,20 @@ impl Plan {
 pub struct Planned {
     pub candidates: Candidates,
     pub limits: Limits,
-    /// Whether one of them fits, beside what the consumers before it take.
-    pub has_room: bool,
+    /// The index of the one that the plan takes, because it fits beside what the consumers before it take; `None` if none
+    /// does.
+    pub taken: Option<usize>,
+}
+
+impl Planned {
+    /// The candidates that the plan compared: those up to the one that it takes, or all.
+    pub fn compared(&self) -> &[ClaimCandidate] {
+        let Candidates { list, first, .. } = &self.candidates;
+        match self.taken {
+            Some(taken) if self.limits == Limits::Normal => &list[*first..=taken],
+            _ => &list[*first..],
+        }
+    }
 }
 
 /// A plan in progress.
@@ -89,7 +101,7 @@ enum Place {
     Posted {
         list: Arc<[ClaimCandidate]>,
         limits: Limits,
-        has_room: bool,
+        taken: Option<usize>,
     },
     /// Beyond the normal limits.
     Beyond(ClaimCandidate),
@@ -149,13 +161,13 @@ impl<'a> Planning<'a> {
         self.add_each(&negated(&excess.over_normal), &negated(&excess.over_capacity));
         let (place, taken) = match &consumer.wanted {
             Wanted::Candidates(list) => {
-                let (taken, limits) = self.first_that_fits(list, &own);
+                let (fitting, limits) = self.first_that_fits(list, &own);
                 let place = Place::Posted {
                     list: Arc::clone(list),
                     limits,
-                    has_room: !taken.is_empty(),
+                    taken: fitting.as_ref().map(|(index, _)| *index),
                 };
-                (place, taken)
+                (place, fitting.map_or_else(Vec::new, |(_, placements)| placements))
             }
             Wanted::Query(query) => self.place_by_query(*query, consumer)?,
         };
@@ -267,12 +279,12 @@ impl<'a> Planning<'a> {
             Place::Beyond(candidate) => Ok(Planned {
                 candidates: Candidates::all(Arc::new([candidate])),
                 limits: Limits::NormalFirst,
-                has_room: true,
+                taken: Some(0),
             }),
-            Place::Posted { list, limits, has_room } => Ok(Planned {
+            Place::Posted { list, limits, taken } => Ok(Planned {
                 candidates: Candidates::all(list),
                 limits,
-                has_room,
+                taken,
             }),
             Place::Chosen { query, first } => Ok(Planned {
                 candidates: Candidates {
@@ -282,7 +294,7 @@ impl<'a> Planning<'a> {
                 },
                 // Beyond them another host may have normal room: then it is planned again.
                 limits: Limits::Normal,
-                has_room: true,
+                taken: Some(first),
             }),
             Place::Nowhere(reasons) => Err(reasons),
         });

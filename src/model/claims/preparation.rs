@@ -47,7 +47,7 @@ impl Contradiction {
     }
 
     /// The provider, if the snapshot still shows it as the search found it.
-    pub fn wrong_provider(&self, snapshot: &Snapshot, own: &OwnAllocations) -> Option<ProviderId> {
+    fn wrong_provider(&self, snapshot: &Snapshot, own: &OwnAllocations) -> Option<ProviderId> {
         let slot = snapshot.by_uuid(&self.provider)?;
         let provider = snapshot.id(slot);
         let class = self.class.as_deref().and_then(|name| snapshot.catalog().class_id(name));
@@ -70,6 +70,28 @@ impl Contradiction {
         };
         let shown = limit.saturating_sub(snapshot.used(slot, class) - own);
         (shown > free).then_some(provider)
+    }
+}
+
+/// What a plan rested on that rows contradicted.
+#[derive(Default)]
+pub struct Contradictions {
+    pub refusals: Vec<Contradiction>,
+    /// Uuids of the providers that the plan compared for the refused consumers and for those before them. Rows may have
+    /// placed one of these elsewhere, so that a refusal behind it does not name the provider that is shown wrongly.
+    pub compared: BTreeSet<String>,
+}
+
+impl Contradictions {
+    /// The providers that the snapshot may show wrongly. Empty if the snapshot has changed since, and agrees with the rows.
+    pub fn suspects(&self, snapshot: &Snapshot, own: &OwnAllocations) -> BTreeSet<ProviderId> {
+        let wrong = self.refusals.iter().filter_map(|it| it.wrong_provider(snapshot, own));
+        let mut suspects: BTreeSet<ProviderId> = wrong.collect();
+        if !suspects.is_empty() {
+            let compared = self.compared.iter().filter_map(|uuid| snapshot.by_uuid(uuid));
+            suspects.extend(compared.map(|slot| snapshot.id(slot)));
+        }
+        suspects
     }
 }
 
@@ -96,15 +118,11 @@ impl Call<'_> {
         }
         let prepared = self.model.prepare_search(queries, Duration::ZERO).await?;
         let own = self.own_allocations(pending).await?;
-        let contradictions = std::mem::take(&mut self.contradictions);
-        let wrong = contradictions
-            .iter()
-            .filter_map(|it| it.wrong_provider(&prepared.snapshot, &own));
-        let wrong: BTreeSet<ProviderId> = wrong.collect();
-        let snapshot = if wrong.is_empty() {
+        let suspects = std::mem::take(&mut self.contradictions).suspects(&prepared.snapshot, &own);
+        let snapshot = if suspects.is_empty() {
             prepared.snapshot
         } else {
-            self.model.read_again(wrong).await?
+            self.model.read_again(suspects).await?
         };
         Ok(PlanJob {
             snapshot,

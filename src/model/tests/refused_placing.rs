@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use super::foreign::foreign_claim;
 use super::placing::{codes, gang, place, query};
 use super::*;
 use crate::error::ReasonCode;
@@ -45,6 +46,41 @@ async fn without_atomic_a_refusal_beside_others_is_final_only_if_these_are_place
         );
         assert_eq!((granted.as_slice(), searches.get()), (&expected.0[..], expected.1));
         assert_eq!(f.used(1), 1);
+    }
+}
+
+/// Found by the race of calls with candidates and queries: rows placed the first consumer elsewhere than the plan did, and
+/// the plan was never corrected. The call was busy until it timed out.
+#[actix_web::test]
+async fn a_place_that_a_foreign_writer_took_is_read_again_if_rows_placed_its_consumer_elsewhere() {
+    for is_atomic in [false, true] {
+        let mut f = fixture();
+        for host in [1, 2] {
+            f.host(host, 1).await.unwrap();
+        }
+        foreign_claim(&mut f, 20, 1, 1);
+        let mut request = gang(100..102, query(1, None));
+        request.is_atomic = is_atomic;
+        let on = |host| ClaimCandidate {
+            allocations: vec![(uuid(host), vec![("VCPU".to_owned(), 1)])],
+            mappings: None,
+        };
+        request.consumers[0].wanted = Wanted::Candidates(Arc::new([on(1), on(2)]));
+        let searches = Cell::new(0);
+        let search = async |job: PlanJob| {
+            searches.set(searches.get() + 1);
+            job.run(&Interrupt::default())
+        };
+        match f.model.place(request, &SearchSettings::uncut(7), search).await {
+            Ok(PlaceAnswer::Placed(placed)) if !is_atomic => {
+                let granted: Vec<bool> = placed.consumers.iter().map(std::result::Result::is_ok).collect();
+                assert_eq!(granted, [true, false]);
+            }
+            Err(Error::ClaimRefused(_)) if is_atomic => {}
+            answer => panic!("{answer:?}"),
+        }
+        assert!(searches.get() <= 3, "{} searches", searches.get());
+        f.check_snapshot().await;
     }
 }
 

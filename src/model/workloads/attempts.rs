@@ -12,7 +12,7 @@ use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, ReasonCode, Result};
 use crate::model::Model;
 use crate::model::allocations::Expected;
-use crate::model::claims::{ClaimCandidate, Contradiction};
+use crate::model::claims::{ClaimCandidate, Contradiction, Contradictions};
 use crate::search::Snapshot;
 
 /// The places of one plan.
@@ -64,7 +64,7 @@ struct Refused {
 #[derive(Default)]
 pub struct Attempts {
     /// What the rows contradicted in the last snapshot.
-    pub contradictions: Vec<Contradiction>,
+    pub contradictions: Contradictions,
     is_compared: bool,
     /// New consumers that were refused last, because something changed since the plan.
     existing: BTreeSet<String>,
@@ -103,7 +103,8 @@ impl Attempts {
             return Err(refusal);
         }
         self.existing = now.into_iter().collect();
-        self.contradictions = refusal.consumers.iter().flat_map(Contradiction::of).collect();
+        // A replica has one candidate, so its own reasons name what may be shown wrongly.
+        self.contradictions.refusals = refusal.consumers.iter().flat_map(Contradiction::of).collect();
         // Another generation of a consumer is a race.
         let refused = (!refusal.is_stale()).then(|| attempt.refused(Arc::clone(&refusal)));
         let is_repeated = refused.is_some() && refused == self.refused;

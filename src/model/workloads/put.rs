@@ -29,8 +29,8 @@ use super::{Delete, Incarnation, Neighbourhood, PlanJob, Planned, Put, Set, SetA
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::model::claims::{Contradiction, OwnAllocations, Queries};
-use crate::search::{ProviderId, SearchSettings, Snapshot};
+use crate::model::claims::{Contradictions, OwnAllocations, Queries};
+use crate::search::{SearchSettings, Snapshot};
 
 /// A workload that was written.
 #[derive(Debug)]
@@ -221,7 +221,7 @@ impl Model {
             others,
         } = found;
         let wish = read_wish(&stored, read)?;
-        let (snapshot, roles) = self.newest_for(&wish.roles, Vec::new()).await?;
+        let (snapshot, roles) = self.newest_for(&wish.roles, Contradictions::default()).await?;
         search(ReportJob {
             snapshot,
             workload: Arc::new(ReadWorkload { stored, wish, roles }),
@@ -245,19 +245,15 @@ impl Model {
     pub(in crate::model) async fn newest_for(
         &self,
         roles: &[Role],
-        contradictions: Vec<Contradiction>,
+        contradictions: Contradictions,
     ) -> Result<(Arc<Snapshot>, Vec<Role>)> {
         let queries = Queries(roles.iter().map(|role| role.query.clone()).collect());
         let prepared = self.prepare_search(queries, std::time::Duration::ZERO).await?;
-        let own = OwnAllocations::new();
-        let wrong = contradictions
-            .iter()
-            .filter_map(|it| it.wrong_provider(&prepared.snapshot, &own));
-        let wrong: std::collections::BTreeSet<ProviderId> = wrong.collect();
-        let snapshot = if wrong.is_empty() {
+        let suspects = contradictions.suspects(&prepared.snapshot, &OwnAllocations::new());
+        let snapshot = if suspects.is_empty() {
             prepared.snapshot
         } else {
-            self.read_again(wrong).await?
+            self.read_again(suspects).await?
         };
         let roles = roles.iter().zip(prepared.search.0);
         let roles = roles.map(|(role, query)| Role { query, ..role.clone() });

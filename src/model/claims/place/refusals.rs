@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Call, Contradiction};
+use super::{Call, Claiming};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
-use crate::model::claims::{RequestedConsumer, Wanted};
+use crate::model::claims::{Contradiction, RequestedConsumer, Wanted};
 
 /// How often posted candidates that rows refused are tried again in a call. After that the refusal is final: rows may refuse
 /// for a reason that the plan does not know.
@@ -56,32 +56,37 @@ impl Call<'_> {
     ///
     /// # Errors
     /// As of [`Self::claim`].
-    pub(super) fn take_refusal(&mut self, claiming: &[(usize, bool)], refusal: &ClaimRefusal) -> Result<()> {
+    pub(super) fn take_refusal(&mut self, claiming: &[Claiming], refusal: &ClaimRefusal) -> Result<()> {
         let is_last = self.posted_losses >= MAX_POSTED_LOSSES;
         let lost = claiming.iter().zip(&refusal.consumers);
         let lost = lost.filter(|(_, consumer)| !consumer.reasons.is_empty());
-        let lost: BTreeSet<usize> = lost.map(|((at, _), _)| *at).collect();
+        let lost: BTreeSet<usize> = lost.map(|(it, _)| it.at).collect();
         let is_counted = self.try_again_beside(|at| lost.contains(&at));
         let (mut has_lost_posted, mut others, mut noted) = (false, Vec::new(), 0);
-        for ((at, had_room), consumer) in claiming.iter().zip(&refusal.consumers) {
+        let mut contradicted = 0;
+        for (index, (Claiming { at, planned }, consumer)) in claiming.iter().zip(&refusal.consumers).enumerate() {
             let reasons = &consumer.reasons;
             let is_final = reasons.kept().iter().any(|reason| reason.code.concerns_consumer())
                 || reasons.are_all(ReasonCode::ProviderGenerationLimit);
             let is_posted = matches!(self.request.consumers[*at].wanted, Wanted::Candidates(_));
-            if *had_room && !is_final && !(is_posted && is_last) {
-                has_lost_posted |= is_posted && !reasons.is_empty();
-                self.contradictions.extend(Contradiction::of(consumer));
-            } else if !reasons.is_empty() {
+            if reasons.is_empty() {
+                others.push(*at);
+            } else if planned.taken.is_some() && !is_final && !(is_posted && is_last) {
+                has_lost_posted |= is_posted;
+                self.contradictions.refusals.extend(Contradiction::of(consumer));
+                contradicted = index + 1;
+            } else {
                 self.refused[*at] = Some(reasons.clone());
                 if !is_final && !others.is_empty() {
                     self.beside_others.note(*at, &others[noted..]);
                     noted = others.len();
                 }
             }
-            if reasons.is_empty() {
-                others.push(*at);
-            }
         }
+        let compared = claiming[..contradicted].iter().flat_map(|it| it.planned.compared());
+        let providers = compared.flat_map(|candidate| &candidate.allocations);
+        let providers = providers.map(|(provider, _)| provider.clone());
+        self.contradictions.compared.extend(providers);
         self.posted_losses += u32::from(has_lost_posted && !is_counted);
         if self.request.is_atomic && self.refused.iter().any(Option::is_some) {
             return Err(self.refusal(&self.refused));

@@ -5,23 +5,25 @@ use crate::model::claims::{ClaimCandidate, Limits};
 use crate::search::{Placement, PlannedUsage, ProviderState, Snapshot};
 
 impl Planning<'_> {
-    /// What the first of the posted candidates takes that fits within the normal limits; if there is none and the purpose
-    /// allows it, what the one takes that goes least over them.
-    pub(super) fn first_that_fits(&self, list: &[ClaimCandidate], own: &[Placement]) -> (Vec<Placement>, Limits) {
+    /// The first of the posted candidates that fits within the normal limits; if there is none and the purpose allows it, the
+    /// one that goes least over them. With its index, what it takes, and the limits.
+    pub(super) fn first_that_fits(
+        &self,
+        list: &[ClaimCandidate],
+        own: &[Placement],
+    ) -> (Option<(usize, Vec<Placement>)>, Limits) {
         let (snapshot, is_strict) = (&self.job.snapshot, self.settings.strict_step);
         let limits = Limits::of(self.job.request.purpose);
         let fitting = |usage| {
             let fitting = fitting(snapshot, usage, list, is_strict);
-            fitting.filter(|placements| placements.iter().all(|it| may_take(snapshot, own, it)))
+            fitting.filter(|(_, placements)| placements.iter().all(|it| may_take(snapshot, own, it)))
         };
-        let mut within_normal = fitting(&self.usage);
-        if let Some(taken) = within_normal.next() {
-            return (taken, limits);
+        if let Some(first) = fitting(&self.usage).next() {
+            return (Some(first), limits);
         }
         let beyond = self.beyond.as_ref().filter(|_| limits == Limits::NormalFirst);
-        let taken =
-            beyond.and_then(|beyond| fitting(beyond).min_by_key(|placements| self.usage.added_over(placements)));
-        (taken.unwrap_or_default(), limits)
+        let added_over = |(_, placements): &(usize, Vec<Placement>)| self.usage.added_over(placements);
+        (beyond.and_then(|beyond| fitting(beyond).min_by_key(added_over)), limits)
     }
 }
 
@@ -36,13 +38,13 @@ fn may_take(snapshot: &Snapshot, own: &[Placement], placement: &Placement) -> bo
     placement.amount <= same.map(|it| it.amount).sum()
 }
 
-/// What each of the posted candidates takes that fits. The claim is decided by all rules.
+/// The index of each of the posted candidates that fits, and what it takes. The claim is decided by all rules.
 fn fitting<'a>(
     snapshot: &'a Snapshot,
     usage: &'a PlannedUsage,
     list: &'a [ClaimCandidate],
     is_strict: bool,
-) -> impl Iterator<Item = Vec<Placement>> + 'a {
+) -> impl Iterator<Item = (usize, Vec<Placement>)> + 'a {
     let placements = move |candidate: &ClaimCandidate| {
         let of_provider = candidate.allocations.iter().map(|(uuid, resources)| {
             let slot = snapshot.by_uuid(uuid)?;
@@ -57,5 +59,6 @@ fn fitting<'a>(
         let all = of_provider.collect::<Option<Vec<_>>>()?.concat();
         usage.has_room(&all).then_some(all)
     };
-    list.iter().filter_map(placements)
+    let with_index = move |(index, candidate)| Some((index, placements(candidate)?));
+    list.iter().enumerate().filter_map(with_index)
 }
