@@ -103,12 +103,16 @@ impl Names {
         self.providers.extend(other.providers);
     }
 
-    /// The names that `snapshot` does not have. Names of providers are dropped if the database compares exactly: the
-    /// snapshot has every provider, so only another spelling is worth a look-up.
+    /// The names that `snapshot` does not have, and the tables may have. Names of providers are dropped if the database
+    /// compares exactly: the snapshot has every provider, so only another spelling is worth a look-up. No class and no trait
+    /// has a NUL in its name, which PostgreSQL refuses even in a comparison.
     pub fn unknown_to(mut self, snapshot: &Snapshot, compares_exactly: bool) -> Names {
         let catalog = snapshot.catalog();
-        self.classes.retain(|name| catalog.class_id(name).is_none());
-        self.traits.retain(|name| catalog.trait_id(name).is_none());
+        let may_exist = |name: &String| !name.contains('\0');
+        self.classes
+            .retain(|name| may_exist(name) && catalog.class_id(name).is_none());
+        self.traits
+            .retain(|name| may_exist(name) && catalog.trait_id(name).is_none());
         self.aggregates.retain(|uuid| catalog.aggregate_id(uuid).is_none());
         self.providers
             .retain(|uuid| !compares_exactly && snapshot.by_uuid(uuid).is_none());
