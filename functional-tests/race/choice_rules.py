@@ -1,5 +1,7 @@
 """The rules of the races of `POST /v1/claims`, over the answers and over the tables, which are read by SQL."""
 
+import collections
+
 from functional_tests.lib.rest import Rest
 
 HOLDERS = (
@@ -8,6 +10,13 @@ HOLDERS = (
     " WHERE p.uuid IN ({})")
 CALLS = "SELECT id FROM placet_claims"
 LACKING, OTHER = "placet.no_room", "placet.other_refused"
+
+
+def summary(answer):
+    """What tells answers apart: the status, the error's text, and the codes of the first refused consumer."""
+    body = answer.json or {}
+    refused = [consumer["counts"] for consumer in body.get("consumers", []) if not consumer.get("granted")]
+    return f"{answer.status} {[error['detail'] for error in body.get('errors', [])]} {refused[:1]}"
 
 
 class Judged:
@@ -46,7 +55,8 @@ class Judged:
         taken = len(there)
         left, needed = self.round.fitting - taken, self.round.size if self.round.race.is_atomic else 1
         assert left >= 0 and (left < needed or not self.has_refused()), (
-            f"{taken} consumers were granted {self.round.fitting} places ({len(self.foreign)} of them foreign)")
+            f"{taken} consumers were granted {self.round.fitting} places ({len(self.foreign)} of them foreign); "
+            f"answers: {collections.Counter(summary(answer) for given in self.answers for answer in given)}")
         wrong = {consumer: (holds, there.get(consumer)) for consumer, holds in self.held().items()
                  if there.get(consumer) != holds}
         assert not wrong, f"consumers do not hold what the answer says: {wrong}"
