@@ -31,7 +31,7 @@ use crate::model::Model;
 use crate::model::allocations::Expected;
 use crate::model::snapshot::store::Stamp;
 use crate::mutants::{self, Mutant};
-use crate::search::SearchSettings;
+use crate::search::{SearchSettings, Snapshot};
 
 /// One call in progress.
 pub(super) struct Call<'a> {
@@ -41,6 +41,8 @@ pub(super) struct Call<'a> {
     /// By consumer, why rows refused it.
     refused: Vec<Option<Reasons>>,
     beside_others: BesideOthers,
+    /// The snapshot of the last plan, if there was one.
+    pub planned_on: Option<Arc<Snapshot>>,
     /// Where rows contradicted the last plan.
     pub contradictions: Contradictions,
     /// Whether candidates of queries were lost, and rows did not say why.
@@ -94,6 +96,7 @@ impl Model {
             refused: vec![None; request.consumers.len()],
             beside_others: BesideOthers::default(),
             request: Arc::clone(&request),
+            planned_on: None,
             contradictions: Contradictions::default(),
             has_lost: false,
             searched: None,

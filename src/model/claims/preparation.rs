@@ -1,6 +1,6 @@
 //! Prepares the search of a plan: a snapshot that contradicts no row that was read, and what existing consumers have.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::model::batch::collation::CollatedNames;
 use crate::model::reads::unknown_names::{NamedSearch, Names, StoredSpellings};
 use crate::search::{ClassId, ProviderId, SearchSettings, Snapshot};
 
-/// A candidate of a query that rows refused. The snapshot has changed since, or it lacks what another program changed.
+/// A candidate that rows refused. The snapshot has changed since, or it lacks what another program changed.
 pub struct Contradiction {
     consumer: String,
     provider: String,
@@ -77,22 +77,30 @@ impl Contradiction {
 #[derive(Default)]
 pub struct Contradictions {
     pub refusals: Vec<Contradiction>,
-    /// Uuids of the providers that the plan compared for the refused consumers and for those before them. Rows may have
-    /// placed one of these elsewhere, so that a refusal behind it does not name the provider that is shown wrongly.
-    pub compared: BTreeSet<String>,
+    /// Uuids of the providers that the plan compared for the refused consumers and for those before them, with their
+    /// generations. Rows may have placed one of these elsewhere, so that a refusal behind it does not name the provider that
+    /// is shown wrongly.
+    pub compared: BTreeMap<String, Option<i64>>,
 }
 
 impl Contradictions {
-    /// The providers that the snapshot may show wrongly. Empty if the snapshot has changed since, and agrees with the rows.
+    /// The providers that the snapshot may show wrongly. None if one of those that were compared has changed since, and no
+    /// provider that a refusal names still shows more room than the rows have: then the next plan is another one.
     pub fn suspects(&self, snapshot: &Snapshot, own: &OwnAllocations) -> BTreeSet<ProviderId> {
         let wrong = self.refusals.iter().filter_map(|it| it.wrong_provider(snapshot, own));
         let mut suspects: BTreeSet<ProviderId> = wrong.collect();
-        if !suspects.is_empty() {
-            let compared = self.compared.iter().filter_map(|uuid| snapshot.by_uuid(uuid));
+        let has_changed = |(uuid, known): (&String, &Option<i64>)| generation(snapshot, uuid) != *known;
+        if !suspects.is_empty() || !self.compared.iter().any(has_changed) {
+            let compared = self.compared.keys().filter_map(|uuid| snapshot.by_uuid(uuid));
             suspects.extend(compared.map(|slot| snapshot.id(slot)));
         }
         suspects
     }
+}
+
+/// The generation of a provider; `None` if the snapshot does not have it.
+pub fn generation(snapshot: &Snapshot, uuid: &str) -> Option<i64> {
+    snapshot.by_uuid(uuid).map(|slot| snapshot.generation(slot))
 }
 
 impl Call<'_> {
@@ -107,6 +115,7 @@ impl Call<'_> {
         self.has_searched = true;
         if let Some((snapshot, stamp)) = unverified.flatten() {
             self.searched = Some(stamp);
+            self.planned_on = Some(Arc::clone(&snapshot));
             return Ok(PlanJob {
                 snapshot,
                 request: Arc::clone(&self.request),
@@ -124,6 +133,7 @@ impl Call<'_> {
         } else {
             self.model.read_again(suspects).await?
         };
+        self.planned_on = Some(Arc::clone(&snapshot));
         Ok(PlanJob {
             snapshot,
             request: Arc::clone(&self.request),

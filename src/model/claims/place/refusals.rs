@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::{Call, Claiming};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
+use crate::model::claims::preparation::generation;
 use crate::model::claims::{Contradiction, RequestedConsumer, Wanted};
 
 /// How often posted candidates that rows refused are tried again in a call. After that the refusal is final: rows may refuse
@@ -83,10 +84,12 @@ impl Call<'_> {
                 }
             }
         }
-        let compared = claiming[..contradicted].iter().flat_map(|it| it.planned.compared());
-        let providers = compared.flat_map(|candidate| &candidate.allocations);
-        let providers = providers.map(|(provider, _)| provider.clone());
-        self.contradictions.compared.extend(providers);
+        if let Some(snapshot) = &self.planned_on {
+            let compared = claiming[..contradicted].iter().flat_map(|it| it.planned.compared());
+            let providers = compared.flat_map(|candidate| &candidate.allocations);
+            let known = providers.map(|(provider, _)| (provider.clone(), generation(snapshot, provider)));
+            self.contradictions.compared.extend(known);
+        }
         self.posted_losses += u32::from(has_lost_posted && !is_counted);
         if self.request.is_atomic && self.refused.iter().any(Option::is_some) {
             return Err(self.refusal(&self.refused));
