@@ -65,7 +65,8 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// The candidates that the plan compared: those up to the one that it takes, or all.
+    /// The candidates that the plan compared: of posted ones those up to the one that it takes, or all; of a query the one
+    /// that it takes.
     pub fn compared(&self) -> &[ClaimCandidate] {
         let Candidates { list, first, .. } = &self.candidates;
         match self.taken {

@@ -80,12 +80,19 @@ pub struct Contradictions {
     /// Uuids of the providers that the plan compared for the refused consumers and for those before them, with their
     /// generations. Rows may have placed one of these elsewhere, so that a refusal behind it does not name the provider that
     /// is shown wrongly.
-    pub compared: BTreeMap<String, Option<i64>>,
+    compared: BTreeMap<String, Option<i64>>,
 }
 
 impl Contradictions {
-    /// The providers that the snapshot may show wrongly. None if one of those that were compared has changed since, and no
-    /// provider that a refusal names still shows more room than the rows have: then the next plan is another one.
+    /// Notes that the plan compared these providers on this snapshot.
+    pub fn note_compared<'a>(&mut self, snapshot: &Snapshot, providers: impl Iterator<Item = &'a String>) {
+        let known = providers.map(|uuid| (uuid.clone(), generation(snapshot, uuid)));
+        self.compared.extend(known);
+    }
+
+    /// The providers that the snapshot may show wrongly: all that were compared, and those that a refusal names and that
+    /// still show more room than the rows have. None if there are none of the latter, and one that was compared has changed
+    /// since: then the next plan is another one.
     pub fn suspects(&self, snapshot: &Snapshot, own: &OwnAllocations) -> BTreeSet<ProviderId> {
         let wrong = self.refusals.iter().filter_map(|it| it.wrong_provider(snapshot, own));
         let mut suspects: BTreeSet<ProviderId> = wrong.collect();
@@ -99,7 +106,7 @@ impl Contradictions {
 }
 
 /// The generation of a provider; `None` if the snapshot does not have it.
-pub fn generation(snapshot: &Snapshot, uuid: &str) -> Option<i64> {
+fn generation(snapshot: &Snapshot, uuid: &str) -> Option<i64> {
     snapshot.by_uuid(uuid).map(|slot| snapshot.generation(slot))
 }
 

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use super::{Call, Claiming};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
-use crate::model::claims::preparation::generation;
 use crate::model::claims::{Contradiction, RequestedConsumer, Wanted};
 
 /// How often posted candidates that rows refused are tried again in a call. After that the refusal is final: rows may refuse
@@ -87,8 +86,8 @@ impl Call<'_> {
         if let Some(snapshot) = &self.planned_on {
             let compared = claiming[..contradicted].iter().flat_map(|it| it.planned.compared());
             let providers = compared.flat_map(|candidate| &candidate.allocations);
-            let known = providers.map(|(provider, _)| (provider.clone(), generation(snapshot, provider)));
-            self.contradictions.compared.extend(known);
+            let providers = providers.map(|(provider, _)| provider);
+            self.contradictions.note_compared(snapshot, providers);
         }
         self.posted_losses += u32::from(has_lost_posted && !is_counted);
         if self.request.is_atomic && self.refused.iter().any(Option::is_some) {
