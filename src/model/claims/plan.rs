@@ -34,9 +34,8 @@ pub type OwnAllocations = HashMap<String, Vec<(ProviderId, ClassId, i64)>>;
 #[derive(Clone)]
 pub struct PlanJob {
     pub(super) snapshot: Arc<Snapshot>,
+    /// With names as the tables spell them.
     pub(super) request: Arc<PlaceRequest>,
-    /// The queries of the request, with names as the tables spell them.
-    pub(super) queries: Arc<Vec<ClaimQuery>>,
     /// The indexes of the consumers to place.
     pub(super) pending: Arc<[usize]>,
     pub(super) own: Arc<OwnAllocations>,
@@ -238,7 +237,7 @@ impl<'a> Planning<'a> {
         if !self.job.request.purpose.may_exceed_normal() {
             return Ok(None);
         }
-        let ClaimQuery { request, rank } = &self.job.queries[query];
+        let ClaimQuery { request, rank } = &self.job.request.queries[query];
         let scoring = rank.and_then(Rank::scoring);
         let settings = seeded(&self.settings, scoring, consumer);
         let found = search::least_over(&self.usage, beyond.snapshot(), request, scoring, &settings)?;
@@ -251,7 +250,7 @@ impl<'a> Planning<'a> {
 
     /// Why a query has no candidate.
     fn refusal(&mut self, query: usize) -> Result<Reasons> {
-        let request = &self.job.queries[query].request;
+        let request = &self.job.request.queries[query].request;
         let known = self.queries.get(&query).and_then(|planned| planned.refusal.clone());
         if let Some(known) = known {
             return Ok(known);

@@ -8,7 +8,7 @@ use diesel::prelude::*;
 
 use super::place::Call;
 use super::plan::{OwnAllocations, PlanJob};
-use super::{ClaimQuery, RequestedConsumer};
+use super::{ClaimQuery, PlaceRequest, RequestedConsumer, Wanted};
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::allocations;
 use crate::db::{DbConnection, DbResult};
@@ -114,10 +114,10 @@ impl Call<'_> {
     /// The search for the pending consumers, on a snapshot that shows every commit acknowledged before; or on the newest
     /// one, if the claim can be verified when it is written.
     pub async fn plan_job(&mut self, pending: &[usize], settings: &SearchSettings) -> Result<PlanJob> {
-        let queries = Queries(self.request.queries.clone());
+        let request = Arc::clone(&self.request);
         let unverified = self
             .may_search_unverified(pending)
-            .then(|| self.model.unverified_snapshot(&queries));
+            .then(|| self.model.unverified_snapshot(&request));
         self.searched = None;
         self.has_searched = true;
         if let Some((snapshot, stamp)) = unverified.flatten() {
@@ -125,14 +125,13 @@ impl Call<'_> {
             self.planned_on = Some(Arc::clone(&snapshot));
             return Ok(PlanJob {
                 snapshot,
-                request: Arc::clone(&self.request),
-                queries: Arc::new(queries.0),
+                request,
                 pending: pending.into(),
                 own: Arc::default(),
                 settings: settings.clone(),
             });
         }
-        let prepared = self.model.prepare_search(queries, Duration::ZERO).await?;
+        let prepared = self.model.prepare_search(request, Duration::ZERO).await?;
         let own = self.own_allocations(pending).await?;
         let suspects = std::mem::take(&mut self.contradictions).suspects(&prepared.snapshot, &own);
         let snapshot = if suspects.is_empty() {
@@ -143,8 +142,7 @@ impl Call<'_> {
         self.planned_on = Some(Arc::clone(&snapshot));
         Ok(PlanJob {
             snapshot,
-            request: Arc::clone(&self.request),
-            queries: Arc::new(prepared.search.0),
+            request: prepared.search,
             pending: pending.into(),
             own: Arc::new(own),
             settings: settings.clone(),
@@ -168,19 +166,53 @@ impl Call<'_> {
     }
 }
 
-/// All queries of a call, whose names are looked up together.
+/// The names in the queries, and the providers of posted candidates: the plan counts both on the snapshot.
+impl NamedSearch for Arc<PlaceRequest> {
+    fn names(&self) -> Names {
+        let mut names = names_of(&self.queries);
+        for consumer in &self.consumers {
+            if let Wanted::Candidates(list) = &consumer.wanted {
+                let allocations = list.iter().flat_map(|candidate| &candidate.allocations);
+                names.add_providers(allocations.map(|(provider, _)| provider));
+            }
+        }
+        names
+    }
+
+    fn respell(&mut self, stored: &StoredSpellings) {
+        let request = Arc::make_mut(self);
+        request
+            .queries
+            .iter_mut()
+            .for_each(|query| query.request.respell(stored));
+        for consumer in &mut request.consumers {
+            if let Wanted::Candidates(list) = &mut consumer.wanted {
+                let allocations = Arc::make_mut(list)
+                    .iter_mut()
+                    .flat_map(|candidate| &mut candidate.allocations);
+                allocations.for_each(|(provider, _)| stored.respell_provider(provider));
+            }
+        }
+    }
+}
+
+/// Queries whose names are looked up together.
 pub struct Queries(pub Vec<ClaimQuery>);
 
 impl NamedSearch for Queries {
     fn names(&self) -> Names {
-        let mut names = Names::default();
-        self.0.iter().for_each(|query| names.extend(query.request.names()));
-        names
+        names_of(&self.0)
     }
 
     fn respell(&mut self, stored: &StoredSpellings) {
         self.0.iter_mut().for_each(|query| query.request.respell(stored));
     }
+}
+
+fn names_of(queries: &[ClaimQuery]) -> Names {
+    let mut names = Names::default();
+    queries.iter().for_each(|query| names.extend(query.request.names()));
+    names
 }
 
 /// The allocations of the consumers, by their names in the call.

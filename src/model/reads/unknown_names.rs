@@ -59,7 +59,9 @@ impl NamedSearch for Request {
 
     fn respell(&mut self, stored: &StoredSpellings) {
         for group in &mut self.groups {
-            stored.respell_provider(&mut group.in_tree);
+            if let Some(uuid) = &mut group.in_tree {
+                stored.respell_provider(uuid);
+            }
         }
     }
 }
@@ -74,8 +76,9 @@ impl NamedSearch for ProviderQuery {
     }
 
     fn respell(&mut self, stored: &StoredSpellings) {
-        stored.respell_provider(&mut self.in_tree);
-        stored.respell_provider(&mut self.uuid);
+        for uuid in [&mut self.in_tree, &mut self.uuid].into_iter().flatten() {
+            stored.respell_provider(uuid);
+        }
         if let (Some(name), Some(stored)) = (&mut self.name, &stored.provider_name) {
             name.clone_from(stored);
         }
@@ -93,6 +96,11 @@ impl Names {
     fn add_traits(&mut self, traits: &Traits) {
         let all = traits.required.iter().flatten().chain(&traits.forbidden);
         self.traits.extend(all.cloned());
+    }
+
+    /// Adds uuids of providers.
+    pub fn add_providers<'a>(&mut self, uuids: impl Iterator<Item = &'a String>) {
+        self.providers.extend(uuids.cloned());
     }
 
     /// Adds the names of another search, except the name of a provider.
@@ -175,10 +183,9 @@ impl Names {
 }
 
 impl StoredSpellings {
-    fn respell_provider(&self, uuid: &mut Option<String>) {
-        if let Some(uuid) = uuid
-            && let Some(stored) = self.providers.get(&(self.fold)(uuid))
-        {
+    /// Replaces the uuid of a provider.
+    pub fn respell_provider(&self, uuid: &mut String) {
+        if let Some(stored) = self.providers.get(&(self.fold)(uuid)) {
             uuid.clone_from(stored);
         }
     }

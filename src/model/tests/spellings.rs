@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::placing::{gang, place, query};
 use super::*;
 use crate::db::schema::placement_aggregates;
 use crate::model::aggregates;
+use crate::model::claims::{ClaimCandidate, Wanted};
 use crate::search::{
     Group, Interrupt, Members, ProviderQuery, Request, SearchLimits, SearchSettings, Traits, TreeOrder,
 };
@@ -129,6 +131,33 @@ async fn a_candidate_is_found_by_each_spelling_of_its_tree() {
     let found = crate::search::candidates(prepared.snapshot, &prepared.search, &settings, ()).unwrap();
     let expected = usize::from(!dialect::compares_exactly(&f.conn));
     assert_eq!(found.select().count(), expected);
+}
+
+/// Found by a reader: the plan did not know the first place of the posted candidates, which rows know, and gave it to the
+/// query. The call was busy until it timed out.
+#[actix_web::test]
+async fn a_posted_candidate_is_planned_by_each_spelling_of_its_provider() {
+    let mut f = one_host().await;
+    f.host(2, 1).await.unwrap();
+    let on = |provider: String| ClaimCandidate {
+        allocations: vec![(provider, vec![("VCPU".to_owned(), 1)])],
+        mappings: None,
+    };
+    let mut request = gang(100..102, query(4, None));
+    request.is_atomic = false;
+    request.consumers[0].wanted = Wanted::Candidates(Arc::new([on(HOST.to_uppercase()), on(uuid(2))]));
+    let placed = place(&f.model, request).await.unwrap();
+    let of_each = placed
+        .consumers
+        .iter()
+        .map(|it| it.as_ref().ok().map(|it| it.candidate));
+    let expected = if dialect::compares_exactly(&f.conn) {
+        [Some(1), Some(0)]
+    } else {
+        [Some(0), None]
+    };
+    assert_eq!(of_each.collect::<Vec<_>>(), expected);
+    f.check_snapshot().await;
 }
 
 /// OpenStack Placement compares aggregates itself, on every database.

@@ -50,7 +50,7 @@ impl<'a> PlannedQuery<'a> {
     pub fn new(job: &'a PlanJob, query: usize, consumer: &RequestedConsumer, settings: &SearchSettings) -> Self {
         let has_it = |it: &&RequestedConsumer| matches!(it.wanted, Wanted::Query(other) if other == query);
         let consumers = job.consumers().filter(has_it).count();
-        let ClaimQuery { request, rank } = &job.queries[query];
+        let ClaimQuery { request, rank } = &job.request.queries[query];
         let scoring = rank.and_then(Rank::scoring);
         let spares = if scoring.is_some() { RANKED_SPARES } else { SPARES };
         let settings = seeded(settings, scoring, consumer);
