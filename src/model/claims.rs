@@ -23,7 +23,7 @@ use crate::error::Reasons;
 use crate::search::{self, Purpose, Rank};
 pub use plan::{OwnAllocations, Plan, PlanJob, Planned};
 pub(super) use plan::{claim_candidate, negated};
-pub(super) use preparation::{Contradiction, Contradictions, Queries};
+pub(super) use preparation::{Contradiction, Contradictions};
 pub(super) use refusal::{conditions, of_one};
 
 /// A call: up to a thousand consumers, each with candidates or a query.

@@ -169,7 +169,7 @@ impl Call<'_> {
 /// The names in the queries, and the providers of posted candidates: the plan counts both on the snapshot.
 impl NamedSearch for Arc<PlaceRequest> {
     fn names(&self) -> Names {
-        let mut names = names_of(&self.queries);
+        let mut names = self.queries.names();
         for consumer in &self.consumers {
             if let Wanted::Candidates(list) = &consumer.wanted {
                 let allocations = list.iter().flat_map(|candidate| &candidate.allocations);
@@ -181,10 +181,7 @@ impl NamedSearch for Arc<PlaceRequest> {
 
     fn respell(&mut self, stored: &StoredSpellings) {
         let request = Arc::make_mut(self);
-        request
-            .queries
-            .iter_mut()
-            .for_each(|query| query.request.respell(stored));
+        request.queries.respell(stored);
         for consumer in &mut request.consumers {
             if let Wanted::Candidates(list) = &mut consumer.wanted {
                 let allocations = Arc::make_mut(list)
@@ -196,23 +193,16 @@ impl NamedSearch for Arc<PlaceRequest> {
     }
 }
 
-/// Queries whose names are looked up together.
-pub struct Queries(pub Vec<ClaimQuery>);
-
-impl NamedSearch for Queries {
+impl NamedSearch for Vec<ClaimQuery> {
     fn names(&self) -> Names {
-        names_of(&self.0)
+        let mut names = Names::default();
+        self.iter().for_each(|query| names.extend(query.request.names()));
+        names
     }
 
     fn respell(&mut self, stored: &StoredSpellings) {
-        self.0.iter_mut().for_each(|query| query.request.respell(stored));
+        self.iter_mut().for_each(|query| query.request.respell(stored));
     }
-}
-
-fn names_of(queries: &[ClaimQuery]) -> Names {
-    let mut names = Names::default();
-    queries.iter().for_each(|query| names.extend(query.request.names()));
-    names
 }
 
 /// The allocations of the consumers, by their names in the call.

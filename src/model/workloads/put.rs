@@ -29,7 +29,7 @@ use super::{Delete, Incarnation, Neighbourhood, PlanJob, Planned, Put, Set, SetA
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::model::claims::{Contradictions, OwnAllocations, Queries};
+use crate::model::claims::{ClaimQuery, Contradictions, OwnAllocations};
 use crate::search::{SearchSettings, Snapshot};
 
 /// A workload that was written.
@@ -247,7 +247,7 @@ impl Model {
         roles: &[Role],
         contradictions: Contradictions,
     ) -> Result<(Arc<Snapshot>, Vec<Role>)> {
-        let queries = Queries(roles.iter().map(|role| role.query.clone()).collect());
+        let queries: Vec<ClaimQuery> = roles.iter().map(|role| role.query.clone()).collect();
         let prepared = self.prepare_search(queries, std::time::Duration::ZERO).await?;
         let suspects = contradictions.suspects(&prepared.snapshot, &OwnAllocations::new());
         let snapshot = if suspects.is_empty() {
@@ -255,7 +255,7 @@ impl Model {
         } else {
             self.read_again(suspects).await?
         };
-        let roles = roles.iter().zip(prepared.search.0);
+        let roles = roles.iter().zip(prepared.search);
         let roles = roles.map(|(role, query)| Role { query, ..role.clone() });
         Ok((snapshot, roles.collect()))
     }
