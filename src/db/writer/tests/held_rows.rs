@@ -84,6 +84,7 @@ async fn a_lock_that_cannot_be_seen_delays_the_command_that_needs_it() {
 #[cfg(feature = "postgresql")]
 #[actix_web::test]
 async fn commands_that_waited_for_the_lock_of_a_table_are_committed_together_after_it() {
+    const COMMANDS: usize = 300;
     let mut writer = number_writer(1000, LONG_TIMEOUT);
     if Kind::of(&writer.conn) != Kind::Postgresql {
         return;
@@ -92,7 +93,7 @@ async fn commands_that_waited_for_the_lock_of_a_table_are_committed_together_aft
     diesel::sql_query("LOCK TABLE numbers IN SHARE MODE")
         .execute(&mut writer.conn)
         .unwrap();
-    let waiting: Vec<_> = (5001..5301).map(|number| writer.submit(number)).collect();
+    let waiting: Vec<_> = (5001..).take(COMMANDS).map(|number| writer.submit(number)).collect();
     actix_web::rt::time::sleep(10 * HOLD_TIME).await;
     assert!(waiting.iter().all(|task| !task.is_finished()));
     dialect::rollback(&mut writer.conn).unwrap();
@@ -100,7 +101,8 @@ async fn commands_that_waited_for_the_lock_of_a_table_are_committed_together_aft
         assert!(task.await.unwrap().is_ok());
     }
     let batches = writer.published.lock().unwrap().len();
-    assert!(batches < 10, "{batches} batches");
+    // If the lock is released while a batch is halved, its parts are committed by themselves: one for each halving.
+    assert!(batches < COMMANDS / 10, "{batches} batches");
 }
 
 #[actix_web::test]
