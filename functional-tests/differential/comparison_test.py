@@ -41,6 +41,20 @@ def forms():
         yield f"upstream answers {text[-60:]}", True, bool(judge.found(CANDIDATES, answer(text), right)[0])
 
 
+def unknown_traits():
+    """Each service may name another one of the unknown traits of a request, and nothing else."""
+    request = Request("GET", "/resource_providers?required=%21CUSTOM-DASH%2C%21custom_low%2C%21A+B%2C%21C%0A", version="1.39")
+    forms = {"JSON": lambda detail: json.dumps({"errors": [{"detail": detail}]}), "HTML": "<h1>{}</h1>".format}
+
+    def refusal(name, form):
+        return answer(forms[form](f'Invalid trait(s) in "required" parameter: No such trait(s): {name}.  '), 400)
+
+    for name, takes in (("custom_low", True), ("A B", True), ("C\n", True), ("CUSTOM-OTHER", False), ("", False)):
+        for form in forms:
+            found = compare.differences(request, refusal("CUSTOM-DASH", form), refusal(name, form), 0)
+            yield f"CUSTOM-DASH and {name!r} in {form}", takes, not found
+
+
 def rows():
     """Each of these rules accepts the difference of its row, and no other."""
     def row(request, theirs, ours):
@@ -100,7 +114,7 @@ def rows():
 
 
 def check(tests, verbose):
-    for cases in (numbers, forms, rows):
+    for cases in (numbers, forms, unknown_traits, rows):
         wrong = [f"{name}: expected {should}, got {got}" for name, should, got in cases() if should != got]
         if wrong:
             tests.fail(f"comparison: {cases.__name__}", "\n".join(wrong))
