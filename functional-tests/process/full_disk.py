@@ -108,12 +108,13 @@ def free_bytes(disk):
 
 
 def created(path):
-    """A new file. The log may have all the room for a moment."""
+    """A new file. The log may have all the room for a moment. It has no buffer, which would be written when it is closed,
+    for which the room may be missing."""
     for _ in range(100):
         with contextlib.suppress(OSError):
-            return open(path, "wb")
+            return open(path, "wb", buffering=0)
         time.sleep(0.05)
-    return open(path, "wb")
+    return open(path, "wb", buffering=0)
 
 
 def take_room(disk, leave=0):
@@ -122,7 +123,6 @@ def take_room(disk, leave=0):
     with created(filler) as file, contextlib.suppress(OSError):
         while (taken := min(65536, free_bytes(disk) - leave)) > 0:
             file.write(bytes(taken))
-            file.flush()
     return filler
 
 
