@@ -8,7 +8,7 @@ use diesel::prelude::*;
 
 use super::place::Call;
 use super::plan::{OwnAllocations, PlanJob};
-use super::{ClaimQuery, PlaceRequest, RequestedConsumer, Wanted};
+use super::{ClaimCandidate, ClaimQuery, PlaceRequest, RequestedConsumer, Wanted};
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::allocations;
 use crate::db::{DbConnection, DbResult};
@@ -92,7 +92,7 @@ impl Contradictions {
 
     /// The providers that the snapshot may show wrongly: all that were compared, and those that a refusal names and that
     /// still show more room than the rows have. None if there are none of the latter, and one that was compared has changed
-    /// since: then the next plan is another one.
+    /// since: then the next plan may be another one.
     pub fn suspects(&self, snapshot: &Snapshot, own: &OwnAllocations) -> BTreeSet<ProviderId> {
         let wrong = self.refusals.iter().filter_map(|it| it.wrong_provider(snapshot, own));
         let mut suspects: BTreeSet<ProviderId> = wrong.collect();
@@ -184,12 +184,30 @@ impl NamedSearch for Arc<PlaceRequest> {
         request.queries.respell(stored);
         for consumer in &mut request.consumers {
             if let Wanted::Candidates(list) = &mut consumer.wanted {
-                let allocations = Arc::make_mut(list)
-                    .iter_mut()
-                    .flat_map(|candidate| &mut candidate.allocations);
-                allocations.for_each(|(provider, _)| stored.respell_provider(provider));
+                let list = Arc::make_mut(list).iter_mut();
+                list.for_each(|candidate| candidate.respell(stored));
             }
         }
+    }
+}
+
+impl ClaimCandidate {
+    /// Names providers as the tables spell them. Allocations under two spellings of one provider are joined.
+    fn respell(&mut self, stored: &StoredSpellings) {
+        let mut joined: BTreeMap<String, Vec<(String, i64)>> = BTreeMap::new();
+        for (mut provider, resources) in std::mem::take(&mut self.allocations) {
+            stored.respell_provider(&mut provider);
+            let amounts = joined.entry(provider).or_default();
+            for (class, amount) in resources {
+                match amounts.iter_mut().find(|(other, _)| *other == class) {
+                    Some((_, sum)) => *sum = sum.saturating_add(amount),
+                    None => amounts.push((class, amount)),
+                }
+            }
+        }
+        self.allocations = joined.into_iter().collect();
+        let mapped = self.mappings.iter_mut().flatten().flat_map(|(_, providers)| providers);
+        mapped.for_each(|provider| stored.respell_provider(provider));
     }
 }
 

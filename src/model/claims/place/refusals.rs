@@ -63,6 +63,7 @@ impl Call<'_> {
         let lost: BTreeSet<usize> = lost.map(|(it, _)| it.at).collect();
         let is_counted = self.try_again_beside(|at| lost.contains(&at));
         let (mut has_lost_posted, mut others, mut noted) = (false, Vec::new(), 0);
+        // How many consumers there are up to the last refused one: what rows gave to an earlier one, a later one lacks.
         let mut contradicted = 0;
         for (index, (Claiming { at, planned }, consumer)) in claiming.iter().zip(&refusal.consumers).enumerate() {
             let reasons = &consumer.reasons;
