@@ -89,6 +89,11 @@ def rows():
                         for text, tail in ((quoted, "</body>"), (exists, end)))
         found = {"body": ("", "")}
         yield name, takes, known_differences.row(inserts, theirs, ours, found, None) is not None
+    no_number = error(500, "unsupported operand type(s) for -: 'str' and 'int'")
+    for name, ours, takes in (("a total that is no number", error(400, "Invalid inventory for 'CUSTOM_É'"), True),
+                              ("a total that is no number, and another refusal", error(400, "no"), False),
+                              ("a total that is no number, and a stale generation", error(409, "no"), False)):
+        yield name, takes, row(Request("PUT", "/resource_providers/x/inventories"), no_number, ours) is not None
     infinite, long = error(400, "is no finite number"), error(400, "\n\n The uuid of a consumer has at most 36 characters.")
     for name, theirs, ours, takes in (
             ("-Infinity is stored", answer("", 204), infinite, known_differences.MINUS_INFINITY),
@@ -113,8 +118,26 @@ def rows():
         yield name, takes, known_differences.row(request, theirs, ours, found, tables) is not None
 
 
+def aggregates():
+    """Only an aggregate that the request names in another spelling may be missing in OpenStack Placement's table."""
+    def takes(uuids, theirs, ours, engine="mariadb", path="/resource_providers/p/aggregates"):
+        request = Request("PUT", path, json.dumps({"aggregates": uuids}))
+        sides = [[repr(("p", uuid)) for uuid in held] for held in (theirs, ours)]
+        return known_differences.keeps_aggregates(request, SimpleNamespace(engine=engine), *sides)
+
+    yield "kept in another spelling", True, takes(["A"], [], ["a"])
+    yield "kept beside another one", True, takes(["A", "b"], ["b"], ["a", "b"])
+    yield "kept as it is named", False, takes(["a"], [], ["a"])
+    yield "named in both spellings", False, takes(["A", "a"], [], ["a"])
+    yield "kept, but not named", False, takes(["A"], [], ["a", "b"])
+    yield "lost by placet", False, takes(["A", "b"], ["b"], ["a"])
+    yield "equal tables", False, takes(["A"], ["a"], ["a"])
+    yield "another engine", False, takes(["A"], [], ["a"], "postgresql")
+    yield "another provider", False, takes(["A"], [], ["a"], path="/resource_providers/q/aggregates")
+
+
 def check(tests, verbose):
-    for cases in (numbers, forms, unknown_traits, rows):
+    for cases in (numbers, forms, unknown_traits, rows, aggregates):
         wrong = [f"{name}: expected {should}, got {got}" for name, should, got in cases() if should != got]
         if wrong:
             tests.fail(f"comparison: {cases.__name__}", "\n".join(wrong))

@@ -65,6 +65,9 @@ class Pair:
             if row in known_differences.DIVERGING and theirs.status < 300:
                 # placet refused the request, so its tables must be as they were.
                 tables, self.parted = (self.before, tables[1]), True
+            elif known_differences.keeps_aggregates(request, self.theirs.tables, *(side["aggregates"] for side in tables)):
+                self.meant[known_differences.KEPT_AGGREGATES] += 1
+                tables, self.parted = (tables[0] | {"aggregates": tables[1]["aggregates"]}, tables[1]), True
             self.before = tables[1]
             for name in (name for name in tables[0] if tables[0][name] != tables[1][name]):
                 found[f"tables: {name}"] = tables[0][name], tables[1][name]
