@@ -108,8 +108,8 @@ def free_bytes(disk):
 
 
 def created(path):
-    """A new file. The log may have all the room for a moment. It has no buffer, which would be written when it is closed,
-    for which the room may be missing."""
+    """A new file without a buffer: closing the file would write again what had no room, and fail. The log may have all
+    the room for a moment."""
     for _ in range(100):
         with contextlib.suppress(OSError):
             return open(path, "wb", buffering=0)

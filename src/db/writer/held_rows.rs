@@ -34,7 +34,7 @@ const LONGEST_PROBE: Duration = Duration::from_millis(100);
 /// The interval at which commands are tried again whose lock a probe cannot see.
 const BLIND_RETRY_INTERVAL: Duration = Duration::from_millis(250);
 /// The most batches that fail in one such retry.
-const FAILED_BATCHES_MAX: usize = 16;
+pub(super) const FAILED_BATCHES_MAX: usize = 16;
 /// How long a statement waits for a lock that may be one which a probe cannot see. PostgreSQL takes 0 for no limit.
 pub(super) const NO_WAIT: Duration = Duration::from_millis(1);
 /// How long rows are held before the log says so.
