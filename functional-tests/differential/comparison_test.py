@@ -121,9 +121,11 @@ def rows():
 def aggregates():
     """Only an aggregate that the request names in another spelling may be missing in OpenStack Placement's table."""
     def takes(uuids, theirs, ours, engine="mariadb", path="/resource_providers/p/aggregates"):
-        request = Request("PUT", path, json.dumps({"aggregates": uuids}))
+        return taken(Request("PUT", path, json.dumps({"aggregates": uuids})), 200, theirs, ours, engine)
+
+    def taken(request, status, theirs, ours, engine="mariadb"):
         sides = [[repr(("p", uuid)) for uuid in held] for held in (theirs, ours)]
-        return known_differences.keeps_aggregates(request, SimpleNamespace(engine=engine), *sides)
+        return known_differences.keeps_aggregates(request, answer("", status), SimpleNamespace(engine=engine), *sides)
 
     yield "kept in another spelling", True, takes(["A"], [], ["a"])
     yield "kept beside another one", True, takes(["A", "b"], ["b"], ["a", "b"])
@@ -134,6 +136,9 @@ def aggregates():
     yield "equal tables", False, takes(["A"], ["a"], ["a"])
     yield "another engine", False, takes(["A"], [], ["a"], "postgresql")
     yield "another provider", False, takes(["A"], [], ["a"], path="/resource_providers/q/aggregates")
+    no_json = Request("PUT", "/resource_providers/p/aggregates", '{"A" "a"}')
+    yield "a body that is no JSON", False, taken(no_json, 400, ["a"], ["a"])
+    yield "a refusal", False, taken(Request("PUT", no_json.path, '["A"]'), 409, [], ["a"])
 
 
 def check(tests, verbose):

@@ -95,10 +95,13 @@ def one_consumer_twice(request, theirs, ours, found, tables):
     return len(set(consumers)) < len(consumers) and (theirs.status in (204, 409) or later)
 
 
-def keeps_aggregates(request, tables, theirs, ours):
+def keeps_aggregates(request, answer, tables, theirs, ours):
     """Whether placet's table has only those aggregates more that the request names in another spelling than the table.
-    OpenStack Placement finds that the provider has the aggregate of this name, and then removes the other spelling."""
+    OpenStack Placement finds that the provider has the aggregate of this name, and then removes the other spelling. A
+    refused request, whose body may be no JSON, changes no table."""
     if tables.engine != "mariadb" or request.method != "PUT" or not request.path.endswith("/aggregates"):
+        return False
+    if answer.status != 200:
         return False
     body = json.loads(request.body)
     named = body["aggregates"] if isinstance(body, dict) else body

@@ -65,7 +65,7 @@ class Pair:
             if row in known_differences.DIVERGING and theirs.status < 300:
                 # placet refused the request, so its tables must be as they were.
                 tables, self.parted = (self.before, tables[1]), True
-            elif known_differences.keeps_aggregates(request, self.theirs.tables, *(side["aggregates"] for side in tables)):
+            elif known_differences.keeps_aggregates(request, theirs, self.theirs.tables, *(side["aggregates"] for side in tables)):
                 self.meant[known_differences.KEPT_AGGREGATES] += 1
                 tables, self.parted = (tables[0] | {"aggregates": tables[1]["aggregates"]}, tables[1]), True
             self.before = tables[1]
