@@ -9,8 +9,9 @@
 - `commit`: the same at the COMMIT of batches alone: a short run for Galera, where a fault takes long.
 - `outage`: the database goes away and comes back (database_outage.py).
 - `exhaustion`: all connections of the pool are in use (pool_exhaustion.py).
+- `setup`: a lock timeout while the writer sets up a new connection (connection_setup.py), on MariaDB.
 
-The last two concern one server. By default Galera runs `statements`, other engines all but `commit`.
+The last three concern one server. By default Galera runs `statements`, other engines all but `commit`.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import contextlib
 import os
 import random
 
-from functional_tests.commit_outcome import database_outage, fault_points, pool_exhaustion
+from functional_tests.commit_outcome import connection_setup, database_outage, fault_points, pool_exhaustion
 from functional_tests.commit_outcome.expected_state import ExpectedState
 from functional_tests.commit_outcome.harness import Harness
 from functional_tests.lib import command_line, engines, live
@@ -61,7 +62,10 @@ def topic_of(*checks):
 TOPICS = {
     "commit": topic_of(fault_points.at_commit),
     "statements": topic_of(fault_points.at_every_statement, fault_points.while_in_doubt),
-    "outage": database_outage.topic, "exhaustion": pool_exhaustion.topic}
+    "outage": database_outage.topic, "exhaustion": pool_exhaustion.topic, "setup": connection_setup.topic}
+DEFAULT_TOPICS = {
+    "postgresql": ["statements", "outage", "exhaustion"], "mariadb": ["statements", "outage", "exhaustion", "setup"],
+    "galera": ["statements"]}
 
 
 def run(topic, options):
@@ -81,8 +85,7 @@ def main():
     parser.add_argument("topics", nargs="*", metavar="TOPIC", help=", ".join(TOPICS))
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} repeats the choices)", flush=True)
-    topics = options.topics or (
-        ["statements"] if options.engine == "galera" else ["statements", "outage", "exhaustion"])
+    topics = options.topics or DEFAULT_TOPICS[options.engine]
     whole = TestCounts()
     # Topics mostly wait, so they run concurrently.
     with concurrent.futures.ThreadPoolExecutor(len(topics)) as pool:

@@ -59,6 +59,10 @@ class MariadbProtocol(protocol.Protocol):
             self._next(answer)
         return bytes(answer)
 
+    def error(self, code, message):
+        body = bytes([ERROR]) + struct.pack("<H", code) + b"#HY000" + message.encode()
+        return len(body).to_bytes(3, "little") + b"\1" + body
+
     def _next(self, answer):
         raw = self._packet()
         answer += raw

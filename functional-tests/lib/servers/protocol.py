@@ -48,6 +48,10 @@ class Protocol:
         """Reads the server's whole answer, and returns its bytes."""
         raise NotImplementedError
 
+    def error(self, code, message):
+        """The bytes of an answer that refuses a request with this error."""
+        raise NotImplementedError
+
     def next_request(self):
         """Waits for the next request, and passes on what the server sends in between."""
         while (request := self.take_request()) is None:

@@ -35,6 +35,14 @@ class ConnectionCut(Exception):
     """Raised by an action to end the link."""
 
 
+class StatementRefused(Exception):
+    """Raised by an action to answer the statement itself."""
+
+    def __init__(self, answer):
+        super().__init__()
+        self.answer = answer
+
+
 @dataclasses.dataclass
 class Moment:
     """A statement at one of its moments. An interception's action is called with it, while the link waits."""
@@ -54,6 +62,10 @@ class Moment:
         self.link.deliver_unanswered(self.request)
         raise ConnectionCut
 
+    def refuse(self, code, message):
+        """At BEFORE: answers the statement with this error of the database. The server never gets it."""
+        raise StatementRefused(self.link.protocol.error(code, message))
+
 
 class Interception:
     """An action for the first moment that fits.
@@ -70,7 +82,7 @@ class Interception:
         self.begun.set()
         try:
             self.action(moment)
-        except ConnectionCut:
+        except (ConnectionCut, StatementRefused):
             raise
         except BaseException as error:  # this thread cannot report it: the test that waits for `done` reads `error`
             self.error = error
@@ -188,7 +200,11 @@ class Link:
     def _carry(self):
         """Passes on one statement and its answer."""
         request = self.protocol.next_request()
-        self.proxy.reach(BEFORE, self, request)
+        try:
+            self.proxy.reach(BEFORE, self, request)
+        except StatementRefused as refused:
+            self.client.sendall(refused.answer)
+            return
         self.server.sendall(request.raw)
         self.proxy.reach(SENT, self, request)
         answer = self.protocol.answer(request)

@@ -43,10 +43,13 @@ impl From<WriteError> for BatchFailure {
 }
 
 impl From<SetupError> for BatchFailure {
-    /// A connection may also be lost while it is set up, and another one may not.
+    /// A connection may also be lost while it is set up, or a statement of its set-up may time out, as on Galera while a
+    /// node leaves. Then another attempt may succeed.
     fn from(error: SetupError) -> Self {
         match error {
-            SetupError::Database(error) if fault::classify(&error) == Fault::ConnectionLost => error.into(),
+            SetupError::Database(error) if matches!(fault::classify(&error), Fault::ConnectionLost | Fault::Retry) => {
+                error.into()
+            }
             error => BatchFailure::Setup(error),
         }
     }
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_is_lost_while_it_is_set_up_is_replaced() {
+    fn the_set_up_of_a_connection_is_repeated_after_a_loss_or_a_lock_timeout() {
         for lost in [
             "Connection was killed",
             "terminating connection due to administrator command",
@@ -179,6 +182,8 @@ mod tests {
             let failure = failure_of_setup(lost);
             assert!(failure.is_connection_lost() && failure.is_retryable(), "{lost}");
         }
+        let timed_out = failure_of_setup("Lock wait timeout exceeded; try restarting transaction");
+        assert!(timed_out.is_retryable() && !timed_out.is_connection_lost());
         let refused = failure_of_setup("Access denied; you need the SUPER privilege");
         assert!(!refused.is_retryable() && !refused.may_be_caused_by_one_command());
     }
