@@ -17,7 +17,7 @@ use super::snapshot::comparison::{self, SLICE_PROVIDERS, SliceResult};
 use crate::db::boot_instant::BootInstant;
 use crate::db::{DbConnection, ReadPermit, change_feed};
 use crate::error::Result;
-use crate::search::{ProviderId, Snapshot};
+use crate::search::Snapshot;
 
 /// After this time without another sign of it, a foreign writer is taken to have ended. The comparison in the background
 /// finds it again.
@@ -36,11 +36,12 @@ impl Model {
         Ok(comparison::compare(&self.store, &mut conn, after, limit)?)
     }
 
-    /// Reads providers again, of which rows contradict the snapshot. Returns the snapshot that shows them.
-    pub(super) async fn read_again(&self, suspects: BTreeSet<ProviderId>) -> Result<Arc<Snapshot>> {
+    /// Reads the providers with these uuids again, of which rows contradict the snapshot. Returns the snapshot that shows
+    /// them.
+    pub(super) async fn read_again(&self, suspects: BTreeSet<String>) -> Result<Arc<Snapshot>> {
         let store = Arc::clone(&self.store);
         let read = on_blocking_thread(&self.database, move |permit| {
-            permit.ask(|conn| Ok(comparison::correct(&store, conn, suspects.clone())?))
+            permit.ask(|conn| Ok(comparison::correct(&store, conn, &suspects)?))
         });
         within_timeout(self.timeout, read).await?;
         self.newest_valid().await

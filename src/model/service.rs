@@ -12,7 +12,7 @@ use super::database_state::DatabaseState;
 use super::reads::provider_reads::ProviderReads;
 use super::reads::reader::{on_blocking_thread, within_timeout};
 use super::reads::refusal_checks::RefusalChecks;
-use super::reads::unknown_names::NamedSearch;
+use super::reads::unknown_names::{NamedSearch, Names};
 use super::snapshot::follower::Follower;
 use super::snapshot::store::{SnapshotStore, Stamp};
 use super::standard;
@@ -225,7 +225,7 @@ impl Model {
 
     /// As `snapshot`, for a search: names in it that the snapshot does not have are looked up in the tables. While the
     /// database is unreachable or the snapshot is invalid, a snapshot of at most `max_age` is used.
-    pub async fn prepare_search<S: NamedSearch>(&self, mut search: S, max_age: Duration) -> Result<PreparedSearch<S>> {
+    pub async fn prepare_search<S: NamedSearch>(&self, search: S, max_age: Duration) -> Result<PreparedSearch<S>> {
         let (mut snapshot, mut stale) = self.fresh_or_stale(max_age).await?;
         let mut unknown = search.names().unknown_to(&snapshot, self.compares_exactly);
         if stale.is_some() && !unknown.is_empty() {
@@ -244,6 +244,28 @@ impl Model {
                 stale,
             });
         }
+        Ok(PreparedSearch {
+            search: self.look_up(search, unknown, snapshot).await?,
+            snapshot: self.newest_valid().await?,
+            stale: None,
+        })
+    }
+
+    /// The search with its providers as the tables spell them, on a database that takes other spellings for equal.
+    pub(super) async fn respelled<S: NamedSearch>(&self, search: S) -> Result<S> {
+        if self.compares_exactly {
+            return Ok(search);
+        }
+        let snapshot = self.store.newest();
+        let unknown = search.names().unknown_to(&snapshot, self.compares_exactly);
+        if unknown.is_empty() {
+            return Ok(search);
+        }
+        self.look_up(search, unknown, snapshot).await
+    }
+
+    /// Looks up names that the snapshot does not have, and replaces them in the search by their stored spelling.
+    async fn look_up<S: NamedSearch>(&self, mut search: S, unknown: Names, snapshot: Arc<Snapshot>) -> Result<S> {
         let (database, store) = (self.database.clone(), self.store.clone());
         let look_up = on_blocking_thread(&self.database, move |permit| {
             let stored = permit.read(|conn| Ok(unknown.look_up(conn, snapshot.catalog())?))?;
@@ -253,12 +275,7 @@ impl Model {
             search.respell(&stored);
             Ok(search)
         });
-        let search = within_timeout(self.timeout, look_up).await?;
-        Ok(PreparedSearch {
-            search,
-            snapshot: self.newest_valid().await?,
-            stale: None,
-        })
+        within_timeout(self.timeout, look_up).await
     }
 
     /// The newest snapshot; if that is invalid, the one after the reload.

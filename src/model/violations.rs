@@ -214,7 +214,7 @@ impl Model {
             return Ok(None);
         }
         let roles: Vec<_> = read.iter().flat_map(|(_, wish)| wish.roles.iter().cloned()).collect();
-        let (snapshot, roles) = self.newest_for(&roles, Contradictions::default()).await?;
+        let (snapshot, roles) = self.newest_for(&roles, &mut Contradictions::default()).await?;
         let mut roles = roles.into_iter();
         let workloads = read.into_iter().map(|(stored, wish)| ReadWorkload {
             stored,

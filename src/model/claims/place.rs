@@ -133,6 +133,10 @@ impl Call<'_> {
         settings: &SearchSettings,
         search: impl AsyncFn(PlanJob) -> Result<Plan>,
     ) -> Result<PlaceAnswer> {
+        if self.request.queries.is_empty() {
+            // Rows find each spelling, but the snapshot does not: a later candidate would be claimed.
+            self.request = self.model.respelled(Arc::clone(&self.request)).await?;
+        }
         while BootInstant::now() < self.deadline {
             let pending = self.pending();
             let planned = if self.request.queries.is_empty() {

@@ -46,20 +46,24 @@ impl Contradiction {
         })
     }
 
-    /// The provider, if the snapshot still shows it as the search found it.
-    fn wrong_provider(&self, snapshot: &Snapshot, own: &OwnAllocations) -> Option<ProviderId> {
-        let slot = snapshot.by_uuid(&self.provider)?;
+    /// Whether the snapshot still shows the provider as the search found it.
+    fn is_shown(&self, snapshot: &Snapshot, own: &OwnAllocations) -> bool {
+        let Some(slot) = snapshot.by_uuid(&self.provider) else {
+            return false;
+        };
         let provider = snapshot.id(slot);
         let class = self.class.as_deref().and_then(|name| snapshot.catalog().class_id(name));
         let (Some(class), Some(free)) = (class, self.free) else {
-            return Some(provider);
+            return true;
         };
         let own = own.get(&self.consumer).into_iter().flatten();
         let own: i64 = own
             .filter(|(its_provider, its_class, _)| (*its_provider, *its_class) == (provider, class))
             .map(|(_, _, used)| used)
             .sum();
-        let inventory = snapshot.inventory(slot, class)?;
+        let Some(inventory) = snapshot.inventory(slot, class) else {
+            return false;
+        };
         let normal = self
             .class
             .as_deref()
@@ -68,8 +72,7 @@ impl Contradiction {
             Some(normal) => normal.of(&inventory),
             None => inventory.limit(),
         };
-        let shown = limit.saturating_sub(snapshot.used(slot, class) - own);
-        (shown > free).then_some(provider)
+        limit.saturating_sub(snapshot.used(slot, class) - own) > free
     }
 }
 
@@ -81,6 +84,8 @@ pub struct Contradictions {
     /// generations. Rows may have placed one of these elsewhere, so that a refusal behind it does not name the provider that
     /// is shown wrongly.
     compared: BTreeMap<String, Option<i64>>,
+    /// Whether the plan was made without reading providers again, although rows contradicted the one before.
+    was_left: bool,
 }
 
 impl Contradictions {
@@ -90,16 +95,18 @@ impl Contradictions {
         self.compared.extend(known);
     }
 
-    /// The providers that the snapshot may show wrongly: all that were compared, and those that a refusal names and that
-    /// still show more room than the rows have. None if there are none of the latter, and one that was compared has changed
-    /// since: then the next plan may be another one.
-    pub fn suspects(&self, snapshot: &Snapshot, own: &OwnAllocations) -> BTreeSet<ProviderId> {
-        let wrong = self.refusals.iter().filter_map(|it| it.wrong_provider(snapshot, own));
-        let mut suspects: BTreeSet<ProviderId> = wrong.collect();
+    /// Takes the providers that the snapshot may show wrongly, by uuid: all that were compared, and those that a refusal
+    /// names and that still show more room than the rows have. None if there are none of the latter, and one that was compared
+    /// has changed since: then the next plan may be another one. If rows contradict that one too, they are read all the same:
+    /// what keeps changing must not hide what is shown wrongly.
+    pub fn take_suspects(&mut self, snapshot: &Snapshot, own: &OwnAllocations) -> BTreeSet<String> {
+        let taken = std::mem::take(self);
+        let wrong = taken.refusals.into_iter().filter(|it| it.is_shown(snapshot, own));
+        let mut suspects: BTreeSet<String> = wrong.map(|it| it.provider).collect();
         let has_changed = |(uuid, known): (&String, &Option<i64>)| generation(snapshot, uuid) != *known;
-        if !suspects.is_empty() || !self.compared.iter().any(has_changed) {
-            let compared = self.compared.keys().filter_map(|uuid| snapshot.by_uuid(uuid));
-            suspects.extend(compared.map(|slot| snapshot.id(slot)));
+        self.was_left = suspects.is_empty() && !taken.was_left && taken.compared.iter().any(has_changed);
+        if !self.was_left {
+            suspects.extend(taken.compared.into_keys());
         }
         suspects
     }
@@ -133,7 +140,7 @@ impl Call<'_> {
         }
         let prepared = self.model.prepare_search(request, Duration::ZERO).await?;
         let own = self.own_allocations(pending).await?;
-        let suspects = std::mem::take(&mut self.contradictions).suspects(&prepared.snapshot, &own);
+        let suspects = self.contradictions.take_suspects(&prepared.snapshot, &own);
         let snapshot = if suspects.is_empty() {
             prepared.snapshot
         } else {

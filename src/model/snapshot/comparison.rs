@@ -67,9 +67,23 @@ pub fn compare(store: &SnapshotStore, conn: &mut DbConnection, after: i32, limit
     })
 }
 
-/// Reads these providers again with their trees, because a decision on rows contradicts the snapshot.
-pub fn correct(store: &SnapshotStore, conn: &mut DbConnection, suspects: BTreeSet<ProviderId>) -> DbResult<()> {
-    let suspects = with_trees(conn, &store.newest(), suspects)?;
+/// Reads the providers with these uuids again, and their trees, because a decision on rows contradicts the snapshot. The
+/// snapshot may lack some of them.
+pub fn correct(store: &SnapshotStore, conn: &mut DbConnection, suspects: &BTreeSet<String>) -> DbResult<()> {
+    use resource_providers as t;
+    let snapshot = store.newest();
+    let slots = suspects.iter().filter_map(|uuid| snapshot.by_uuid(uuid));
+    let mut ids: BTreeSet<ProviderId> = slots.map(|slot| snapshot.id(slot)).collect();
+    let unknown: Vec<&str> = suspects
+        .iter()
+        .map(String::as_str)
+        .filter(|uuid| snapshot.by_uuid(uuid).is_none())
+        .collect();
+    let created: Vec<i32> = dialect::in_lists(&unknown, |uuids| {
+        t::table.filter(t::uuid.eq_any(uuids)).select(t::id).load(&mut *conn)
+    })?;
+    ids.extend(created.into_iter().map(ProviderId));
+    let suspects = with_trees(conn, &snapshot, ids)?;
     store.reload_suspects(conn, &suspects).map(|_| ())
 }
 

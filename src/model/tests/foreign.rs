@@ -31,6 +31,18 @@ pub fn foreign_claim(f: &mut Fixture, consumer: u32, provider: u32, used: i64) {
     ));
 }
 
+/// Creates a host with one VCPU, as OpenStack Placement does.
+pub fn foreign_host(f: &mut Fixture, host: u32) {
+    f.execute(&format!(
+        "INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id) VALUES (90, '{}', 'x', 1, 90)",
+        uuid(host)
+    ));
+    f.execute(
+        "INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit, max_unit, \
+         step_size, allocation_ratio) VALUES (90, 0, 1, 0, 1, 1, 1, 1.0)",
+    );
+}
+
 #[actix_web::test]
 async fn room_that_a_foreign_claim_took_is_not_granted_again() {
     let mut f = fixture();

@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::foreign::foreign_claim;
 use super::process::{Process, claim_command, two_processes};
 use super::*;
-use crate::search::ProviderId;
 
 const LATELY: Duration = Duration::from_secs(600);
 
@@ -78,7 +77,7 @@ async fn what_is_read_again_is_of_a_valid_snapshot() {
     f.host(1, 10).await.unwrap();
     f.model.store.invalidate();
     foreign_claim(&mut f, 20, 1, 3);
-    let snapshot = f.model.read_again([ProviderId(1)].into()).await.unwrap();
+    let snapshot = f.model.read_again([uuid(1)].into()).await.unwrap();
     assert!(!f.model.store.is_invalid());
     assert_shows_tables(&snapshot, &mut f.conn);
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::foreign::foreign_claim;
+use super::foreign::{foreign_claim, foreign_host};
 use super::placing::{codes, gang, place, query};
 use super::*;
 use crate::error::ReasonCode;
@@ -96,6 +96,63 @@ async fn a_place_that_a_foreign_writer_took_is_read_again_if_its_consumer_stays_
     request.consumers[0].claim.generation = Expected::Is(1);
     request.consumers[0].wanted = Wanted::Candidates(Arc::new([2, 1].map(on)));
     assert_eq!(granted(&place(&f.model, request).await.unwrap()), [true, false]);
+    f.check_snapshot().await;
+}
+
+/// Found by a reader: a host that other claims keep changing hid that the second one was shown wrongly. The call was busy
+/// until it timed out.
+#[actix_web::test]
+async fn a_place_that_a_foreign_writer_took_is_read_again_beside_a_host_that_keeps_changing() {
+    let mut f = fixture();
+    for host in [1, 2, 3] {
+        f.host(host, 1).await.unwrap();
+    }
+    f.model.submit(claim(100, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    f.model.submit(claim(50, 3, "VCPU", 1, Expected::New)).await.unwrap();
+    foreign_claim(&mut f, 20, 2, 1);
+    let mut request = gang(100..102, query(1, None));
+    request.is_atomic = false;
+    request.consumers[0].claim.generation = Expected::Is(1);
+    request.consumers[0].wanted = Wanted::Candidates(Arc::new([3, 2, 1].map(on)));
+    let (model, searches) = (&f.model, Cell::new(0));
+    let search = async |job: PlanJob| {
+        searches.set(searches.get() + 1);
+        let again = claim(50, 3, "VCPU", 1, Expected::Is(searches.get()));
+        model.submit(again).await.unwrap();
+        job.run(&Interrupt::default())
+    };
+    let placed = model.place(request, &SearchSettings::uncut(7), search).await.unwrap();
+    let PlaceAnswer::Placed(placed) = placed else {
+        panic!("{placed:?}")
+    };
+    assert_eq!(granted(&placed), [true, false]);
+    f.check_snapshot().await;
+}
+
+/// Found by a reader: a host that a foreign writer had created was never read, and a dry run was busy until it timed out.
+#[actix_web::test]
+async fn a_posted_host_that_a_foreign_writer_created_is_read() {
+    let mut f = fixture();
+    for host in [1, 3] {
+        f.host(host, 1).await.unwrap();
+    }
+    foreign_host(&mut f, 2);
+    let mut request = gang(100..102, query(1, Some(Rank::Fullest)));
+    request.is_dry_run = true;
+    let both = ClaimCandidate {
+        allocations: [1, 2].map(|host| on(host).allocations).concat(),
+        mappings: None,
+    };
+    request.consumers[0].wanted = Wanted::Candidates(Arc::new([both, on(3)]));
+    let placed = place(&f.model, request).await.unwrap();
+    let of_each = placed.consumers.iter().map(|it| it.as_ref().unwrap());
+    let providers: Vec<Vec<&str>> = of_each
+        .map(|it| it.providers.iter().map(|share| &*share.provider).collect())
+        .collect();
+    assert_eq!(
+        providers,
+        [vec![uuid(1).as_str(), uuid(2).as_str()], vec![uuid(3).as_str()]]
+    );
     f.check_snapshot().await;
 }
 

@@ -133,6 +133,34 @@ async fn a_candidate_is_found_by_each_spelling_of_its_tree() {
     assert_eq!(found.select().count(), expected);
 }
 
+/// Found by a reader: the snapshot did not know the first place, so the second one was claimed.
+#[actix_web::test]
+async fn a_posted_candidate_is_claimed_by_each_spelling_of_its_provider_without_a_query() {
+    let mut f = one_host().await;
+    f.host(2, 1).await.unwrap();
+    let on = |provider: String| ClaimCandidate {
+        allocations: vec![(provider, vec![("VCPU".to_owned(), 1)])],
+        mappings: None,
+    };
+    let candidates: Arc<[_]> = Arc::new([on(HOST.to_uppercase()), on(uuid(2))]);
+    let (expected, provider) = if dialect::compares_exactly(&f.conn) {
+        (1, uuid(2))
+    } else {
+        (0, HOST.to_owned())
+    };
+    for is_dry_run in [true, false] {
+        let mut request = gang(100..101, query(1, None));
+        request.queries.clear();
+        request.consumers[0].wanted = Wanted::Candidates(Arc::clone(&candidates));
+        request.is_dry_run = is_dry_run;
+        let placed = place(&f.model, request).await.unwrap();
+        let claimed = placed.consumers[0].as_ref().unwrap();
+        let found = (claimed.candidate, &*claimed.providers[0].provider);
+        assert_eq!(found, (expected, provider.as_str()), "dry run: {is_dry_run}");
+    }
+    f.check_snapshot().await;
+}
+
 /// Found by a reader: the plan did not know the first place of the posted candidates, which rows know, and gave it to the
 /// query. A dry run, which is decided on rows, was busy until it timed out.
 #[actix_web::test]

@@ -76,9 +76,7 @@ impl Model {
         while BootInstant::now() < deadline {
             let found = self.found(put).await?;
             *missing = found.missing(put);
-            let (snapshot, roles) = self
-                .newest_for(&put.wish.roles, std::mem::take(&mut attempts.contradictions))
-                .await?;
+            let (snapshot, roles) = self.newest_for(&put.wish.roles, &mut attempts.contradictions).await?;
             let stored_wish = match &found.stored {
                 Some(stored) => (put.read)(&stored.row.body).ok(),
                 None => None,
@@ -221,7 +219,7 @@ impl Model {
             others,
         } = found;
         let wish = read_wish(&stored, read)?;
-        let (snapshot, roles) = self.newest_for(&wish.roles, Contradictions::default()).await?;
+        let (snapshot, roles) = self.newest_for(&wish.roles, &mut Contradictions::default()).await?;
         search(ReportJob {
             snapshot,
             workload: Arc::new(ReadWorkload { stored, wish, roles }),
@@ -245,11 +243,11 @@ impl Model {
     pub(in crate::model) async fn newest_for(
         &self,
         roles: &[Role],
-        contradictions: Contradictions,
+        contradictions: &mut Contradictions,
     ) -> Result<(Arc<Snapshot>, Vec<Role>)> {
         let queries: Vec<ClaimQuery> = roles.iter().map(|role| role.query.clone()).collect();
         let prepared = self.prepare_search(queries, std::time::Duration::ZERO).await?;
-        let suspects = contradictions.suspects(&prepared.snapshot, &OwnAllocations::new());
+        let suspects = contradictions.take_suspects(&prepared.snapshot, &OwnAllocations::new());
         let snapshot = if suspects.is_empty() {
             prepared.snapshot
         } else {
