@@ -24,7 +24,7 @@ def topic(tests, engine, options):
         statements = tests.step("the statements of the set-up", setup.statements)
         for n, text in enumerate(statements or []):
             name = " ".join(text.split())[:60]
-            tests.step(f"a lock timeout at statement {n} of the set-up ({name})", setup.times_out, n)
+            tests.step(f"a lock timeout at statement {n} of the set-up ({name})", setup.times_out, n, text)
 
 
 class Setup:
@@ -33,7 +33,8 @@ class Setup:
 
     def statements(self):
         """The statements of the set-up, as a request without a fault shows them."""
-        self._claim()
+        for _ in range(2):  # these also insert and look up names, which are cached afterwards
+            self._claim()
         self.proxy.cut_all()
         before = self.proxy.written
         self._claim()
@@ -45,8 +46,8 @@ class Setup:
         assert len(texts) - first >= 3, f"the settings, what the server can do, and the change feed: {texts}"
         return texts[first:]
 
-    def times_out(self, number):
-        positions = {}
+    def times_out(self, number, text):
+        positions, refused = {}, []
 
         def fits(moment):
             if not moment.request.executes:
@@ -56,10 +57,17 @@ class Setup:
                 positions[link] = positions.get(link, -1) + 1
             return positions.get(link) == number
 
-        refusal = self.proxy.intercept(BEFORE, fits, lambda moment: moment.refuse(*LOCK_TIMEOUT))
-        self.proxy.cut_all()
-        self._claim()
-        assert refusal.done.is_set(), "the statement was never sent"
+        def refuse(moment):
+            refused.append(moment.request.text)
+            moment.refuse(*LOCK_TIMEOUT)
+
+        self.proxy.intercept(BEFORE, fits, refuse)
+        try:
+            self.proxy.cut_all()
+            self._claim()
+        finally:
+            self.proxy.forget_interceptions()
+        assert refused == [text], refused
         verifier.check_tables(self.expected, self.database)
 
     def _claim(self):

@@ -84,6 +84,8 @@ def main():
         help="faults at every statement, instead of a sample; kills are sampled on Galera and in doubt all the same")
     parser.add_argument("topics", nargs="*", metavar="TOPIC", help=", ".join(TOPICS))
     options = parser.parse_args()
+    if "setup" in options.topics and options.engine != "mariadb":
+        parser.error("the topic `setup` needs `--engine mariadb`")
     print(f"seed {options.seed} (--seed {options.seed} repeats the choices)", flush=True)
     topics = options.topics or DEFAULT_TOPICS[options.engine]
     whole = TestCounts()

@@ -43,13 +43,10 @@ impl From<WriteError> for BatchFailure {
 }
 
 impl From<SetupError> for BatchFailure {
-    /// A connection may also be lost while it is set up, or a statement of its set-up may time out, as on Galera while a
-    /// node leaves. Then another attempt may succeed.
+    /// A connection may also be lost while it is set up, and another one may not.
     fn from(error: SetupError) -> Self {
         match error {
-            SetupError::Database(error) if matches!(fault::classify(&error), Fault::ConnectionLost | Fault::Retry) => {
-                error.into()
-            }
+            SetupError::Database(error) if fault::classify(&error) == Fault::ConnectionLost => error.into(),
             error => BatchFailure::Setup(error),
         }
     }
@@ -77,6 +74,8 @@ impl BatchFailure {
         matches!(self, BatchFailure::Database(error) if dialect::is_lock_timeout(error))
     }
 
+    /// Whether another attempt may succeed. A statement that sets up a connection may time out, as on Galera while a node
+    /// leaves.
     pub fn is_retryable(&self) -> bool {
         match self {
             BatchFailure::Conflict
@@ -86,6 +85,7 @@ impl BatchFailure {
             | BatchFailure::Stale
             | BatchFailure::NeedsDatabase
             | BatchFailure::Setup(SetupError::Connect { .. }) => true,
+            BatchFailure::Setup(SetupError::Database(error)) => fault::classify(error) == Fault::Retry,
             BatchFailure::Database(error) => matches!(fault::classify(error), Fault::Retry | Fault::ConnectionLost),
             _ => false,
         }
@@ -183,7 +183,7 @@ mod tests {
             assert!(failure.is_connection_lost() && failure.is_retryable(), "{lost}");
         }
         let timed_out = failure_of_setup("Lock wait timeout exceeded; try restarting transaction");
-        assert!(timed_out.is_retryable() && !timed_out.is_connection_lost());
+        assert!(timed_out.is_retryable() && !timed_out.is_connection_lost() && !timed_out.is_conflict());
         let refused = failure_of_setup("Access denied; you need the SUPER privilege");
         assert!(!refused.is_retryable() && !refused.may_be_caused_by_one_command());
     }

@@ -84,9 +84,13 @@ pub struct Contradictions {
     /// generations. Rows may have placed one of these elsewhere, so that a refusal behind it does not name the provider that
     /// is shown wrongly.
     compared: BTreeMap<String, Option<i64>>,
-    /// Whether the plan was made without reading providers again, although rows contradicted the one before.
-    was_left: bool,
+    /// How many plans in a row were made without reading providers again, although rows contradicted the one before.
+    left: u32,
 }
+
+/// The most plans in a row that are made without reading the providers again that stayed as they were, because others have
+/// changed. A read makes every unverified search beside it search again.
+const LEFT_MAX: u32 = 3;
 
 impl Contradictions {
     /// Notes that the plan compared these providers on this snapshot.
@@ -96,16 +100,21 @@ impl Contradictions {
     }
 
     /// Takes the providers that the snapshot may show wrongly, by uuid: all that were compared, and those that a refusal
-    /// names and that still show more room than the rows have. None if there are none of the latter, and one that was compared
-    /// has changed since: then the next plan may be another one. If rows contradict that one too, they are read all the same:
-    /// what keeps changing must not hide what is shown wrongly.
+    /// names and that still show more room than the rows have.
+    ///
+    /// None if there are none of the latter, and one that was compared has changed since: then the next plan may be another
+    /// one. A provider that keeps changing must not hide one that is shown wrongly. So after [`LEFT_MAX`] such plans all are
+    /// taken, if one of them has not changed.
     pub fn take_suspects(&mut self, snapshot: &Snapshot, own: &OwnAllocations) -> BTreeSet<String> {
         let taken = std::mem::take(self);
         let wrong = taken.refusals.into_iter().filter(|it| it.is_shown(snapshot, own));
         let mut suspects: BTreeSet<String> = wrong.map(|it| it.provider).collect();
         let has_changed = |(uuid, known): (&String, &Option<i64>)| generation(snapshot, uuid) != *known;
-        self.was_left = suspects.is_empty() && !taken.was_left && taken.compared.iter().any(has_changed);
-        if !self.was_left {
+        let has_changes = taken.compared.iter().any(has_changed);
+        let is_read = taken.left == LEFT_MAX && !taken.compared.iter().all(has_changed);
+        if suspects.is_empty() && has_changes && !is_read {
+            self.left = LEFT_MAX.min(taken.left + 1);
+        } else {
             suspects.extend(taken.compared.into_keys());
         }
         suspects

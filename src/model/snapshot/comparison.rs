@@ -83,6 +83,9 @@ pub fn correct(store: &SnapshotStore, conn: &mut DbConnection, suspects: &BTreeS
         t::table.filter(t::uuid.eq_any(uuids)).select(t::id).load(&mut *conn)
     })?;
     ids.extend(created.into_iter().map(ProviderId));
+    if ids.is_empty() {
+        return Ok(());
+    }
     let suspects = with_trees(conn, &snapshot, ids)?;
     store.reload_suspects(conn, &suspects).map(|_| ())
 }

@@ -100,7 +100,7 @@ async fn a_place_that_a_foreign_writer_took_is_read_again_if_its_consumer_stays_
 }
 
 /// Found by a reader: a host that other claims keep changing hid that the second one was shown wrongly. The call was busy
-/// until it timed out.
+/// until it timed out. On SQLite the writer notices the other program.
 #[actix_web::test]
 async fn a_place_that_a_foreign_writer_took_is_read_again_beside_a_host_that_keeps_changing() {
     let mut f = fixture();
