@@ -15,6 +15,7 @@ from functional_tests.differential.candidates_query import NESTED_MINOR
 LOST_TREES = "a group without a suffix that only sharing providers serve, beside a granular group"
 SUMS = "the same class in the group without a suffix and in a granular one, with another `group_policy` than `none`"
 SHARED_FROM_BELOW = "a sharing provider that is not the root of its tree"
+NEGATIVE = "a class in several groups, of which a provider that serves one of them has more reserved than its total"
 # The part of a comparison that is there if the judge found a defect, with the value (row, "").
 DEFECT = "the defect"
 # The detail of the 500 of SHARED_FROM_BELOW says nothing but the provider's id, in JSON or on a page.
@@ -29,7 +30,7 @@ def excuse(row):
     return applies
 
 
-RULES = [(row, excuse(row)) for row in (LOST_TREES, SUMS, SHARED_FROM_BELOW)]
+RULES = [(row, excuse(row)) for row in (LOST_TREES, SUMS, SHARED_FROM_BELOW, NEGATIVE)]
 
 
 class Answers:
@@ -66,7 +67,8 @@ def judge(forest, asked, theirs, ours):
 def defect_of(forest, asked, right, shown):
     if counted(shown) == expected(asked, right):
         return None
-    for row, has_shape in ((LOST_TREES, upstream_defects.has_lost_trees), (SUMS, upstream_defects.has_sums)):
+    for row, has_shape in ((LOST_TREES, upstream_defects.has_lost_trees), (SUMS, upstream_defects.has_sums),
+                           (NEGATIVE, upstream_defects.lacks_negative_trees)):
         if has_shape(forest, asked, right, shown):
             return row
     return None

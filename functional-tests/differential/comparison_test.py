@@ -94,6 +94,14 @@ def rows():
                               ("a total that is no number, and another refusal", error(400, "no"), False),
                               ("a total that is no number, and a stale generation", error(409, "no"), False)):
         yield name, takes, row(Request("PUT", "/resource_providers/x/inventories"), no_number, ours) is not None
+    for name, says, body, engine, takes in (
+            ("another mistake beside a NUL", "a text that has a NUL character", '{"name": "\\u0000"}', "postgresql", True),
+            ("another mistake without a NUL", "a text that has a NUL character", '{"name": ""}', "postgresql", False),
+            ("another refusal beside a NUL", "no", '{"name": "\\u0000"}', "postgresql", False),
+            ("a NUL on another engine", "a text that has a NUL character", '{"name": "\\u0000"}', "mariadb", False)):
+        request = Request("POST", "/resource_providers", body)
+        yield name, takes, known_differences.row(
+            request, error(400, "same as UUID"), error(400, says), {"body": ("", "")}, SimpleNamespace(engine=engine)) is not None
     infinite, long = error(400, "is no finite number"), error(400, "\n\n The uuid of a consumer has at most 36 characters.")
     for name, theirs, ours, takes in (
             ("-Infinity is stored", answer("", 204), infinite, known_differences.MINUS_INFINITY),

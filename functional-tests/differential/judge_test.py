@@ -27,6 +27,11 @@ NODES = Forest([provider("one", ""), provider("one-a", "VCPU", "one", aggregates
                 provider("one-b", "VCPU", "one", aggregates=["red"]), provider("two", ""),
                 provider("two-a", "VCPU", "two", aggregates=["red"], max_unit=2), provider("two-b", "VCPU", "two")])
 
+# Two trees of a host, a node and disks. The disks of the first have more reserved CPUs than they have.
+RESERVED = Forest([it for root in ("less", "more") for it in (
+    provider(root, "VCPU"), provider(f"{root}-node", "VCPU", root), provider(f"{root}-disks", "DISK_GB VCPU", root))])
+RESERVED.of["less-disks"].inventories["VCPU"] = INVENTORY | {"reserved": 28}
+
 WRONG, NOTHING = "wrong", "nothing"
 
 
@@ -144,6 +149,21 @@ def shared_from_below():
         yield f"{name} beside a 500 of upstream", WRONG, verdict(CABINET, asked, lost, mutant)
 
 
+def negative_trees():
+    asked = asks("resources1=VCPU:3&resources2=VCPU:3&resources3=DISK_GB:1&group_policy=isolate")
+    ours = MadeUp("placet", right_body(RESERVED, asked))
+    for name, word, kept in (("the tree with the negative capacity is lost", candidates.NEGATIVE, ["more"]),
+                             ("the other tree is lost", WRONG, ["less"]), ("both trees are lost", WRONG, []),
+                             ("no tree is lost", NOTHING, ["less", "more"])):
+        shown = right_body(RESERVED, asked, using(RESERVED, asked, *kept))
+        yield name, word, verdict(RESERVED, asked, MadeUp("upstream", shown), ours)
+        yield f"placet: {name}", word if word == NOTHING else WRONG, verdict(
+            RESERVED, asked, MadeUp("upstream", shown), MadeUp("placet", shown))
+    fits = asks("resources1=VCPU:3&resources3=DISK_GB:1&group_policy=isolate")
+    lost = MadeUp("upstream", right_body(RESERVED, fits, using(RESERVED, fits, "more", "more-node")))
+    yield "a class of one group", WRONG, verdict(RESERVED, fits, lost, MadeUp("placet", right_body(RESERVED, fits)))
+
+
 def line_feeds():
     """A parameter whose name ends in a line feed: OpenStack Placement accepts it, and ignores some of them."""
     for parameter, count in (("in_tree%0A=two", 1), ("required%0A=!CUSTOM_A", 3), ("member_of%0A=red", 3),
@@ -153,7 +173,7 @@ def line_feeds():
 
 
 def check(tests, verbose):
-    for cases in (mutants, limits, lost_trees, sums, shared_from_below, line_feeds):
+    for cases in (mutants, limits, lost_trees, sums, shared_from_below, negative_trees, line_feeds):
         wrong = [f"{name}: expected {word}, got {got}" for name, word, got in cases() if word != got]
         if wrong:
             tests.fail(f"verdicts: {cases.__name__}", "\n".join(wrong))

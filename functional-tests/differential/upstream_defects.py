@@ -102,6 +102,32 @@ def multiples(steps, most):
     return found
 
 
+def lacks_negative_trees(forest, asked, right, shown):
+    """Whether the answer lacks the candidates of each tree where the capacities add up to less than the groups ask for,
+    because a negative one is among them, and no others."""
+    lost = negative_trees(forest, asked)
+    kept = [candidate for candidate, assignments in right.items() if not {it.root for it in assignments} <= lost]
+    return bool(lost) and Counter(map(oracle.text, shown)) == Counter(
+        oracle.text(oracle.written(asked, candidate)) for candidate in kept)
+
+
+def negative_trees(forest, asked):
+    """The roots of the trees where a class of several groups has less capacity than they ask for together, over the
+    providers that serve any group."""
+    amounts = {}
+    for name, amount in (asks for group in asked.groups for asks in group.resources.items()):
+        amounts.setdefault(name, []).append(amount)
+    several = {name: sum(its) for name, its in amounts.items() if len(its) > 1}
+    return {root for root, options in oracle.options_by_root(forest, asked)
+            for serving in [{uuid for parts in options for part in parts for uuid, _, _ in part.shares}]
+            if any(sum(capacity(forest.of[uuid], name) for uuid in serving) < amount for name, amount in several.items())}
+
+
+def capacity(provider, name):
+    it = provider.inventories.get(name)
+    return int((it["total"] - it["reserved"]) * it["allocation_ratio"]) if it else 0
+
+
 def is_shared_from_below(forest, asked):
     """Whether a provider that is not a root may serve the group without a suffix of another tree. OpenStack Placement
     fails before it checks the traits of this group."""
