@@ -15,7 +15,7 @@ from functional_tests.differential.candidates_query import NESTED_MINOR
 LOST_TREES = "a group without a suffix that only sharing providers serve, beside a granular group"
 SUMS = "the same class in the group without a suffix and in a granular one, with another `group_policy` than `none`"
 SHARED_FROM_BELOW = "a sharing provider that is not the root of its tree"
-NEGATIVE = "a class in several groups, of which a provider that serves one of them has more reserved than its total"
+NEGATIVE = "a class in several groups, if a provider that serves one of them has more of it reserved than its total"
 # The part of a comparison that is there if the judge found a defect, with the value (row, "").
 DEFECT = "the defect"
 # The detail of the 500 of SHARED_FROM_BELOW says nothing but the provider's id, in JSON or on a page.

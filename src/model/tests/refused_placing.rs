@@ -7,7 +7,7 @@ use super::foreign::{foreign_claim, foreign_host};
 use super::placing::{codes, gang, place, query};
 use super::*;
 use crate::error::ReasonCode;
-use crate::model::claims::{ClaimCandidate, PlaceAnswer, Placed, PlanJob, Wanted};
+use crate::model::claims::{ClaimCandidate, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob, Wanted};
 use crate::model::limits::Set;
 use crate::search::{Interrupt, ProviderState, Purpose, Rank, SearchSettings};
 
@@ -16,6 +16,13 @@ fn on(host: u32) -> ClaimCandidate {
     ClaimCandidate {
         allocations: vec![(uuid(host), vec![("VCPU".to_owned(), 1)])],
         mappings: None,
+    }
+}
+
+async fn place_with(model: &Model, request: PlaceRequest, search: impl AsyncFn(PlanJob) -> Result<Plan>) -> Placed {
+    match model.place(request, &SearchSettings::uncut(7), search).await.unwrap() {
+        PlaceAnswer::Placed(placed) => placed,
+        PlaceAnswer::Repeated(answer) => panic!("a call without an id was repeated: {answer}"),
     }
 }
 
@@ -44,10 +51,7 @@ async fn without_atomic_a_refusal_beside_others_is_final_only_if_these_are_place
             }
             job.run(&Interrupt::default())
         };
-        let placed = model.place(request, &SearchSettings::uncut(7), search).await.unwrap();
-        let PlaceAnswer::Placed(placed) = placed else {
-            panic!("{placed:?}")
-        };
+        let placed = place_with(model, request, search).await;
         let expected = (
             [!is_created_in_between, is_created_in_between, true],
             2 + i32::from(is_created_in_between),
@@ -121,10 +125,7 @@ async fn a_place_that_a_foreign_writer_took_is_read_again_beside_a_host_that_kee
         model.submit(again).await.unwrap();
         job.run(&Interrupt::default())
     };
-    let placed = model.place(request, &SearchSettings::uncut(7), search).await.unwrap();
-    let PlaceAnswer::Placed(placed) = placed else {
-        panic!("{placed:?}")
-    };
+    let placed = place_with(model, request, search).await;
     assert_eq!(granted(&placed), [true, false]);
     f.check_snapshot().await;
 }

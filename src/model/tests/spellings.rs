@@ -38,6 +38,14 @@ async fn one_host() -> Fixture {
     f
 }
 
+/// A VCPU of a host.
+fn on(provider: String) -> ClaimCandidate {
+    ClaimCandidate {
+        allocations: vec![(provider, vec![("VCPU".to_owned(), 1)])],
+        mappings: None,
+    }
+}
+
 fn by_name(name: &str) -> ProviderQuery {
     ProviderQuery {
         name: Some(name.into()),
@@ -138,10 +146,6 @@ async fn a_candidate_is_found_by_each_spelling_of_its_tree() {
 async fn a_posted_candidate_is_claimed_by_each_spelling_of_its_provider_without_a_query() {
     let mut f = one_host().await;
     f.host(2, 1).await.unwrap();
-    let on = |provider: String| ClaimCandidate {
-        allocations: vec![(provider, vec![("VCPU".to_owned(), 1)])],
-        mappings: None,
-    };
     let candidates: Arc<[_]> = Arc::new([on(HOST.to_uppercase()), on(uuid(2))]);
     let (expected, provider) = if dialect::compares_exactly(&f.conn) {
         (1, uuid(2))
@@ -167,10 +171,6 @@ async fn a_posted_candidate_is_claimed_by_each_spelling_of_its_provider_without_
 async fn a_posted_candidate_is_planned_by_each_spelling_of_its_provider() {
     let mut f = one_host().await;
     f.host(2, 1).await.unwrap();
-    let on = |provider: String| ClaimCandidate {
-        allocations: vec![(provider, vec![("VCPU".to_owned(), 1)])],
-        mappings: None,
-    };
     let mut request = gang(100..102, query(4, None));
     request.is_atomic = false;
     request.consumers[0].wanted = Wanted::Candidates(Arc::new([on(HOST.to_uppercase()), on(uuid(2))]));
