@@ -8,6 +8,7 @@ mod commits;
 mod documents;
 mod layout;
 mod lexer;
+mod lines;
 mod nouns;
 mod prose;
 mod rules;
@@ -54,6 +55,14 @@ fn documents() -> Vec<File> {
 fn written() -> Vec<File> {
     let endings = [
         ".rs", ".py", ".md", ".txt", ".sql", ".yaml", ".sh", ".toml", ".ini", ".conf", ".json",
+    ];
+    source::files(&root(), "", &endings)
+}
+
+/// Every file with lines for readers.
+fn texts() -> Vec<File> {
+    let endings = [
+        ".rs", ".py", ".md", ".sql", ".sh", ".toml", ".yaml", ".yml", ".conf", ".ini", ".cfg",
     ];
     source::files(&root(), "", &endings)
 }
@@ -284,4 +293,15 @@ fn sentences_of_documents_are_short() {
 #[test]
 fn pages_are_short_enough_to_finish() {
     none(documents().iter().filter_map(sentences::page));
+}
+
+#[test]
+fn lines_end_at_the_column_of_editorconfig() {
+    let most = lines::most_columns(&read(".editorconfig")).expect(".editorconfig has `max_line_length` of all files");
+    none(texts().iter().flat_map(|file| lines::columns(most, file)));
+}
+
+#[test]
+fn lines_and_files_end_without_white_space() {
+    none(texts().iter().flat_map(lines::ends));
 }

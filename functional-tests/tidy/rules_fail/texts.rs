@@ -3,7 +3,7 @@
 use super::file;
 use crate::commits::{self, Commit};
 use crate::words::{NOT_IN_NAMES, Words};
-use crate::{documents, sentences, words};
+use crate::{documents, lines, sentences, words};
 
 #[test]
 fn links_and_paths_that_lead_nowhere_fail() {
@@ -142,6 +142,96 @@ fn pages_that_are_too_long_fail() {
     let table = format!("<!-- begins -->{}<!-- ends -->", "x".repeat(20_000));
     assert!(sentences::page(&file("docs/a.md", &table)).is_none());
     assert!(sentences::page(&file("README.md", &table)).is_some());
+}
+
+#[test]
+fn comments_and_documents_beyond_the_column_of_editorconfig_fail() {
+    let most = lines::most_columns("root = true\n\n[*]\nindent_size = 4\nmax_line_length = 40\n");
+    assert_eq!(most, Some(40));
+    assert_eq!(
+        lines::most_columns("[*.md]\nmax_line_length = 40\n\n[*]\na = b\n\n[*.rs]\nmax_line_length = 40\n"),
+        None
+    );
+    let count = |path: &str, text: &str| lines::columns(40, &file(path, text)).len();
+    let (fits, long) = (
+        "six words in 34 columns, which are",
+        "six words in 41 columns, which are longer",
+    );
+    for mark in ["//!", "///", "//", "f(); //"] {
+        assert_eq!(count("src/a.rs", &format!("{mark} {long}\n")), 1, "{mark}");
+    }
+    assert_eq!(count("src/a.rs", &format!("// {fits}\nlet a = \"// {long}\";\n")), 0);
+    assert_eq!(
+        count(
+            "a.py",
+            &format!(
+                "\"\"\"{fits}\n\n{long}.\n\"\"\"\n# {long}\nb = 1  # {long}\n\n\ndef f():\n    \"\"\"{long}.\"\"\"\n"
+            )
+        ),
+        4
+    );
+    assert_eq!(
+        count(
+            "a.py",
+            &format!("SQL = \"\"\"\n{long} of data\n\"\"\"\nb = '# {long}'\n")
+        ),
+        0
+    );
+    assert_eq!(count("a.sql", &format!("-- {long}\nSELECT '{long}' -- b\n")), 1);
+    for path in ["a.sh", "a.toml", "a.yaml", "a.conf"] {
+        assert_eq!(
+            count(path, &format!("# {long}\nname = {long} of data # b\n")),
+            1,
+            "{path}"
+        );
+    }
+    let umlauts = "ß".repeat(20);
+    assert_eq!(
+        count(
+            "docs/a.md",
+            &format!("- {long}\n  {long}\n# {long}\n{umlauts} {umlauts}\n")
+        ),
+        4
+    );
+    assert_eq!(
+        count("docs/a.md", &format!("{umlauts} {}\n", "ß".repeat(19))),
+        0,
+        "characters, not bytes"
+    );
+}
+
+#[test]
+fn lines_that_cannot_be_broken_may_be_longer() {
+    let count = |path: &str, text: &str| lines::columns(40, &file(path, text)).len();
+    let long = "six words in 41 columns, which are longer";
+    let word = "https://example.org/".repeat(3);
+    let kept = format!("| {long} |\n\n```\n{long}.\n```\n\n    {long}\n    {long}\n\n- {word}\n{word}\n");
+    assert_eq!(count("docs/a.md", &kept), 0);
+    let comment: String = kept.lines().map(|line| format!("/// {line}\n")).collect();
+    assert_eq!(count("src/a.rs", &comment), 0);
+    assert_eq!(
+        count("docs/a.md", &format!("One\n    {long}\n")),
+        1,
+        "a paragraph goes on"
+    );
+    assert_eq!(
+        count("docs/a.md", &format!("See {word}\n")),
+        1,
+        "a URL has a line of its own"
+    );
+    assert_eq!(count("api-ref/a.md", long) + count("LICENSE", &format!("# {long}")), 0);
+}
+
+#[test]
+fn white_space_at_ends_fails() {
+    let count = |text: &str| lines::ends(&file("src/a.rs", text)).len();
+    assert_eq!(count("a\n\nb\n") + count(""), 0);
+    assert_eq!(count("a \n") + count("a\t\n") + count("a\r\n"), 3);
+    assert_eq!(
+        count("a") + count("a\n\n") + count("a\n "),
+        3 + 1,
+        "the last line has a space, too"
+    );
 }
 
 #[test]
