@@ -1,6 +1,7 @@
 """Measures what requests with a thousand consumers cost plain claims.
 
-    python -m benches.compare.claims_together [--engine E]… [--rounds N] [--seconds S] [--binary PATH] [--generator PATH]
+    python -m benches.compare.claims_together [--engine E]… [--rounds N] [--seconds S] [--binary PATH]
+                                              [--generator PATH]
 
 32 clients claim for one consumer at a time, alternately without and beside one client that sends requests with 1,000 new
 consumers, one after the other: claims of known hosts by POST /allocations, or a gang with one query by POST /v1/claims.

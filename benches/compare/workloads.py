@@ -1,7 +1,7 @@
 """Measures placements of workloads (PUT /v1/workloads/{uuid}) beside plain claims on known hosts.
 
-    python -m benches.compare.workloads [--engine E]… [--shape S]… [--hosts N] [--rounds N] [--seconds S] [--binary PATH]
-                                        [--generator PATH]
+    python -m benches.compare.workloads [--engine E]… [--shape S]… [--hosts N] [--rounds N] [--seconds S]
+                                        [--binary PATH] [--generator PATH]
 
 32 clients create workloads of five replicas by the default rule: adaptive over three sites, with rows and racks of 40
 hosts, and over 20 upgrade domains. Each replica takes what a plain claim takes, so the ratio of the rates of replicas and

@@ -1,9 +1,9 @@
 """Clients claim concurrently through several processes while faults are injected. A checker judges their answers.
 
     python -m functional_tests.chaos.run [--engine ENGINE] [--processes N] [--seconds S | --minutes M] [--seed N]
-                                         [--clients N] [--mostly NAME] [--faults all|NAME,…] [--durable] [--foreign-writer]
-                                         [--keep-going] [--report FILE] [--server placet|upstream] [--binary PATH]
-                                         [--mutant NAME]
+                                         [--clients N] [--mostly NAME] [--faults all|NAME,…] [--durable]
+                                         [--foreign-writer] [--keep-going] [--report FILE] [--server placet|upstream]
+                                         [--binary PATH] [--mutant NAME]
 
 A run repeats rounds. In each a fault of `--faults` begins and ends (none with an empty list), and then every process
 must grant claims again. A quiescent check follows: all clients pause, and the history since the last check

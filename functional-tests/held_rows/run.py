@@ -1,7 +1,7 @@
 """A row that another program holds delays only the requests that need it.
 
-    python -m functional_tests.held_rows.run [--engine postgresql|mariadb|galera] [--seconds S] [--seed N] [--binary PATH]
-                                             [--mutant NAME] [CASE …]
+    python -m functional_tests.held_rows.run [--engine postgresql|mariadb|galera] [--seconds S] [--seed N]
+                                             [--binary PATH] [--mutant NAME] [CASE …]
 
 One row is locked for `--seconds` (full size: 24):
 

@@ -1,7 +1,7 @@
 """64 clients and a foreign writer race for the capacity of providers: exactly as many claims are granted as fit.
 
-    python -m functional_tests.race.run [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--seed N] [--rounds N]
-                                        [--processes N] [--races NAME,…] [--mutant NAME]
+    python -m functional_tests.race.run [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--seed N]
+                                        [--rounds N] [--processes N] [--races NAME,…] [--mutant NAME]
 
 `puts.py` has the race of `PUT /allocations/{consumer}`. The other races are those of `POST /v1/claims` (choices.py): by
 candidates and by query, for one consumer and for gangs, on hosts of their own and with a shared pool, and calls that are
