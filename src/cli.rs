@@ -110,7 +110,7 @@ pub struct Arguments {
     /// Read the *.conf files of this directory, sorted by name, after every --config-file.
     #[arg(long, global = true, value_name = "DIR")]
     config_dir: Vec<PathBuf>,
-    /// Serve on this address and port instead of [placet] bind. Port 0 chooses a free one.
+    /// Serve on this address and port instead of `[placet] bind`. Port 0 chooses a free one.
     #[arg(long, global = true, value_name = "ADDR")]
     bind: Option<String>,
     /// Print the version, and what is built in.
@@ -134,7 +134,7 @@ enum Command {
         #[command(subcommand)]
         command: status::Command,
     },
-    /// Make, list and revoke the tokens of [placet] token_file, for an installation without Keystone.
+    /// Make, list and revoke the tokens of `[placet] token_file`, for an installation without Keystone.
     Token {
         #[command(subcommand)]
         command: token::Command,

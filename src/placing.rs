@@ -3,9 +3,9 @@
 //! The layer knows plain numbers only: hosts by index, domains by [`DomainId`], roles by index. It knows no SQL, HTTP,
 //! clock or randomness; a seed comes in. What it needs to know of hosts comes through [`Hosts`].
 //!
-//! - [`place`]: where the missing replicas go, or why they go nowhere;
-//! - [`judge`]: modes, limits, `safe` and violations of replicas that stand;
-//! - [`release`]: which replicas go when fewer are wanted;
+//! - [`place()`]: where the missing replicas go, or why they go nowhere;
+//! - [`judge()`]: modes, limits, `safe` and violations of replicas that stand;
+//! - [`release()`]: which replicas go when fewer are wanted;
 //! - `safe`: whether the majority survives the loss of any domain; `occupied`: the domains that it compares;
 //! - `modes`: what a rule means for n replicas on the eligible hosts; `near`: where the rules to others exclude hosts;
 //! - `cells`, `cell_index`, `cell_places`, `slot_costs`, `prune`: hosts in equal domains, and which of them may be needed;

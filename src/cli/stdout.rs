@@ -18,7 +18,7 @@ pub fn print(text: &str) -> Result<(), CommandError> {
 /// Prints a text and the end of the line.
 ///
 /// # Errors
-/// As of [`print`].
+/// As of [`print()`].
 pub fn line(text: &str) -> Result<(), CommandError> {
     print(&format!("{text}\n"))
 }

@@ -53,7 +53,7 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct FileArgument {
-    /// The token file, instead of [placet] token_file. `token create` makes it if it does not exist.
+    /// The token file, instead of `[placet] token_file`. `token create` makes it if it does not exist.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }

@@ -1,6 +1,6 @@
 //! The options: each is declared once, with its type, default, range, unit and help text, by the macro `options!`.
 //!
-//! A declaration becomes a field of the section's struct, which [`Options::read`] fills, and an [`OptionSpec`], from
+//! A declaration becomes a field of the section's struct, which [`Options::read`] fills, and an `OptionSpec`, from
 //! which `placet config show`, `placet config options` and the table in docs/configuration.md are made. After a change
 //! run `contrib/config-docs.sh`, which writes that table and examples/placement.conf again.
 

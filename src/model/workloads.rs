@@ -105,7 +105,7 @@ pub struct WorkloadRow {
     /// The number of the roles' queries and payloads: it rises if one of them changes.
     pub revision: i64,
     pub body: Arc<str>,
-    /// How often workloads whose rules name it changed, above a random number that it began with: [`Incarnation`].
+    /// How often workloads whose rules name it changed, above a random number that it began with: `Incarnation`.
     pub named: i64,
 }
 

@@ -29,7 +29,7 @@ pub struct Eligible {
 
 impl Eligible {
     /// `asked` has for each role whether each host of the cluster is what it asks for. In the dimensions of `needed`
-    /// ([`needed_dimensions`]) a host needs a domain.
+    /// (`needed_dimensions`) a host needs a domain.
     pub fn of(cluster: &Cluster, asked: Vec<Arc<[bool]>>, needed: Vec<usize>) -> Eligible {
         let lacks = |host: usize| lacking(cluster, &needed, host).is_some();
         let has_lack = (0..cluster.hosts as usize).any(lacks);

@@ -79,7 +79,7 @@ pub fn each_host(
 /// Explains the providers that a whole search rejects: it goes on after the first candidate. Returns whether there is one.
 ///
 /// # Errors
-/// As of [`super::candidates`]; [`crate::error::Error::BadRequest`] if the search was interrupted.
+/// As of [`super::candidates()`]; [`crate::error::Error::BadRequest`] if the search was interrupted.
 pub fn explain_each_host(
     snapshot: &Snapshot,
     request: &Request,

@@ -66,7 +66,7 @@ impl Rank {
 
 /// What the score of a candidate is, and which score is best.
 ///
-/// Scores come from [`Load`]s, one for each provider and class that the candidate takes from. A share is
+/// Scores come from values of `Load`, one for each provider and class that the candidate takes from. A share is
 /// `used / limit`. A limit of zero or less counts as full: its share is 1, and its free share 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scoring {
@@ -131,7 +131,7 @@ pub(super) struct BestCandidates {
 /// do not count.
 ///
 /// # Errors
-/// As of [`candidates`] and [`super::Selection`]. If some trees were given up but candidates were found, that is no error.
+/// As of [`candidates`] and `Selection`. If some trees were given up but candidates were found, that is no error.
 pub fn best<S: Deref<Target = Snapshot>>(
     snapshot: S,
     request: &Request,

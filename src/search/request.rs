@@ -59,7 +59,7 @@ pub const HOST_DIMENSION: &str = "host";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
     pub dimension: Arc<str>,
-    /// As [`super::snapshot::domain_path`] returns it.
+    /// As `domain_path` returns it.
     pub path: Arc<str>,
 }
 

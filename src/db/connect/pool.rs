@@ -166,7 +166,7 @@ impl Database {
     }
 
     /// A consistent read of the database, on a connection of the pool. Blocks the calling thread until one is free;
-    /// callers that may be many take a [`ReadPermit`] first.
+    /// callers that may be many take a `ReadPermit` first.
     pub fn read<T>(&self, read: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.ask(|conn| dialect::read_transaction(conn, &read))
     }

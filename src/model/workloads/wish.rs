@@ -48,7 +48,7 @@ pub enum WishRule {
 pub struct SpreadRule {
     pub level: Level,
     pub mode: Mode,
-    /// Names, [`HOST`] may be among them.
+    /// Names, `HOST` may be among them.
     pub dimensions: Vec<String>,
     pub strict: bool,
 }
@@ -89,7 +89,7 @@ impl Wish {
         others.collect()
     }
 
-    /// The dimensions of its rules `spread`, [`HOST`] may be among them.
+    /// The dimensions of its rules `spread`, `HOST` may be among them.
     pub fn spread_dimensions(&self) -> Vec<&str> {
         let Some(rules) = &self.rules else {
             return DEFAULT_DIMENSIONS.to_vec();

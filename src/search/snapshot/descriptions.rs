@@ -11,7 +11,7 @@ pub struct Description {
     pub kind: Option<Arc<str>>,
     /// By name. `None` hides an inherited property.
     pub properties: BTreeMap<Arc<str>, Option<PropertyValue>>,
-    /// By dimension, a path whose segments are separated by `/`, as [`domain_path`] returns it.
+    /// By dimension, a path whose segments are separated by `/`, as `domain_path` returns it.
     pub domains: BTreeMap<Arc<str>, Arc<str>>,
     pub state: ProviderState,
 }

@@ -19,7 +19,7 @@ use super::zone_map::ZoneMap;
 /// All data of all providers at one moment, as this process knows it. Immutable: readers share it, and
 /// [`Snapshot::apply`] makes the next version, which shares all that did not change. A clone copies pointers.
 ///
-/// A [`Slot`] is valid only for the version that it came from.
+/// A `Slot` is valid only for the version that it came from.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub(super) catalog: Catalog,

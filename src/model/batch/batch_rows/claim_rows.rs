@@ -28,7 +28,7 @@ pub struct ClaimState {
     pub rows: Rows,
 }
 
-/// Whether the commands are such that [`claim_rows`] may read their rows: claims that wipe no consumer, and releases, but no workloads. The
+/// Whether the commands are such that [`claim_rows()`] may read their rows: claims that wipe no consumer, and releases, but no workloads. The
 /// generations of a wiped consumer's providers move, and the command does not name them.
 pub fn is_read_by_one_statement(footprint: &Footprint<'_>) -> bool {
     !footprint.beyond_claims && footprint.wiped.is_empty() && footprint.workloads.is_empty()
