@@ -10,7 +10,7 @@ from benches.compare.systems import BASELINE_NAMES, upstream_deployment
 from functional_tests.lib import readme
 from functional_tests.lib.root import ROOT
 
-# The tables stand between these two lines of both pages, the ratios between these two comments of README.md.
+# The tables stand between these two lines of both pages, the ratios between these two lines of README.md.
 SPEED, TABLES_BEGIN, TABLES_END = ROOT / "docs/speed.md", "<!-- bench tables begin -->", "<!-- bench tables end -->"
 SEARCH_SPEED = ROOT / "docs/search-speed.md"
 README, RATIOS_BEGIN, RATIOS_END = ROOT / "README.md", "<!-- bench ratios begin -->", "<!-- bench ratios end -->"
@@ -46,13 +46,15 @@ def _of_service(found):
 def write(found):
     readme.write(SPEED, TABLES_BEGIN, TABLES_END, "\n".join(_of_service(found)))
     readme.write(SEARCH_SPEED, TABLES_BEGIN, TABLES_END, "\n".join(_search(found["search"])))
-    readme.replace(README, RATIOS_BEGIN, RATIOS_END, ratios(found))
+    readme.write(README, RATIOS_BEGIN, RATIOS_END, "\n".join(ratios(found)))
 
 
 def ratios(found):
-    """One sentence: the smallest and largest ratio to OpenStack Placement over the clouds of the first engine."""
+    """Lines of a table: the smallest and largest ratio to OpenStack Placement over the clouds of the first engine."""
     engine, _, hosts = largest_clouds(found["records"])[0]
-    parts = []
+    machine = f"{hosts:,} hosts, {found['machine']['cores']} cores, {ENGINE_NAMES[engine]}"
+    yield f"| {machine} | requests per second, OpenStack Placement's = 1 |"
+    yield "|---|---|"
     for name, is_of in RATIOS.items():
         records = [record for record in found["records"]
                    if (record["engine"], record["hosts"]) == (engine, hosts) and is_of(record)]
@@ -60,9 +62,7 @@ def ratios(found):
                                             for systems in clouds.values())))
         if found_ratios:
             ends = dict.fromkeys(format_number(value) for value in (found_ratios[0], found_ratios[-1]))
-            parts.append(f"{name} {' to '.join(ends)}")
-    machine = f"{hosts:,} hosts, {found['machine']['cores']} cores, {ENGINE_NAMES[engine]}"
-    return f"{machine}; ratio of requests per second over all cases and shapes: {'; '.join(parts)}"
+            yield f"| {name} | {' to '.join(ends)} |"
 
 
 def _is(record, scenario, clients):

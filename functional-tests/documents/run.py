@@ -43,8 +43,8 @@ ELSEWHERE = {
 }
 # The runner has done these: it has built placet and started it.
 STARTS = {"cargo run --release"}
-# Of a page that comes first, only what defines names, and what later pages build on.
-DEFINITION = ("api()", "H=")
+# Of a page that comes first, only what later pages use.
+DEFINITION = "api()"
 
 
 def pages():
@@ -71,7 +71,7 @@ def prepare(service):
     """The folder has what a checkout has: the examples, and placet itself."""
     (service.folder / "placet").symlink_to(live.placet_binary(service.binary))
     shutil.copytree(ROOT / "examples", service.folder / "examples")
-    for script in (service.folder / "examples").glob("*.py"):
+    for script in (*(service.folder / "examples").glob("*.py"), service.folder / "examples/api.sh"):
         script.write_text(placed(script.read_text(), service))
 
 

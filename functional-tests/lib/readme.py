@@ -16,11 +16,6 @@ def machine(load):
 
 def write(document, begin, end, text):
     """Replaces what is between these two lines of a document."""
-    replace(document, begin, end, f"\n\n{text}\n\n")
-
-
-def replace(document, begin, end, text):
-    """Replaces what is between these two marks of a document, which may stand within a line."""
     before, rest = document.read_text().split(begin)
     _, after = rest.split(end)
-    document.write_text(f"{before}{begin}{text}{end}{after}")
+    document.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}")
