@@ -1,4 +1,4 @@
-"""Fuzzes the parsers of placet: query strings, bodies, conditions, policy files, URLs of databases, requests' heads, placement.conf.
+"""Fuzzes the parsers of placet: queries, bodies, conditions, policy files, database URLs, heads of requests, options.
 
     python -m functional_tests.fuzz.run [--seconds N] [--seed N] [--binary PATH] [TARGET …]
 
