@@ -45,59 +45,77 @@ use crate::api;
 use crate::config::{ConfigError, ConfigSources};
 use crate::db::SetupError;
 
+/// Lines that are indented are shown as they are, in `--help` and in the manual page. They fit into 80 columns, and each
+/// command among them can be pasted.
 const LONG_ABOUT: &str = "\
 placet is a placement service. It keeps the inventories of resource providers and the allocations of consumers, finds \
 allocation candidates, and grants claims without ever oversubscribing a provider. It serves OpenStack Placement's REST \
 API, and uses its placement.conf and its database.
 
-First steps:
-  1. placet                          serves on 127.0.0.1:8778, with its data in ./placet.sqlite
-  2. T='X-Auth-Token: admin'         in another terminal; this token may do everything
-     V='OpenStack-API-Version: placement latest'
-     U=http://127.0.0.1:8778/resource_providers
-  3. curl -H \"$T\" -H \"$V\" $U -X POST -H 'Content-Type: application/json' \\
-       -d '{\"name\": \"host1\", \"uuid\": \"4e8e5957-649f-477b-9e5b-f1f75b21c03c\"}'
-  4. curl -H \"$T\" -H \"$V\" $U/4e8e5957-649f-477b-9e5b-f1f75b21c03c/inventories -X PUT \\
-       -H 'Content-Type: application/json' \\
-       -d '{\"resource_provider_generation\": 0, \"inventories\": {\"VCPU\": {\"total\": 8}}}'
-  5. curl -H \"$T\" -H \"$V\" 'http://127.0.0.1:8778/allocation_candidates?resources=VCPU:2'";
+First steps: this command serves on 127.0.0.1:8778, with its data in ./placet.sqlite.
+
+    placet
+
+In another terminal, as the user of the token `admin`, who may do everything:
+
+    T='X-Auth-Token: admin'
+    V='OpenStack-API-Version: placement latest'
+    J='Content-Type: application/json'
+    U=http://127.0.0.1:8778
+    H=4e8e5957-649f-477b-9e5b-f1f75b21c03c
+    curl -H \"$T\" -H \"$V\" -H \"$J\" $U/resource_providers \\
+      -d '{\"name\": \"host1\", \"uuid\": \"'$H'\"}'
+    curl -H \"$T\" -H \"$V\" -H \"$J\" $U/resource_providers/$H/inventories \\
+      -X PUT -d '{\"resource_provider_generation\": 0,
+      \"inventories\": {\"VCPU\": {\"total\": 8}}}'
+    curl -H \"$T\" -H \"$V\" \"$U/allocation_candidates?resources=VCPU:2\"";
 
 const AFTER_HELP: &str = "\
 Configuration is read from these sources; a later one overrides an earlier one:
-  - the defaults. Without any other source: no authentication, on loopback, and a database in
-    ./placet.sqlite that is created and upgraded at start
+  - the defaults. Without any other source: no authentication, on
+    loopback, and a database in ./placet.sqlite that is created and
+    upgraded at start
   - without --config-file: $OS_PLACEMENT_CONFIG_DIR/placement.conf, else
     /etc/placement/placement.conf
-  - without --config-dir: the *.conf files of /etc/placement/placement.conf.d
+  - without --config-dir: the *.conf files of
+    /etc/placement/placement.conf.d
   - --config-file
   - the *.conf files of --config-dir
-  - environment variables OS_<SECTION>__<OPTION>: OS_PLACEMENT_DATABASE__CONNECTION=sqlite:///x
+  - environment variables OS_<SECTION>__<OPTION>:
+    OS_PLACEMENT_DATABASE__CONNECTION=sqlite:///x
   - --bind
-  The format is oslo.config's INI; placet's own options are in [placet]. `placet config options`
-  explains all options; `placet config show` prints the values in force and their sources;
-  `placet config check` finds mistakes.
-  RUST_LOG sets the log level (RUST_LOG=debug, RUST_LOG=info,placet::model=trace). A
-  service logs to stderr or to [DEFAULT] log_file, all other commands to stderr.
+  The format is oslo.config's INI; placet's own options are in [placet].
+  `placet config options` explains all options; `placet config show`
+  prints the values in force and their sources; `placet config check`
+  finds mistakes. RUST_LOG sets the log level (RUST_LOG=debug,
+  RUST_LOG=info,placet::model=trace). A service logs to stderr or to
+  [DEFAULT] log_file, all other commands to stderr.
 
-Authentication: with [api] auth_strategy = noauth2, and without any configuration, no token is
-  checked, unless [placet] token_file lists those that are accepted (`placet token create --help`).
-  Without it the token `admin` may do everything, any other token has no role, and a request may
-  claim any role in its header X-Roles. So placet then serves on loopback only.
+Authentication:
+  With [api] auth_strategy = noauth2, and without any configuration, no
+  token is checked, unless [placet] token_file lists those that are
+  accepted (`placet token create --help`). Without it the token `admin`
+  may do everything, any other token has no role, and a request may claim
+  any role in its header X-Roles. So placet then serves on loopback only.
 
-Signals of a service: SIGTERM, SIGINT and SIGQUIT stop it, SIGHUP reopens the log file and reads the
-  log level, the policy, the token file and the certificates again.
+Signals of a service:
+  SIGTERM, SIGINT and SIGQUIT stop it. SIGHUP reopens the log file and
+  reads the log level, the policy, the token file and the certificates
+  again.
 
 Examples:
-  placet --bind 127.0.0.1:9000
-  placet --config-file /etc/placement/placement.conf config show
-  placet --config-file /etc/placement/placement.conf db sync
-  OS_PLACET__WORKERS=4 placet --config-file placement.conf
+    placet --bind 127.0.0.1:9000
+    placet --config-file /etc/placement/placement.conf config show
+    placet --config-file /etc/placement/placement.conf db sync
+    OS_PLACET__WORKERS=4 placet \\
+      --config-file /etc/placement/placement.conf
 
 Exit codes:
-  0  success; a service: stopped by SIGTERM, SIGINT or SIGQUIT, after the requests in flight
+  0  success; a service: stopped by SIGTERM, SIGINT or SIGQUIT, after the
+     requests in flight
   1  failure; a line on stderr gives the reason
-     (`placet config`, `placet status upgrade check` and `placet db online_data_migrations` have
-     their own, see --help)
+     (`placet config`, `placet status upgrade check` and
+     `placet db online_data_migrations` have their own, see --help)
   2  invalid command line";
 
 /// A placement service that is a drop-in for OpenStack Placement.

@@ -73,10 +73,10 @@ def the_first_steps():
     require_unconfigured_machine()
     with folder() as here, Placet(here) as placet:
         text = run(here, "--help").out
-        steps = text[text.index("First steps:"):text.index("\n\n", text.index("First steps:"))]
-        # The commands for the second terminal, without the remarks beside them.
-        typed = re.findall(r"([A-Z]='[^']*'|U=\S+|curl.*|-[dH] .*)", steps, re.M)
-        equal(sum(line.startswith("curl") for line in typed), 3, steps)
+        steps = text[text.index("First steps:"):text.index("\n\nUsage:")]
+        # What is indented is typed: the first command in the first terminal, all others in the second one.
+        first, *typed = [line.removeprefix("    ") for line in steps.splitlines() if line.startswith("    ")]
+        equal((first, sum(line.startswith("curl") for line in typed)), ("placet", 3), steps)
         script = "set -e\n" + "\n".join(typed).replace("127.0.0.1:8778", f"127.0.0.1:{placet.port}")
         candidates = shell(script)
         check(f'"{HOST}"' in candidates and '"allocation_requests"' in candidates, candidates)
