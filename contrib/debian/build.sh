@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Makes a Debian package of a binary that is already built with all engines:
+# Makes a Debian package of a binary that is already built:
 #
-#   cargo build --release --locked --features mariadb,postgresql-tls
-#   contrib/debian/build.sh target/release/placet [FOLDER]
+#   cargo build --profile dist --locked --features mariadb,postgresql-tls
+#   contrib/debian/build.sh target/dist/placet [FOLDER]
 #
-# Needs dpkg-dev, for the libraries that the package depends on. Prints the path of the package. The same binary and
-# SOURCE_DATE_EPOCH give the same package.
+# Needs dpkg-dev, for the libraries that the package depends on. Prints the path of the package. The description names
+# the databases that `placet --version` names. The same binary and SOURCE_DATE_EPOCH give the same package.
 set -euo pipefail
+umask 022
 binary=$(realpath "$1") folder=$(realpath "${2:-.}")
 cd "$(dirname "$0")/../.."
 [[ $("$binary" --version) == placet* ]]
@@ -19,29 +20,21 @@ trap 'rm -rf "$work"' EXIT
 root=$work/root
 
 put() { install -D -m "$1" "$2" "$root/$3"; }
-compressed() { gzip --best --no-name --stdout >"$root/$1"; }
 
-put 0755 "$binary" usr/bin/placet
-strip --strip-unneeded "$root/usr/bin/placet"
+contrib/stage.py "$binary" "$root/usr" "$root/usr/share/doc/placet"
+gzip --best --no-name "$root"/usr/share/man/man1/*.1
 put 0640 contrib/debian/placement.conf etc/placet/placement.conf
 put 0644 contrib/debian/logrotate etc/logrotate.d/placet
 put 0644 contrib/systemd/placet.service usr/lib/systemd/system/placet.service
 put 0644 contrib/systemd/placet.socket usr/lib/systemd/system/placet.socket
 put 0644 LICENSE usr/share/doc/placet/copyright
-put 0644 examples/placement.conf usr/share/doc/placet/examples/placement.conf
-put 0644 contrib/haproxy/placement.cfg usr/share/doc/placet/examples/haproxy.cfg
-for page in README.md docs/*.md; do put 0644 "$page" "usr/share/doc/placet/$(basename "$page")"; done
-compressed usr/share/doc/placet/changelog.gz <CHANGELOG.md
-"$binary" man "$work/man"
-install -d "$root/usr/share/man/man1"
-for page in "$work/man"/*.1; do compressed "usr/share/man/man1/$(basename "$page").gz" <"$page"; done
-install -d "$root/usr/share/"{bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d}
-"$binary" completions bash >"$root/usr/share/bash-completion/completions/placet"
-"$binary" completions zsh >"$root/usr/share/zsh/vendor-completions/_placet"
-"$binary" completions fish >"$root/usr/share/fish/vendor_completions.d/placet.fish"
+gzip --best --no-name --stdout CHANGELOG.md >"$root/usr/share/doc/placet/changelog.gz"
 
 install -d "$work/debian" "$root/DEBIAN"
 printf 'Source: placet\n\nPackage: placet\nArchitecture: any\n' >"$work/debian/control"
+# "SQLite 3.50.4, PostgreSQL with TLS, no MariaDB (feature mariadb)": what is absent is left out.
+databases=$("$binary" --version | sed -n 's/^databases: //p' | sed -E 's/ \([^)]*\)//g; s/, no [^,]*//g')
+[[ -n $databases ]]
 libraries=$(cd "$work" && dpkg-shlibdeps -O root/usr/bin/placet 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
 cat >"$root/DEBIAN/control" <<END
 Package: placet
@@ -56,8 +49,9 @@ Priority: optional
 Description: placement service for clouds
  Keeps what every provider of resources has and who uses how much of it, answers
  where something could fit, and grants claims. It replaces OpenStack Placement
- with the same REST API, the same database and the same placement.conf. SQLite,
- PostgreSQL, MariaDB and Galera are built in.
+ with the same REST API, the same database and the same placement.conf.
+ .
+ This build has the databases: $databases.
 END
 printf '/etc/placet/placement.conf\n/etc/logrotate.d/placet\n' >"$root/DEBIAN/conffiles"
 for script in postinst prerm postrm; do put 0755 "contrib/debian/$script" "DEBIAN/$script"; done

@@ -37,6 +37,7 @@ class NotRun:
 SWITCHING = By("functional-tests/switching/run.py", 'GUIDE = ROOT / "docs/switching.md"')
 DUMPED = NotRun("the tools of servers; process.backup checks that placet prints these commands")
 SYSTEMD = NotRun("needs systemd as the first process; process.systemd and packaging start what the unit starts")
+FRESH = By("functional-tests/fresh/installed.py", 'GUIDE = ROOT / "docs/install.md"')
 NO_ENGINE = NotRun("needs a container engine; packaging checks the Containerfile")
 
 # By page, by the beginning of the command, without its prompt.
@@ -61,8 +62,10 @@ COMMANDS = {
             By("src/model/tests/generation_limits.rs", "UPDATE resource_providers SET generation = 0"),
     },
     "docs/install.md": {
-        "contrib/build-release.sh dist": By("functional-tests/packaging/run.py", "contrib/build-release.sh"),
-        "apt-get install ./dist/placet_*.deb": By("functional-tests/packaging/private_root.py", '"--install", "/tmp/placet.deb"'),
+        "cargo build --profile dist": By("functional-tests/packaging/release.py", "--profile dist"),
+        "contrib/build-release.sh dist": By("functional-tests/packaging/release.py", "contrib/build-release.sh"),
+        "apt-get install ./placet_*.deb": FRESH, "apt-get install libmariadb3 libssl3": FRESH,
+        "tar -xzf placet-*-linux.tar.gz": FRESH, "bin/placet": FRESH, "install ": FRESH, "adduser": FRESH,
         "systemctl enable --now placet": SYSTEMD, "systemctl status placet": SYSTEMD, "journalctl --unit placet": SYSTEMD,
         "runuser -u placet -- placet --config-file /etc/placet/placement.conf config check --database":
             By("functional-tests/process/placet_process.py", '"config", "check", "--database"'),

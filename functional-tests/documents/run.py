@@ -31,7 +31,7 @@ ELSEWHERE = {
     "docs/databases.md": "model::tests::generation_limits",
     "docs/observing.md": "metrics; HAProxy's lines are not run",
     "docs/faults.md": "race.defects.table and chaos.table, by hand: they write the page",
-    "docs/install.md": "packaging, process.systemd, process.tls; podman and systemctl are not run",
+    "docs/install.md": "packaging, fresh, process.systemd, process.tls; podman and systemctl are not run",
     "docs/keystone.md": "no commands: options and lines of the log; auth::keystone::tests",
     "docs/limits.md": "no commands: a request with its body; gabbi limits",
     "docs/logging.md": "process.log_lines, process.request_lines; the block of logrotate's configuration is not run",

@@ -56,13 +56,20 @@ class PrivateRoot:
         return self.run("stat", "--format=%U %G %a", f"/{path}").strip()
 
 
-def unit_variables(root):
+def unit_variables(root, unit=UNIT):
     """The variables that the unit sets, and those of /etc/default/placet."""
-    lines = [line.removeprefix("Environment=") for line in (root.path / UNIT).read_text().splitlines()
+    lines = [line.removeprefix("Environment=") for line in (root.path / unit).read_text().splitlines()
              if line.startswith("Environment=")]
     if (root.path / DEFAULTS).exists():
         lines += (root.path / DEFAULTS).read_text().splitlines()
     return {name: value.strip('"') for name, value in (line.split("=", 1) for line in lines if "=" in line)}
+
+
+def unit_command(root, unit=UNIT):
+    """The words of the command line with which the unit starts placet, in the folder in which it does so."""
+    command = re.search(r"^ExecStart=(.*)$", (root.path / unit).read_text(), re.MULTILINE)[1]
+    options = unit_variables(root, unit)["PLACET_OPTIONS"]
+    return ["/usr/bin/env", "--chdir=/var/lib/placet", *command.replace("$PLACET_OPTIONS", options).split()]
 
 
 @contextlib.contextmanager
@@ -72,12 +79,10 @@ def served(root):
     Yields a client, whose attribute `process` is the number of the process.
     """
     variables = unit_variables(root)
-    command = re.search(r"^ExecStart=(.*)$", (root.path / UNIT).read_text(), re.MULTILINE)[1]
     port = ports.free_port()
     with open(root.base / "log", "ab") as log:
         process = subprocess.Popen(
-            ["chroot", "--userspec=placet:placet", root.path, "/usr/bin/env", "--chdir=/var/lib/placet",
-             *command.replace("$PLACET_OPTIONS", variables["PLACET_OPTIONS"]).split()],
+            ["chroot", "--userspec=placet:placet", root.path, *unit_command(root)],
             env={**variables, "OS_PLACET__BIND": f"127.0.0.1:{port}", "PATH": "/usr/sbin:/usr/bin:/bin",
                  "OS_PLACET__DRAIN_TIME": "0"},
             stdin=subprocess.DEVNULL, stdout=log, stderr=log)

@@ -1,4 +1,4 @@
-"""The Debian package, its systemd unit, the Containerfiles, contrib/kolla and the bill of materials.
+"""The Debian package, the tarball, the systemd unit, the Containerfiles, contrib/kolla and the bill of materials.
 
     python -m functional_tests.packaging.run [--binary PATH]
 
@@ -7,14 +7,10 @@ overlay of this machine's root in a mount namespace of its own, in which nothing
 With PLACET_TEST_SIZE=full the release is built twice, in two folders, and compared.
 """
 
-import contextlib
-import hashlib
 import json
 import os
 import pathlib
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,33 +19,13 @@ import tomllib
 from functional_tests.lib import command_line, live
 from functional_tests.lib.root import ROOT
 from functional_tests.lib.test_counts import Skipped, TestCounts
-from functional_tests.packaging import system_calls
+from functional_tests.packaging import artifacts, files, manual, release, system_calls
+from functional_tests.packaging.artifacts import needs, run
 
 UNIT = ROOT / "contrib/systemd/placet.service"
 MAX_EXPOSURE = 2.0
 # Of gcr.io/distroless/cc-debian12.
 IN_BASE = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libssl.so.3", "libcrypto.so.3", "ld-linux-x86-64.so.2"}
-WANTED_FILES = [
-    "/etc/logrotate.d/placet", "/etc/placet/placement.conf", "/usr/bin/placet",
-    "/usr/lib/systemd/system/placet.service", "/usr/lib/systemd/system/placet.socket",
-    "/usr/share/bash-completion/completions/placet", "/usr/share/doc/placet/changelog.gz",
-    "/usr/share/doc/placet/copyright", "/usr/share/doc/placet/install.md",
-    "/usr/share/fish/vendor_completions.d/placet.fish", "/usr/share/man/man1/placet.1.gz",
-    "/usr/share/man/man1/placet-db-sync.1.gz", "/usr/share/zsh/vendor-completions/_placet",
-]
-
-
-def needs(*programs):
-    for program in programs:
-        if not shutil.which(program):
-            raise Skipped(f"needs {program}")
-
-
-def run(*command, **more):
-    """The output of a command that must succeed."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **more)
-    assert done.returncode == 0, f"{shlex.join(map(str, command))}: {done.returncode}\n{done.stdout[-1500:]}\n{done.stderr[-1500:]}"
-    return done.stdout
 
 
 def exposure():
@@ -79,30 +55,6 @@ def verified():
             capture_output=True, text=True)
         complaints = [line for line in (done.stdout + done.stderr).splitlines() if folder in line or "placet" in line]
         assert not complaints, complaints
-
-
-def build(binary, folder):
-    needs("dpkg-deb", "dpkg-shlibdeps")
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
-    return pathlib.Path(run(ROOT / "contrib/debian/build.sh", binary, folder, env=environment).split()[-1])
-
-
-def contents(package):
-    """The files and what the package depends on."""
-    listed = run("dpkg-deb", "--contents", package).splitlines()
-    files = {line.split()[-1].lstrip(".") for line in listed if not line.startswith("d")}
-    missing = set(WANTED_FILES) - files
-    assert not missing, f"{missing} is missing of {sorted(files)}"
-    assert not [line for line in listed if not re.search(r" root/root ", line)], "not everything is root's"
-    depends = run("dpkg-deb", "--field", package, "Depends")
-    for library in ("adduser", "libc6", "libmariadb3", "libssl3"):
-        assert library in depends, depends
-
-
-def same_package(binary, folder, package):
-    other = pathlib.Path(folder, "other")
-    other.mkdir()
-    assert build(binary, other).read_bytes() == package.read_bytes(), "the same binary gives another package"
 
 
 def in_a_namespace(module, *arguments):
@@ -157,58 +109,6 @@ def bill_of_materials():
     print(f"        {len(locked)} crates, {sum(c['scope'] == 'required' for c in bill['components'])} of them built in")
 
 
-def commit():
-    """What a build from this folder is to name."""
-    modified = run("git", "-C", ROOT, "status", "--porcelain", "--untracked-files=no")
-    return run("git", "-C", ROOT, "rev-parse", "HEAD").strip() + ("-modified" if modified else "")
-
-
-def commit_is_named(binary):
-    """contrib/build-release.sh sets the commit that `placet --version` names. `reproducible` looks at real builds; here
-    the compiler is a program that writes down what it was given, and leaves the binary."""
-    if not (ROOT / ".git").exists():
-        raise Skipped("needs the repository")
-    with tempfile.TemporaryDirectory() as folder:
-        cargo = pathlib.Path(folder, "cargo")
-        cargo.write_text(f"""#!/bin/sh -e
-[ "$1" = build ] || exec {shutil.which("cargo")} "$@"
-echo "$PLACET_COMMIT" >{folder}/commit
-install -D {binary} "$CARGO_TARGET_DIR/release/placet"
-""")
-        cargo.chmod(0o755)
-        run(ROOT / "contrib/build-release.sh", f"{folder}/dist", env={
-            **os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "CARGO_TARGET_DIR": f"{folder}/target"})
-        given = pathlib.Path(folder, "commit").read_text().strip()
-        assert given == commit(), f"{given}, not {commit()}"
-        assert len(list(pathlib.Path(folder, "dist").glob("placet_*.deb"))) == 1
-
-
-def reproducible():
-    """The release, built twice from copies of the source in two folders, with the optimizations across crates off."""
-    digests = []
-    with tempfile.TemporaryDirectory() as folder:
-        for name in ("one", "another-folder"):
-            copy = pathlib.Path(folder, name)
-            run("git", "clone", "--quiet", ROOT, copy)
-            for path in run("git", "-C", ROOT, "ls-files").splitlines():
-                target = copy / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / path, target)
-            environment = {
-                **os.environ, "CARGO_TARGET_DIR": str(copy / "target"), "CARGO_PROFILE_RELEASE_LTO": "off",
-                "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16", "CARGO_PROFILE_RELEASE_OPT_LEVEL": "1",
-                "SOURCE_DATE_EPOCH": "1700000000"}
-            run(copy / "contrib/build-release.sh", copy / "dist", env=environment, cwd=copy)
-            digests.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-                            for path in sorted((copy / "dist").iterdir())})
-            run("dpkg-deb", "--extract", *(copy / "dist").glob("*.deb"), copy / "unpacked")
-            said = run(copy / "unpacked/usr/bin/placet", "--version")
-            assert f"commit: {commit()}\n" in said, said
-            shutil.rmtree(copy / "target")
-    assert digests[0] == digests[1], digests
-    assert {"placet", "placet.cdx.json", "SHA256SUMS"} <= set(digests[0]), digests
-
-
 def main():
     arguments = command_line.parser(__doc__, "--binary").parse_args()
     binary = live.placet_binary(arguments.binary)
@@ -216,18 +116,18 @@ def main():
     tests.step(f"systemd's exposure level of the unit is at most {MAX_EXPOSURE}", exposure)
     tests.step("systemd accepts the unit and the socket", verified)
     tests.step("the unit's filter allows every system call that placet makes", system_calls.allowed, binary, UNIT)
-    with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        package = tests.step("contrib/debian/build.sh makes a package", build, binary, folder)
-        if package:
-            tests.step("it has every file, and depends on the libraries", contents, package)
-            tests.step("the same binary gives the same package", same_package, binary, folder, package)
+    with tempfile.TemporaryDirectory() as folder:
+        package = tests.step("contrib/debian/build.sh makes a package", artifacts.package, binary, folder)
+        tarball = tests.step("contrib/tarball.sh makes a tarball", artifacts.tarball, binary, folder)
+        if package and tarball:
+            files.check(tests, binary, pathlib.Path(folder), package, tarball)
             tests.step("dpkg installs, upgrades, removes and purges it, and its service answers", installed, package)
+    tests.step("the examples of `man placet` work as pasted", manual.examples_work, binary)
     tests.step("the Containerfiles pass hadolint, and placet's has every library", containerfile, binary)
     tests.step("contrib/sbom.py names every crate of Cargo.lock", bill_of_materials)
-    tests.step("contrib/build-release.sh gives the build its commit", commit_is_named, binary)
+    tests.step("contrib/build-release.sh makes all files, of its commit", release.is_complete, binary)
     if os.environ.get("PLACET_TEST_SIZE") == "full":
-        tests.step("two builds in two folders give the same release", reproducible)
+        tests.step("two builds in two folders give the same release", release.reproducible)
     tests.finish()
 
 

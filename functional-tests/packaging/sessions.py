@@ -18,7 +18,7 @@ from functional_tests.lib import command_line, live
 from functional_tests.lib.keystone import Keystone
 from functional_tests.lib.servers import databases
 from functional_tests.lib.test_counts import Skipped, TestCounts
-from functional_tests.packaging import run
+from functional_tests.packaging import artifacts, run
 from functional_tests.packaging.private_root import DEFAULTS, PrivateRoot, served
 
 CONFIG = "etc/placement/placement.conf"
@@ -42,7 +42,7 @@ def inside(tests, binary):
         cloud = actors.Cloud(keystone)
         cloud.publish("identity", keystone.url)
         root = PrivateRoot()
-        root.install(run.build(binary, folder))
+        root.install(artifacts.package(binary, folder))
         configure(root, cloud)
         with served(root) as rest:
             sessions.with_all(tests, cloud, pathlib.Path(folder), rest.port)
