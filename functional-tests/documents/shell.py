@@ -8,9 +8,10 @@ SECONDS = 60
 
 
 class Shell:
-    def __init__(self, folder, environment):
+    def __init__(self, folder, environment, bash=("bash",)):
+        """`bash` is the command that starts the shell."""
         self.process = subprocess.Popen(
-            ["timeout", str(10 * SECONDS), "bash"], cwd=folder, env=environment, text=True, stdin=subprocess.PIPE,
+            ["timeout", str(10 * SECONDS), *bash], cwd=folder, env=environment, text=True, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def __enter__(self):

@@ -1,15 +1,15 @@
-"""`./tox.sh` on a new machine: a minimal Debian 12 that has Rust, Python and git alone.
+"""placet's package, its tarball and `./tox.sh` on a new machine: a minimal Debian 12 with Rust, Python and git alone.
 
-    python -m functional_tests.fresh.run [--base FOLDER] [--stage STAGE]
+    python -m functional_tests.fresh.run [--binary PATH] [--package FILE] [--tarball FILE] [--base FOLDER] [--stage STAGE]
 
 Needs root, and Debian's debootstrap. The machine is a folder that debootstrap fills, entered by chroot in namespaces of
 its own; it shares the network, the toolchain of Rust and the settings of apt, pip and cargo with this one. An ordinary
 user must learn in one line, before anything is built, what is missing. Root must have it installed. `--stage` also runs a
 stage of `./tox.sh` there: `lint` compiles everything, `all` tests everything. `--base` is a folder that debootstrap has
-filled before.
+filled before. The package and the tarball are made of the binary, if they are not given.
 """
 
-import argparse
+import contextlib
 import os
 import pathlib
 import shutil
@@ -17,6 +17,8 @@ import subprocess
 import tempfile
 import time
 
+from functional_tests.fresh import installed
+from functional_tests.lib import command_line, live
 from functional_tests.lib.root import ROOT
 from functional_tests.lib.servers import machine
 from functional_tests.lib.test_counts import TestCounts
@@ -71,8 +73,26 @@ class Machine:
         run("git", "clone", "--quiet", ROOT, self.root / PLACE[1:])
         self("root", f"useradd --create-home --home-dir /{USER} {USER}; chown -R {USER} {PLACE} /opt/cargo", must=True)
 
-    def __call__(self, user, command, has_rust=True, must=False, seconds=3600):
-        """Runs a command in the folder of the clone; returns its exit code and its output."""
+    @property
+    def path(self):
+        """The root, as functional_tests.packaging.private_root calls it."""
+        return self.root
+
+    @contextlib.contextmanager
+    def copied(self):
+        """Another machine, which is as this one is at the moment."""
+        other = Machine(self.base)
+        other.folder = pathlib.Path(tempfile.mkdtemp(prefix="placet-fresh-"))
+        other.root = other.folder / "root"
+        try:
+            run("cp", "-a", self.root, other.root)
+            yield other
+        finally:
+            other.__exit__()
+
+    def entered(self, user, folder, command, has_rust=True, alone=False):
+        """The command that runs a command in a folder of the machine, and its environment. `alone`: with a network that
+        has nothing but its loopback, so that every port is free."""
         rustup = os.environ.get("RUSTUP_HOME", str(pathlib.Path.home() / ".rustup"))
         path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         home = "/root" if user == "root" else f"/{USER}"
@@ -82,13 +102,17 @@ class Machine:
                        "CARGO_HOME": "/opt/cargo", "RUSTUP_HOME": "/opt/rustup", "LANG": "C.UTF-8",
                        "DEBIAN_FRONTEND": "noninteractive"}
         # The root is a mount point, so that tests can make mount namespaces of their own in it.
-        inner = 'mount --bind "$0" "$0" && ' \
+        inner = (f"{machine.program('ip', 'iproute2')} link set lo up && " if alone else "") + 'mount --bind "$0" "$0" && ' \
                 f'mount --bind {rustup} "$0/opt/rustup" && mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && ' \
                 'exec chroot "$0" setpriv --reuid "$1" --regid "$1" --clear-groups sh -c "cd $2 && $3"'
+        namespaces = ["unshare", "--mount", "--pid", "--fork", "--kill-child", *(["--net"] if alone else [])]
+        return [*namespaces, "sh", "-c", inner, str(self.root), user, folder, command], environment
+
+    def __call__(self, user, command, has_rust=True, must=False, folder=None, seconds=3600):
+        """Runs a command in the folder of the clone; returns its exit code and its output."""
+        words, environment = self.entered(user, folder or (PLACE if not must else "/"), command, has_rust)
         done = subprocess.run(
-            ["unshare", "--mount", "--pid", "--fork", "sh", "-c", inner, str(self.root), user, PLACE if not must else "/",
-             command],
-            env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             timeout=seconds)
         if must and done.returncode:
             raise RuntimeError(f"{command}: {done.stdout}")
@@ -130,7 +154,7 @@ def timed(new, user, command, **options):
     return code, output, time.monotonic() - began
 
 
-def check(tests, new, stage):
+def check(tests, new, options):
     everything = PACKAGES_OF_LINT + PACKAGES_OF_SERVERS + PACKAGES_OF_TOOLS
     tests.step("an ordinary user learns at once what `./tox.sh` lacks",
                lambda: lacks(timed(new, USER, "./tox.sh"), everything))
@@ -140,10 +164,11 @@ def check(tests, new, stage):
                lambda: lacks(timed(new, USER, "./tox.sh lint"), PACKAGES_OF_LINT))
     tests.step("without Rust the same line says where it comes from",
                lambda: lacks(timed(new, USER, "./tox.sh lint", has_rust=False), ["https://rustup.rs"]))
+    installed.check(tests, new, options)
     tests.step("root has everything installed before the stages begin", installs, new)
     tests.step("then an ordinary user lacks nothing", satisfied, new)
-    if stage:
-        tests.step(f"`./tox.sh {stage}` passes", passes, new, stage)
+    if options.stage:
+        tests.step(f"`./tox.sh {options.stage}` passes", passes, new, options.stage)
 
 
 def installs(new):
@@ -165,16 +190,19 @@ def passes(new, stage):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command_line.parser(__doc__, "--binary")
+    parser.add_argument("--package", type=pathlib.Path)
+    parser.add_argument("--tarball", type=pathlib.Path)
     parser.add_argument("--base", type=pathlib.Path)
     parser.add_argument("--stage")
     options = parser.parse_args()
+    options.binary = live.placet_binary(options.binary)
     tests = TestCounts()
     if os.geteuid() != 0:
         tests.skip("a new machine", "chroot needs root")
     else:
         with Machine(options.base) as new:
-            check(tests, new, options.stage)
+            check(tests, new, options)
     tests.finish()
 
 
