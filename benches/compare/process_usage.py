@@ -35,7 +35,7 @@ def startup_records(testbed, rounds):
 class _TimedPlacet(Placet):
     """Measures the time from the start of the process to its first candidates."""
 
-    def _answers(self):
+    def _listens(self):
         start = time.monotonic()
         path = "/allocation_candidates?resources=VCPU:1&limit=1"
         while time.monotonic() - start < live.START_SECONDS and self.process.poll() is None:

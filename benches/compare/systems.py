@@ -4,8 +4,11 @@ The baselines do only the unavoidable part of the work. `canned_server` answers 
 `sql_baseline` executes the minimal SQL. Both are commands of the load generator.
 """
 
+import contextlib
+import http.client
 import os
 import pathlib
+import time
 
 from functional_tests.lib import live
 from functional_tests.lib.root import ROOT, TARGET
@@ -48,6 +51,19 @@ class Upstream(live.Service):
                 "--lazy-apps", "--listen", "128", "--buffer-size", "65535", "--http-buffer-size", "65535",
                 "--add-header", "Connection: keep-alive", "--disable-logging", "--thunder-lock",
                 "--so-keepalive", "--http-timeout", "600", "--socket-timeout", "600"]
+
+    def _listens(self):
+        """Polls GET / until it is answered, because uWSGI prints no line when the application serves."""
+        deadline = time.monotonic() + live.START_SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                connection.request("GET", "/")
+                connection.getresponse().read()
+                return True
+            connection.close()
+            time.sleep(0.02)
+        return False
 
 
 def upstream_deployment():

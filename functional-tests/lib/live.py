@@ -4,22 +4,25 @@ Each service has a temporary folder (configuration, SQLite file, log), a loopbac
 database is an SQLite file, or one on the given engine.
 """
 
-import contextlib
-import http.client
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from functional_tests.lib import ports
 from functional_tests.lib.root import TARGET
 from functional_tests.lib.servers import databases
 
-START_SECONDS = 60
+START_SECONDS = 600  # only a start that hangs takes longer; one that fails is noticed at once
 STOP_SECONDS = 10
+LISTENS = b" listens on http"  # in the line that both services print when they serve
+# If it is set, each start of a service adds a line with its kind to this file. Read here, because some suites remove
+# such variables from their environment.
+STARTS_FILE = os.environ.get("PLACET_TEST_STARTS")
 
 
 def placet_binary(given=None):
@@ -56,6 +59,33 @@ def write_config(folder, options=None, database=None):
     path = folder / "placement.conf"
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def count_start(kind):
+    """Adds a line to the file of PLACET_TEST_STARTS."""
+    if STARTS_FILE:
+        with open(STARTS_FILE, "a") as starts:
+            starts.write(f"{kind}\n")
+
+
+class Output(threading.Thread):
+    """Copies what a process prints to its log, and finds the line that says that it listens."""
+
+    def __init__(self, stream, log):
+        super().__init__(daemon=True)
+        self.stream, self.log = stream, log
+        self.listens = False
+        self.decided = threading.Event()  # the line was found, or the output has ended
+        self.start()
+
+    def run(self):
+        with self.stream, open(self.log, "ab", buffering=0) as log:
+            for line in self.stream:
+                log.write(line)
+                if LISTENS in line:
+                    self.listens = True
+                    self.decided.set()
+        self.decided.set()
 
 
 class Service:
@@ -107,29 +137,32 @@ class Service:
         # Another process may take the free port before the service does: then try another port.
         for attempt in range(3):
             self.port = ports.free_port()
-            with open(self.folder / "log", "ab") as log:
-                self.process = subprocess.Popen(
-                    self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                    cwd=self.folder, env=clean_environment() | self.environment)
-            if self._answers():
+            self._launch()
+            if self._listens():
                 return
             self.stop()
             if "in use" not in self.log():
                 break
         raise RuntimeError(f"{self.kind} does not serve; its log ends with:\n{self.log_end()}")
 
-    def _answers(self):
-        """Polls GET / until it is answered; False if the process ends or the time is up."""
+    def _launch(self):
+        """Starts the process. Its errors go to the log, and so does what it prints, through a pipe."""
+        count_start(self.kind)
+        log = self.folder / "log"
+        with open(log, "ab") as errors:
+            self.process = subprocess.Popen(
+                self.command(), stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL,
+                cwd=self.folder, env=clean_environment() | self.environment)
+        self.output = Output(self.process.stdout, log)
+
+    def _listens(self):
+        """Waits for the line that says that it listens; False if the process ends or the time is up."""
         deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline and self.process.poll() is None:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                connection.request("GET", "/")
-                connection.getresponse().read()
-                return True
-            connection.close()
-            time.sleep(0.02)
-        return False
+        # A process that is forked at the same moment may hold the pipe open, so that its end does not show.
+        while not self.output.decided.wait(1):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                break
+        return self.output.listens
 
     def kill(self):
         """Ends the process with SIGKILL."""
@@ -141,11 +174,8 @@ class Service:
 
     def restart(self, wait=True):
         """Starts a killed service again on the same port."""
-        with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen(
-                self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                cwd=self.folder, env=clean_environment() | self.environment)
-        if wait and not self._answers():
+        self._launch()
+        if wait and not self._listens():
             raise RuntimeError(f"{self.kind} does not serve again; its log ends with:\n{self.log_end()}")
 
     def stop(self):

@@ -43,6 +43,7 @@ def main():
 
     server = Server(("127.0.0.1", int(port)), Handler)
     server.set_app(wsgi.init_application())
+    print(f"OpenStack Placement listens on http://127.0.0.1:{port}", flush=True)
     server.serve_forever()
 
 

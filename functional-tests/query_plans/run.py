@@ -29,8 +29,6 @@ OPTIONS = sample_cloud.OPTIONS | {"placet": {"comparison_interval": "10"}}
 TRACED = {"RUST_LOG": f"info,{sqlite_plans.LOGGER}=trace"}
 HEARTBEAT_SECONDS = 62
 TIMEOUT_SECONDS = 120
-# A start loads the whole snapshot.
-live.START_SECONDS = 300
 # The rules must find these: the first reads a whole table, the second reads too many rows by an index.
 BAD_STATEMENTS = ("SELECT uuid FROM resource_providers WHERE generation = 77",
                   "SELECT sum(used) FROM allocations WHERE resource_class_id = 1")
