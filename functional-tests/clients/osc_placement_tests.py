@@ -3,8 +3,8 @@
     python -m functional_tests.clients.osc_placement_tests [--server placet|upstream] [--binary PATH] [-v] [NAME...]
 
 The tests start OpenStack Placement inside their own process, with a fixture of openstack-placement. This program
-replaces that fixture by one that starts the service to be tested. Each test gets a service of its own with an empty
-database. The tests themselves are not changed. A NAME chooses the tests whose ids contain it.
+replaces that fixture by one that gives the service to be tested. Each test gets an empty database: the service's rows
+are set back before it. The tests themselves are not changed. A NAME chooses the tests whose ids contain it.
 """
 
 import importlib
@@ -16,7 +16,7 @@ import unittest
 
 import fixtures
 
-from functional_tests.lib import command_line, live
+from functional_tests.lib import command_line, kept_services, live
 from functional_tests.lib.test_counts import TestCounts
 
 PACKAGE = "osc_placement.tests.functional"
@@ -26,13 +26,11 @@ FIXTURE_MODULE = "placement.tests.functional.fixtures.placement"
 OPTIONS = {"oslo_policy": {"enforce_new_defaults": "false"}}
 
 
-def replace_fixture(server, binary):
-    """Replaces the fixture. Has to be called before the tests are imported."""
+def replace_fixture(service):
+    """Replaces the fixture; `service` gives the service. Has to be called before the tests are imported."""
     class PlacementFixture(fixtures.Fixture):
         def _setUp(self):
-            service = live.Service(server, OPTIONS, binary).__enter__()
-            self.addCleanup(service.__exit__)
-            self.endpoint, self.token = f"http://127.0.0.1:{service.port}", "admin"
+            self.endpoint, self.token = f"http://127.0.0.1:{service().port}", "admin"
 
     module = types.ModuleType(FIXTURE_MODULE)
     module.PlacementFixture = PlacementFixture
@@ -86,13 +84,18 @@ def main():
     parser.add_argument("-v", "--verbose", action="store_true", help="names tests that passed too")
     arguments = parser.parse_args()
     set_environment()
-    replace_fixture(arguments.server, arguments.binary)
     tests = TestCounts()
     result = Result(tests, arguments.verbose)
-    folder = pathlib.Path(importlib.import_module(PACKAGE).__path__[0])
-    for case in cases(unittest.defaultTestLoader.discover(folder, top_level_dir=folder.parents[2])):
-        if not arguments.names or any(name in case.id() for name in arguments.names):
-            case.run(result)
+    with kept_services.KeptServices() as kept:
+        def service():
+            return kept.get("service", lambda: live.Service(arguments.server, OPTIONS, arguments.binary))
+
+        service()  # Here, because a folder made in a test is removed after the test.
+        replace_fixture(service)
+        folder = pathlib.Path(importlib.import_module(PACKAGE).__path__[0])
+        for case in cases(unittest.defaultTestLoader.discover(folder, top_level_dir=folder.parents[2])):
+            if not arguments.names or any(name in case.id() for name in arguments.names):
+                case.run(result)
     tests.finish()
 
 

@@ -1,24 +1,23 @@
-"""Runs OpenStack Placement's own gabbi files against a live service, each against a fresh one.
+"""Runs OpenStack Placement's own gabbi files against a live service, each on a database of its own.
 
     python -m functional_tests.conformance.run [--fixtures rest|adopted] [--server placet|upstream] [--engine ENGINE]
                                                [--binary PATH] [--jobs N] [-v] [FILE...]
 
-With `rest` a file's fixture is made over the service's API. With `adopted` the suite's own code writes it into the
-database before the service starts.
+With `rest` a file's fixture is made over the service's API, in an empty database. With `adopted` the suite's own code
+writes it into the database before the service starts. Each job has one service for each configuration, or with `adopted`
+for each fixture, and its database is set back after each file (lib/kept_services.py).
 
 The files come with the openstack-placement package and are not copied. expected.txt lists them, and a file that is not
 listed is a failure. Every test of a listed file has to pass, unless the list says `later`.
 """
 
-import contextlib
 import importlib.util
 import pathlib
 import sys
 import traceback
-from concurrent.futures import ProcessPoolExecutor
 
 from functional_tests.conformance import adopted, gabbi_fixtures
-from functional_tests.lib import command_line, engines, gabbi_file, live
+from functional_tests.lib import command_line, engines, gabbi_file, kept_services, live
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -42,23 +41,34 @@ def expected():
     return names
 
 
-def run_one(path, source, server, binary, engine):
-    """Runs one file against a service of its own. An exception is a failed outcome."""
+class Adopted(live.Service):
+    """A service on a database that has the data of a fixture before it starts. `environ` is the fixture's environment."""
+
+    def __init__(self, name, server, chosen, binary, engine):
+        database, self.environ = adopted.prepare(name, engine)
+        super().__init__(server, chosen.options, binary, database, chosen.files)
+        self.drop = lambda: engine.drop(database)
+
+    def __exit__(self, *_):
+        super().__exit__()
+        self.drop()
+
+
+def run_one(kept, path, source, server, binary, engine):
+    """Runs one file. An exception is a failed outcome."""
     try:
         (name,) = gabbi_file.fixtures_of(path)
         chosen = gabbi_fixtures.fixture(name)
-        with contextlib.ExitStack() as stack:
-            environ = database = None
-            if source == "adopted":
-                database, environ = adopted.prepare(name, engine)
-                stack.callback(engine.drop, database)
-            service = stack.enter_context(
-                live.Service(server, chosen.options, binary, database, chosen.files, engine=engine))
-            if source == "rest":
-                environ = gabbi_fixtures.prepare(chosen, service.port)
-            outcome = gabbi_file.run(path, service.port, environ)
-            if service.process.poll() is not None:
-                outcome.failed.append(("the service ended", service.log_end()))
+        if source == "adopted":
+            service = kept.get(name, lambda: Adopted(name, server, chosen, binary, engine))
+            environ = service.environ
+        else:
+            service = kept.get(repr((chosen.options, chosen.files)), lambda: live.Service(
+                server, chosen.options, binary, files=chosen.files, engine=engine))
+            environ = gabbi_fixtures.prepare(chosen, service.port)
+        outcome = gabbi_file.run(path, service.port, environ)
+        if service.process.poll() is not None:
+            outcome.failed.append(("the service ended", service.log_end()))
     except Exception:
         outcome = gabbi_file.Outcome(path.stem)
         outcome.failed.append(("preparation", traceback.format_exc()))
@@ -98,14 +108,12 @@ def main():
         paths = [path for path in paths if path.stem in wanted]
         missing = wanted - {path.stem for path in paths}
     broken = [f"{name}: no such file in the suite" for name in sorted(missing)]
+    paths.sort(key=gabbi_file.fixtures_of)  # files of one fixture may share a service
 
-    with engines.Engine(arguments.engine) as engine, ProcessPoolExecutor(arguments.jobs) as pool:
-        running = [pool.submit(run_one, path, arguments.fixtures, arguments.server,
-                               arguments.binary, engine)
-                   for path in paths]
-        outcomes = []
-        for future in running:
-            outcome = future.result()
+    outcomes = []
+    with engines.Engine(arguments.engine) as engine:
+        for outcome in kept_services.run_all(
+                run_one, paths, arguments.jobs, arguments.fixtures, arguments.server, arguments.binary, engine):
             outcomes.append(outcome)
             name = outcome.name
             if judge(outcome, listed.get(name), name in listed):

@@ -3,6 +3,7 @@
 Every answer is also checked against the OpenAPI description.
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -11,7 +12,8 @@ import unittest
 from dataclasses import dataclass, field
 
 import httpx
-from gabbi import handlers, httpclient, suitemaker, utils
+import yaml
+from gabbi import handlers, httpclient, suitemaker
 
 from functional_tests.lib import openapi_check
 
@@ -79,13 +81,18 @@ def describe_failure(test, error):
     return "\n".join(lines)
 
 
+@functools.cache
+def description():
+    return openapi_check.Description()
+
+
 class _Http(httpclient.Http):
     """gabbi's client for loopback. It loads no certificates, and sends headers that httpx refuses on a raw socket."""
 
     def __init__(self):
         self.extensions = {}
         self.client = httpx.Client(verify=False, trust_env=False)
-        self.description = openapi_check.Description()
+        self.description = description()
         self.complaints = []
 
     def request(self, absolute_uri, method, body, headers, redirect, timeout):
@@ -126,8 +133,7 @@ def run(path, port, environ=None):
     """Runs the file at `path`, with `environ` for its $ENVIRON. The caller sets up the fixtures."""
     path = pathlib.Path(path)
     outcome = Outcome(path.stem)
-    with open(path) as handle:
-        suite_dict = utils.load_yaml(handle=handle, safe=True)
+    suite_dict = load(path)
     shared = _Http()
     saved, original = dict(os.environ), httpclient.get_http
     os.environ.update(environ or {})
@@ -148,5 +154,10 @@ def run(path, port, environ=None):
 
 
 def fixtures_of(path):
-    with open(path) as handle:
-        return utils.load_yaml(handle=handle, safe=True).get("fixtures") or []
+    return load(path).get("fixtures") or []
+
+
+def load(path):
+    """What the file says. gabbi's own loader is written in Python, and takes longer than the requests."""
+    with open(path, encoding="utf-8") as handle:
+        return yaml.load(handle, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
