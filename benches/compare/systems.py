@@ -38,6 +38,8 @@ class Upstream(live.Service):
     `http11-socket` a thread serves one connection until it ends, and 32 clients starve on 8 threads.
     """
 
+    is_forked = False
+
     def __init__(self, database):
         super().__init__("upstream", UPSTREAM_OPTIONS, database=database)
         self.venv = pathlib.Path(os.environ.get("PLACET_BENCH_VENV") or ROOT / ".tox/bench-venv")

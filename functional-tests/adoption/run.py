@@ -5,8 +5,6 @@
 
 import contextlib
 import pathlib
-import subprocess
-import sys
 import tempfile
 
 from functional_tests.conformance import topologies
@@ -18,6 +16,7 @@ from functional_tests.lib.tables import shapes, wrong_schemas
 from functional_tests.lib.tables.contents import contents, unexplained
 from functional_tests.lib.tables.workload import Workload
 from functional_tests.lib.test_counts import TestCounts
+from functional_tests.revisions.run import Tool
 
 AGGREGATE = "e0000000-0000-4000-8000-0000000000a1"
 
@@ -30,24 +29,20 @@ def rows(database, query):
     return [tuple(row) for row in database.query(query)]
 
 
-def command(words, database, folder):
-    config = live.write_config(pathlib.Path(folder), database=database)
-    done = subprocess.run(
-        [str(words[0]), "--config-file", str(config), *words[1:]], capture_output=True, text=True, timeout=120,
-        cwd=folder, env=live.clean_environment(), check=False)
-    assert done.returncode == 0, f"{words}: {done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
 def manage(program, database, *words):
     """Runs OpenStack Placement's own `placement-manage` or `placement-status` on the database."""
-    with tempfile.TemporaryDirectory() as folder:
-        return command([pathlib.Path(sys.executable).parent / program, *words], database, folder)
+    run("upstream", None, database, *(words if program == "placement-manage" else ("status", *words)))
 
 
 def placet(binary, database, *words):
+    run("placet", binary, database, *words)
+
+
+def run(kind, binary, database, *words):
+    """Runs a command that must succeed."""
     with tempfile.TemporaryDirectory() as folder:
-        return command([live.placet_binary(binary), *words], database, folder)
+        code, out, err = Tool(kind, binary, folder).run(database, *words)
+    assert code == 0, f"{words}: {out}\n{err}"
 
 
 def same_schema(tests, ours, theirs):

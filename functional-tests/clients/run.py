@@ -7,10 +7,8 @@ Each command is one test of its exit code, and of its JSON output or its error m
 
 import json
 import pathlib
-import subprocess
-import sys
 
-from functional_tests.lib import command_line, live
+from functional_tests.lib import command_line, forked, live
 from functional_tests.lib.test_counts import TestCounts
 
 HOST = "c0000000-0000-4000-8000-000000000001"
@@ -20,14 +18,14 @@ SERVER = "c0000000-0000-4000-8000-0000000000c1"
 OTHER = "c0000000-0000-4000-8000-0000000000c2"
 PROJECT = "c0000000-0000-4000-8000-0000000000f1"
 USER = "c0000000-0000-4000-8000-0000000000f2"
+CLIENT = "functional_tests.clients.preloaded"
 OWNER = f"--project-id {PROJECT} --user-id {USER} --consumer-type INSTANCE"
 
 
 class Session:
     def __init__(self, port, tests):
         self.tests = tests
-        client = pathlib.Path(sys.executable).parent / "openstack"
-        self.base = [str(client), "--os-auth-type", "admin_token", "--os-token", "admin",
+        self.base = ["openstack", "--os-auth-type", "admin_token", "--os-token", "admin",
                      "--os-endpoint", f"http://127.0.0.1:{port}"]
 
     def __call__(self, command, check=None, version="1.39", code=0, says=None):
@@ -35,8 +33,7 @@ class Session:
         argv = self.base + ["--os-placement-api-version", version] + command.split()
         if check:
             argv += ["-f", "json"]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=120,
-                              env=live.clean_environment(), check=False)
+        done = forked.run((CLIENT,), f"{CLIENT}:main", argv, pathlib.Path.cwd(), live.clean_environment())
         transcript = f"{' '.join(argv[7:])}\nexit {done.returncode}\n{done.stdout}\n{done.stderr}"
         name = f"openstack {command}" + ("" if code == 0 else f"   (exit {code})")
         if done.returncode != code:

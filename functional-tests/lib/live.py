@@ -8,12 +8,11 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 
-from functional_tests.lib import ports
+from functional_tests.lib import forked, ports
 from functional_tests.lib.root import TARGET
 from functional_tests.lib.servers import databases
 
@@ -91,6 +90,8 @@ class Output(threading.Thread):
 class Service:
     """One live service. Use it as a context manager."""
 
+    is_forked = True  # OpenStack Placement, from a process that has imported it
+
     def __init__(self, kind, options=None, binary=None, database=None, files=None, environment=None, engine=None):
         self.kind = kind
         self.engine = engine if engine and engine.kind != "sqlite" and not database else None
@@ -128,8 +129,6 @@ class Service:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def command(self):
-        if self.kind == "upstream":
-            return [sys.executable, "-m", "functional_tests.lib.upstream", str(self.config), str(self.port)]
         return [str(placet_binary(self.binary)), "--config-file", str(self.config),
                 "--bind", f"127.0.0.1:{self.port}"]
 
@@ -149,11 +148,18 @@ class Service:
         """Starts the process. Its errors go to the log, and so does what it prints, through a pipe."""
         count_start(self.kind)
         log = self.folder / "log"
-        with open(log, "ab") as errors:
-            self.process = subprocess.Popen(
-                self.command(), stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL,
-                cwd=self.folder, env=clean_environment() | self.environment)
-        self.output = Output(self.process.stdout, log)
+        read, write = os.pipe()
+        with open(log, "ab") as stderr, open(write, "wb") as stdout:
+            self.process = self._process(stdout, stderr, clean_environment() | self.environment)
+        self.output = Output(open(read, "rb"), log)
+
+    def _process(self, stdout, stderr, environment):
+        if self.kind == "upstream" and self.is_forked:
+            arguments = ["upstream", self.config, self.port]
+            return forked.start(forked.OPENSTACK_PLACEMENT, "functional_tests.lib.upstream:main", arguments,
+                                stdout, stderr, self.folder, environment)
+        return subprocess.Popen(self.command(), stdout=stdout, stderr=stderr, stdin=subprocess.DEVNULL,
+                                cwd=self.folder, env=environment)
 
     def _listens(self):
         """Waits for the line that says that it listens; False if the process ends or the time is up."""

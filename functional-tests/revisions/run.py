@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from functional_tests.lib import command_line, engines, live
+from functional_tests.lib import command_line, engines, forked, live
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.tables.contents import changed, contents, unexplained
 from functional_tests.lib.tables.shapes import differences, shape
@@ -25,17 +25,6 @@ HEAD = SCHEMA_REVISIONS[-1]
 REVISIONS_WITH_TYPES = SCHEMA_REVISIONS[3:]  # of consumers
 NULL_ROOT = "There is at least one resource provider table record which is missing its root provider id."
 NO_CONSUMER = "There is at least one allocation record which is missing a consumer record."
-UPGRADE = """
-import sys
-from oslo_config import cfg
-from placement import conf, db_api
-from placement.db.sqlalchemy import migration
-config = cfg.ConfigOpts()
-conf.register_opts(config)
-config(["--config-file", sys.argv[1]], project="placement", default_config_files=None)
-db_api.configure(config)
-migration.upgrade(sys.argv[2])
-"""
 HOST, CHILD, OTHER = (f"a0000000-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))
 ONE, LOST, GONE = (f"c0000000-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))
 QUESTIONS = ["/resource_providers", "/usages?project_id=red", f"/resource_providers?in_tree={HOST}"] + [
@@ -63,16 +52,26 @@ class Tool:
 
     def run(self, database, *words):
         """Runs a command; returns its exit code, stdout and stderr."""
-        process = self.start(database, *words)
-        out, err = process.communicate(timeout=120)
-        return process.returncode, out, err
+        config = self.config(database)
+        done = self.run_command(config, *words)
+        return done.returncode, done.stdout, done.stderr
 
-    def start(self, database, *words, python=None):
-        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
-        config = live.write_config(folder, database=database)
-        command = [sys.executable, "-c", python, str(config), *words] if python else self.command(config, *words)
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
-                                env=live.clean_environment())
+    def run_command(self, config, *words):
+        command, environment = self.command(config, *words), live.clean_environment()
+        if self.kind == "upstream":
+            module = {"placement-manage": "manage", "placement-status": "status"}[pathlib.Path(command[0]).name]
+            return forked.run(forked.OPENSTACK_PLACEMENT, f"placement.cmd.{module}:main", command, config.parent, environment)
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=config.parent, env=environment,
+                              check=False)
+
+    def start(self, database, *words):
+        config = self.config(database)
+        return subprocess.Popen(self.command(config, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                cwd=config.parent, env=live.clean_environment())
+
+    def config(self, database):
+        """A configuration file in a new folder."""
+        return live.write_config(pathlib.Path(tempfile.mkdtemp(dir=self.folder)), database=database)
 
 
 def fill(database, revision, null_roots=False, missing=False):
@@ -128,9 +127,10 @@ class Suite:
         """A new database of this schema revision with rows, and these rows."""
         if revision not in self.empty:
             made = self.engine.create()
-            process = self.tool.start(made, revision, python=UPGRADE)
-            _, err = process.communicate(timeout=120)
-            assert process.returncode == 0, err
+            config = self.tool.config(made)
+            done = forked.run(forked.OPENSTACK_PLACEMENT, "functional_tests.revisions.upgrade:main",
+                              ["upgrade", config, revision], config.parent, live.clean_environment())
+            assert done.returncode == 0, done.stderr
             self.empty[revision] = made
         database = self.engine.create(self.empty[revision])
         fill(database, revision, **variant)

@@ -6,7 +6,6 @@
 import contextlib
 import pathlib
 import re
-import subprocess
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,22 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 import os_resource_classes
 import os_traits
 
-from functional_tests.lib import command_line, engines, live
+from functional_tests.lib import command_line, engines, forked, live
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.tables.contents import contents
 from functional_tests.lib.tables.shapes import shape
 from functional_tests.lib.test_counts import TestCounts
-from functional_tests.revisions.run import HEAD, SCHEMA_REVISIONS, UPGRADE, Suite, Tool
+from functional_tests.revisions.run import HEAD, SCHEMA_REVISIONS, Suite, Tool
 
-# OpenStack Placement's tool, with a pause before each DDL statement.
-SLOW_UPGRADE = """
-import time
-from alembic.ddl import impl
-def slow(self, *arguments, _run=impl.DefaultImpl._exec, **named):
-    time.sleep(0.1)
-    return _run(self, *arguments, **named)
-impl.DefaultImpl._exec = slow
-""" + UPGRADE
 TIMEOUT_SECONDS = 120
 
 
@@ -75,11 +65,15 @@ class Concurrent(Suite):
     def both_tools(self, start, pause):
         """If one of the tools fails, the database is complete, or the next sync completes it."""
         database, before = self.begin(start)
-        theirs = self.theirs.start(database, "head", python=SLOW_UPGRADE)
-        wait_for(lambda: theirs.poll() is not None or self.begun(database, start))
-        time.sleep(pause)
-        ours = self.tool.run(database, "db", "sync")
-        _, errors = theirs.communicate(timeout=TIMEOUT_SECONDS)
+        config = self.theirs.config(database)
+        with open(config.parent / "output", "w+b") as output:
+            theirs = forked.start(forked.OPENSTACK_PLACEMENT, "functional_tests.revisions.upgrade:slow",
+                                  ["upgrade", config, "head"], output, output, config.parent, live.clean_environment())
+            wait_for(lambda: theirs.poll() is not None or self.begun(database, start))
+            time.sleep(pause)
+            ours = self.tool.run(database, "db", "sync")
+            theirs.wait(TIMEOUT_SECONDS)
+            errors = (config.parent / "output").read_text()
         print(f"        placet ended with {ours[0]}, OpenStack Placement with {theirs.returncode}", flush=True)
         assert "panicked" not in ours[2] and ours[0] in (0, 1), ours
         assert ours[0] == 0 or ours[2].count("placet: ") == 1, ours
@@ -137,10 +131,7 @@ class Concurrent(Suite):
         if policy:
             (folder / "policy").write_text(policy)
         config = live.write_config(folder, options, database)
-        ours, theirs = (
-            subprocess.run(tool.command(config, "status", "upgrade", "check"), capture_output=True, text=True,
-                           timeout=TIMEOUT_SECONDS, cwd=folder, env=live.clean_environment(), check=False)
-            for tool in (self.tool, self.theirs))
+        ours, theirs = (tool.run_command(config, "status", "upgrade", "check") for tool in (self.tool, self.theirs))
         assert (ours.returncode, theirs.returncode) == (code, code), f"{ours}\n{theirs}"
         if code == 255:
             return

@@ -1,0 +1,16 @@
+"""Imports what the `openstack` client imports for each command: the modules of its plugins, used or not."""
+
+import contextlib
+import importlib.metadata
+
+import osc_placement.http
+from openstackclient.shell import main
+
+__all__ = ["main", "osc_placement"]
+KINDS = ("openstack.", "keystoneauth1.plugin", "cliff.formatter")
+
+for group in importlib.metadata.entry_points().groups:
+    if group.startswith(KINDS):
+        for entry in importlib.metadata.entry_points(group=group):
+            with contextlib.suppress(Exception):  # of a plugin whose own requirements are missing
+                entry.load()
