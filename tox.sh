@@ -28,6 +28,8 @@ set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
+# Python keeps what it has compiled: else each start of OpenStack Placement compiles its modules again, for a second.
+unset PYTHONDONTWRITEBYTECODE
 TOX="$PWD/.tox"
 LOGS="$TOX/logs"
 PY="$TOX/venv/bin/python"

@@ -4,8 +4,8 @@
                                                [--binary PATH] [--jobs N] [-v] [FILE...]
 
 With `rest` a file's fixture is made over the service's API, in an empty database. With `adopted` the suite's own code
-writes it into the database before the service starts. Each job has one service for each configuration, or with `adopted`
-for each fixture, and its database is set back after each file (lib/kept_services.py).
+writes it into the database before the service starts. Each job has one service for each configuration, or with
+`adopted` for each fixture, and its database is set back after each file (lib/kept_services.py).
 
 The files come with the openstack-placement package and are not copied. expected.txt lists them, and a file that is not
 listed is a failure. Every test of a listed file has to pass, unless the list says `later`.
@@ -42,7 +42,7 @@ def expected():
 
 
 class Adopted(live.Service):
-    """A service on a database that has the data of a fixture before it starts. `environ` is the fixture's environment."""
+    """A service on a database that has the data of a fixture before the start. `environ` is the fixture's."""
 
     def __init__(self, name, server, chosen, binary, engine):
         database, self.environ = adopted.prepare(name, engine)

@@ -1,7 +1,7 @@
 """Starts of Python programs whose modules are imported once: each is a fork of a process that has imported them.
 
-OpenStack Placement and its tools import for a second, and the `openstack` client for almost as long, which is most of what
-one start of them costs. The importing process is this module:
+OpenStack Placement and its tools import for a second, and the `openstack` client for almost as long. That is most of
+what a start of them costs. The importing process is this module:
 
     python -m functional_tests.lib.forked SOCKET MODULE…
 """
@@ -125,7 +125,7 @@ def serve(channel):
 
 
 def keep(request, stdout, stderr, status):
-    """Forks the program's process, reports its pid, and its exit code when it ends. Returns in the program's process."""
+    """Forks the program's process, and reports its pid and its exit code. Returns in the program's process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program ends by itself
     pid = os.fork()
     if pid == 0:

@@ -59,8 +59,9 @@ class Tool:
     def run_command(self, config, *words):
         command, environment = self.command(config, *words), live.clean_environment()
         if self.kind == "upstream":
-            module = {"placement-manage": "manage", "placement-status": "status"}[pathlib.Path(command[0]).name]
-            return forked.run(forked.OPENSTACK_PLACEMENT, f"placement.cmd.{module}:main", command, config.parent, environment)
+            module = pathlib.Path(command[0]).name.removeprefix("placement-")
+            return forked.run(forked.OPENSTACK_PLACEMENT, f"placement.cmd.{module}:main", command, config.parent,
+                              environment)
         return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=config.parent, env=environment,
                               check=False)
 

@@ -9,8 +9,8 @@ TABLES = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
     "postgresql": "SELECT tablename FROM pg_tables WHERE schemaname = 'public'",
     "mariadb": "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"}
-# A transaction in which no foreign key is checked, so that tables may be written in any order, and in which MariaDB keeps
-# the id 0 of VCPU.
+# In such a transaction no foreign key is checked, so that tables may be written in any order. MariaDB keeps the id 0 of
+# VCPU.
 BEGIN = {
     "sqlite": ["BEGIN IMMEDIATE"],
     "postgresql": ["BEGIN", "SET LOCAL session_replication_role = replica"],
