@@ -39,7 +39,6 @@ class Engine:
             raise ValueError(f"no such engine: {kind} (known: {', '.join(ENGINES)})")
         self.kind, self.durable, self.settings = kind, durable, settings
         self.nodes = []
-        self.templates = {}  # kind of service -> a database to copy, with the tables that this service made
 
     @property
     def dialect(self):

@@ -112,7 +112,7 @@ class Service:
                 for section, values in self.options.items()
             }
             if self.engine:
-                self.database = self.engine.create(self.engine.templates.get(self.kind))
+                self.database = self.engine.create()
             elif not isinstance(self.database, databases.Database):
                 self.database = databases.sqlite(self.database or self.folder / "placement.sqlite")
             self.config = write_config(self.folder, options, self.database)
