@@ -1,9 +1,9 @@
 """A COMMIT that reaches the database after the process that sent it has lost its connection."""
 
 from functional_tests.chaos.faults import DatabaseFault
+from functional_tests.lib.patience import HANG_SECONDS
 
 LATE_SECONDS = (0.1, 1.0)  # after the connection broke
-COMMIT_TIMEOUT_SECONDS = 10  # of the wait for a COMMIT to intercept
 
 
 class LateCommit(DatabaseFault):
@@ -22,7 +22,7 @@ class LateCommit(DatabaseFault):
 
         self.proxy = member.proxy
         interception = self.proxy.intercept(proxy.BEFORE, fits, lambda moment: moment.cut_and_deliver(late))
-        interception.done.wait(COMMIT_TIMEOUT_SECONDS)
+        interception.done.wait(HANG_SECONDS)
 
     def heal(self):
         self.proxy.forget_interceptions()

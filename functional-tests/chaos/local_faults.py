@@ -8,6 +8,7 @@ import uuid
 from functional_tests.chaos import topology
 from functional_tests.chaos.faults import Fault
 from functional_tests.held_rows.holders import lock_rows
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.servers import proxy
 
 USED_HOSTS = (*topology.HOSTS, *topology.ELASTIC, *topology.NEARLY_FULL)
@@ -23,7 +24,6 @@ END_SESSION = {"postgresql": "SELECT pg_terminate_backend({})", "mariadb": "KILL
 HELD_CONSUMERS = 10
 CUT_INTERVAL_SECONDS = 2
 REFUSED_CLIENTS = 6  # beside twelve clients: a third of all
-PAUSE_TIMEOUT_SECONDS = 10
 UPDATE_OF_PROVIDERS = re.compile(r"\bUPDATE\b[^;]*\bresource_providers\b", re.IGNORECASE)
 
 
@@ -83,7 +83,7 @@ class PauseInTransaction(LocalFault):
         self.target = self.chance.choice([member for member in self.members if member.proxy])
         self.healed = threading.Event()
         interception = self.target.proxy.intercept(proxy.ANSWERED, self.fits, self.pause)
-        self.took_hold = interception.begun.wait(PAUSE_TIMEOUT_SECONDS)
+        self.took_hold = interception.begun.wait(HANG_SECONDS)
 
     @staticmethod
     def fits(moment):

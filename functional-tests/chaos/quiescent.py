@@ -2,12 +2,12 @@
 
 import collections
 import json
-import time
 
 from functional_tests.chaos import topology
 from functional_tests.chaos.checker import Violation
 from functional_tests.chaos.history import OK, UNKNOWN
 from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.patience import eventually
 
 ROWS = (
     "SELECT c.uuid, c.generation, p.uuid, r.name, a.used FROM consumers c"
@@ -24,7 +24,6 @@ ON_ONE_HOST = (
     "SELECT r.workload, a.resource_provider_id, COUNT(*) FROM placet_replicas r JOIN allocations a"
     " ON a.consumer_id = r.consumer_id GROUP BY r.workload, a.resource_provider_id HAVING COUNT(*) > 1")
 QUIESCENT_SECONDS = 0.5  # in which the tables stay the same
-SETTLE_TIMEOUT_SECONDS = 30  # until the tables stop changing: a dead process's statements may still be in flight
 
 
 class QuiescentState:
@@ -32,12 +31,15 @@ class QuiescentState:
 
     def __init__(self, database, quiescent_seconds=QUIESCENT_SECONDS):
         self.ledger = Ledger(database)
-        before, deadline = None, time.monotonic() + SETTLE_TIMEOUT_SECONDS + 2 * quiescent_seconds
-        while (now := self._read()) != before:
-            assert time.monotonic() < deadline, "the tables do not stop changing"
-            before = now
-            time.sleep(quiescent_seconds)
-        self.consumers, self.generations = now
+        # A dead process's statements may still be in flight.
+        found = [None]
+
+        def is_at_rest():
+            found.append(self._read())
+            return found[-1] == found.pop(0)
+
+        eventually("the tables stop changing", is_at_rest, quiescent_seconds)
+        [(self.consumers, self.generations)] = found
         # A row without allocations is not a consumer. OpenStack Placement leaves such rows; for placet it is a fault.
         self.consumers = {consumer: state for consumer, state in self.consumers.items() if state[0]}
 

@@ -6,8 +6,9 @@ import time
 
 from functional_tests.chaos import topology
 from functional_tests.chaos.history import OK, REFUSED, ROOM, UNKNOWN
+from functional_tests.lib.patience import HANG_SECONDS
 
-ANSWER_TIMEOUT_SECONDS = 60  # long enough that few requests are abandoned in flight, with an unknown outcome
+ANSWER_TIMEOUT_SECONDS = HANG_SECONDS  # a request that is abandoned in flight has an unknown outcome
 
 
 class RequestRecorder:

@@ -30,15 +30,14 @@ from functional_tests.chaos.history import UNKNOWN
 from functional_tests.chaos.report import Report
 from functional_tests.galera import lost_writes
 from functional_tests.lib import command_line, engines
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.test_counts import TestCounts
 
 FAULTS = faults.FAULTS | late_commit.FAULTS | local_faults.FAULTS
 CALM_SECONDS = (0.5, 3.0)  # between a check and the next fault
-RECOVERY_SECONDS = 90
 # A kind of fault that was injected this often and never took hold fails the run.
 LEAST_FAULTS = 3
 QUIESCENT_SECONDS_UPSTREAM = 15  # the same, if a client has disconnected
-MAX_SLOWDOWN = 4  # the factor by which a run may be prolonged on a busy machine, until it is conclusive
 MAX_CAUSES = 10
 COMPARED_CONSUMERS = 10  # at each check, for each process
 PROBE = "00000000-0000-4000-8000-00000000aaaa"
@@ -76,13 +75,13 @@ class Chaos:
             finally:
                 self.client_group.finish()
                 if self.options.foreign_writer:
-                    self.foreign_writer.join(60)
+                    self.foreign_writer.join(HANG_SECONDS)
         self.finish()
 
     def run_rounds(self):
         begin = time.monotonic()
         while (lasted := time.monotonic() - begin) < self.options.seconds or (
-                not self.is_conclusive() and lasted < MAX_SLOWDOWN * self.options.seconds):
+                not self.is_conclusive() and lasted < self.options.seconds + HANG_SECONDS):
             self.tests.step(f"round {self.report.checks + 1}", self.run_round, show=False)
             self.report.seconds = time.monotonic() - begin
             if self.tests.failed and not (self.options.keep_going and self.client_group.going.is_set()):
@@ -102,7 +101,7 @@ class Chaos:
         name = self.chance.choice(self.options.faults)
         fault = FAULTS[name](self.chance, self.members, self.engine)
         ready = time.monotonic()
-        found = self.recovered("a quiescent check", ready + RECOVERY_SECONDS)
+        found = self.recovered("a quiescent check", ready + HANG_SECONDS)
         injected = time.monotonic()
         fault.inject()
         time.sleep(self.chance.uniform(*fault.seconds))
@@ -111,7 +110,7 @@ class Chaos:
         touched = [n for n, member in enumerate(self.members) if member is fault.target]
         lasted = {"name": name, "began": injected, "ended": healed, "touched": touched}
         self.local_faults += [lasted] if fault.is_local else []
-        found += self.recovered(name, healed + RECOVERY_SECONDS)
+        found += self.recovered(name, healed + HANG_SECONDS)
         self.injected.append(lasted | {"ended": time.monotonic()})
         self.report.recovered(name, injected - ready, healed - injected, time.monotonic() - healed)
         self.report.took_hold[name] += fault.took_hold
@@ -123,7 +122,7 @@ class Chaos:
             while not self.grants(member):
                 if time.monotonic() > deadline:
                     return [Violation("no recovery", None, (
-                        f"{member.port} grants no claim {RECOVERY_SECONDS} s after {name}; "
+                        f"{member.port} grants no claim {HANG_SECONDS} s after {name}; "
                         f"its log ends with:\n{member.log_end()}"))]
                 time.sleep(0.05)
         return []
@@ -139,7 +138,7 @@ class Chaos:
     def check(self):
         """Pauses all clients, and returns all violations since the last check."""
         self.client_group.pause()
-        assert not self.options.foreign_writer or self.foreign_writer.idle.wait(60), (
+        assert not self.options.foreign_writer or self.foreign_writer.idle.wait(HANG_SECONDS), (
             "the foreign writer does not end its claim")
         # placet aborts a write in time. OpenStack Placement may end it long after its client has disconnected.
         left = any(op.ended is None and op.outcome == UNKNOWN for op in self.history.operations)

@@ -4,7 +4,7 @@ import contextlib
 import signal
 
 from functional_tests.chaos.history import OK, REFUSED, UNKNOWN
-from functional_tests.lib import live
+from functional_tests.lib import live, patience
 from functional_tests.lib.rest import Rest
 
 PROXIED = {"late-commit", "pause-in-transaction"}  # faults that need a process behind a proxy
@@ -36,13 +36,15 @@ class Member(live.Service):
 
     @property
     def rest(self):
-        return Rest(self.port, timeout=20)
+        return Rest(self.port)
 
 
 @contextlib.contextmanager
 def members(options, databases, environment=None):
     """Starts `options.processes` processes, on the nodes in turn. Some faults need the first behind a proxy."""
-    settings = {"placement_database": {"max_overflow": "60"}} if options.server == "upstream" else {}
+    # On Galera a node may leave a statement without an answer, and `commit_timeout` is what ends the wait for it.
+    patient = {} if options.engine == "galera" else patience.OPTIONS
+    settings = {"placement_database": {"max_overflow": "60"}} if options.server == "upstream" else patient
     with contextlib.ExitStack() as stack:
         found = []
         for n in range(options.processes):

@@ -11,6 +11,7 @@ import sys
 import time
 
 from functional_tests.lib import engines
+from functional_tests.lib.patience import HANG_SECONDS, succeeds
 from functional_tests.lib.servers import machine
 from functional_tests.lib.test_counts import TestCounts
 
@@ -63,7 +64,7 @@ def paused(engine, node, database):
     command = [sys.executable, "-c", "from functional_tests.lib.servers import databases as d; "
                f"d.{here.engine}({node.port}, {here.name!r}).query('SELECT 1')"]
     asking = subprocess.Popen(command, stderr=subprocess.PIPE)
-    assert asking.wait(20) == 0, asking.stderr.read()
+    assert asking.wait(HANG_SECONDS) == 0, asking.stderr.read()
     node.pause()
     try:
         asking = subprocess.Popen(command, stderr=subprocess.PIPE)
@@ -71,7 +72,7 @@ def paused(engine, node, database):
         assert asking.poll() is None, "the server answers while it is paused"
     finally:
         node.resume()
-    assert asking.wait(20) == 0, asking.stderr.read()
+    assert asking.wait(HANG_SECONDS) == 0, asking.stderr.read()
 
 
 def replicated(engine, database):
@@ -90,11 +91,18 @@ def replicated(engine, database):
 def partitioned(engine, database):
     """An isolated node refuses queries and the others serve; after healing it has what it missed."""
     cut, others = engine.nodes[2], engine.nodes[:2]
+
+    def form_a_cluster():
+        assert others[0].members() == 2 and others[0].answers()
+
+    def is_alone():
+        assert cut.status("wsrep_cluster_status") == "non-Primary"
+
     database.run("CREATE TABLE partitioned (id INTEGER PRIMARY KEY)")
     cut.isolate()
     try:
-        until(lambda: others[0].members() == 2 and others[0].answers(), "the two others do not form a cluster")
-        until(lambda: cut.status("wsrep_cluster_status") == "non-Primary", "the isolated node is not non-Primary")
+        succeeds("the two others form a cluster", form_a_cluster)
+        succeeds("the isolated node is non-Primary", is_alone)
         database.run("INSERT INTO partitioned VALUES (1)")
         try:
             cut.database(database.name).query("SELECT * FROM partitioned")
@@ -119,19 +127,6 @@ def all_killed(engine, database):
     engine.cluster.settle()
     for node in engine.nodes:
         assert node.database(database.name).query("SELECT * FROM survives") == ((1,),)
-
-
-def until(holds, sentence, seconds=60):
-    deadline = time.monotonic() + seconds
-    problem = None
-    while time.monotonic() < deadline:
-        try:
-            if holds():
-                return
-        except Exception as error:  # the driver's own, while the server changes its state
-            problem = error
-        time.sleep(0.1)
-    raise AssertionError(f"{sentence} within {seconds} s {problem!r}")
 
 
 def nothing_left(folders):

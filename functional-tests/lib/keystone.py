@@ -15,6 +15,7 @@ import tempfile
 import time
 
 from functional_tests.lib import live, ports
+from functional_tests.lib.patience import HANG_SECONDS, eventually
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.root import ROOT
 
@@ -22,7 +23,6 @@ ADMIN, ADMIN_PASSWORD = "bootstrap-admin", "bootstrap-password-of-keystone"
 REGION = "RegionOne"
 DOMAIN = {"id": "default"}
 VALIDATIONS = "GET /v3/auth/tokens"
-START_SECONDS = 240
 # bcrypt's least rounds: the password of each actor is hashed twice. Without its cache Keystone runs hundreds of
 # statements to validate one token. The cache is in memory, which is right for one process.
 CONFIG = """
@@ -110,11 +110,12 @@ class Keystone:
             self.process = subprocess.Popen(
                 command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.folder, env=environment,
                 start_new_session=True)
-        deadline = time.monotonic() + START_SECONDS
-        while not self._answers():
-            if time.monotonic() > deadline or self.process.poll() is not None:
-                raise RuntimeError(f"Keystone does not serve; its log ends with:\n{self.log()[-4000:]}")
-            time.sleep(0.05)
+        def sentence():
+            return f"Keystone serves; its log ends with:\n{self.log()[-4000:]}"
+
+        eventually(sentence, lambda: self.process.poll() is not None or self._answers())
+        if self.process.poll() is not None:
+            raise RuntimeError(f"not true: {sentence()}")
 
     def stop(self):
         """Ends it. Then connections are refused."""
@@ -124,10 +125,10 @@ class Keystone:
         self._signal(process, signal.SIGCONT)
         process.terminate()
         try:
-            process.wait(live.STOP_SECONDS)
+            process.wait(live.LEFT_SECONDS)
         except subprocess.TimeoutExpired:
             self._signal(process, signal.SIGKILL)
-            process.wait(live.STOP_SECONDS)
+            process.wait(HANG_SECONDS)
 
     def freeze(self):
         """Stops its processes: it accepts connections and does not answer."""

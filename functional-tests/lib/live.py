@@ -13,11 +13,13 @@ import threading
 import time
 
 from functional_tests.lib import forked, ports
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.root import TARGET
 from functional_tests.lib.servers import databases
 
-START_SECONDS = 600  # only a start that hangs takes longer; one that fails is noticed at once
-STOP_SECONDS = 10
+START_SECONDS = HANG_SECONDS
+# A service that a test leaves behind, perhaps in a state in which it cannot end, is killed after this time.
+LEFT_SECONDS = 10
 LISTENS = b" listens on http"  # in the line that both services print when they serve
 # If it is set, each start of a service adds a line with its kind to this file. Read here, because some suites remove
 # such variables from their environment.
@@ -123,7 +125,7 @@ class Service:
         return self
 
     def __exit__(self, *_):
-        self.stop()
+        self.stop(LEFT_SECONDS)
         if self.engine and self.database:
             self.engine.drop(self.database)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -139,7 +141,7 @@ class Service:
             self._launch()
             if self._listens():
                 return
-            self.stop()
+            self.stop(LEFT_SECONDS)
             if "in use" not in self.log():
                 break
         raise RuntimeError(f"{self.kind} does not serve; its log ends with:\n{self.log_end()}")
@@ -173,7 +175,7 @@ class Service:
     def kill(self):
         """Ends the process with SIGKILL."""
         self.process.kill()
-        self.process.wait(STOP_SECONDS)
+        self.process.wait(HANG_SECONDS)
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -184,18 +186,19 @@ class Service:
         if wait and not self._listens():
             raise RuntimeError(f"{self.kind} does not serve again; its log ends with:\n{self.log_end()}")
 
-    def stop(self):
-        """Ends the process; returns its exit code, or the negative number of the signal that killed it."""
+    def stop(self, seconds=HANG_SECONDS):
+        """Ends the process, by SIGKILL after `seconds`; returns its exit code, or the negative number of the signal that
+        killed it."""
         if self.process is None:
             return None
         process, self.process = self.process, None
         if process.poll() is None:
             process.terminate()
             try:
-                process.wait(STOP_SECONDS)
+                process.wait(seconds)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait(STOP_SECONDS)
+                process.wait(HANG_SECONDS)
         return process.returncode
 
     def log(self):

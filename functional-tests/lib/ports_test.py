@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 from functional_tests.lib import ports
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.test_counts import TestCounts
 
 FEW = 40
@@ -35,11 +36,11 @@ def concurrent(first):
         both = [choose(first, FEW // 2), choose(first, FEW // 2 - 1)]
         chosen = [int(process.stdout.readline()) for process, n in zip(both, (FEW // 2, FEW // 2 - 1)) for _ in range(n)]
         assert sorted(chosen) == list(range(first + 1, first + FEW)), chosen
-        _, error = choose(first, 1).communicate(timeout=60)
+        _, error = choose(first, 1).communicate(timeout=HANG_SECONDS)
         assert f"all ports from {first} to {first + FEW - 1} are in use" in error, error
         for process in both:
-            process.communicate(timeout=60)
-        found, error = choose(first, 1).communicate(timeout=60)
+            process.communicate(timeout=HANG_SECONDS)
+        found, error = choose(first, 1).communicate(timeout=HANG_SECONDS)
         assert int(found) in chosen, error
 
 

@@ -3,6 +3,8 @@
 import http.client
 import json
 
+from functional_tests.lib.patience import HANG_SECONDS
+
 
 class Answer:
     """An answer: status, headers (by lower case name) and body."""
@@ -29,7 +31,7 @@ class Answer:
 
 
 class Rest:
-    def __init__(self, port, token="admin", version="latest", timeout=60):
+    def __init__(self, port, token="admin", version="latest", timeout=HANG_SECONDS):
         self.port = port
         self.token = token
         self.version = version

@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 
+from functional_tests.lib.patience import HANG_SECONDS, eventually
+
 # Becomes the service, with the socket as file descriptor 3 and its own process id in LISTEN_PID.
 HAND_OVER = """
 import os, sys
@@ -42,7 +44,7 @@ class Supervisor:
     def __exit__(self, *_):
         if self.process and self.process.poll() is None:
             self.process.kill()
-            self.process.wait(20)
+            self.process.wait(HANG_SECONDS)
         self.notify.close()
         for each in self.sockets:
             each.close()
@@ -72,26 +74,27 @@ class Supervisor:
         for number in high:
             os.close(number)
 
-    def start(self, seconds=60):
+    def start(self):
         """Starts the command and waits until it is ready."""
         seen = len(self.messages)
         self.launch()
-        self.wait_for("READY=1", seconds, seen)
+        self.wait_for("READY=1", seen)
 
-    def wait_for(self, line, seconds=20, seen=0):
+    def wait_for(self, line, seen=0):
         """Waits for a notification after the first `seen` ones."""
-        deadline = time.monotonic() + seconds
-        while not any(text == line for _, text in self.messages[seen:]):
-            if self.process.poll() is not None:
-                raise AssertionError(f"ended with {self.process.returncode} before {line}:\n{self.log()[-2000:]}")
-            if time.monotonic() > deadline:
-                raise AssertionError(f"no {line} within {seconds} s: {self.messages}\n{self.log()[-2000:]}")
-            time.sleep(0.01)
+        def came():
+            if any(text == line for _, text in self.messages[seen:]):
+                return True
+            assert self.process.poll() is None, (
+                f"ended with {self.process.returncode} before {line}:\n{self.log()[-2000:]}")
+            return False
 
-    def stop(self, seconds=40):
+        eventually(lambda: f"{line}: {self.messages}\n{self.log()[-2000:]}", came)
+
+    def stop(self):
         """Sends SIGTERM; returns the exit code."""
         self.process.terminate()
-        return self.process.wait(seconds)
+        return self.process.wait(HANG_SECONDS)
 
     def log(self):
         return (self.folder / "log").read_text(errors="replace")

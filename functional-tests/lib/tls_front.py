@@ -6,7 +6,8 @@ import http.server
 import ssl
 import threading
 
-SECONDS = 60
+from functional_tests.lib.patience import HANG_SECONDS
+
 # These are of one connection. The answer is read whole, so its length is set again.
 OF_CONNECTION = ("connection", "keep-alive", "transfer-encoding", "content-length")
 
@@ -41,7 +42,7 @@ class Server(http.server.ThreadingHTTPServer):
 
     def finish_request(self, request, client_address):
         # In the connection's own thread: a silent client stops no other. A failed handshake is the client's to report.
-        request.settimeout(SECONDS)
+        request.settimeout(HANG_SECONDS)
         with contextlib.suppress(OSError):
             super().finish_request(self.context.wrap_socket(request, server_side=True), client_address)
 
@@ -52,7 +53,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def forward(self):
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         sent = {name: value for name, value in self.headers.items() if name.lower() not in OF_CONNECTION}
-        target = http.client.HTTPConnection("127.0.0.1", self.server.target, timeout=SECONDS)
+        target = http.client.HTTPConnection("127.0.0.1", self.server.target, timeout=HANG_SECONDS)
         with contextlib.closing(target):
             target.request(self.command, self.path, body or None, sent | {"x-forwarded-proto": "https"})
             answer = target.getresponse()

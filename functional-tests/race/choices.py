@@ -14,12 +14,12 @@ import uuid
 from typing import NamedTuple
 
 from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.sql_claims import SqlClaims
 from functional_tests.race import choice_rules
 
 SCHEDULERS = 64
-TIMEOUT_SECONDS = 120
 
 
 class Race(NamedTuple):
@@ -138,7 +138,7 @@ def send_all(round_, services):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(TIMEOUT_SECONDS)
+        thread.join(HANG_SECONDS)
     if foreign.error:
         raise foreign.error
     assert len(answers) == SCHEDULERS * copies, f"only {len(answers)} of {SCHEDULERS * copies} calls were answered"

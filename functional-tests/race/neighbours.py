@@ -8,6 +8,7 @@ import random
 import threading
 
 from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.race.workloads import new_uuid
 
@@ -79,7 +80,7 @@ def place_at_once(round_, services, chance):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(120)
+        thread.join(HANG_SECONDS)
         assert not thread.is_alive(), "an owner is still waiting for an answer"
     assert not wrong, "\n".join(wrong)
 

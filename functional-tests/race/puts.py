@@ -15,6 +15,7 @@ import threading
 import uuid
 
 from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.sql_claims import SqlClaims
 
@@ -75,7 +76,7 @@ def race(round_, rest, service):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(120)
+        thread.join(HANG_SECONDS)
     if other.error:
         raise other.error
     assert len(answers) == CLIENTS, f"only {len(answers)} of {CLIENTS} clients were answered"

@@ -12,7 +12,7 @@ and claims, `neighbours.py` that of two workloads with a rule between them, `lim
 import contextlib
 import os
 
-from functional_tests.lib import command_line, engines, live
+from functional_tests.lib import command_line, engines, live, patience
 from functional_tests.lib.test_counts import TestCounts
 from functional_tests.race import choices, limits, neighbours, puts, states, workloads
 
@@ -37,7 +37,7 @@ def services(options, engine):
     # OpenStack Placement has a thread for each client, which holds up to two connections. placet places pending replicas of
     # workloads as often as it can, beside the clients.
     settings = ({"placement_database": {"max_overflow": str(3 * puts.CLIENTS)}} if options.server == "upstream"
-                else {"placet": {"pending_interval": "1"}})
+                else patience.OPTIONS | {"placet": patience.OPTIONS["placet"] | {"pending_interval": "1"}})
     database, nodes = engine.create(), max(1, len(engine.nodes))
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(live.Service(

@@ -12,6 +12,7 @@ import time
 import uuid
 
 from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 
 SCHEDULERS = 64
@@ -79,7 +80,7 @@ def race(round_, services):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(120)
+        thread.join(HANG_SECONDS)
     assert len(answers) == SCHEDULERS and changed, f"only {len(answers)} schedulers were answered"
     return answers, changed[0]
 

@@ -12,13 +12,13 @@ import uuid
 from typing import NamedTuple
 
 from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.race import workload_rules
 
 OWNERS, CALLERS, OTHERS = 4, 2, 2
 SITES, RACKS, HOSTS, UPGRADES, ROOM = 3, 2, 2, 3, 6
 MOST_REPLICAS = 6
-TIMEOUT_SECONDS = 300
 MOST_REPETITIONS = 10  # of a PUT, until nothing more gets a place
 RULES = {
     "one-each": [{"rule": "spread", "dimensions": ["fault"], "mode": "one-each"}],
@@ -101,7 +101,7 @@ class Client:
         self.own = []  # consumers
 
     def rest(self):
-        return Rest(self.chance.choice(self.services).port, timeout=120)
+        return Rest(self.chance.choice(self.services).port)
 
     def run(self):
         try:
@@ -266,7 +266,7 @@ def run_round(seed, number, services, steps):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(TIMEOUT_SECONDS)
+        thread.join(HANG_SECONDS)
         assert not thread.is_alive(), "a client is still waiting for an answer"
     for owner in clients[:OWNERS]:
         for workload in owner.workloads:

@@ -4,7 +4,6 @@ from functional_tests.lib.test_counts import Skipped
 
 HOST = "00000000-0000-4000-8000-000000000001"
 SEARCH = "/allocation_candidates?resources=VCPU:1"
-OPTIONS = {"placet": {"commit_timeout": "5"}}
 
 
 def needs_server(database):

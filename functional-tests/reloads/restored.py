@@ -3,11 +3,11 @@
 import contextlib
 
 from functional_tests.lib import live
+from functional_tests.lib.patience import OPTIONS
 from functional_tests.lib.rest import Rest
-from functional_tests.reloads.host import OPTIONS, add_host, claim, reloads, used
+from functional_tests.reloads.host import add_host, claim, reloads, used
 
 PROCESSES = 3
-ANSWER_SECONDS = 60
 # In an order in which the rows of a table refer to earlier tables only.
 TABLES = (
     "projects", "users", "consumer_types", "resource_classes", "traits", "placement_aggregates", "resource_providers",
@@ -40,7 +40,7 @@ def check(binary, database):
     processes = 1 if database.engine == "sqlite" else PROCESSES
     with contextlib.ExitStack() as stack:
         services = [stack.enter_context(live.Service("placet", OPTIONS, binary, database)) for _ in range(processes)]
-        rests = [Rest(service.port, timeout=ANSWER_SECONDS) for service in services]
+        rests = [Rest(service.port) for service in services]
         add_host(rests[0])
         for number, rest in enumerate(rests, 1):
             assert claim(rest, number).status == 204

@@ -9,12 +9,13 @@ import contextlib
 import time
 
 from functional_tests.lib import command_line, engines, live
+from functional_tests.lib.patience import HANG_SECONDS, OPTIONS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.servers.proxy import ANSWERED, BEFORE, SENT, Moment, Proxy
 from functional_tests.lib.test_counts import TestCounts
 from functional_tests.query_plans import cloud
 from functional_tests.reloads import hanging, latencies, restored
-from functional_tests.reloads.host import OPTIONS, add_host, claim, needs_server, reloads, used
+from functional_tests.reloads.host import add_host, claim, needs_server, reloads, used
 
 SESSIONS = {
     "postgresql": "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ? AND pid != pg_backend_pid()",
@@ -74,7 +75,7 @@ def a_broken_commit_reloads_nothing(binary, database):
             cut = proxy.intercept(
                 when, lambda moment: moment.link.writes and moment.request.starts("COMMIT"), Moment.cut)
             assert claim(rest, number).status == 204
-            assert cut.done.wait(10), f"no COMMIT was cut: {when}"
+            assert cut.done.wait(HANG_SECONDS), f"no COMMIT was cut: {when}"
             assert used(rest) == number
         assert claim(rest, 10).status == 204 and used(rest) == 4
         assert reloads(service) == 0, f"{reloads(service)} reloads"

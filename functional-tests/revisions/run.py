@@ -14,7 +14,12 @@ import subprocess
 import sys
 import tempfile
 
+<<<<<<< HEAD
 from functional_tests.lib import command_line, engines, forked, live
+=======
+from functional_tests.lib import command_line, engines, live
+from functional_tests.lib.patience import HANG_SECONDS
+>>>>>>> 9e5cc78c (functional-tests: wait for hangs alone, in race, reloads and lib)
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.tables.contents import changed, contents, unexplained
 from functional_tests.lib.tables.shapes import differences, shape
@@ -52,9 +57,15 @@ class Tool:
 
     def run(self, database, *words):
         """Runs a command; returns its exit code, stdout and stderr."""
+<<<<<<< HEAD
         config = self.config(database)
         done = self.run_command(config, *words)
         return done.returncode, done.stdout, done.stderr
+=======
+        process = self.start(database, *words)
+        out, err = process.communicate(timeout=HANG_SECONDS)
+        return process.returncode, out, err
+>>>>>>> 9e5cc78c (functional-tests: wait for hangs alone, in race, reloads and lib)
 
     def run_command(self, config, *words):
         command, environment = self.command(config, *words), live.clean_environment()
@@ -128,10 +139,16 @@ class Suite:
         """A new database of this schema revision with rows, and these rows."""
         if revision not in self.empty:
             made = self.engine.create()
+<<<<<<< HEAD
             config = self.tool.config(made)
             done = forked.run(forked.OPENSTACK_PLACEMENT, "functional_tests.revisions.upgrade:main",
                               ["upgrade", config, revision], config.parent, live.clean_environment())
             assert done.returncode == 0, done.stderr
+=======
+            process = self.tool.start(made, revision, python=UPGRADE)
+            _, err = process.communicate(timeout=HANG_SECONDS)
+            assert process.returncode == 0, err
+>>>>>>> 9e5cc78c (functional-tests: wait for hangs alone, in race, reloads and lib)
             self.empty[revision] = made
         database = self.engine.create(self.empty[revision])
         fill(database, revision, **variant)
@@ -184,7 +201,7 @@ class Suite:
         config = live.write_config(folder, {"placement_database": {"sync_on_startup": sync}}, database)
         done = subprocess.run(
             [str(live.placet_binary(self.tool.binary)), "--config-file", str(config), "--bind", "127.0.0.1:0"],
-            capture_output=True, text=True, timeout=60, cwd=folder, env=live.clean_environment(), check=False)
+            capture_output=True, text=True, timeout=HANG_SECONDS, cwd=folder, env=live.clean_environment(), check=False)
         lines = [line for line in done.stderr.splitlines() if line.startswith("placet: ")]
         assert done.returncode == 1 and len(lines) == 1, f"{done.returncode} {done.stdout} {done.stderr}"
         assert all(word in lines[0] for word in words), lines
@@ -219,7 +236,7 @@ class Suite:
         """Two concurrent syncs of placet both succeed; of OpenStack Placement's, one may fail."""
         database, before = self.at(revision)
         both = [self.tool.start(database, "db", "sync") for _ in range(2)]
-        ended = [(process.communicate(timeout=120), process.returncode) for process in both]
+        ended = [(process.communicate(timeout=HANG_SECONDS), process.returncode) for process in both]
         codes = sorted(code for _, code in ended)
         assert codes == [0, 0] or self.tool.kind == "upstream" and codes == [0, 1], ended
         self.check_upgraded(database, before)

@@ -4,6 +4,8 @@ import contextlib
 import pathlib
 import sqlite3
 
+from functional_tests.lib.patience import HANG_SECONDS
+
 USER, PASSWORD = "placement", "se cret/@:%"
 QUOTED = "se%20cret%2F%40%3A%25"
 
@@ -51,7 +53,7 @@ def sqlite(path):
     """The database in an SQLite file."""
     path = pathlib.Path(path)
     found = Database(
-        f"sqlite:///{path}", lambda: sqlite3.connect(path, timeout=60, isolation_level=None), "sqlite", path.name,
+        f"sqlite:///{path}", lambda: sqlite3.connect(path, timeout=HANG_SECONDS, isolation_level=None), "sqlite", path.name,
         ["sqlite3", str(path)])
     found.path = path
     return found
@@ -67,7 +69,7 @@ def postgresql(ports, name, host="127.0.0.1", more=None):
 
         connection = psycopg2.connect(
             host=",".join([host] * len(ports)), port=",".join(ports), user=USER, password=PASSWORD, dbname=name,
-            connect_timeout=10, **more)
+            connect_timeout=60, **more)
         connection.autocommit = True
         return connection
 
@@ -84,7 +86,7 @@ def mariadb(port, name, host="127.0.0.1", others=()):
 
         return pymysql.connect(
             host=host, port=port, user=USER, password=PASSWORD, database=name or None, autocommit=True,
-            connect_timeout=10, read_timeout=60, write_timeout=60, charset="utf8mb4")
+            connect_timeout=60, read_timeout=HANG_SECONDS, write_timeout=HANG_SECONDS, charset="utf8mb4")
 
     hosts = ",".join(f"{host}:{each}" for each in (port, *others))
     shell = ["mariadb", "--no-defaults", f"-h{host}", f"-P{port}", f"-u{USER}", f"-p{PASSWORD}", name]

@@ -9,6 +9,7 @@ import time
 import pymysql
 
 from functional_tests.lib import ports
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.servers import machine, mariadb
 
 LIBRARIES = ("/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so")
@@ -151,7 +152,7 @@ class Cluster:
         """Whether every node is synced and sees all others."""
         return all(node.answers() and node.members() == len(self.nodes) for node in self.nodes)
 
-    def settle(self, seconds=90):
+    def settle(self, seconds=HANG_SECONDS):
         """Waits until the cluster is complete for SETTLED_SECONDS: it may evict a node seconds after a silence."""
         deadline, since = time.monotonic() + seconds, None
         while time.monotonic() < deadline:

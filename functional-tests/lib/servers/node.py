@@ -6,9 +6,10 @@ import signal
 import subprocess
 import time
 
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.servers import machine
 
-START_SECONDS = 90
+# A server that has not ended in order after this time is killed.
 STOP_SECONDS = 30
 
 
@@ -51,7 +52,7 @@ class Node:
             self.wait()
         return self
 
-    def wait(self, seconds=START_SECONDS):
+    def wait(self, seconds=HANG_SECONDS):
         """Waits until it serves."""
         deadline = time.monotonic() + seconds
         problem = None
@@ -84,7 +85,7 @@ class Node:
         """SIGKILL to the server and its children. Unlike a power failure it loses nothing in the page cache."""
         if self.alive:
             self._signal(signal.SIGKILL)
-            self.process.wait(STOP_SECONDS)
+            self.process.wait(HANG_SECONDS)
 
     def pause(self):
         """Stops the server and its children by SIGSTOP. Connections stay open."""

@@ -4,6 +4,7 @@ import signal
 import time
 
 from functional_tests.lib import ports
+from functional_tests.lib.patience import eventually
 from functional_tests.lib.servers import databases, machine
 from functional_tests.lib.servers.node import Node
 
@@ -11,7 +12,6 @@ from functional_tests.lib.servers.node import Node
 FAST = {"fsync": "off", "synchronous_commit": "on", "full_page_writes": "off"}
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 
-SYNCHRONOUS_SECONDS = 60
 
 
 class Server(Node):
@@ -107,11 +107,8 @@ class Pair:
         database = primary.database("postgres")
         database.run("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
         database.query("SELECT pg_reload_conf()")
-        deadline = time.monotonic() + SYNCHRONOUS_SECONDS
-        while not database.query("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"):
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"the standby does not keep up; its log ends with:\n{standby.log()}")
-            time.sleep(0.05)
+        eventually(lambda: f"the standby keeps up; its log ends with:\n{standby.log()}", lambda: database.query(
+            "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"))
 
     def promote(self):
         """Makes the standby the primary, after the primary has ended."""

@@ -20,6 +20,7 @@ import threading
 import time
 import urllib.parse
 
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.servers import databases
 from functional_tests.lib.servers.mariadb_protocol import MariadbProtocol
 from functional_tests.lib.servers.postgresql_protocol import PostgresqlProtocol
@@ -28,7 +29,6 @@ from functional_tests.lib.servers.protocol import close
 # The moments of a statement: before it is sent to the server; after that; when its whole answer has arrived, and before
 # that is passed back.
 BEFORE, SENT, ANSWERED = "before", "sent", "answered"
-LATE_ANSWER_SECONDS = 10
 
 
 class ConnectionCut(Exception):
@@ -148,8 +148,8 @@ class Proxy:
     def connect(self):
         for server in self.servers[:-1]:
             with contextlib.suppress(OSError):
-                return socket.create_connection(server, timeout=10)
-        return socket.create_connection(self.servers[-1], timeout=10)
+                return socket.create_connection(server, timeout=HANG_SECONDS)
+        return socket.create_connection(self.servers[-1], timeout=HANG_SECONDS)
 
     def _number(self, link, request):
         link.inside = link.inside or request.begins_to_write()
@@ -219,7 +219,7 @@ class Link:
         """Sends a request whose answer is discarded. If the server has gone by then, it is never sent."""
         with contextlib.suppress(OSError):
             self.server.sendall(request.raw)
-            self.server.settimeout(LATE_ANSWER_SECONDS)
+            self.server.settimeout(HANG_SECONDS)
             self.protocol.answer(request)
 
     def end(self):

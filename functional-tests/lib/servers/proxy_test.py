@@ -8,6 +8,7 @@ import re
 import time
 
 from functional_tests.lib import engines, live
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.servers.proxy import ANSWERED, BEFORE, SENT, Moment, Proxy
 from functional_tests.lib.test_counts import TestCounts
@@ -93,7 +94,7 @@ class Proxied:
         return self.database.query("SELECT COUNT(*) FROM t")[0][0]
 
     def _comes(self, count):
-        deadline = time.monotonic() + 3
+        deadline = time.monotonic() + HANG_SECONDS
         while self._count() != count and time.monotonic() < deadline:
             time.sleep(0.02)
         time.sleep(0.1)

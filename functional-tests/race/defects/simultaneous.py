@@ -8,10 +8,10 @@ import time
 import uuid
 
 from functional_tests.lib import sql_claims
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Answer
 
 CLIENTS = 8
-ANSWER_TIMEOUT_SECONDS = 60
 # How a row is inserted that does not exist yet; the placeholder is its key column.
 NEW_ROWS = {
     "consumers": "({}, project_id, user_id, generation) VALUES (?, 0, 0, 0)", "consumer_types": "({}) VALUES (?)"}
@@ -81,12 +81,12 @@ def send(requests, services, hold=None):
     start = threading.Barrier(len(requests) + 1)
 
     def client(number, request, port):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWER_TIMEOUT_SECONDS)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_SECONDS)
         headers = {"x-auth-token": "admin", "accept": "application/json", "content-type": "application/json",
                    "openstack-api-version": "placement latest"}
         try:
             connection.connect()
-            start.wait(ANSWER_TIMEOUT_SECONDS)
+            start.wait(HANG_SECONDS)
             time.sleep(LATER_DELAY_SECONDS if request.later else 0)
             connection.request(request.method, request.path, body=request.data or None, headers=headers)
             response = connection.getresponse()
@@ -99,8 +99,8 @@ def send(requests, services, hold=None):
     for thread in threads:
         thread.start()
     with held(services[0].database, *hold) if hold else contextlib.nullcontext():
-        start.wait(ANSWER_TIMEOUT_SECONDS)
+        start.wait(HANG_SECONDS)
     for thread in threads:
-        thread.join(2 * ANSWER_TIMEOUT_SECONDS)
+        thread.join(2 * HANG_SECONDS)
     assert None not in answers, f"not answered: {[str(r) for r, a in zip(requests, answers) if a is None]}"
     return answers

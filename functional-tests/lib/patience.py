@@ -1,0 +1,53 @@
+"""How long tests wait. README.md, "Bounds of waiting", has the rule.
+
+A wait ends when its condition holds. It has a bound only because a defect may make it endless. HANG_SECONDS is this
+bound: more than ten times what any start, answer or command takes on a busy machine. A defect is then found late, and no
+slow machine is taken for one.
+"""
+
+import time
+
+HANG_SECONDS = 600
+PAUSE_SECONDS = 0.02  # between two looks
+# placet's own timeouts, for a suite that does not test them: no request is refused because the machine is slow. A write may
+# take twice `commit_timeout`, and a client waits longer than that.
+OPTIONS = {"placet": {"commit_timeout": "250"}, "placement_database": {"pool_timeout": "250"}}
+
+
+def eventually(what, holds, pause=PAUSE_SECONDS):
+    """Calls `holds` until it returns something true, and returns that. An exception of `holds` ends the wait.
+
+    `what` is what does not happen, or a function that returns the sentence.
+    """
+    deadline = time.monotonic() + HANG_SECONDS
+    while not (found := holds()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {HANG_SECONDS} s: {what() if callable(what) else what}")
+        time.sleep(pause)
+    return found
+
+
+def becomes(what, expected, look, pause=PAUSE_SECONDS):
+    """Calls `look` until it returns `expected`."""
+    eventually(lambda: f"{what} is {look()}, expected {expected}", lambda: look() == expected, pause)
+
+
+def succeeds(what, attempt, errors=Exception, pause=PAUSE_SECONDS):
+    """Calls `attempt` until it raises none of `errors`, and returns its result."""
+    results, raised = [], []
+
+    def holds():
+        try:
+            results.append(attempt())
+        except errors as error:
+            raised[:] = [error]
+        return bool(results)
+
+    eventually(lambda: f"{what}: {raised[0]!r}", holds, pause)
+    return results[0]
+
+
+def ends(process, what="the process"):
+    """Waits until a process ends; returns its exit code."""
+    eventually(f"{what} ends", lambda: process.poll() is not None)
+    return process.returncode
