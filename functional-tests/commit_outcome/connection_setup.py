@@ -9,17 +9,17 @@ import random
 from functional_tests.commit_outcome import verifier
 from functional_tests.commit_outcome.expected_state import ExpectedState
 from functional_tests.lib import live
+from functional_tests.lib.patience import OPTIONS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.servers.proxy import BEFORE, Proxy
 
 LOCK_TIMEOUT = 1205, "Lock wait timeout exceeded; try restarting transaction"
-OPTIONS = {"placet": {"commit_timeout": "60"}}
 
 
 def topic(tests, engine, options):
     database = engine.create()
     with Proxy(database) as proxy, live.Service("placet", OPTIONS, options.binary, proxy.database) as placet:
-        rest = Rest(placet.port, timeout=120)
+        rest = Rest(placet.port)
         setup = Setup(proxy, database, rest, ExpectedState(random.Random(options.seed), rest))
         statements = tests.step("the statements of the set-up", setup.statements)
         for n, text in enumerate(statements or []):

@@ -7,9 +7,10 @@ import time
 from functional_tests.commit_outcome import verifier
 from functional_tests.commit_outcome.expected_state import LEAD
 from functional_tests.commit_outcome.fault_points import CUT, KILL, LATE, LATE_ELSEWHERE, MomentMissed
+from functional_tests.lib.patience import HANG_SECONDS, eventually, succeeds
 from functional_tests.lib.servers.proxy import BEFORE
+from functional_tests.metrics import scrape
 
-HOLD_SECONDS = 0.15  # in which all requests of a batch reach the writer's queue
 DOWN_SECONDS = 0.2
 
 
@@ -47,7 +48,7 @@ class Harness:
         self.proxy.servers.sort(key=lambda server: server != first)
         self.proxy.cut_all()
         lead = self.expected.claim(self.placet, {LEAD: 1})
-        verifier.wait_for("a claim", lambda: self.placet.must(lead.method, lead.path, lead.body))
+        succeeds("a claim", lambda: self.placet.must(lead.method, lead.path, lead.body))
         self.expected.apply(lead)
         self.verify([])
 
@@ -72,7 +73,7 @@ class Harness:
         except BaseException as error:
             self.proxy.forget_interceptions()
             self.restart()
-            verifier.wait_for("the tables", lambda: self.expected.adopt(verifier.tables(self.database)))
+            succeeds("the tables", lambda: self.expected.adopt(verifier.tables(self.database)))
             if not isinstance(error, MomentMissed) or tries == 1:
                 raise
             self.play(kinds, faults, tries - 1)
@@ -99,7 +100,7 @@ class Harness:
 
     def verify(self, consumers):
         """The tables, the process with the fault and the other process all agree with the answers."""
-        verifier.wait_for("the tables", lambda: verifier.check_tables(self.expected, self.database), 0)
+        verifier.check_tables(self.expected, self.database)
         for rest in (self.placet, self.other):
             verifier.check_answers(self.expected, rest, consumers)
 
@@ -115,7 +116,7 @@ class Harness:
             interceptions, sent = self._send_together(pool, sends, requests, faults)
         for fault, interception in zip(faults, interceptions):
             self._await(fault, interception, sent)
-        answers = [each.result(180) for each in sent]
+        answers = [each.result(HANG_SECONDS) for each in sent]
         self.end = self.proxy.written
         return answers
 
@@ -125,17 +126,19 @@ class Harness:
 
         def hold(moment):
             held.set()
-            free.wait(30)
+            free.wait(HANG_SECONDS)
             self.base = moment.request.number + 1
             interceptions.extend(self._plan(faults, self.base))
         interception = self.proxy.intercept(
             BEFORE, lambda moment: moment.request.starts("COMMIT") and moment.link.writes, hold)
         sent = [pool.submit(sends, self.expected.claim(self.placet, {LEAD: 1}))]
-        assert held.wait(60), "no COMMIT came"
+        assert held.wait(HANG_SECONDS), "no COMMIT came"
         sent += [pool.submit(sends, request) for request in requests]
-        time.sleep(HOLD_SECONDS)
+        # The writer is to find them in its queue together. The claim whose COMMIT waits counts too.
+        eventually(f"the {len(sent)} requests are in the queue", lambda: any(each.done() for each in sent) or (
+            scrape.read(self.placet.port).sum("placet_writer_queue_length") == len(sent)))
         free.set()
-        assert interception.done.wait(30) and not interception.error, f"nothing was committed: {interception.error}"
+        assert interception.done.wait(HANG_SECONDS) and not interception.error, f"nothing was committed: {interception.error}"
         return interceptions, sent
 
     def _plan(self, faults, base):

@@ -24,11 +24,10 @@ from functional_tests.commit_outcome import connection_setup, database_outage, f
 from functional_tests.commit_outcome.expected_state import ExpectedState
 from functional_tests.commit_outcome.harness import Harness
 from functional_tests.lib import command_line, engines, live
+from functional_tests.lib.patience import OPTIONS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.servers.proxy import Proxy
 from functional_tests.lib.test_counts import TestCounts
-
-OPTIONS = {"placet": {"commit_timeout": "60"}}
 
 
 @contextlib.contextmanager
@@ -44,10 +43,10 @@ def harness(engine, options):
     with Proxy(database, *others) as proxy, \
             live.Service("placet", OPTIONS, options.binary, proxy.database, environment=environment) as placet, \
             live.Service("placet", OPTIONS, options.binary, last) as other:
-        rest = Rest(placet.port, timeout=120)
+        rest = Rest(placet.port)
         expected = ExpectedState(random.Random(options.seed), rest)
         settle = engine.cluster.settle if engine.kind == "galera" else lambda: None
-        yield Harness(proxy, last, engine.nodes, rest, Rest(other.port, timeout=120), expected, settle)
+        yield Harness(proxy, last, engine.nodes, rest, Rest(other.port), expected, settle)
 
 
 def topic_of(*checks):

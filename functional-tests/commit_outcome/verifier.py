@@ -1,7 +1,5 @@
 """Compares the expected state with the tables and with the answers of a process."""
 
-import time
-
 from functional_tests.commit_outcome.expected_state import TOTALS
 from functional_tests.lib.ledger import Ledger
 
@@ -12,20 +10,6 @@ GENERATIONS = "SELECT uuid, generation FROM resource_providers"
 WORKLOADS = ("SELECT w.uuid, w.generation, r.consumer_id FROM placet_workloads w"
              " LEFT JOIN placet_replicas r ON r.workload = w.uuid")
 ALONE = "SELECT consumer_id FROM placet_replicas WHERE workload NOT IN (SELECT uuid FROM placet_workloads)"
-WAIT_SECONDS = 15
-
-
-def wait_for(what, holds, seconds=WAIT_SECONDS):
-    """Calls `holds` until it does not raise, and returns its result. After the timeout the last error is raised."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            return holds()
-        except Exception:  # an assertion, or the error of a driver or a socket while the server restarts
-            if time.monotonic() > deadline:
-                print(f"        not within {seconds} s: {what}", flush=True)
-                raise
-        time.sleep(0.05)
 
 
 def tables(database):

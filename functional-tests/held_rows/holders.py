@@ -7,11 +7,11 @@ import signal
 import threading
 
 from functional_tests.lib import live
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.servers.proxy import ANSWERED, Proxy
 from functional_tests.lib.sql_claims import BEGIN
 
-WAIT_SECONDS = 60
 # A consumer of the paused programs. It sorts before all others, and GUARD is the next. OpenStack Placement deletes the
 # allocations of a new consumer before it inserts some. On MariaDB that locks the gap in the index up to the next consumer.
 HOLDER, GUARD = "00000000-0000-4000-8000-000000000000", "00000000-0000-4000-8000-000000000001"
@@ -79,19 +79,19 @@ class PausedService:
         self.proxy.intercept(
             ANSWERED, lambda moment: moment.request.executes and UPDATE.search(moment.request.text), self._pause)
         self.claimed = self.client.submit(self._claim)
-        assert self.held.wait(WAIT_SECONDS), f"{self.kind} holds no row"
+        assert self.held.wait(HANG_SECONDS), f"{self.kind} holds no row"
 
     def release(self):
         self.service.signal(signal.SIGCONT)
         self.free.set()
-        answer = self.claimed.result(WAIT_SECONDS)
+        answer = self.claimed.result(HANG_SECONDS)
         # Its client may have waited for longer than commit_timeout.
         assert answer.status in (204, 503), f"the claim of the paused {self.kind}: {answer}"
 
     def _pause(self, _moment):
         self.service.signal(signal.SIGSTOP)
         self.held.set()
-        self.free.wait(WAIT_SECONDS)
+        self.free.wait(HANG_SECONDS)
 
     def _claim(self):
         return Rest(self.service.port)("PUT", f"/allocations/{HOLDER}", {

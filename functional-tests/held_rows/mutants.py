@@ -10,7 +10,7 @@ from functional_tests.lib.mutant_runs import Case, MutantRuns, arguments
 
 # A batch of which one command waits for a held row is not split: the others wait with it.
 WAIT_TOGETHER = "wait-together"
-NOTICED = "FAILED  {}: no request for other rows"
+NOTICED = "FAILED  {}: no request for other rows waits"
 
 
 def main():

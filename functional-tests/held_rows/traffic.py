@@ -49,7 +49,7 @@ def body(holds, generation):
 
 
 class Traffic:
-    """Requests to one placet. `seconds` is the time for which it can send them."""
+    """Requests to one placet. `seconds` is the time for which it can send them, until `supply` makes more objects."""
 
     def __init__(self, port, seed, seconds, holds_consumers):
         self.port, self.chance, self.holds_consumers = port, random.Random(seed), holds_consumers
@@ -57,13 +57,9 @@ class Traffic:
             "replacement": self.replace, "release": self.release, "claim of two consumers": self.claim_two,
             "inventories": self.inventories, "traits": self.traits, "new provider": self.new_provider,
             "deleted provider": self.delete_provider, "candidates": self.candidates, "usages": self.usages}
-        # One object for each request that changes or removes one.
-        count = int(seconds * OTHERS_PER_SECOND / len(self.kinds)) + 2
-        self.consumers = [self.new_uuid() for _ in range(2 * count)]
-        self.providers = [self.new_uuid() for _ in range(3 * count)]
+        self.seconds = seconds
         self.held_consumers = [self.new_uuid() for _ in range(int(seconds * HELD_PER_SECOND) + 2)]
-        self.left_consumers, self.left_providers, self.left_held = map(
-            iter, (self.consumers, self.providers, self.held_consumers))
+        self.left_held = iter(self.held_consumers)
         self.turns = itertools.cycle(self.kinds)
 
     def new_uuid(self):
@@ -72,12 +68,22 @@ class Traffic:
 
     def prepare(self):
         rest = KeptRest(self.port)
-        for provider in (*HOSTS, HELD_HOST, *self.providers):
-            rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
         for provider in (*HOSTS, HELD_HOST):
+            rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
             rest.must("PUT", f"/resource_providers/{provider}/inventories", self.inventory(0))
-        for consumer in (GUARD, *self.consumers, *self.held_consumers):
+        for consumer in (GUARD, *self.held_consumers):
             rest.must("PUT", f"/allocations/{consumer}", body([self.chance.choice(HOSTS)], None))
+        self.supply()
+
+    def supply(self):
+        """Makes one object for each request that changes or removes one."""
+        rest, count = KeptRest(self.port), int(self.seconds * OTHERS_PER_SECOND / len(self.kinds)) + 2
+        consumers, providers = ([self.new_uuid() for _ in range(each * count)] for each in (2, 3))
+        for provider in providers:
+            rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})
+        for consumer in consumers:
+            rest.must("PUT", f"/allocations/{consumer}", body([self.chance.choice(HOSTS)], None))
+        self.left_consumers, self.left_providers = iter(consumers), iter(providers)
 
     @staticmethod
     def inventory(generation):
