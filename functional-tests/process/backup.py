@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import time
 
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.process.backups import grant, ended_after_backup, options, used
 from functional_tests.process.cases import case, chance, check, equal, folder, settings
 from functional_tests.process.claims import HOSTS, ClientGroup, prepare
@@ -222,7 +223,7 @@ def restore_killed():
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(random.uniform(0, 1.2 * took))
             restoring.send_signal(signal.SIGKILL)
-            restoring.wait(20)
+            restoring.wait(HANG_SECONDS)
             with Placet(here, {}) as placet:
                 found.append(used(placet))
                 placet.stop()

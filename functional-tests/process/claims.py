@@ -4,10 +4,10 @@ import http.client
 import json
 import sqlite3
 import threading
-import time
 import uuid
 
 from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.patience import HANG_SECONDS, eventually
 from functional_tests.process.cases import check, equal
 
 HOSTS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(4)]
@@ -60,12 +60,12 @@ class ClientGroup:
         """Stops the clients and waits for their threads."""
         self.stopped.set()
         for thread in self.threads:
-            thread.join(60)
+            thread.join(HANG_SECONDS)
             check(not thread.is_alive(), "a client is still waiting for an answer")
         equal(self.wrong, [], "unexpected answers")
 
     def _client(self, port, seed):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=50)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_SECONDS)
         own = []
         number = 0
         while not self.stopped.is_set():
@@ -113,11 +113,9 @@ class ClientGroup:
         response = connection.getresponse()
         return response.status, response.read().decode()
 
-    def wait_for_grants(self, number, seconds=30):
-        deadline = time.monotonic() + seconds
-        while len(self.granted) < number:
-            check(time.monotonic() < deadline, f"only {len(self.granted)} claims were granted in {seconds} s")
-            time.sleep(0.005)
+    def wait_for_grants(self, number):
+        eventually(lambda: f"{number} claims are granted, and not {len(self.granted)}",
+                   lambda: len(self.granted) >= number, pause=0.005)
 
     def free_capacity(self, rest):
         """Releases half of the claims, so that the next round grants some."""

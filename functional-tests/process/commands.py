@@ -5,6 +5,7 @@ import re
 import subprocess
 
 from functional_tests.lib import live
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.configuration import conf, names
 from functional_tests.process.placet_process import Placet, binary, environment, refused, run
@@ -31,7 +32,7 @@ def not_synced():
         names(refused(here, "--config-file", path, "--bind", "127.0.0.1:0"), wanted)
         pasted = subprocess.run(
             re.search("`(.*?)`", line)[1], shell=True, cwd="/", env=environment(here), capture_output=True, text=True,
-            timeout=60, check=False)
+            timeout=HANG_SECONDS, check=False)
         equal(pasted.returncode, 0, pasted)
         names(pasted.stdout, f"{here}/placet.sqlite: ", "created")
         with Placet(here, arguments=["--config-file", path]) as placet:
@@ -182,7 +183,7 @@ def unwritten_output():
                 for out, code in ((full, 1), (gone, 1 if command is create else 0)):
                     ended = subprocess.run(
                         [binary(), "--config-file", path, *map(str, command)], cwd=here, env=environment(here), stdout=out,
-                        stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+                        stderr=subprocess.PIPE, text=True, timeout=HANG_SECONDS, check=False)
                     equal(ended.returncode, code, command, ended.stderr)
                     equal("cannot write to stdout" in ended.stderr, code == 1, command, ended.stderr)
         listed = run(here, "token", "list", "--file", tokens)

@@ -7,6 +7,7 @@ import resource
 import socket
 import time
 
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.process.backups import grant, used
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.claims import HOSTS, claim, prepare
@@ -34,7 +35,7 @@ def no_damage(placet):
 def silent_clients(port):
     with contextlib.ExitStack() as stack:
         for _ in range(CLIENTS):
-            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=HANG_SECONDS))
         yield
 
 
@@ -67,7 +68,7 @@ def none_left():
         prepare(placet.rest)
         grant(placet, range(3))
         limits = resource.prlimit(placet.process.pid, resource.RLIMIT_NOFILE)
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", placet.port, timeout=10)) as connection:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", placet.port, timeout=HANG_SECONDS)) as connection:
             connection.connect()
             time.sleep(0.2)
             # Every open file is beyond this limit, so the process can open no other.

@@ -2,9 +2,9 @@
 
 import sqlite3
 import subprocess
-import time
 
 from functional_tests.lib import live
+from functional_tests.lib.patience import HANG_SECONDS, eventually
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.configuration import names
 from functional_tests.process.placet_process import Placet, binary, environment, refused, run
@@ -62,9 +62,7 @@ def a_race():
         started = [subprocess.Popen(command, cwd=here, env=environment(here), stdin=subprocess.DEVNULL,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]
         try:
-            deadline = time.monotonic() + 30
-            while time.monotonic() < deadline and sum(p.poll() is None for p in started) > 1:
-                time.sleep(0.02)
+            eventually("all but one end", lambda: sum(p.poll() is None for p in started) <= 1)
             serving = [p for p in started if p.poll() is None]
             equal(len(serving), 1, "serving processes")
             for process in started:
@@ -76,4 +74,4 @@ def a_race():
             for process in started:
                 if process.poll() is None:
                     process.kill()
-                process.communicate(timeout=20)
+                process.communicate(timeout=HANG_SECONDS)

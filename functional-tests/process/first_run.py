@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import subprocess
 
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.process.cases import Skip, case, check, equal, folder
 from functional_tests.process.placet_process import Placet, refused, run
 
@@ -34,7 +35,7 @@ def shell(line):
     if not shutil.which("curl"):
         raise Skip("needs curl")
     line = line.replace("curl ", "curl --silent --show-error --fail --max-time 20 ")
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=HANG_SECONDS)
     check(done.returncode == 0, line, "failed:", done.stderr, done.stdout)
     return done.stdout
 

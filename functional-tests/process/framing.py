@@ -125,7 +125,7 @@ LAST = [
 def exchange(placet, data, half_close=False):
     """The final answers to `data` and to a second request behind it; ends with None if the connection ended."""
     replies = []
-    with RawConnection(placet.port, timeout=10) as raw:
+    with RawConnection(placet.port) as raw:
         raw.send(data.encode("latin-1") + SECOND)
         if half_close:
             raw.socket.shutdown(socket.SHUT_WR)

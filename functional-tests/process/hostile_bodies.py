@@ -127,7 +127,7 @@ def huge_numbers():
 def many_small_things():
     with with_provider() as placet:
         traits = [f"CUSTOM_{n}" for n in range(100_000)]
-        with RawConnection(placet.port, timeout=60) as raw:
+        with RawConnection(placet.port) as raw:
             body = {"resource_provider_generation": 0, "traits": traits}
             raw.send(request("PUT", f"{PROVIDERS}/{UUID}/traits", body))
             placet.alive()
@@ -135,7 +135,7 @@ def many_small_things():
         many = {f"{n:08x}-0000-4000-8000-000000000000": {"resources": {"VCPU": 1}} for n in range(20_000)}
         claim = {"allocations": many, "project_id": "p", "user_id": "u", "consumer_generation": None,
                  "consumer_type": "INSTANCE"}
-        with RawConnection(placet.port, timeout=60) as raw:
+        with RawConnection(placet.port) as raw:
             raw.send(request("PUT", f"/allocations/{UUID}", claim))
             placet.alive()
             refusal(raw.reply(), 400)

@@ -1,10 +1,12 @@
 """Hostile connections: none of them keeps placet from serving other connections."""
 
 import json
+import select
 import signal
 import threading
 import time
 
+from functional_tests.lib.patience import HANG_SECONDS, becomes
 from functional_tests.process.cases import case, check, equal, folder, settings
 from functional_tests.process.hostile_bodies import JSON_HEAD, UUID, with_provider
 from functional_tests.process.placet_process import Placet
@@ -13,20 +15,36 @@ from functional_tests.process.raw_http import HEAD, RawConnection, once, request
 
 CONNECTIONS = 200
 MAX_URL = 65_534  # bytes
+SOME = 5
 
 
-def serves_well(placet, seconds=2.0):
-    """Each of twenty requests is answered within `seconds`."""
+def serves_well(placet, waiting=()):
+    """Twenty requests are answered, SOME of them before the first of these connections ends or is answered.
+
+    A request that waits for one of the connections is answered after it. A few requests show this, and on a busy machine
+    twenty take long. Without `waiting` the connections wait for a minute, of which the requests take half at most.
+    """
+    began = time.monotonic()
     for number in range(20):
-        began = time.monotonic()
         equal(placet.rest("POST", PROVIDERS, {"name": f"{began} {number}"}).status, 200)
-        took = time.monotonic() - began
-        check(took < seconds, f"a request took {took:.1f} s")
+        if number + 1 == SOME:
+            still_wait(waiting)
+    took = time.monotonic() - began
+    check(waiting or took < 30, f"20 requests took {took:.1f} s")
+
+
+def still_wait(raws):
+    """Each of these connections is open, and has no answer."""
+    poll = select.poll()
+    for raw in raws:
+        poll.register(raw.socket, select.POLLIN)
+    ended = poll.poll(0)
+    check(not ended, f"{len(ended)} of {len(raws)} connections have ended or are answered")
 
 
 def connect_many(placet, data):
     """Opens the connections of one kind, CONNECTIONS in number, and sends `data` on each."""
-    raws = [RawConnection(placet.port, timeout=30) for _ in range(CONNECTIONS)]
+    raws = [RawConnection(placet.port) for _ in range(CONNECTIONS)]
     for raw in raws:
         raw.send(data)
     return raws
@@ -37,7 +55,7 @@ def half_open():
     with folder() as here, Placet(here, {}) as placet:
         halves, silent = connect_many(placet, b"GET /resource_prov"), connect_many(placet, b"")
         try:
-            serves_well(placet)
+            serves_well(placet, halves + silent)
             for raw in halves:
                 refusal(raw.reply(), 408)
             check(all(raw.is_closed() for raw in halves + silent))
@@ -63,7 +81,7 @@ def suspended():
 
 @case("half a request line on a connection that served a request before is closed after the timeout")
 def half_open_again():
-    with folder() as here, Placet(here, {}) as placet, RawConnection(placet.port, timeout=30) as raw:
+    with folder() as here, Placet(here, {}) as placet, RawConnection(placet.port) as raw:
         raw.send(request("GET", "/"))
         equal(raw.reply().status, 200)
         raw.send("GET / HT")
@@ -74,7 +92,7 @@ def half_open_again():
 def too_many_idle():
     options = {"placet": {"max_connections": "20", "workers": "1"}}
     with folder() as here, Placet(here, options) as placet:
-        raws = [RawConnection(placet.port, timeout=30) for _ in range(18)]
+        raws = [RawConnection(placet.port) for _ in range(18)]
         try:
             for raw in raws:
                 raw.send(request("GET", "/"))
@@ -84,7 +102,7 @@ def too_many_idle():
                 equal(raw.reply().status, 200)
             for _ in range(10):
                 equal(once(placet.port, request("GET", "/")).status, 200)
-            more = [RawConnection(placet.port, timeout=5) for _ in range(5)]
+            more = [RawConnection(placet.port) for _ in range(5)]
             raws += more
             for raw in more:
                 raw.send(request("GET", "/"))
@@ -103,7 +121,7 @@ def accepted_together():
     with folder() as here, Placet(here, options) as placet:
         placet.signal(signal.SIGSTOP)
         try:
-            raws = [RawConnection(placet.port, timeout=10) for _ in range(20)]
+            raws = [RawConnection(placet.port) for _ in range(20)]
             for number, raw in enumerate(raws):
                 body = json.dumps({"name": f"{number:02}"})
                 raw.send(f"POST {PROVIDERS} HTTP/1.1\r\n{JSON_HEAD}Content-Length: {len(body)}\r\n\r\n" + body[:5])
@@ -129,7 +147,7 @@ def half_bodies():
                     raw.socket.settimeout(90)
                     refusal(raw.reply(), 408)
                 check(all(raw.is_closed() for raw in raws))
-            serves_well(placet)
+            serves_well(placet, () if full else raws)
         finally:
             for raw in raws:
                 raw.socket.close()
@@ -169,15 +187,16 @@ def garbage():
         placet.alive()
 
 
-@case("a request with too long a head or too many headers is refused or its connection closed within 5 s")
+@case("a request with too long a head or too many headers is refused or its connection closed, and costs less than 5 s of CPU time")
 def header_bombs():
     with folder() as here, Placet(here, {}) as placet:
         for headers in ("X-A: " + "a" * 2_000_000, "".join(f"X-{n}: {n}\r\n" for n in range(20_000))[:-2],
                         "Accept: " + "text/html;q=0.1," * 50_000, "X-A: a\r\n" * 300_000 + "X: x"):
-            began = time.monotonic()
+            before = placet.processor_seconds()
             reply = once(placet.port, f"GET {PROVIDERS} HTTP/1.1\r\n{HEAD}{headers}\r\n\r\n")
             check(reply is None or 400 <= reply.status < 500, reply)
-            check(time.monotonic() - began < 5, f"it took {time.monotonic() - began:.1f} s")
+            used = placet.processor_seconds() - before
+            check(used < 5, f"it took {used:.1f} s of CPU time")
         reply = once(placet.port, request("GET", f"{PROVIDERS}?name=" + "a" * 3_000_000))
         check(reply is None or 400 <= reply.status < 500, reply)
         # The headers of ordinary clients are far below the limits.
@@ -199,7 +218,7 @@ def lying_lengths():
                         "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
                         "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n",
                         "Transfer-Encoding : chunked\r\n", "Transfer-Encoding: xchunked\r\n"):
-            with RawConnection(placet.port, timeout=15) as raw:
+            with RawConnection(placet.port) as raw:
                 raw.send((head + lengths + "\r\n").encode() + b"0\r\n\r\n" + inner)
                 reply = raw.reply_or_end()
                 check(reply is None or 400 <= reply.status < 500, lengths, reply)
@@ -240,10 +259,14 @@ def early_disconnects():
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(HANG_SECONDS)
         time.sleep(1)
-        usages = placet.rest("GET", f"{PROVIDERS}/{UUID}/usages").json["usages"]
-        equal(usages["VCPU"], usages["DISK_GB"])
-        generation = placet.rest("GET", f"{PROVIDERS}/{UUID}").json["generation"]
-        equal(generation, 1 + usages["VCPU"], "the provider's generation")
+
+        def shown():
+            answer = placet.rest("GET", f"{PROVIDERS}/{UUID}/usages").json
+            equal(answer["usages"]["VCPU"], answer["usages"]["DISK_GB"])
+            return answer["resource_provider_generation"] - answer["usages"]["VCPU"]
+
+        # Some of the claims may still be under way.
+        becomes("the generation beyond the claims", 1, shown)
         placet.alive()

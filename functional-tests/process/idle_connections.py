@@ -39,7 +39,7 @@ def idle():
         raws = []
         try:
             for _ in range(wanted):
-                raws.append(RawConnection(placet.port, timeout=30))
+                raws.append(RawConnection(placet.port))
                 raws[-1].send(request("GET", "/"))
                 if len(raws) % 100 == 0:
                     for raw in raws[-100:]:

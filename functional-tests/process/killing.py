@@ -10,6 +10,7 @@ import threading
 import time
 
 from functional_tests.lib import live
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.process.cases import case, chance, check, equal, folder, settings
 from functional_tests.process.claims import HOSTS, ClientGroup, audit, prepare
 from functional_tests.process.placet_process import Placet, binary, environment
@@ -74,7 +75,7 @@ def lengthen(database):
 
     Returns the size in bytes that the file has after the checkpoint.
     """
-    with contextlib.closing(sqlite3.connect(database, timeout=10, isolation_level=None)) as connection:
+    with contextlib.closing(sqlite3.connect(database, timeout=HANG_SECONDS, isolation_level=None)) as connection:
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute("CREATE TABLE IF NOT EXISTS strangers (text BLOB)")
         connection.execute("INSERT INTO strangers VALUES (zeroblob(?))", (LOG_BYTES,))
@@ -137,7 +138,7 @@ def counted(output):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         clients = ClientGroup(chance("counted"), clients=1)
         clients.granted.add("released")
-        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=HANG_SECONDS)
         clients._claim(connection, "claimed", HOSTS[0])
         clients._release(connection, "released")
         connection.close()
@@ -165,7 +166,7 @@ def kill_at_first_start():
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(random.uniform(0.005, 0.12))
             process.kill()
-            process.wait(20)
+            process.wait(HANG_SECONDS)
             with Placet(here, {}) as placet:
                 placet.alive()
                 check(len(placet.rest("GET", "/traits").json["traits"]) > 100, "standard traits are missing")

@@ -3,6 +3,7 @@
 import threading
 import time
 
+from functional_tests.lib.patience import eventually
 from functional_tests.process.cases import case, check, equal, settings
 from functional_tests.process.hostile_bodies import JSON_HEAD, UUID, with_provider
 from functional_tests.process.protocol import PROVIDERS, refusal
@@ -23,7 +24,7 @@ def beside_others():
         answers = []
 
         def send(body):
-            with RawConnection(placet.port, timeout=120) as raw:
+            with RawConnection(placet.port) as raw:
                 raw.send(request("POST", "/allocations", body))
                 answers.append(raw.reply())
 
@@ -54,8 +55,8 @@ def memory():
         data = request("PUT", f"/allocations/{UUID}", body)
         with RawConnection(placet.port) as first:
             first.send(data[:-10])
-            time.sleep(1)  # until it is read
-            reply = once(placet.port, data)
+            # Until the first one is read, the second is.
+            reply = eventually("a body is refused", lambda: [it for it in [once(placet.port, data)] if it.status == 503])[0]
             check("[placet] max_body_memory" in refusal(reply, 503).error["detail"], reply)
             equal(once(placet.port, request("POST", PROVIDERS, {"name": "small"})).status, 200)
             first.send(data[-10:])

@@ -117,7 +117,7 @@ def unread_log():
                 equal(placet.rest("GET", "/").status, 200)
             placet.signal(signal.SIGTERM)
             lines = log.read().decode() if is_read else ""
-            equal(placet.ended(10), 0, "exit code")
+            equal(placet.ended(), 0, "exit code")
             if is_read:
                 equal(len(requests_in(lines)), 1000, "lines")
                 check("stopped" in lines.splitlines()[-1], lines[-300:])

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 from functional_tests.lib import live
+from functional_tests.lib.patience import HANG_SECONDS, becomes, eventually
 from functional_tests.process.backups import grant, ended_after_backup, options, used
 from functional_tests.process.cases import case, chance, check, equal, folder, settings
 from functional_tests.process.claims import prepare
@@ -15,7 +16,6 @@ from functional_tests.process.placet_process import Placet, environment, refused
 
 KILLS = 8
 # placet looks for its mark in the file every second.
-CONFIRMED_SECONDS = 10
 
 
 def content(database):
@@ -187,10 +187,7 @@ def another_program_read_at_the_start():
             early.enter_context(reader(placet.database))
             with Placet(here, {}) as placet:
                 early.close()
-                until = time.monotonic() + CONFIRMED_SECONDS
-                while len(marks(placet.database)) > 1:
-                    check(time.monotonic() < until, "the record still has", marks(placet.database))
-                    time.sleep(0.05)
+                becomes("the number of marks in the record", 1, lambda: len(marks(placet.database)))
                 grant(placet, range(3, 7))
                 placet.kill()
         crashed = content(placet.database)
@@ -207,9 +204,8 @@ def wait_before_kill(random, database, recorded, starting):
     if random.random() < 0.5:
         time.sleep(random.uniform(0, 0.3))
         return
-    until = time.monotonic() + 20
-    while marks(database) == recorded:
-        check(starting.poll() is None and time.monotonic() < until, "the start wrote no record")
+    eventually("the start writes a record", lambda: marks(database) != recorded or starting.poll() is not None, pause=0)
+    check(marks(database) != recorded, "the start wrote no record")
     time.sleep(random.uniform(0, 0.01))
 
 
@@ -229,14 +225,14 @@ def killed_at_any_moment():
                 env=environment(here), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             wait_before_kill(random, placet.database, recorded, starting)
             starting.kill()
-            errors = starting.communicate(timeout=20)[1].decode()
+            errors = starting.communicate(timeout=HANG_SECONDS)[1].decode()
             check("is not that of" not in errors, errors)
             with Placet(here, {}) as placet:
                 equal(used(placet) if granted else 0, granted)
                 grant(placet, [number])
                 granted += 1
                 if random.random() < 0.5:
-                    with contextlib.closing(sqlite3.connect(placet.database, timeout=10)) as other:
+                    with contextlib.closing(sqlite3.connect(placet.database, timeout=HANG_SECONDS)) as other:
                         mode = random.choice(["PASSIVE", "RESTART", "TRUNCATE"])
                         other.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
                 time.sleep(random.uniform(0, 0.2))

@@ -2,11 +2,11 @@
 
 import time
 
+from functional_tests.lib.patience import becomes
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.placet_process import Placet
 
 WORKLOAD = "/v1/workloads/6f000000-0000-4000-8000-000000000001"
-PLACED_SECONDS = 30
 ROLES = [{"name": "member", "count": 3, "query": "resources=VCPU:1"}]
 WISH = {"generation": None, "name": "db", "atomic": False, "project_id": "p", "user_id": "u", "roles": ROLES}
 
@@ -27,10 +27,7 @@ def placed(rest):
 
 
 def are_placed(rest, count):
-    deadline = time.monotonic() + PLACED_SECONDS
-    while placed(rest) != count:
-        check(time.monotonic() < deadline, f"{placed(rest)} of {count} replicas are placed")
-        time.sleep(0.1)
+    becomes("the number of placed replicas", count, lambda: placed(rest))
 
 
 @case("pending replicas are placed when there is room, and again after another client deleted their allocations")

@@ -1,17 +1,16 @@
 """One placet process: starts it, reads its output, sends signals, and checks its exit code."""
 
 import os
+import pathlib
 import re
 import signal
 import subprocess
-import time
 
 from functional_tests.lib import live
+from functional_tests.lib.patience import HANG_SECONDS, eventually
 from functional_tests.lib.rest import Rest
 from functional_tests.process import cases
 
-START_SECONDS = 60
-END_SECONDS = 20
 OTHER_COMMANDS = {"db", "token", "policy", "status", "config", "openapi", "man", "completions"}
 # What a start adds to the sentence of a mistake.
 REMARKS = re.compile(r"(\. `[^`]* config check` shows this and .*|, or set \[placement_database\] sync_on_startup = true)$")
@@ -45,15 +44,15 @@ class ExitedProcess:
         return f"exit code {self.code}\nstdout: {self.out}\nstderr: {self.err}"
 
 
-def run(folder, *arguments, extra=None, seconds=15, **popen):
+def run(folder, *arguments, extra=None, **popen):
     """Runs a command that has to end by itself."""
     try:
         done = subprocess.run(
-            [binary(), *map(str, arguments)], cwd=folder, env=environment(folder, extra), timeout=seconds,
+            [binary(), *map(str, arguments)], cwd=folder, env=environment(folder, extra), timeout=HANG_SECONDS,
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", **popen)
     except subprocess.TimeoutExpired as late:
         output = (late.stdout or b"") + (late.stderr or b"")
-        raise AssertionError(f"still running after {seconds} s; its output:\n{output.decode()}") from None
+        raise AssertionError(f"still running after {HANG_SECONDS} s; its output:\n{output.decode()}") from None
     return ExitedProcess(done.returncode, done.stdout, done.stderr)
 
 
@@ -102,23 +101,21 @@ class Placet:
         except BaseException:
             self.__exit__()
             raise
-        self.rest = Rest(self.port, timeout=30)
+        self.rest = Rest(self.port)
         return self
 
     def __exit__(self, *_):
         if self.process.poll() is None:
             self.process.kill()
-            self.process.wait(END_SECONDS)
+            self.process.wait(HANG_SECONDS)
 
     def _port(self):
         """The port in the greeting, which is printed once placet listens."""
-        deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline and self.process.poll() is None:
-            found = re.search(r"listens on https?://[^\s/]*:(\d+)\S*\n(?s:.*)\n", self.greeting())
-            if found:
-                return int(found[1])
-            time.sleep(0.01)
-        raise RuntimeError(f"placet does not serve (exit code {self.process.poll()}):\n{self.log()}")
+        def found():
+            cases.equal(self.process.poll(), None, "placet does not serve; its exit code", self.log())
+            return re.search(r"listens on https?://[^\s/]*:(\d+)\S*\n(?s:.*)\n", self.greeting())
+
+        return int(eventually("placet serves", found)[1])
 
     def greeting(self):
         return (self.folder / "out").read_text(errors="replace")
@@ -129,21 +126,26 @@ class Placet:
     def signal(self, number):
         self.process.send_signal(number)
 
-    def ended(self, seconds=END_SECONDS):
+    def ended(self):
         """Waits for the end; returns the exit code."""
         try:
-            return self.process.wait(seconds)
+            return self.process.wait(HANG_SECONDS)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"still running after {seconds} s; its log:\n{self.log()[-2000:]}") from None
+            raise AssertionError(f"still running after {HANG_SECONDS} s; its log:\n{self.log()[-2000:]}") from None
 
-    def stop(self, seconds=END_SECONDS):
+    def stop(self):
         """Sends SIGTERM and expects exit code 0."""
         self.signal(signal.SIGTERM)
-        cases.equal(self.ended(seconds), 0, "exit code")
+        cases.equal(self.ended(), 0, "exit code")
 
     def kill(self):
         self.process.kill()
-        self.process.wait(END_SECONDS)
+        self.process.wait(HANG_SECONDS)
+
+    def processor_seconds(self):
+        """The CPU time that the process has used. Other processes do not make it longer."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def alive(self):
         """Checks that the process runs and answers a request."""

@@ -4,6 +4,8 @@ import contextlib
 import json
 import socket
 
+from functional_tests.lib.patience import HANG_SECONDS
+
 HEAD = "X-Auth-Token: admin\r\nOpenStack-API-Version: placement latest\r\nHost: placet\r\n"
 
 
@@ -23,7 +25,7 @@ class Reply:
 class RawConnection:
     """A connection on which anything can be sent. As a context manager it is closed at the end."""
 
-    def __init__(self, port, timeout=20):
+    def __init__(self, port, timeout=HANG_SECONDS):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
         self.buffer = b""
 

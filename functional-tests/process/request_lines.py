@@ -72,8 +72,11 @@ def slow_requests():
         placet.stop()
         lines = [line for line in placet.log().splitlines() if "slow: " in line]
         equal(len(lines), 1, placet.log())
-        match = re.search(r" WARN  \[\S+\] (req-\S+) slow: .* took 1\.\d+ s, .*: 1\.\d+ s until .*, 0\.\d+ s to answer", lines[0])
+        match = re.search(r" WARN  \[\S+\] (req-\S+) slow: .* took (\d+\.\d+) s, .*: (\d+\.\d+) s until .*, (\d+\.\d+) s to answer",
+                          lines[0])
         check(match and placet.log().count(match[1]) == 2, lines)
+        whole, body, answer = (float(match[n]) for n in (2, 3, 4))
+        check(1 <= body <= whole and answer < whole, lines)
 
 
 @case("with log_format = json every line is an object, and that of a request has its ids and figures as fields")

@@ -1,7 +1,6 @@
 """Long searches and long answers: a search ends when its client disconnects, many at once delay no other request, and
 an answer that its client does not read holds neither a thread nor much memory."""
 
-import os
 import pathlib
 import select
 import signal
@@ -10,11 +9,11 @@ import struct
 import time
 from random import Random
 
+from functional_tests.lib.patience import HANG_SECONDS, IN_TIME_SECONDS, SERVICE_SECONDS, eventually
 from functional_tests.process.cases import case, check, equal, folder, settings
-from functional_tests.process.hostile_connections import serves_well
 from functional_tests.process.locked import serving
 from functional_tests.process.placet_process import Placet
-from functional_tests.process.protocol import refusal
+from functional_tests.process.protocol import PROVIDERS, refusal
 from functional_tests.process.raw_http import RawConnection, request
 
 # An idle process computes for less than this share of the time.
@@ -44,12 +43,6 @@ def child(rest, number, n, inventories):
     rest.must("PUT", f"/resource_providers/{uuid}/inventories", body)
 
 
-def processor_time(placet):
-    """CPU seconds that the process has used so far."""
-    fields = pathlib.Path(f"/proc/{placet.process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def memory(placet):
     """The peak resident memory of the process, in MB."""
     status = pathlib.Path(f"/proc/{placet.process.pid}/status").read_text()
@@ -58,17 +51,16 @@ def memory(placet):
 
 def processor_share(placet, seconds=0.5):
     """CPU seconds per second, measured for `seconds`."""
-    before = processor_time(placet)
+    before = placet.processor_seconds()
     time.sleep(seconds)
-    return (processor_time(placet) - before) / seconds
+    return (placet.processor_seconds() - before) / seconds
 
 
-def is_idle_soon(placet, seconds):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if processor_share(placet) < IDLE_PROCESSOR_SHARE:
-            return True
-    return False
+def becomes_idle(placet, seconds, what):
+    """Waits until the process is idle, and has used less than these seconds of CPU time until then."""
+    end = placet.processor_seconds() + seconds
+    while processor_share(placet) >= IDLE_PROCESSOR_SHARE:
+        check(placet.processor_seconds() < end, what)
 
 
 def undecided(rest):
@@ -86,11 +78,10 @@ def undecided(rest):
 def begin(placet):
     """Starts a long search; returns the client's connection."""
     asked = undecided(placet.rest)
-    raw, before, deadline = RawConnection(placet.port), processor_time(placet), time.monotonic() + 20
+    raw, before = RawConnection(placet.port), placet.processor_seconds()
     raw.send(request("GET", asked))
-    while processor_time(placet) - before < 0.2:
-        check(time.monotonic() < deadline, "the search ended too early to test anything")
-        time.sleep(0.05)
+
+    eventually("the search computes", lambda: placet.processor_seconds() - before >= 0.2)
     return raw
 
 
@@ -99,16 +90,17 @@ def reset(raw):
     raw.socket.close()
 
 
-@case("a search ends within 4 s after its client closes or resets the connection")
+@case("a search ends soon after its client closes or resets the connection")
 def disconnecting():
     for disconnect in (lambda raw: raw.socket.close(), reset):
-        with folder() as here, Placet(here, {}) as placet:
+        with folder() as here, Placet(here, serving(shutdown_timeout=SERVICE_SECONDS)) as placet:
             disconnect(begin(placet))
-            check(is_idle_soon(placet, 4), "the search still runs")
+            becomes_idle(placet, 4, "the search still runs")
             placet.alive()
             began = time.monotonic()
             placet.stop()
-            check(time.monotonic() - began < 3, f"stopping took {time.monotonic() - began:.1f} s")
+            took = time.monotonic() - began
+            check(took < IN_TIME_SECONDS, f"stopping took {took:.1f} s")
 
 
 def unpackable(rest):
@@ -129,14 +121,15 @@ def many_searches():
     with folder() as here, Placet(here, {"placet": {"search_queue_size": str(queue)}}) as placet:
         asked = unpackable(placet.rest)
         placet.rest.must("PUT", "/traits/CUSTOM_ONE")
-        raws = [RawConnection(placet.port, timeout=30) for _ in range(clients)]
+        raws = [RawConnection(placet.port) for _ in range(clients)]
         try:
             for raw in raws:
                 raw.send(request("GET", asked))
-            serves_well(placet)
+            for number in range(20):
+                equal(placet.rest("POST", PROVIDERS, {"name": f"beside {number}"}).status, 200)
             refused = 0
             while refused < (clients - queue) // 4:
-                ready, _, _ = select.select([raw.socket for raw in raws], [], [], 30)
+                ready, _, _ = select.select([raw.socket for raw in raws], [], [], HANG_SECONDS)
                 check(ready, f"only {refused} of {clients} searches were refused")
                 for raw in [raw for raw in raws if raw.socket in ready]:
                     reply = raw.reply()
@@ -147,18 +140,16 @@ def many_searches():
                     raws.remove(raw)
                     raw.socket.close()
             # A short search may wait for the first attempts at those that came before it, but not for their ends.
-            for each, seconds in (("/resource_providers", 2), ("/resource_providers?name=none", 2),
-                                  ("/traits/CUSTOM_ONE", 2), ("/allocation_candidates?resources=VCPU:1", 20)):
-                began = time.monotonic()
+            for each in ("/resource_providers", "/resource_providers?name=none", "/traits/CUSTOM_ONE",
+                         "/allocation_candidates?resources=VCPU:1"):
                 check(placet.rest("GET", each).status < 300, each)
-                took = time.monotonic() - began
-                check(took < seconds, f"{each} took {took:.1f} s")
+            # What waited for the searches would be answered after them.
             answered, _, _ = select.select([raw.socket for raw in raws], [], [], 0)
             check(len(raws) - len(answered) > queue // 2, f"only {len(raws) - len(answered)} searches still wait")
         finally:
             for raw in raws:
                 raw.socket.close()
-        check(is_idle_soon(placet, 4), "searches still run whose clients have left")
+        becomes_idle(placet, 4, "searches still run whose clients have left")
         placet.alive()
 
 
@@ -167,9 +158,10 @@ def stopping():
     with folder() as here, Placet(here, serving(shutdown_timeout=2)) as placet, begin(placet) as raw:
         began = time.monotonic()
         placet.signal(signal.SIGTERM)
-        equal(placet.ended(15), 0, "exit code")
+        equal(placet.ended(), 0, "exit code")
         took = time.monotonic() - began
-        check(1.5 < took < 4.5, f"it took {took:.1f} s")
+        # The default of shutdown_timeout is 30 s.
+        check(1.5 < took < 10 * 2, f"it took {took:.1f} s")
         equal(raw.reply_or_end(), None)
 
 
@@ -204,11 +196,11 @@ def old_clients():
 def broken_off():
     with folder() as here, Placet(here, serving(shutdown_timeout=1)) as placet:
         tree(placet.rest, 0, [1] * 20)
-        with RawConnection(placet.port, timeout=30) as raw:
+        with RawConnection(placet.port) as raw:
             raw.send(request("GET", path([1] * 8).replace("none", "isolate")))
             raw.socket.recv(1, socket.MSG_PEEK)
             placet.signal(signal.SIGTERM)
-            equal(placet.ended(15), 0, "exit code")
+            equal(placet.ended(), 0, "exit code")
             equal(raw.reply_or_end(), None)
         lines = [line for line in placet.log().splitlines() if "broken off" in line]
         equal(len(lines), 1, lines)
@@ -226,7 +218,7 @@ def slow_reading():
         try:
             for raw in raws:
                 raw.send(request("GET", asked))
-            check(is_idle_soon(placet, 20), "it still computes answers that no client reads")
+            becomes_idle(placet, 20, "it still computes answers that no client reads")
             reply = placet.rest.must("GET", asked)
             equal(len(reply.json["allocation_requests"]), 20_000)
             check(len(reply.raw) > 15_000_000, "not long:", len(reply.raw))

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 
+from functional_tests.lib.patience import HANG_SECONDS, SERVICE_SECONDS, eventually
 from functional_tests.process import full_disk
 from functional_tests.process.cases import case, check, equal, folder, settings
 from functional_tests.process.claims import HOSTS, claim, prepare
@@ -17,7 +18,6 @@ from functional_tests.process.read_only import database_option
 
 DISK_BYTES = 16 << 20
 CLIENTS = 4
-HEALED_SECONDS = 20
 HEADERS = {"x-auth-token": "admin", "openstack-api-version": "placement 1.39", "content-type": "application/json"}
 
 
@@ -36,11 +36,11 @@ class Load:
     def __exit__(self, *_):
         self.stopped.set()
         for each in self.threads:
-            each.join(30)
+            each.join(HANG_SECONDS)
 
     def _client(self, number):
         with contextlib.suppress(OSError, http.client.HTTPException):
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG_SECONDS)
             path, body = f"/allocations/{number:08x}-0000-4000-8000-0000000000cc", json.dumps(claim(HOSTS[number]))
             while not self.stopped.is_set():
                 for method, data in (("PUT", body), ("DELETE", None)):
@@ -52,10 +52,7 @@ class Load:
                         self.statuses.append(answer.status)
 
     def wait_for(self, holds, what):
-        until = time.monotonic() + HEALED_SECONDS
-        while not holds(self.statuses):
-            check(time.monotonic() < until, f"not within {HEALED_SECONDS} s: {what};", self.statuses[-5:])
-            time.sleep(0.02)
+        eventually(lambda: f"{what}; {self.statuses[-5:]}", lambda: holds(self.statuses))
 
     def wait_for_refusals(self):
         done = len(self.statuses)
@@ -74,7 +71,7 @@ def served_on_a_small_disk():
     """A placet whose database is on a disk of 16 MB: the disk, the process and its clients."""
     with full_disk.small_disk(full_disk.LARGE_DISK) as disk, folder() as here:
         extra = database_option(disk / "placet.sqlite") | {"RUST_LOG": "warn"}
-        with Placet(here, serving(commit_timeout=5), extra=extra) as placet:
+        with Placet(here, serving(commit_timeout=SERVICE_SECONDS), extra=extra) as placet:
             placet.database = disk / "placet.sqlite"
             prepare(placet.rest)
             with Load(placet) as load:

@@ -3,9 +3,11 @@
 import contextlib
 import signal
 import socket
+import statistics
 import time
 
 from functional_tests.lib import live, ports
+from functional_tests.lib.patience import HANG_SECONDS, eventually
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.supervisor import Supervisor, listening_socket
 from functional_tests.process.cases import case, check, equal, folder
@@ -39,18 +41,21 @@ def notified():
         check(lines(unit).index("READY=1") < lines(unit).index("STOPPING=1"), lines(unit))
 
 
+def beats_of(unit):
+    return [at for at, line in unit.messages if line == "WATCHDOG=1"]
+
+
 @case("the watchdog is notified about twice in each period, and not while the process is stopped")
 def watchdog():
-    period = 1.0
+    period = 2.0
     with supervised(arguments=("--bind", "127.0.0.1:0"), watchdog_seconds=period) as unit:
         unit.start()
-        time.sleep(4 * period)
-        beats = [at for at, line in unit.messages if line == "WATCHDOG=1"]
-        check(len(beats) >= 5, f"{len(beats)} beats in {4 * period} s")
-        gaps = [later - at for at, later in zip(beats, beats[1:])]
-        check(max(gaps) < period, f"a gap of {max(gaps):.2f} s")
+        beats = eventually("six beats", lambda: beats_of(unit)[5:] and beats_of(unit))
+        # On a busy machine one beat may be late.
+        gap = statistics.median(later - at for at, later in zip(beats, beats[1:]))
+        check(period / 4 < gap < period, f"a beat every {gap:.2f} s")
         unit.process.send_signal(signal.SIGSTOP)
-        time.sleep(0.2)
+        time.sleep(0.5)
         seen = len(unit.messages)
         time.sleep(2 * period)
         equal(unit.messages[seen:], [], "notifications of a stopped process")
@@ -67,7 +72,7 @@ def no_manager():
         unit.environment["NOTIFY_SOCKET"] = str(unit.folder / "gone")
         unit.launch()
         equal(Rest(port)("GET", "/resource_providers").status, 200)
-        check("Cannot notify systemd" in unit.log(), unit.log())
+        eventually(lambda: f"a warning: {unit.log()}", lambda: "Cannot notify systemd" in unit.log())
         equal(unit.stop(), 0, "exit code")
 
 
@@ -79,7 +84,7 @@ def handed_over():
     with supervised([listener], bind=f"127.0.0.1:{unused}") as unit:
         for _ in range(2):
             # Connected before there is a process.
-            waiting = socket.create_connection(("127.0.0.1", port), timeout=60)
+            waiting = socket.create_connection(("127.0.0.1", port), timeout=HANG_SECONDS)
             waiting.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             unit.start()
             check(waiting.recv(100).startswith(b"HTTP/1.1 200"), "the waiting request")
@@ -104,5 +109,5 @@ def refused_sockets():
     ]:
         with supervised(sockets) as unit:
             unit.launch()
-            equal(unit.process.wait(20), 1, "exit code")
+            equal(unit.process.wait(HANG_SECONDS), 1, "exit code")
             check(sentence in unit.log(), unit.log())

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import select
 import signal
 import socket
 import ssl
@@ -10,8 +11,10 @@ import time
 
 from functional_tests.lib import live, ports
 from functional_tests.lib.certificates import Authority, put
+from functional_tests.lib.patience import HANG_SECONDS, SERVICE_SECONDS, becomes, eventually
 from functional_tests.process.cases import case, check, equal, folder, settings
 from functional_tests.process.claims import HOSTS, claim, prepare
+from functional_tests.process.hostile_connections import SOME
 from functional_tests.process.locked import consumer, held
 from functional_tests.process.placet_process import Placet, refused
 from functional_tests.process.raw_http import RawConnection, request
@@ -23,7 +26,7 @@ UUID = "00000000-0000-4000-8000-0000000000aa"
 class TlsRaw(RawConnection):
     """A raw connection by TLS."""
 
-    def __init__(self, port, context, timeout=20):
+    def __init__(self, port, context, timeout=HANG_SECONDS):
         super().__init__(port, timeout)
         self.socket = context.wrap_socket(self.socket, server_hostname="127.0.0.1")
 
@@ -59,7 +62,7 @@ def site():
 
 
 def ask(placet, context, method="GET", path="/resource_providers", body=None):
-    connection = http.client.HTTPSConnection("127.0.0.1", placet.port, timeout=20, context=context)
+    connection = http.client.HTTPSConnection("127.0.0.1", placet.port, timeout=HANG_SECONDS, context=context)
     headers = {"x-auth-token": "admin", "openstack-api-version": "placement latest", "content-type": "application/json"}
     try:
         connection.request(method, path, body=body and json.dumps(body).encode(), headers=headers)
@@ -83,13 +86,6 @@ def fails(function, *arguments):
     except (ssl.SSLError, ConnectionError, http.client.BadStatusLine):
         return True
     return False
-
-
-def waits_for(condition, seconds=10):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        check(time.monotonic() < deadline, f"not within {seconds} s")
-        time.sleep(0.1)
 
 
 @case("the API is served by TLS 1.2 and 1.3 as HTTP/1.1, with URLs of https, and the certificate can be checked")
@@ -151,7 +147,7 @@ def client_certificates():
             check("TLS handshake with 127.0.0.1:" in placet.log(), placet.log()[-500:])
             # Another authority replaces the first one.
             put(authority, foreign.pem)
-            waits_for(lambda: not fails(ask, placet, at.context((at.here / "stranger.crt", at.here / "stranger.key"))))
+            eventually("the other authority is trusted", lambda: not fails(ask, placet, at.context((at.here / "stranger.crt", at.here / "stranger.key"))))
             check(fails(ask, placet, known), "the previous authority is still trusted")
 
 
@@ -162,20 +158,20 @@ def replaced():
         equal(subject(placet, context), "server")
         with TlsRaw(placet.port, context) as kept:
             at.renew("renewed")
-            waits_for(lambda: subject(placet, context) == "renewed")
+            becomes("the certificate", "renewed", lambda: subject(placet, context))
             # The connection that was open goes on.
             kept.send(request("GET", "/"))
             equal(kept.reply().status, 200)
         other = at.authority.issue("other")
         put(at.certificate, other[0])
-        time.sleep(1.2)
+        eventually(lambda: f"the log has an error: {placet.log()[-800:]}", lambda: "ERROR" in placet.log() and (
+            f"is not the key of [placet] tls_certificate = {at.certificate}" in placet.log()))
         equal(subject(placet, context), "renewed", "after a certificate without its key")
-        check("ERROR" in placet.log() and f"is not the key of [placet] tls_certificate = {at.certificate}" in placet.log(),
-              placet.log()[-800:])
         put(at.key, other[1])
-        waits_for(lambda: subject(placet, context) == "other")
+        becomes("the certificate", "other", lambda: subject(placet, context))
+        errors = placet.log().count(" ERROR ")
         at.key.unlink()
-        time.sleep(1.2)
+        eventually("the log has another error", lambda: placet.log().count(" ERROR ") > errors)
         equal(subject(placet, context), "other", "after the key was removed")
         placet.stop()
 
@@ -185,7 +181,7 @@ def hangup():
     with site() as at, Placet(at.here, at.options()) as placet:
         at.renew("renewed")
         placet.signal(signal.SIGHUP)
-        waits_for(lambda: "the TLS certificate was loaded again" in placet.log())
+        eventually("a line of the log", lambda: "the TLS certificate was loaded again" in placet.log())
         equal(subject(placet, at.context()), "renewed")
         placet.stop()
 
@@ -197,7 +193,7 @@ def metrics_port():
         address = f"127.0.0.1:{own}"
         with Placet(at.here, at.options(metrics_bind=address)) as placet:
             check(scraped(own, at.context()) == 200, "no metrics by TLS")
-            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", own, timeout=20)) as clear:
+            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", own, timeout=HANG_SECONDS)) as clear:
                 check(fails(clear.request, "GET", "/metrics") or fails(clear.getresponse), "metrics in clear text")
             placet.stop()
         with Placet(at.here, at.options(metrics_bind=address, tls_client_ca=authority)) as placet:
@@ -206,45 +202,52 @@ def metrics_port():
 
 
 def scraped(port, context):
-    with contextlib.closing(http.client.HTTPSConnection("127.0.0.1", port, timeout=20, context=context)) as connection:
+    with contextlib.closing(http.client.HTTPSConnection("127.0.0.1", port, timeout=HANG_SECONDS, context=context)) as connection:
         connection.request("GET", "/metrics")
         return connection.getresponse().status
+
+
+def ended(connections):
+    """How many of these silent connections the server has ended."""
+    poll = select.poll()
+    for each in connections:
+        poll.register(each, select.POLLIN)
+    return len(poll.poll(0))
 
 
 @case("handshakes that are not finished delay no other client, and end in time")
 def unfinished():
     count = 200 if settings["full"] else 40
     with site() as at, Placet(at.here, at.options()) as placet:
-        context = at.context()
-        silent = [socket.create_connection(("127.0.0.1", placet.port), timeout=30) for _ in range(count)]
+        context, began = at.context(), time.monotonic()
+        silent = [socket.create_connection(("127.0.0.1", placet.port), timeout=HANG_SECONDS) for _ in range(count)]
         for number, each in enumerate(silent):
             # Nothing; the beginning of a ClientHello.
             each.sendall(b"\x16\x03\x01\x02\x00\x01" if number % 2 else b"")
-        began = time.monotonic()
-        for _ in range(20):
+        for number in range(20):
             equal(ask(placet, context).status, 200)
-        check(time.monotonic() - began < 5, f"20 requests took {time.monotonic() - began:.1f} s")
+            if number + 1 == SOME:
+                equal(ended(silent), 0, "unfinished handshakes that ended before others were served")
         for each in silent:
             with contextlib.suppress(ConnectionError):
                 while each.recv(100):
                     pass
         took = time.monotonic() - began
-        check(HANDSHAKE_SECONDS - 2 < took < HANDSHAKE_SECONDS + 5, f"they ended after {took:.1f} s")
+        check(HANDSHAKE_SECONDS - 1 < took < 10 * HANDSHAKE_SECONDS, f"they ended after {took:.1f} s")
         equal(ask(placet, context).status, 200)
 
 
 @case("unfinished handshakes count as connections, and the idlest one is closed for a new client")
 def counted():
     with site() as at, Placet(at.here, at.options(max_connections=20, workers=1)) as placet:
-        silent = [socket.create_connection(("127.0.0.1", placet.port), timeout=30) for _ in range(19)]
+        silent = [socket.create_connection(("127.0.0.1", placet.port), timeout=HANG_SECONDS) for _ in range(19)]
         # A connection without a request counts as in use for one second.
         time.sleep(1.5)
-        began = time.monotonic()
         equal(ask(placet, at.context()).status, 200)
         equal(ask(placet, at.context()).status, 200)
         check(silent[0].recv(1) == b"", "the idlest connection was not closed")
-        took = time.monotonic() - began
-        check(took < HANDSHAKE_SECONDS / 2, f"it took {took:.1f} s")
+        # At the end of their time all would end.
+        check(ended(silent) <= 2, f"{ended(silent)} connections were closed")
         for each in silent:
             each.close()
 
@@ -264,7 +267,7 @@ def wrong_clients():
 @case("claims that arrived by TLS at the signal are answered, on new connections and on idle ones")
 def arrived():
     count = 50
-    with site() as at, Placet(at.here, at.options(shutdown_timeout=20)) as placet:
+    with site() as at, Placet(at.here, at.options(shutdown_timeout=SERVICE_SECONDS)) as placet:
         context = at.context()
         with TlsRaw(placet.port, context) as raw:
             def exchange(method, path, body=None, **_):

@@ -3,6 +3,7 @@
 import re
 import sqlite3
 
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.root import ROOT
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.claims import HOSTS, claim, prepare
@@ -16,7 +17,7 @@ INSERT INTO placet_migrations (version, run_at) VALUES ('9999', '2036-01-01 00:0
 
 
 def execute(placet, script):
-    with sqlite3.connect(placet.database, timeout=20) as connection:
+    with sqlite3.connect(placet.database, timeout=HANG_SECONDS) as connection:
         connection.executescript(script)
     connection.close()
 

@@ -9,6 +9,7 @@ import sqlite3
 import threading
 import time
 
+from functional_tests.lib.patience import HANG_SECONDS, SERVICE_SECONDS
 from functional_tests.process.cases import case, chance, check, equal, folder
 from functional_tests.process.claims import HOSTS, POOL, ClientGroup, prepare
 from functional_tests.process.locked import serving
@@ -61,7 +62,7 @@ def after_reads():
 def read_until(port, stopped):
     """Sends reads that are answered by SQL, until the service has ended."""
     with contextlib.suppress(OSError, http.client.HTTPException):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_SECONDS)
         while not stopped.is_set():
             for path in SQL_READS:
                 connection.request("GET", path, headers={"x-auth-token": "admin", "openstack-api-version": "placement 1.39"})
@@ -74,7 +75,7 @@ def under_load():
     with folder() as here:
         clients = ClientGroup(random, clients=8)
         for number in range(ROUNDS):
-            with Placet(here, serving(shutdown_timeout=10)) as placet:
+            with Placet(here, serving(shutdown_timeout=SERVICE_SECONDS)) as placet:
                 if number:
                     clients.free_capacity(placet.rest)
                 else:
@@ -88,11 +89,11 @@ def under_load():
                 clients.wait_for_grants(before + 20)
                 time.sleep(random.uniform(0, 0.3))
                 placet.signal(signal.SIGTERM)
-                equal(placet.ended(15), 0, "exit code")
+                equal(placet.ended(), 0, "exit code")
                 stopped.set()
                 clients.finish()
                 for each in readers:
-                    each.join(20)
+                    each.join(HANG_SECONDS)
             is_one_file(placet.database)
             stored = set(rows_of_copy(placet.database, "SELECT consumer_id FROM allocations"))
             lost = clients.granted - clients.released - clients.leaving - stored
@@ -125,7 +126,7 @@ def slow_clients():
         with contextlib.suppress(OSError):
             while slow.recv(100):
                 time.sleep(0.01)
-        equal(placet.ended(15), 0, "exit code")
+        equal(placet.ended(), 0, "exit code")
         for each in clients:
             each.close()
         is_one_file(placet.database)

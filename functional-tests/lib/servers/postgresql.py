@@ -1,7 +1,6 @@
 """A PostgreSQL server, and a primary with a synchronous standby."""
 
 import signal
-import time
 
 from functional_tests.lib import ports
 from functional_tests.lib.patience import eventually
