@@ -161,6 +161,7 @@ def is_damaged(placet):
 
     def is_noticed():
         put(placet, next(numbers))
+        check(not errors(placet, "removed or replaced"), "it is taken for another file:", placet.log()[-2000:])
         return errors(placet, "is damaged")
 
     eventually(lambda: f"it is noticed: {placet.log()[-2000:]}", is_noticed, pause=0)
