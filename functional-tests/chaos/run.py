@@ -30,7 +30,7 @@ from functional_tests.chaos.history import UNKNOWN
 from functional_tests.chaos.report import Report
 from functional_tests.galera import lost_writes
 from functional_tests.lib import command_line, engines
-from functional_tests.lib.patience import HANG_SECONDS
+from functional_tests.lib.patience import HANG_SECONDS, OPTIONS
 from functional_tests.lib.test_counts import TestCounts
 
 FAULTS = faults.FAULTS | late_commit.FAULTS | local_faults.FAULTS
@@ -245,7 +245,9 @@ def main():
             options.faults = [name for name, fault in FAULTS.items() if fault.possible(engine, options.server)]
         database = engine.create()
         nodes = [engine.at(database, n) for n in range(len(engine.nodes) if engine.kind == "galera" else 1)]
-        with services.members(options, nodes, environment) as members:
+        # On Galera a node may leave a statement without an answer, and `commit_timeout` is what ends the wait for it.
+        patient = OPTIONS if options.engine != "galera" else None
+        with services.members(options, nodes, environment, patient) as members:
             Chaos(options, engine, database, members).run()
 
 

@@ -4,7 +4,7 @@ import contextlib
 import signal
 
 from functional_tests.chaos.history import OK, REFUSED, UNKNOWN
-from functional_tests.lib import live, patience
+from functional_tests.lib import live
 from functional_tests.lib.rest import Rest
 
 PROXIED = {"late-commit", "pause-in-transaction"}  # faults that need a process behind a proxy
@@ -40,11 +40,10 @@ class Member(live.Service):
 
 
 @contextlib.contextmanager
-def members(options, databases, environment=None):
-    """Starts `options.processes` processes, on the nodes in turn. Some faults need the first behind a proxy."""
-    # On Galera a node may leave a statement without an answer, and `commit_timeout` is what ends the wait for it.
-    patient = {} if options.engine == "galera" else patience.OPTIONS
-    settings = {"placement_database": {"max_overflow": "60"}} if options.server == "upstream" else patient
+def members(options, databases, environment=None, patient=None):
+    """Starts `options.processes` processes, on the nodes in turn. Some faults need the first behind a proxy.
+    `patient` are options of placet."""
+    settings = {"placement_database": {"max_overflow": "60"}} if options.server == "upstream" else patient or {}
     with contextlib.ExitStack() as stack:
         found = []
         for n in range(options.processes):

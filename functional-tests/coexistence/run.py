@@ -13,12 +13,12 @@ import time
 
 from functional_tests.coexistence import rolling_switch
 from functional_tests.lib import command_line, engines, live
+from functional_tests.lib.patience import becomes
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.test_counts import TestCounts
 
 HOSTS = 6
 HOST_VCPUS = 8
-TIMEOUT_SECONDS = 30
 OPTIONS = {"placet": {
     "comparison_interval": str(rolling_switch.COMPARISON_INTERVAL_SECONDS), "strict_step_size": "true"}}
 RACES, TRAFFIC_WRITES = (20, 5000) if os.environ.get("PLACET_TEST_SIZE") == "full" else (3, 320)
@@ -44,12 +44,10 @@ def candidates(service, amount, more=""):
     return {provider for request in answer.json["allocation_requests"] for provider in request["allocations"]}
 
 
-def eventually(name, expected, look):
-    """Waits until `look` returns `expected`."""
+def comes(name, expected, look):
+    """Waits until `look` returns `expected`, and prints how long it took."""
     began = time.monotonic()
-    while (seen := look()) != expected:
-        assert time.monotonic() - began < TIMEOUT_SECONDS, f"{name}: {seen} after {TIMEOUT_SECONDS} s, expected {expected}"
-        time.sleep(0.05)
+    becomes(name, expected, look)
     print(f"        {name}: after {time.monotonic() - began:.1f} s")
 
 
@@ -64,10 +62,10 @@ def claims_and_releases(placet, upstream):
     assert claim(upstream, 1, host(0), HOST_VCPUS) == 204
     assert claim(placet, 2, host(0), 1) == 409, "the host is full, even if placet's snapshot shows free capacity"
     hosts = {host(n) for n in range(HOSTS)}
-    eventually("a claim", hosts - {host(0)}, lambda: candidates(placet, 1))
+    comes("a claim", hosts - {host(0)}, lambda: candidates(placet, 1))
     # A release moves no generation.
     upstream.must("DELETE", f"/allocations/{uuid(2, 1)}")
-    eventually("a release", hosts, lambda: candidates(placet, HOST_VCPUS))
+    comes("a release", hosts, lambda: candidates(placet, HOST_VCPUS))
 
 
 def names(placet, upstream):
@@ -76,13 +74,13 @@ def names(placet, upstream):
     generation = upstream.must("GET", f"/resource_providers/{host(1)}").json["generation"]
     upstream.must("PUT", f"/resource_providers/{host(1)}/traits", {
         "traits": ["CUSTOM_BESIDE"], "resource_provider_generation": generation})
-    eventually("a trait", {host(1)}, lambda: candidates(placet, 1, "&required=CUSTOM_BESIDE"))
+    comes("a trait", {host(1)}, lambda: candidates(placet, 1, "&required=CUSTOM_BESIDE"))
 
 
 def aggregates_without_generations(placet, upstream):
     # Before 1.19 this write moves no generation.
     upstream.must("PUT", f"/resource_providers/{host(2)}/aggregates", [AGGREGATE], version="1.18")
-    eventually("an aggregate", {host(2)}, lambda: candidates(placet, 1, f"&member_of={AGGREGATE}"))
+    comes("an aggregate", {host(2)}, lambda: candidates(placet, 1, f"&member_of={AGGREGATE}"))
 
 
 def providers(placet, upstream):
@@ -91,10 +89,10 @@ def providers(placet, upstream):
         "name": "child", "uuid": host(91), "parent_provider_uuid": host(90)})
     upstream.must("PUT", f"/resource_providers/{host(91)}/inventories", {
         "resource_provider_generation": 0, "inventories": {"VCPU": {"total": 50}}})
-    eventually("a tree", {host(91)}, lambda: candidates(placet, 50))
+    comes("a tree", {host(91)}, lambda: candidates(placet, 50))
     upstream.must("DELETE", f"/resource_providers/{host(91)}")
     upstream.must("DELETE", f"/resource_providers/{host(90)}")
-    eventually("a deleted tree", set(), lambda: candidates(placet, 50))
+    comes("a deleted tree", set(), lambda: candidates(placet, 50))
 
 
 def over_capacity(service, placet):
@@ -102,8 +100,8 @@ def over_capacity(service, placet):
         "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) "
         "SELECT id, 'by hand', 0, 9 FROM resource_providers WHERE uuid = ?", (host(3),))
     line = f"Provider {host(3)} is over capacity: 9 of VCPU are used, of 8 that it has"
-    eventually("a line of the log", 1, lambda: service.log().count(line))
-    eventually("an allocation written by hand", False, lambda: host(3) in candidates(placet, 1))
+    comes("a line of the log", 1, lambda: service.log().count(line))
+    comes("an allocation written by hand", False, lambda: host(3) in candidates(placet, 1))
 
 
 def one_of_each(tests, engine, binary):

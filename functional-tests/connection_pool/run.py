@@ -8,6 +8,7 @@ import threading
 import time
 
 from functional_tests.lib import command_line, engines, live
+from functional_tests.lib.patience import HANG_SECONDS, OPTIONS, eventually
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.test_counts import TestCounts
 
@@ -37,24 +38,30 @@ def ask(rest):
 def bounded(binary, database, size, overflow):
     """At most max_pool_size + max_overflow requests wait in the database. The others get 503 after pool_timeout."""
     options = {"max_pool_size": str(size), "max_overflow": str(overflow), "pool_timeout": "1"}
-    with live.Service("placet", {"placement_database": options}, binary, database) as service:
+    with live.Service("placet", {**OPTIONS, "placement_database": options}, binary, database) as service:
         rest = Rest(service.port)
         rest("POST", "/resource_providers", {"name": "host", "uuid": HOST})
         holder = database.connect()
         for statement in LOCK[database.engine]:
             holder.execute(statement)
-        answers, most, deadline = [], 0, time.monotonic() + 3
+        answers, most, readers = [], 0, size + overflow
         threads = [threading.Thread(target=lambda: answers.append(ask(rest))) for _ in range(CONCURRENT_REQUESTS)]
         for thread in threads:
             thread.start()
-        while time.monotonic() < deadline:
+
+        def others_are_refused():
+            nonlocal most
             most = max(most, len(sessions(database, WAITING)))
-            time.sleep(0.05)
+            return len(answers) == CONCURRENT_REQUESTS - readers and most == readers
+
+        eventually(lambda: f"{readers} connections wait, and not {most}, and the others are refused: {answers}",
+                   others_are_refused)
+        time.sleep(1)  # there are no more
+        most = max(most, len(sessions(database, WAITING)))
         holder.execute(UNLOCK[database.engine])
         holder.close()
         for thread in threads:
             thread.join()
-    readers = size + overflow
     assert most == readers, f"{most} connections waited at the same time, expected {readers}"
     assert sorted(answers) == [200] * readers + [503] * (CONCURRENT_REQUESTS - readers), answers
 
@@ -84,7 +91,7 @@ def start(binary, folder, database, options):
 def given_up(binary, engine, database):
     process = start(binary, engine.folder, database, {"max_retries": "3", "retry_interval": "1"})
     began = time.monotonic()
-    _, log = process.communicate(timeout=60)
+    _, log = process.communicate(timeout=HANG_SECONDS)
     retries = log.count("retrying in 1s")
     assert process.returncode == 1 and retries == 2, f"exit {process.returncode} after {retries} retries:\n{log}"
     assert time.monotonic() - began >= 2, "placet did not wait between the retries"

@@ -24,6 +24,7 @@ from collections import Counter
 from functional_tests.chaos import services
 from functional_tests.cross_process import claims, deletions, expected_state, reads, writes
 from functional_tests.lib import command_line, engines, live, usage_bounds
+from functional_tests.lib.patience import OPTIONS
 from functional_tests.lib.rest import KeptRest, Rest
 from functional_tests.lib.test_counts import TestCounts
 
@@ -158,7 +159,7 @@ def main():
             options.processes = 1
         database = engine.create()
         nodes = [engine.at(database, n) for n in range(len(engine.nodes) if engine.kind == "galera" else 1)]
-        with services.members(options, nodes, environment) as members:
+        with services.members(options, nodes, environment, OPTIONS if options.engine != "galera" else None) as members:
             ports = [member.port for member in members]
             workers = run(options, ports)
             judge(tests, workers, options)

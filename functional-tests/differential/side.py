@@ -5,6 +5,7 @@ import re
 import urllib.parse
 
 from functional_tests.differential.request import CONSUMERS, CUSTOM_CLASSES, CUSTOM_TRAITS, PROVIDERS, Request
+from functional_tests.lib.patience import HANG_SECONDS
 
 GENERATION = re.compile(r'"?@(provider|consumer):([^@]*):(-?\d+)@"?')
 ANONYMOUS = re.compile(r"@anonymous:([^@]*)@")
@@ -52,7 +53,7 @@ class Side:
             body = GENERATION.sub(self.generation, request.body).encode("utf-8", "surrogatepass")
         headers |= request.headers
         path = ANONYMOUS.sub(self.anonymous, request.path)
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG_SECONDS)
         try:
             connection.putrequest(request.method, urllib.parse.quote(path, safe="/%?&=:,@!{}+~()*;'$#|"),
                                   skip_accept_encoding=True)

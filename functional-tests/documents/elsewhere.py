@@ -12,6 +12,7 @@ import subprocess
 
 from functional_tests.documents.page import INDENT, PROMPT
 from functional_tests.lib import live
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.root import ROOT
 
 # With these words a line of a block begins that is a command. After a prompt every line is one.
@@ -143,7 +144,7 @@ def exists(command, binary):
     if words[0] != "placet":
         return (ROOT / words[0]).exists()
     done = subprocess.run([str(live.placet_binary(binary)), *words[1:], "--help"], capture_output=True, text=True,
-                          timeout=60, env=live.clean_environment(), check=False)
+                          timeout=HANG_SECONDS, env=live.clean_environment(), check=False)
     return done.returncode == 0
 
 

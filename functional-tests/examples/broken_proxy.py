@@ -6,6 +6,8 @@ import http.server
 import json
 import threading
 
+from functional_tests.lib.patience import HANG_SECONDS
+
 
 def refusal(call):
     """The answer to a claim that finds no room."""
@@ -39,7 +41,7 @@ class BrokenProxy:
 
     def forward(self, method, path, body, headers):
         """Returns the service's status and body."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.service_port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.service_port, timeout=HANG_SECONDS)
         with contextlib.closing(connection):
             connection.request(method, path, body, {name: headers[name] for name in headers if name != "Host"})
             answer = connection.getresponse()

@@ -14,6 +14,7 @@ import sys
 
 from functional_tests.examples.broken_proxy import BrokenProxy
 from functional_tests.lib import command_line, engines, live
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.root import ROOT
 from functional_tests.lib.test_counts import TestCounts
@@ -46,7 +47,7 @@ class Run:
 
     def outcomes(self):
         """What it printed, one outcome for each consumer."""
-        output, errors = self.process.communicate(timeout=120)
+        output, errors = self.process.communicate(timeout=HANG_SECONDS)
         assert self.process.returncode == 0, f"exit {self.process.returncode}: {errors}"
         *lines, last = output.splitlines()
         outcomes = [outcome(line) for line in lines]
@@ -228,7 +229,7 @@ def reasons_of(service, inventories, expected):
 
 def refused_token(service, script):
     run = Run(script, service.port, "--token", "demo", 1)
-    _, errors = run.process.communicate(timeout=60)
+    _, errors = run.process.communicate(timeout=HANG_SECONDS)
     assert run.process.returncode == 1 and ": 403 " in errors, errors
 
 

@@ -14,13 +14,13 @@ from placement.schemas import (
     aggregate, allocation, allocation_candidate, inventory, reshaper, resource_class, resource_provider, trait, usage)
 
 from functional_tests.fuzz.expressions import is_expression
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.process.placet_process import binary, environment
 from functional_tests.process.raw_http import HEAD, RawConnection, request
 
 UUID = "4e8e5957-649f-477b-9e5b-f1f75b21c03c"
 PROVIDERS = "/resource_providers"
 # A command of placet ends within this time.
-COMMAND_SECONDS = 20
 # A request's head may be refused if it is longer.
 LONGEST_QUERY = 8000
 # Sentences that the schemas and parsers of bodies and queries alone produce.
@@ -37,7 +37,7 @@ class Http:
 
     def exchange(self, data):
         """The answer; None if the connection ended without one."""
-        self.raw = self.raw or RawConnection(self.placet.port, timeout=20)
+        self.raw = self.raw or RawConnection(self.placet.port, timeout=HANG_SECONDS)
         self.raw.send(data)
         reply = self.raw.reply_or_end()
         if not reply or reply.headers.get("connection") == "close":
@@ -172,7 +172,7 @@ class Targets(Http):
              b"/../", b"Expect: 100-continue\r\n", b"Upgrade: websocket\r\n", b"Host: x\r\n", b"http://", b"?", b"#"]
 
     def check(self, data, _random):
-        with RawConnection(self.placet.port, timeout=20) as raw:
+        with RawConnection(self.placet.port, timeout=HANG_SECONDS) as raw:
             raw.send(data)
             raw.socket.shutdown(1)
             for _ in range(50):
@@ -192,7 +192,7 @@ class Command:
 
     def run(self, *arguments):
         done = subprocess.run([binary(), *map(str, arguments)], cwd=self.folder, env=environment(self.folder),
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=COMMAND_SECONDS)
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=HANG_SECONDS)
         output = (done.stdout + done.stderr).decode("utf-8", "replace")
         assert done.returncode in (0, 1, 2) and "panicked" not in output, f"exit code {done.returncode}: {output}"
         return done.returncode, output

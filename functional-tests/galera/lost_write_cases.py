@@ -10,9 +10,9 @@ import time
 from functional_tests.chaos import topology
 from functional_tests.chaos.history import OK, History
 from functional_tests.galera import lost_writes
+from functional_tests.lib.patience import HANG_SECONDS
 
 HOLDS = {topology.HOSTS[0]: {"VCPU": 2}, topology.POOL: {"DISK_GB": 3}}
-APPLY_SECONDS = 15  # until every node has applied a commit
 UNREPLICATED = "SET SESSION wsrep_on = OFF, sql_log_bin = OFF"
 
 
@@ -50,10 +50,10 @@ class Case:
     # --- the cases --------------------------------------------------------------------------------
 
     def nothing_lost(self):
-        consumer, deadline = self.claim(1), time.monotonic() + APPLY_SECONDS
+        consumer, deadline = self.claim(1), time.monotonic() + HANG_SECONDS
         everywhere, logged = {node.name for node in self.engine.nodes}, ()
         while set(logged) != everywhere:
-            assert time.monotonic() < deadline, f"not in every node's log after {APPLY_SECONDS} s: {logged}"
+            assert time.monotonic() < deadline, f"not in every node's log after {HANG_SECONDS} s: {logged}"
             (logged,) = lost_writes.BinaryLogs(self.engine, self.database).of(consumer, HOLDS).values() or [()]
         lines = self.explained(consumer)
         assert lines == ["nothing was lost by the cluster: all of these commits are in all nodes' tables"], lines

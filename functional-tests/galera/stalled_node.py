@@ -11,12 +11,12 @@ import threading
 import time
 
 from functional_tests.chaos import services, topology
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.servers import databases
 
 COMMIT_TIMEOUT_SECONDS = 3  # of the processes here
-SLACK_SECONDS = 3  # for a busy machine
+ANSWER_SECONDS_MAX = 20  # far more than that, and less than the 30 s for which a node waits for its cluster
 CLAIM = {topology.POOL: {"DISK_GB": 1}}
-FAILOVER_SECONDS = 12  # until the other nodes serve without it
 READS = ("/resource_providers", f"/resource_providers/{topology.POOL}", f"/resource_providers/{topology.POOL}/usages",
          "/allocations/00000000-0000-4000-8000-00000000abcd", "/usages?project_id=p", "/traits",
          "/allocation_candidates?resources=VCPU:1")
@@ -50,11 +50,11 @@ def node_is_answered(member):
     """Repeats the reads until all are refused: an isolated node notices it a little later."""
     began, longest, served = time.monotonic(), 0, ["all"]
     while served:
-        assert time.monotonic() - began < FAILOVER_SECONDS, f"{served} are served without a majority"
+        assert time.monotonic() - began < HANG_SECONDS, f"{served} are served without a majority"
         asked = ask([member])
         longest = max([longest, *(one.took for one in asked)])
-        late = [one.path for one in asked if one.answer is None or one.took > COMMIT_TIMEOUT_SECONDS + SLACK_SECONDS]
-        assert not late, f"not answered in {COMMIT_TIMEOUT_SECONDS + SLACK_SECONDS} s: {late}"
+        late = [one.path for one in asked if one.answer is None or one.took > ANSWER_SECONDS_MAX]
+        assert not late, f"not answered in {ANSWER_SECONDS_MAX} s: {late}"
         wrong = [f"{one.path}: {one.answer}"[:300] for one in asked if not (
             one.answer.status == 200 or one.answer.status == 503 and int(one.answer.headers.get("retry-after", 0)))]
         assert not wrong, wrong
@@ -66,7 +66,7 @@ def others_are_served(members):
     """Repeats the reads through the other processes until all succeed."""
     began = time.monotonic()
     while any(one.answer is None or one.answer.status >= 500 for one in ask(members)):
-        assert time.monotonic() - began < FAILOVER_SECONDS, f"not all are answered after {FAILOVER_SECONDS} s"
+        assert time.monotonic() - began < HANG_SECONDS, f"not all are answered after {HANG_SECONDS} s"
     print(f"        the others served after {time.monotonic() - began:.1f} s", flush=True)
 
 
@@ -86,7 +86,7 @@ def after(engine, members):
     engine.cluster.settle()
     began = time.monotonic()
     others_are_served(members)
-    assert time.monotonic() - began < FAILOVER_SECONDS
+    assert time.monotonic() - began < HANG_SECONDS
 
 
 def connects_to_another_node(engine, database, binary):
@@ -100,7 +100,7 @@ def connects_to_another_node(engine, database, binary):
         began, status = time.monotonic(), None
         while status != 204:
             number += 1
-            assert time.monotonic() - began < FAILOVER_SECONDS, f"{status} after {FAILOVER_SECONDS} s"
+            assert time.monotonic() - began < HANG_SECONDS, f"{status} after {HANG_SECONDS} s"
             path = f"/allocations/{topology.new_consumer(chance)}"
             status = member.rest("PUT", path, topology.body(CLAIM, None)).status
         print(f"        granted {time.monotonic() - began:.1f} s after the node was killed, at try {number}",

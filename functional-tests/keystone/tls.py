@@ -11,6 +11,7 @@ from functional_tests.keystone.outages import Holder
 from functional_tests.keystone.services import Pair, Traced, bearer, eventually, status
 from functional_tests.lib import live
 from functional_tests.lib.certificates import Authority, put
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.tls_front import TlsFront
 
 GOOD, REFUSED = (200, 401), (503, 503)
@@ -127,7 +128,7 @@ def refused_at_start(context, files, **given):
     folder.mkdir(exist_ok=True)
     path = live.write_config(folder, options(context, context.cloud.keystone.port, "RegionOne", given))
     done = subprocess.run([str(live.placet_binary(context.binary)), "--config-file", str(path)], capture_output=True,
-                          text=True, timeout=60, env=live.clean_environment(), check=False)
+                          text=True, timeout=HANG_SECONDS, env=live.clean_environment(), check=False)
     return done.returncode, done.stderr
 
 

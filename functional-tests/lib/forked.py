@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+from functional_tests.lib.patience import HANG_SECONDS
+
 SIZE = 1 << 17  # of a message
 END_SECONDS = 10
 OPENSTACK_PLACEMENT = ("placement.wsgi", "placement.cmd.manage", "placement.cmd.status")
@@ -34,7 +36,7 @@ def start(modules, function, arguments, stdout, stderr, cwd, environment):
     return Process(ours)
 
 
-def run(modules, function, arguments, cwd, environment, timeout=120):
+def run(modules, function, arguments, cwd, environment, timeout=HANG_SECONDS):
     """Runs it to its end; returns what subprocess.run returns, with texts."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         process = start(modules, function, arguments, stdout, stderr, cwd, environment)

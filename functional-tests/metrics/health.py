@@ -7,12 +7,12 @@ import signal
 import time
 
 from functional_tests.lib import live
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.query_plans import cloud
 
 LIVE, READY = "/health/live", "/health/ready"
 LIMIT_SECONDS = 3
-SLACK_SECONDS = 8  # for a busy machine
 DRAIN_SECONDS = 10  # the requests in it take about half as long
 LARGE_CLOUD = 40_000 if os.environ.get("PLACET_TEST_SIZE") == "full" else 10_000
 GONE, BACK = "The database has not answered for ", "The database answers again, after "
@@ -20,7 +20,7 @@ LOADING = {"status": "not ready", "reason": "the tables are being read"}
 STOPPING = {"status": "not ready", "reason": "the process stops"}
 
 
-def ask(port, path, method="GET", timeout=5):
+def ask(port, path, method="GET", timeout=HANG_SECONDS):
     """Asks without a token or a version."""
     rest = Rest(port, timeout=timeout)
     return rest(method, path, headers={"x-auth-token": None, "openstack-api-version": None, "accept": None})
@@ -39,7 +39,7 @@ def until(port, status, seconds, path=READY):
 
 def first_answer(port, path):
     """The first answer of a process that starts."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + HANG_SECONDS
     while True:
         with contextlib.suppress(ConnectionError):
             return ask(port, path)
@@ -76,7 +76,7 @@ def a_process_is_not_ready_while_it_reads_a_large_cloud(binary, engine):
         placet.restart(wait=False)
         seen = [(answer.status, answer.json) for answer in [first_answer(placet.port, READY)]]
         assert first_answer(placet.port, LIVE).status == 200
-        until(placet.port, 200, live.START_SECONDS)
+        until(placet.port, 200, HANG_SECONDS)
     assert seen == [(503, LOADING)], seen
 
 
@@ -93,7 +93,7 @@ def a_request_that_arrives_while_the_tables_are_read_waits_for_them(binary, engi
             assert ask(placet.port, LIVE).status == 200
         found = early.result(30)
         assert [each["name"] for each in found.json["resource_providers"]] == ["early"], found
-        until(placet.port, 200, SLACK_SECONDS)
+        until(placet.port, 200, HANG_SECONDS)
 
 
 def a_process_that_is_stopped_while_it_reads_ends_at_once(binary, engine):
@@ -105,7 +105,7 @@ def a_process_that_is_stopped_while_it_reads_ends_at_once(binary, engine):
             early = thread.submit(Rest(placet.port), "GET", "/resource_providers")
             time.sleep(0.5)
             placet.signal(signal.SIGTERM)
-            assert placet.process.wait(SLACK_SECONDS) == 0
+            assert placet.process.wait(HANG_SECONDS) == 0
             assert early.result(10).status == 503, early.result()
 
 
@@ -129,14 +129,14 @@ def a_database_that_stops_is_noticed_under_requests(binary, engine):
 
 def stopped_database(binary, engine, paths):
     with service(binary, engine, commit_timeout=2) as placet:
-        assert until(placet.port, 200, SLACK_SECONDS)
+        assert until(placet.port, 200, HANG_SECONDS)
         time.sleep(LIMIT_SECONDS + 2)
         assert ask(placet.port, READY).status == 200, "an idle process with a database is not ready"
         with stopped(engine):
             began = time.monotonic()
             with concurrent.futures.ThreadPoolExecutor(4) as clients:
                 sent = [clients.submit(Rest(placet.port), "GET", path) for path in paths * 4]
-                answer = until(placet.port, 503, LIMIT_SECONDS + SLACK_SECONDS)
+                answer = until(placet.port, 503, HANG_SECONDS)
                 took = time.monotonic() - began
                 assert all(each.result().status == 503 for each in sent), [str(each.result()) for each in sent]
             assert took > LIMIT_SECONDS - 2, f"503 after {took:.1f} s"
@@ -146,7 +146,7 @@ def stopped_database(binary, engine, paths):
             assert ask(placet.port, LIVE).status == 200
             time.sleep(2)
             assert ask(placet.port, READY).status == 503
-        until(placet.port, 200, SLACK_SECONDS)
+        until(placet.port, 200, HANG_SECONDS)
         time.sleep(1)
         log = placet.log()
         assert (log.count(GONE), log.count(BACK)) == (1, 1), log[-2000:]
@@ -154,16 +154,16 @@ def stopped_database(binary, engine, paths):
 
 def a_stop_signal_makes_a_process_unready_before_it_stops(binary, engine):
     with service(binary, engine, drain_time=DRAIN_SECONDS) as placet:
-        until(placet.port, 200, SLACK_SECONDS)
+        until(placet.port, 200, HANG_SECONDS)
         began = time.monotonic()
         placet.signal(signal.SIGTERM)
-        answer = until(placet.port, 503, SLACK_SECONDS)
+        answer = until(placet.port, 503, HANG_SECONDS)
         assert answer.json == STOPPING, answer
         for _ in range(8):
             answers = [Rest(placet.port)("GET", "/resource_providers"), ask(placet.port, READY), ask(placet.port, LIVE)]
             assert [answer.status for answer in answers] == [200, 503, 200], [str(answer) for answer in answers]
             time.sleep(0.5)
-        assert placet.process.wait(DRAIN_SECONDS + SLACK_SECONDS) == 0
+        assert placet.process.wait(HANG_SECONDS) == 0
         took = time.monotonic() - began
         assert took >= DRAIN_SECONDS, f"it ended after {took:.1f} s"
 
@@ -171,9 +171,9 @@ def a_stop_signal_makes_a_process_unready_before_it_stops(binary, engine):
 def a_second_stop_signal_ends_the_drain(binary, engine):
     with service(binary, engine, drain_time=600) as placet:
         placet.signal(signal.SIGTERM)
-        until(placet.port, 503, SLACK_SECONDS)
+        until(placet.port, 503, HANG_SECONDS)
         placet.signal(signal.SIGTERM)
-        assert placet.process.wait(SLACK_SECONDS) == 0
+        assert placet.process.wait(HANG_SECONDS) == 0
 
 
 # SQLite has no server that could stop, and a lock that a reader waits for.

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 
 from functional_tests.lib import live, ports
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import KeptRest, Rest
 from functional_tests.lib.servers import machine
 from functional_tests.metrics import scrape
@@ -164,7 +165,7 @@ def odd_requests_make_no_series(binary, engine):
         before = len(scrape.read(placet.port).samples)
 
         def send(client):
-            connection = http.client.HTTPConnection("127.0.0.1", placet.port, timeout=30)
+            connection = http.client.HTTPConnection("127.0.0.1", placet.port, timeout=HANG_SECONDS)
             for number in range(ODD_REQUESTS // ODD_CLIENTS):
                 odd = f"{client}x{number}"
                 method = ("GET", "POST", f"M{odd}")[number % 3]

@@ -12,13 +12,13 @@ import time
 import urllib.parse
 
 from functional_tests.lib import ports
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.servers import machine
 
 CONTRIB = pathlib.Path(__file__).resolve().parents[2] / "contrib"
 SAMPLE = re.compile(r'(\w+)(?:\{(.*)\})? (\S+)')
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
-START_SECONDS = 30
 
 
 class Metrics:
@@ -64,7 +64,7 @@ def read(port, headers=None):
 def promtool(*arguments, text=None):
     """Runs promtool; returns its output, and raises if it fails."""
     done = subprocess.run([machine.program("promtool", "prometheus"), *map(str, arguments)],
-                          input=text, capture_output=True, text=True, timeout=60, check=False)
+                          input=text, capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
     assert done.returncode == 0, f"promtool {arguments} ended with {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr
 
@@ -100,14 +100,14 @@ class Prometheus:
     def __exit__(self, *_):
         self.process.terminate()
         try:
-            self.process.wait(10)
+            self.process.wait(HANG_SECONDS)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(HANG_SECONDS)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def get(self, path, raw=False, **query):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG_SECONDS)
         with contextlib.closing(connection):
             connection.request("GET", f"{path}?{urllib.parse.urlencode(query)}")
             answer = connection.getresponse()
@@ -123,7 +123,7 @@ class Prometheus:
         data = self.get("/api/v1/query", query=expression)
         return data["result"] if data["resultType"] == "vector" else [data["result"]]
 
-    def wait(self, what, holds, seconds=START_SECONDS):
+    def wait(self, what, holds, seconds=HANG_SECONDS):
         deadline = time.monotonic() + seconds
         while True:
             with contextlib.suppress(OSError, http.client.HTTPException):

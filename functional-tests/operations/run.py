@@ -15,6 +15,7 @@ import tempfile
 import time
 
 from functional_tests.lib import command_line, live, ports
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.test_counts import TestCounts
 
@@ -25,7 +26,7 @@ ETC = pathlib.Path("/etc/placement/placement.conf")
 def run(binary, folder, *arguments):
     """Runs a placet that has to end by itself within 30 s."""
     return subprocess.run([str(live.placet_binary(binary)), *arguments], cwd=folder, text=True,
-                          capture_output=True, timeout=30, check=False,
+                          capture_output=True, timeout=HANG_SECONDS, check=False,
                           env=live.clean_environment())
 
 
@@ -55,7 +56,7 @@ def no_configuration(binary, folder):
             [str(live.placet_binary(binary)), "--bind", f"127.0.0.1:{port}"], cwd=folder,
             stdout=out, stderr=out, stdin=subprocess.DEVNULL, env=live.clean_environment())
     try:
-        deadline = time.monotonic() + live.START_SECONDS
+        deadline = time.monotonic() + HANG_SECONDS
         while time.monotonic() < deadline and process.poll() is None:
             with contextlib.suppress(OSError):
                 answer = Rest(port)("GET", "/resource_providers")
@@ -69,7 +70,7 @@ def no_configuration(binary, folder):
         contains(pathlib.Path(folder, "out").read_text(), str(port), files[0], "curl")
     finally:
         process.terminate()
-        code = process.wait(live.STOP_SECONDS)
+        code = process.wait(HANG_SECONDS)
     assert code == 0, f"ended with {code} on SIGTERM"
 
 
@@ -155,7 +156,7 @@ def graceful_stop(binary):
         head = (f"POST /resource_providers HTTP/1.1\r\nhost: 127.0.0.1\r\nx-auth-token: admin\r\n"
                 f"openstack-api-version: placement 1.39\r\ncontent-type: application/json\r\n"
                 f"content-length: {len(body)}\r\nconnection: close\r\n\r\n").encode()
-        with socket.create_connection(("127.0.0.1", service.port), timeout=10) as wire:
+        with socket.create_connection(("127.0.0.1", service.port), timeout=HANG_SECONDS) as wire:
             wire.sendall(head + body[:5])
             time.sleep(0.3)
             os.kill(service.process.pid, signal.SIGTERM)
@@ -165,7 +166,7 @@ def graceful_stop(binary):
             while chunk := wire.recv(65536):
                 answer += chunk
         assert answer.startswith(b"HTTP/1.1 200"), answer[:300] or service.log_end()
-        assert service.process.wait(live.STOP_SECONDS) == 0, service.log_end()
+        assert service.process.wait(HANG_SECONDS) == 0, service.log_end()
         with contextlib.suppress(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", service.port), timeout=1).close()
             raise AssertionError("placet still accepts connections")
@@ -178,7 +179,7 @@ def request_log(binary):
         answer = Rest(service.port, version="1.17")(
             "GET", f"/resource_providers/{UUID}", headers={"x-openstack-request-id": given})
         own = answer.headers["x-openstack-request-id"]
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + HANG_SECONDS
         lines = []
         while not lines and time.monotonic() < deadline:
             lines = [line for line in service.log().splitlines() if own in line and "GET" in line]

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 
 from functional_tests.lib import command_line, live
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.test_counts import TestCounts
 from functional_tests.options import upstream_options
 
@@ -61,7 +62,7 @@ def show(binary, folder, values, environ=None):
         for section, names in sections.items()))
     done = subprocess.run(
         [str(live.placet_binary(binary)), "--config-file", str(path), "config", "show"],
-        capture_output=True, text=True, timeout=60, cwd=folder, check=False,
+        capture_output=True, text=True, timeout=HANG_SECONDS, cwd=folder, check=False,
         env=live.clean_environment() | (environ or {}))
     shown = configparser.RawConfigParser(strict=False, default_section="")
     shown.optionxform = str

@@ -15,6 +15,7 @@ import jinja2
 import yaml
 
 from functional_tests.lib import ports
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.root import ROOT
 
@@ -93,16 +94,16 @@ def container(root, port):
         yield process
     finally:
         process.kill()
-        process.communicate(timeout=10)
+        process.communicate(timeout=HANG_SECONDS)
 
 
 def status(port, path):
     with contextlib.suppress(OSError):
-        return Rest(port, timeout=5)("GET", path).status
+        return Rest(port)("GET", path).status
     return None
 
 
-def wait(happened, seconds=30):
+def wait(happened, seconds=HANG_SECONDS):
     deadline = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < deadline, "it does not happen"
@@ -121,11 +122,11 @@ def balanced(root, process, port):
     try:
         wait(lambda: status(front, "/") == 200)
         process.terminate()
-        wait(lambda: status(front, "/") == 503, 5)
+        wait(lambda: status(front, "/") == 503)
         assert status(port, "/") == 200, "placet has stopped serving before HAProxy noticed it"
     finally:
         balancer.kill()
-        balancer.wait(10)
+        balancer.wait(HANG_SECONDS)
 
 
 def check(root):

@@ -11,6 +11,7 @@ import time
 from functional_tests.documents.page import is_complete
 from functional_tests.documents.shell import Shell
 from functional_tests.lib import live, ports
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.test_counts import Skipped
 from functional_tests.packaging.artifacts import needs, run
@@ -52,7 +53,7 @@ def pasted(command, folder, environment, *served):
         process = subprocess.Popen(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log,
                                    stderr=log, start_new_session=True)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + HANG_SECONDS
         while process.poll() is None and not any(is_ready(port) for port in served):
             assert time.monotonic() < deadline, f"{command}: neither serves nor ends"
             time.sleep(0.1)
@@ -61,12 +62,12 @@ def pasted(command, folder, environment, *served):
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, 9)
-        process.wait(20)
+        process.wait(HANG_SECONDS)
 
 
 def is_ready(port):
     with contextlib.suppress(OSError):
-        return Rest(port, timeout=5)("GET", "/health/ready").status == 200
+        return Rest(port)("GET", "/health/ready").status == 200
     return False
 
 

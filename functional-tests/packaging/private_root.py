@@ -12,6 +12,7 @@ import tempfile
 import time
 
 from functional_tests.lib import ports
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 
 UNIT = "usr/lib/systemd/system/placet.service"
@@ -89,7 +90,7 @@ def served(root):
     rest = Rest(port)
     rest.process = process.pid
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + HANG_SECONDS
         while True:
             with contextlib.suppress(OSError):
                 if rest("GET", "/health/ready").status == 200:

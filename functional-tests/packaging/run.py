@@ -17,6 +17,7 @@ import tempfile
 import tomllib
 
 from functional_tests.lib import command_line, live
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.root import ROOT
 from functional_tests.lib.test_counts import Skipped, TestCounts
 from functional_tests.packaging import artifacts, files, manual, release, system_calls
@@ -71,7 +72,7 @@ def in_a_namespace(module, *arguments):
 
 def installed(package):
     """Runs the file inside.py in a private root."""
-    done = subprocess.run(in_a_namespace("inside", package), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(in_a_namespace("inside", package), capture_output=True, text=True, timeout=HANG_SECONDS)
     print("".join(f"        {line}\n" for line in done.stdout.splitlines()), end="", flush=True)
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-3000:]
     assert not pathlib.Path("/usr/bin/placet").exists() or not pathlib.Path("/etc/placet").exists(), (

@@ -12,6 +12,7 @@ import threading
 import time
 
 from functional_tests.lib import live, ports
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.test_counts import Skipped
 
@@ -73,7 +74,7 @@ def used(binary):
                 ["strace", "-f", "-qq", "-o", folder / "calls", binary, "--config-file", config, "--bind", f"127.0.0.1:{port}"],
                 cwd=folder, env=live.clean_environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + HANG_SECONDS
             while "serving on" not in (folder / "log").read_text(errors="replace"):
                 assert tracer.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()[-2000:]
                 time.sleep(0.1)

@@ -6,6 +6,7 @@ systemd is a small program that writes down its calls, and knows the number of t
 import re
 import sqlite3
 
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.packaging.private_root import INSTALL, served
 
 CONF = "etc/placet/placement.conf"
@@ -61,7 +62,7 @@ def check(root, host):
         kept = (root.path / CONF).read_text()
         assert "sync_on_startup = true" in kept
         (root.path / CONF).write_text(kept.replace("sync_on_startup = true", "sync_on_startup = false"))
-        with sqlite3.connect(root.path / DATABASE, timeout=20) as connection:
+        with sqlite3.connect(root.path / DATABASE, timeout=HANG_SECONDS) as connection:
             connection.executescript(BEFORE_MIGRATION)
         connection.close()
         commands = without_restart(root, rest, "the database lacks tables")

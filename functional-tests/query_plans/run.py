@@ -18,6 +18,7 @@ import subprocess
 import time
 
 from functional_tests.lib import command_line, engines, live
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.test_counts import TestCounts
 from functional_tests.query_plans import cloud, judge, mariadb_plans, postgresql_plans, sqlite_plans, workload
 from functional_tests.reference import sample_cloud
@@ -28,7 +29,6 @@ ENGINES = tuple(CAPTURES)
 OPTIONS = sample_cloud.OPTIONS | {"placet": {"comparison_interval": "10"}}
 TRACED = {"RUST_LOG": f"info,{sqlite_plans.LOGGER}=trace"}
 HEARTBEAT_SECONDS = 62
-TIMEOUT_SECONDS = 120
 # The rules must find these: the first reads a whole table, the second reads too many rows by an index.
 BAD_STATEMENTS = ("SELECT uuid FROM resource_providers WHERE generation = 77",
                   "SELECT sum(used) FROM allocations WHERE resource_class_id = 1")
@@ -72,7 +72,7 @@ def executed(engine, database, arguments, tests):
             tests.step(f"requests: {what}", *how)
         write_as_another_program(database)
         until = started + HEARTBEAT_SECONDS if arguments.heartbeat else 0
-        end = time.monotonic() + TIMEOUT_SECONDS
+        end = time.monotonic() + HANG_SECONDS
         while time.monotonic() < until or (not found_foreign_writes(services) and time.monotonic() < end):
             done.ask("GET", f"/resource_providers/{done.host(1)}")
             time.sleep(0.5)
@@ -115,7 +115,7 @@ def bad(capture, database):
     """Executes the test's own statements, in which the rules must find faults."""
     for statement in BAD_STATEMENTS:
         database.query(statement)
-    missing, deadline = set(map(judge.shape, BAD_STATEMENTS)), time.monotonic() + TIMEOUT_SECONDS
+    missing, deadline = set(map(judge.shape, BAD_STATEMENTS)), time.monotonic() + HANG_SECONDS
     # MariaDB answers before it logs.
     while missing and time.monotonic() < deadline:
         for one in capture.taken(BAD_STATEMENTS):

@@ -12,12 +12,12 @@ import tempfile
 import time
 
 from functional_tests.lib import command_line, engines, live
+from functional_tests.lib.patience import HANG_SECONDS, becomes, eventually
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.test_counts import TestCounts
 
 HOST = "4e8e5957-649f-477b-9e5b-f1f75b21c03c"
 CONSUMER = "11111111-1111-4111-8111-111111111111"
-TIMEOUT_SECONDS = 20
 ROUTES = "GET /usages, GET  /allocations/{consumer_uuid} ,"
 KNOWN = ("GET /usages", "GET /allocations/{consumer_uuid}", "GET /resource_providers/{uuid}/inventories")
 FIELDS = {"{uuid}": HOST, "{consumer_uuid}": CONSUMER, "{resource_class}": "VCPU", "{class}": "VCPU",
@@ -63,19 +63,12 @@ def in_candidates(rest):
     return found[HOST]["resources"]["VCPU"]["used"]
 
 
-def eventually(expected, look):
-    deadline = time.monotonic() + TIMEOUT_SECONDS
-    while (seen := look()) != expected:
-        assert time.monotonic() < deadline, f"{seen} after {TIMEOUT_SECONDS} s, expected {expected}"
-        time.sleep(0.05)
-
-
 def ends(binary, folder, database, more):
     """Starts a placet that must refuse these options; returns the last line of its error output."""
     path = live.write_config(folder, more, database)
     done = subprocess.run(
         [str(live.placet_binary(binary)), "--config-file", str(path), "--bind", "127.0.0.1:0"],
-        capture_output=True, text=True, timeout=60, cwd=folder, env=live.clean_environment(), check=False)
+        capture_output=True, text=True, timeout=HANG_SECONDS, cwd=folder, env=live.clean_environment(), check=False)
     assert done.returncode == 1, f"exit {done.returncode}: {done.stderr}"
     return done.stderr.splitlines()[-1]
 
@@ -121,13 +114,13 @@ def every_route(binary, database, replica, count):
 def lags(rest, standby):
     """The named routes answer what the replica has. All others answer what was acknowledged."""
     standby.query("SELECT pg_wal_replay_pause()")
-    eventually("paused", lambda: standby.query("SELECT pg_get_wal_replay_pause_state()")[0][0])
+    becomes("the replay", "paused", lambda: standby.query("SELECT pg_get_wal_replay_pause_state()")[0][0])
     claim(rest, 5, 1)
     assert (of_project(rest), of_consumer(rest)) == (1, 1), "not read from the replica"
     assert (of_host(rest), in_candidates(rest)) == (5, 5), "read from the replica"
     claim(rest, 6, 2)  # is decided on the primary
     standby.query("SELECT pg_wal_replay_resume()")
-    eventually((6, 6), lambda: (of_project(rest), of_consumer(rest)))
+    becomes("the usage", (6, 6), lambda: (of_project(rest), of_consumer(rest)))
 
 
 def unavailable(rest, service, node, standby):
@@ -145,7 +138,7 @@ def unavailable(rest, service, node, standby):
         of_project(rest)
         return bool(standby.query(
             "SELECT 1 FROM pg_stat_activity WHERE application_name = 'placet' AND datname = ?", [standby.name]))
-    eventually(True, session)
+    eventually("a session of placet", session)
 
 
 def other_database(binary, database, other, expected):
@@ -171,7 +164,7 @@ def on_postgresql(tests, binary, engine):
         rest = Rest(service.port)
         prepare(rest)
         rest.must("PUT", "/traits/CUSTOM_A")
-        eventually(1, lambda: of_project(rest))
+        becomes("the usage", 1, lambda: of_project(rest))
         tests.step("the named routes lag with the standby, no others do", lags, rest, standby)
         tests.step("every route that may be named", every_route, binary, database, standby, count)
         tests.step("without the standby, and with it again", unavailable, rest, service, engine.nodes[1], standby)

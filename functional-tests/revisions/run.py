@@ -14,12 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-<<<<<<< HEAD
 from functional_tests.lib import command_line, engines, forked, live
-=======
-from functional_tests.lib import command_line, engines, live
 from functional_tests.lib.patience import HANG_SECONDS
->>>>>>> 9e5cc78c (functional-tests: wait for hangs alone, in race, reloads and lib)
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.tables.contents import changed, contents, unexplained
 from functional_tests.lib.tables.shapes import differences, shape
@@ -57,15 +53,9 @@ class Tool:
 
     def run(self, database, *words):
         """Runs a command; returns its exit code, stdout and stderr."""
-<<<<<<< HEAD
         config = self.config(database)
         done = self.run_command(config, *words)
         return done.returncode, done.stdout, done.stderr
-=======
-        process = self.start(database, *words)
-        out, err = process.communicate(timeout=HANG_SECONDS)
-        return process.returncode, out, err
->>>>>>> 9e5cc78c (functional-tests: wait for hangs alone, in race, reloads and lib)
 
     def run_command(self, config, *words):
         command, environment = self.command(config, *words), live.clean_environment()
@@ -73,7 +63,7 @@ class Tool:
             module = pathlib.Path(command[0]).name.removeprefix("placement-")
             return forked.run(forked.OPENSTACK_PLACEMENT, f"placement.cmd.{module}:main", command, config.parent,
                               environment)
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=config.parent, env=environment,
+        return subprocess.run(command, capture_output=True, text=True, timeout=HANG_SECONDS, cwd=config.parent, env=environment,
                               check=False)
 
     def start(self, database, *words):
@@ -139,16 +129,10 @@ class Suite:
         """A new database of this schema revision with rows, and these rows."""
         if revision not in self.empty:
             made = self.engine.create()
-<<<<<<< HEAD
             config = self.tool.config(made)
             done = forked.run(forked.OPENSTACK_PLACEMENT, "functional_tests.revisions.upgrade:main",
                               ["upgrade", config, revision], config.parent, live.clean_environment())
             assert done.returncode == 0, done.stderr
-=======
-            process = self.tool.start(made, revision, python=UPGRADE)
-            _, err = process.communicate(timeout=HANG_SECONDS)
-            assert process.returncode == 0, err
->>>>>>> 9e5cc78c (functional-tests: wait for hangs alone, in race, reloads and lib)
             self.empty[revision] = made
         database = self.engine.create(self.empty[revision])
         fill(database, revision, **variant)

@@ -26,6 +26,7 @@ import uuid
 
 from functional_tests.lib import command_line, engines, live, ports
 from functional_tests.lib.ledger import Ledger
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.root import ROOT
 from functional_tests.lib.supervisor import Supervisor, listening_socket
@@ -72,7 +73,7 @@ class Load:
     def _client(self, chance):
         connection, mine = None, []
         while not self.ended.is_set():
-            connection = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+            connection = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG_SECONDS)
             kind = chance.choice(("claim", "claim", "read", "release"))
             consumer = None
             if kind == "read":
@@ -150,7 +151,7 @@ class Balancer:
 
     def __exit__(self, *_):
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(HANG_SECONDS)
 
     def servers(self):
         """The state of each server as HAProxy sees it."""
@@ -161,7 +162,7 @@ class Balancer:
         rows = [line.split(",") for line in text.splitlines() if line.startswith("placet,placet")]
         return {row[1]: row[17] for row in rows}
 
-    def wait_for(self, wanted, seconds=60):
+    def wait_for(self, wanted, seconds=HANG_SECONDS):
         """Waits until HAProxy sees the servers so: a function of the states."""
         deadline = time.monotonic() + seconds
         while not wanted(states := self._states()):
@@ -195,7 +196,7 @@ def behind_haproxy(engine, rounds, chance, binary):
             for _ in range(rounds):
                 for service in services:
                     service.process.terminate()
-                    assert service.process.wait(60) == 0, f"exit code {service.process.returncode}"
+                    assert service.process.wait(HANG_SECONDS) == 0, f"exit code {service.process.returncode}"
                     service.restart()
                     balancer.wait_for(all_up)
                     time.sleep(0.5)
@@ -222,7 +223,7 @@ def by_socket_activation(engine, rounds, chance, binary):
             with Load(port, chance) as load:
                 for _ in range(rounds):
                     time.sleep(0.5)
-                    assert unit.stop(60) == 0, f"exit code {unit.process.returncode}\n{unit.log()[-1000:]}"
+                    assert unit.stop() == 0, f"exit code {unit.process.returncode}\n{unit.log()[-1000:]}"
                     unit.start()
                 time.sleep(0.5)
             judge(load, database)

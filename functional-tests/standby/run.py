@@ -16,9 +16,9 @@ import time
 
 from functional_tests.chaos import run as chaos, services, topology
 from functional_tests.lib import command_line, engines
+from functional_tests.lib.patience import HANG_SECONDS, eventually
 from functional_tests.lib.test_counts import TestCounts
 
-TIMEOUT_SECONDS = 60
 
 
 class Claim(threading.Thread):
@@ -32,7 +32,7 @@ class Claim(threading.Thread):
     def run(self):
         body = topology.body({self.provider: {"VCPU": 1}}, None)
         rest = self.member.rest
-        rest.timeout = TIMEOUT_SECONDS
+        rest.timeout = HANG_SECONDS
         answer = rest("PUT", f"/allocations/{self.consumer}", body)
         self.unknown = services.OUTCOME_UNKNOWN in str(answer)
         self.status = answer.status
@@ -67,7 +67,7 @@ class Waiting:
             standby.restart()
             self.pair.promote()
             self.pair.replace_dead()
-        claim.join(TIMEOUT_SECONDS)
+        claim.join(HANG_SECONDS)
         assert not claim.is_alive(), "the claim is not answered after the fail-over"
         self.judge(claim)
 
@@ -79,7 +79,7 @@ class Waiting:
     def granted(self):
         """Whether a new claim is granted. After the previous case a writer may still be registering a new identity."""
         claim = self.claim()
-        claim.join(TIMEOUT_SECONDS)
+        claim.join(HANG_SECONDS)
         return claim.status == 204
 
     def judge(self, claim):
@@ -106,10 +106,7 @@ class Waiting:
         primary.restart()
 
     def until(self, holds, sentence):
-        deadline = time.monotonic() + TIMEOUT_SECONDS / 2
-        while not holds():
-            assert time.monotonic() < deadline, sentence
-            time.sleep(0.05)
+        eventually(sentence, holds)
 
 
 def main():

@@ -22,6 +22,7 @@ import uuid
 from functional_tests.keystone import actors, set_ups
 from functional_tests.lib import command_line, engines, live, ports
 from functional_tests.lib.keystone import Keystone
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.root import ROOT
 from functional_tests.lib.tables.contents import contents
@@ -161,7 +162,7 @@ class Switch:
         line = line.replace("127.0.0.1:8778", f"127.0.0.1:{self.upstream}")
         line = line.replace("/etc/placement/placement.conf", str(self.config))
         line = line.replace("/etc/default/placet", "default").replace("/var/log/placet", str(self.folder))
-        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120, cwd=self.folder,
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=HANG_SECONDS, cwd=self.folder,
                               env=environment, check=False)
         logs = "".join(path.read_text()[-1500:] for path in self.folder.glob("*.out"))
         assert done.returncode == code, f"{line}: {done.returncode}\n{done.stdout}{done.stderr}{logs}"

@@ -14,13 +14,13 @@ import os_resource_classes
 import os_traits
 
 from functional_tests.lib import command_line, engines, forked, live
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 from functional_tests.lib.tables.contents import contents
 from functional_tests.lib.tables.shapes import shape
 from functional_tests.lib.test_counts import TestCounts
 from functional_tests.revisions.run import HEAD, SCHEMA_REVISIONS, Suite, Tool
 
-TIMEOUT_SECONDS = 120
 
 
 class Concurrent(Suite):
@@ -72,7 +72,7 @@ class Concurrent(Suite):
             wait_for(lambda: theirs.poll() is not None or self.begun(database, start))
             time.sleep(pause)
             ours = self.tool.run(database, "db", "sync")
-            theirs.wait(TIMEOUT_SECONDS)
+            theirs.wait(HANG_SECONDS)
             errors = (config.parent / "output").read_text()
         print(f"        placet ended with {ours[0]}, OpenStack Placement with {theirs.returncode}", flush=True)
         assert "panicked" not in ours[2] and ours[0] in (0, 1), ours
@@ -147,7 +147,7 @@ def flat(table):
 
 
 def wait_for(holds):
-    end = time.monotonic() + TIMEOUT_SECONDS
+    end = time.monotonic() + HANG_SECONDS
     while not holds():
         assert time.monotonic() < end, "the condition did not become true in time"
         time.sleep(0.01)
