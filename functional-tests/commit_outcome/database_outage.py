@@ -14,7 +14,8 @@ from functional_tests.lib.servers.proxy import ANSWERED, BEFORE, Proxy
 
 COMMIT_TIMEOUT_SECONDS, STALE_SECONDS = 1, 10  # commit_timeout, stale_reads_seconds
 POOL_TIMEOUT_SECONDS = 4
-# The writer may use commit_timeout twice. Ten times this is in time: without a timeout a request waits for the outage's end.
+# The writer may use commit_timeout twice. Ten times this is in time: without a timeout a request waits until the outage
+# ends.
 IN_TIME_SECONDS = 10 * 2 * COMMIT_TIMEOUT_SECONDS
 CANDIDATES, PROVIDERS = "/allocation_candidates?resources=VCPU:1", "/resource_providers"
 OTHER_READS = (

@@ -35,8 +35,8 @@ from functional_tests.lib.test_counts import TestCounts
 # Longer than placet waits for one lock (5 s), so that a request that waits with others makes them late.
 SHORT_SECONDS, FULL_SECONDS = 8, 24
 FREE_SECONDS = 4  # of the same requests without a lock, to compare with
-# How late a request may be: a second, and this multiple of the slowest one without a lock. One that waits with others is
-# late by 5 s.
+# How late a request may be: a second, and this multiple of the slowest one without a lock. One that waits with others
+# is late by 5 s.
 MOST_DELAY_SECONDS, MOST_DELAY_FACTOR = 1, 5
 COMMIT_TIMEOUT_SECONDS = 10  # placet's default
 CASES = {"transaction": OpenTransaction, "placet": PausedPlacet, "upstream": PausedUpstream, "consumer": OpenTransaction}

@@ -187,8 +187,8 @@ class Service:
             raise RuntimeError(f"{self.kind} does not serve again; its log ends with:\n{self.log_end()}")
 
     def stop(self, seconds=HANG_SECONDS):
-        """Ends the process, by SIGKILL after `seconds`; returns its exit code, or the negative number of the signal that
-        killed it."""
+        """Ends the process, by SIGKILL after `seconds`; returns its exit code, or the negative number of the signal
+        that killed it."""
         if self.process is None:
             return None
         process, self.process = self.process, None

@@ -1,20 +1,21 @@
 """How long tests wait. README.md, "Bounds of waiting", has the rule.
 
 A wait ends when its condition holds. It has a bound only because a defect may make it endless. HANG_SECONDS is this
-bound: more than ten times what any start, answer or command takes on a busy machine. A defect is then found late, and no
-slow machine is taken for one.
+bound: more than ten times what any start, answer or command takes on a busy machine. A defect is then found late, and
+no slow machine is taken for one.
 """
 
 import time
 
 HANG_SECONDS = 600
 PAUSE_SECONDS = 0.02  # between two looks
-# placet's own timeouts, for a test of something else: no request is refused because the machine is slow. A write may take
-# twice `commit_timeout`, and a client waits longer than that.
+# placet's own timeouts, for a test of something else: no request is refused because the machine is slow. A write may
+# take twice `commit_timeout`, and a client waits longer than that.
 SERVICE_SECONDS = 250
 # What does not wait for such a timeout is answered in a tenth of it.
 IN_TIME_SECONDS = SERVICE_SECONDS / 10
-OPTIONS = {"placet": {"commit_timeout": str(SERVICE_SECONDS)}, "placement_database": {"pool_timeout": str(SERVICE_SECONDS)}}
+OPTIONS = {"placet": {"commit_timeout": str(SERVICE_SECONDS)},
+           "placement_database": {"pool_timeout": str(SERVICE_SECONDS)}}
 
 
 def eventually(what, holds, pause=PAUSE_SECONDS):
@@ -48,9 +49,3 @@ def succeeds(what, attempt, errors=Exception, pause=PAUSE_SECONDS):
 
     eventually(lambda: f"{what}: {raised[0]!r}", holds, pause)
     return results[0]
-
-
-def ends(process, what="the process"):
-    """Waits until a process ends; returns its exit code."""
-    eventually(f"{what} ends", lambda: process.poll() is not None)
-    return process.returncode

@@ -10,11 +10,11 @@ from functional_tests.query_plans import cloud
 
 RATE = 10  # of each, a second
 RELOADS, SECONDS_BETWEEN = 4, 2
-# Claims during reloads may take ten times as long as those between reloads, compared at the median. Below the floor, a wait
-# for a reload cannot be told from a moment without CPU time.
+# Claims during reloads may take ten times as long as those between reloads, compared at the median. Below the floor, a
+# wait for a reload cannot be told from a moment without CPU time.
 CLAIM_FACTOR, FLOOR_SECONDS = 10, 0.5
-# A search waits for one reload that began after it had to, and for the rest of one that became obsolete. Ten times this,
-# in starts of this process, and of a second at least.
+# A search waits for one reload that began after it had to, and for the rest of one that became obsolete. Ten times
+# this, in starts of this process, and of a second at least.
 SEARCH_STARTS_MAX, START_SECONDS_MIN = 20, 1.0
 
 
