@@ -31,13 +31,13 @@ def beside_others():
         threads = [threading.Thread(target=send, args=(body,)) for body in bodies * 2]
         for thread in threads:
             thread.start()
-        others = 0
+        others, longest, first = 0, 0, time.monotonic()
         while any(thread.is_alive() for thread in threads):
             began = time.monotonic()
             equal(once(placet.port, request("GET", f"{PROVIDERS}?name=there")).status, 200)
-            took = time.monotonic() - began
-            check(took < 2, f"a request took {took:.1f} s")
+            longest = max(longest, time.monotonic() - began)
             others += 1
+        whole = time.monotonic() - first
         for thread in threads:
             thread.join()
         equal(len(answers), len(threads), "answers")
@@ -45,6 +45,8 @@ def beside_others():
             refusal(answer, 400)
             check(len(answer.body) < MAX_REFUSAL_BYTES, len(answer.body))
         check(others > 3, "nothing was tested")
+        # On a busy machine the bodies take longer, too.
+        check(longest < max(2, whole / 2), f"a request took {longest:.1f} s of {whole:.1f} s")
 
 
 @case("beyond max_body_memory a large body is answered with 503, and a small one is served")

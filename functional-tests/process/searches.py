@@ -81,7 +81,11 @@ def begin(placet):
     raw, before = RawConnection(placet.port), placet.processor_seconds()
     raw.send(request("GET", asked))
 
-    eventually("the search computes", lambda: placet.processor_seconds() - before >= 0.2)
+    def is_in_progress():
+        # A fast build has the beginning of the long answer before that.
+        return placet.processor_seconds() - before >= 0.2 or select.select([raw.socket], [], [], 0)[0]
+
+    eventually("the search computes", is_in_progress)
     return raw
 
 

@@ -20,10 +20,10 @@ use crate::api::http::thread_pools::ThreadPools;
 use crate::error::{Error, Result};
 use crate::search::Interrupt;
 
-/// The next chunk. The test fails if it does not come within ten seconds.
+/// The next chunk. The test fails if it does not come within ten minutes.
 async fn next(body: &mut StreamingBody) -> Option<Result<Bytes>> {
     let polled = std::future::poll_fn(|task| Pin::new(&mut *body).poll_next(task));
-    timeout(Duration::from_secs(10), polled)
+    timeout(Duration::from_secs(600), polled)
         .await
         .expect("a chunk, or the end")
 }

@@ -74,7 +74,7 @@ impl CommitLoad {
     fn wait_until_fewer_are_left_than(&mut self, pages: i32) {
         let began = Instant::now();
         while self.status().remaining() >= pages {
-            assert!(began.elapsed() < Duration::from_secs(20), "{:?}", self.status());
+            assert!(began.elapsed() < Duration::from_secs(600), "{:?}", self.status());
             std::thread::sleep(POLL_INTERVAL);
         }
     }

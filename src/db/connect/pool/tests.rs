@@ -83,7 +83,7 @@ async fn a_permit_is_waited_for_no_longer_than_pool_timeout() {
 #[tokio::test]
 async fn a_waiting_read_fails_at_once_if_no_connection_can_be_opened() {
     // The file is missing, and a connection for reading does not create it.
-    let (_folder, database) = database(1, Duration::from_secs(30));
+    let (_folder, database) = database(1, Duration::from_secs(600));
     let began = Instant::now();
     let held = database.read_permit().await.unwrap();
     let waiting = tokio::spawn({
@@ -97,6 +97,6 @@ async fn a_waiting_read_fails_at_once_if_no_connection_can_be_opened() {
     assert!(matches!(failed, Err(Error::Unavailable { .. })), "{failed:?}");
     let refused = waiting.await.unwrap();
     assert!(matches!(refused, Some(Error::Unavailable { .. })), "{refused:?}");
-    assert!(began.elapsed() < Duration::from_secs(5), "after {:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(60), "after {:?}", began.elapsed());
     drop(held);
 }
