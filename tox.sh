@@ -1,29 +1,30 @@
 #!/usr/bin/env bash
-# Tests placet:  ./tox.sh [lint|unit|functional|conformance|servers|clients|all|long|bench|fuzz|fresh] ...  (all)
+# Tests placet:  ./tox.sh [quick|lint|unit|functional|conformance|servers|clients|all|long|bench|fuzz|fresh] ...  (all)
 #
-#   lint         rustfmt, clippy, cargo-deny, the rules of STYLE.md and ARCHITECTURE.md (tidy)
-#   unit         the tests that need no running service
-#   functional   tests of a running placet: its own gabbi files, races, adoption, upgrades, options, generations, random
-#                requests, the API reference, the Debian package
-#   servers      tests on PostgreSQL, MariaDB and Galera: unit tests, gabbi files, conformance, races, old databases,
-#                adoption, the guide of docs/switching.md (with Keystone too), query plans, random requests to placet and
-#                OpenStack Placement, two processes of each on one database, read-your-writes across three processes,
-#                chaos with three processes, broken commits, held rows, failover to a standby, replicas, rolling restarts
-#   conformance  OpenStack Placement's own gabbi files, each with a new placet. The fixture is created with the API in
-#                one run, and written into the database before placet starts in the other
-#   clients      an operator's session with the real `openstack` client; osc-placement's own functional tests; a real
-#                Keystone, with its clients, compared with OpenStack Placement; the same clients and the Debian package
-#   all          all of these; at most 25 minutes on 2 cores with a cold build
-#   long         all of these at full size, and the mutants, with which tests have to fail; about 100 minutes
-#   fuzz         the parsers, each for 60 s with random edits of known inputs
-#   fresh        as root: this script in a new minimal Debian 12 that has Rust, Python and git alone
-#   prerequisites  what `all` needs of the machine. Each stage begins with this check of what it needs
-#   bench        placet, OpenStack Placement and two baselines compared: tables, .tox/bench.json, and docs/speed.md.
-#                Options after `bench` choose parts: `bench --help`
+#   quick before each commit: lint, unit, the gabbi files on SQLite, one round of each race; at most 4 minutes with a
+#                warm target lint rustfmt, clippy, cargo doc, cargo-deny, the rules of STYLE.md and ARCHITECTURE.md
+#                (tidy) unit the tests that need no running service functional tests of a running placet on SQLite: its
+#                own gabbi files, races, adoption, upgrades, options, random requests, the API reference, the Debian
+#                package servers tests on PostgreSQL, MariaDB and Galera: the unit tests that read or write a database,
+#                gabbi files, conformance, races, old databases, adoption, the guide of docs/switching.md (with Keystone
+#                too), query plans, random requests to placet and OpenStack Placement, two processes of each on one
+#                database, read-your-writes across three processes, chaos with three processes, broken commits, held
+#                rows, failover to a standby, replicas, rolling restarts conformance OpenStack Placement's own gabbi
+#                files. The fixture is created with the API in one run, and written into the database before placet
+#                starts in the other clients an operator's session with the real `openstack` client; osc-placement's own
+#                functional tests; a real Keystone, with its clients, compared with OpenStack Placement; the same
+#                clients and the Debian package all all of these long all of these at full size, and the mutants, with
+#                which tests have to fail. `long --from STEP` runs STEP and the steps that have not passed at this
+#                commit fuzz the parsers, each for 60 s with random edits of known inputs fresh as root: this script in
+#                a new minimal Debian 12 that has Rust, Python and git alone, and the package and the tarball installed
+#                there prerequisites what `all` needs of the machine. Each stage begins with this check of what it needs
+#                bench placet, OpenStack Placement and two baselines compared: tables, .tox/bench.json, and
+#                docs/speed.md. Options after `bench` choose parts: `bench --help`
 #
 # Needs Rust, and the network for the first run. What else is missing on Debian (a C compiler, libmariadb and OpenSSL,
 # Python's venv, database servers), root installs before the stages begin, and another user finds named in one line.
-# Everything else is installed under .tox/. The last line is `N passed, N failed, N skipped`.
+# Everything else is installed under .tox/. One build makes placet and its tests; no suite runs cargo. At the end is a
+# table of the steps, the slowest first. The last line is `N passed, N failed, N skipped`.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
@@ -36,9 +37,12 @@ PY="$TOX/venv/bin/python"
 # Every engine, including those that a plain `cargo build` omits.
 ENGINES=mariadb,postgresql-tls
 FEATURES=(--features "$ENGINES")
-# Tests of Cargo.toml that belong to another stage than `unit`.
-LIVE_TESTS=()
-LINT_TESTS=(tidy)
+# What the one build has made: a line `NAME PATH` for each.
+BINARIES="$TOX/binaries"
+# The unit tests that read or write a database. The rules of placing are the same on all engines, and SQLite's file and
+# log are its own. Most of these tests wait for the server.
+ON_SERVERS=(--test-threads 6 db:: model:: --skip model::tests::workloads --skip db::file --skip db::wal_checkpointer
+    --skip db::connect::url)
 
 source functional-tests/lib/steps.sh
 
@@ -47,31 +51,41 @@ source functional-tests/lib/steps.sh
 #   cargo  by the `test result:` lines    python  by its last line    one  the command is one test
 
 lint() {
-    step one rustfmt cargo fmt --check
-    step one clippy cargo clippy --all-targets --quiet --features "$ENGINES,bench" -- -D warnings
+    compile || return
+    step one rustfmt cargo fmt --all --check
+    step cargo tidy "$(binary tidy)"
+    checks
+}
+
+# What reads the code beside the suites, which wait most of the time.
+checks() {
+    step one clippy cargo clippy --workspace --all-targets --quiet --features "$ENGINES,bench" -- -D warnings
+    step one "cargo doc" env RUSTDOCFLAGS="-D warnings" \
+        cargo doc --quiet --no-deps --document-private-items --features "$ENGINES,bench"
     cargo_deny
-    for test in "${LINT_TESTS[@]}"; do has_test "$test" && step cargo "$test" cargo test "${FEATURES[@]}" --test "$test"; done
 }
 
 unit() {
-    local targets=()
-    mapfile -t targets < <(unit_targets)
-    step cargo unit cargo test --no-fail-fast "${FEATURES[@]}" "${targets[@]}"
+    compile || return
+    step cargo unit "$(binary unit)"
+}
+
+quick() {
+    live || return
+    lint
+    unit
+    step python gabbi "$PY" -m functional_tests.gabbi.run
+    step python race "$PY" -m functional_tests.race.run --rounds 1
 }
 
 functional() {
     live || return
-    for test in ${LIVE_TESTS[@]+"${LIVE_TESTS[@]}"}; do
-        has_test "$test" && step cargo "$test" cargo test "${FEATURES[@]}" --test "$test" -- --nocapture
-    done
     step python gabbi "$PY" -m functional_tests.gabbi.run
     step python race "$PY" -m functional_tests.race.run
     step python defects "$PY" -m functional_tests.race.defects.run
     step python adoption "$PY" -m functional_tests.adoption.run
     step python coexistence "$PY" -m functional_tests.coexistence.run
     step python revisions "$PY" -m functional_tests.revisions.run
-    step python syncs "$PY" -m functional_tests.syncs.run
-    step python generations "$PY" -m functional_tests.generations.run
     step python differential "$PY" -m functional_tests.differential.run
     step python reloads "$PY" -m functional_tests.reloads.run
     step python query_plans "$PY" -m functional_tests.query_plans.run
@@ -105,7 +119,7 @@ servers() {
 on_engine() {
     local engine=$1 on=("$PY" -m functional_tests.lib.engines run "$1") size=(--seconds 25)
     [[ ${PLACET_TEST_SIZE:-} == full ]] && size=(--seconds 400)
-    step cargo "unit, $engine" "${on[@]}" -- cargo test "${FEATURES[@]}" --lib -- db:: model::
+    step cargo "unit, $engine" "${on[@]}" -- "$(binary unit)" "${ON_SERVERS[@]}"
     step python "gabbi, $engine" "$PY" -m functional_tests.gabbi.run --engine "$engine"
     step python "conformance, $engine" "$PY" -m functional_tests.conformance.run --jobs 2 --engine "$engine"
     step python "race, $engine" "$PY" -m functional_tests.race.run --engine "$engine"
@@ -162,17 +176,19 @@ all() {
     venv
     # The download goes on while the compiler works. If it fails, `clients` tries again, and reports it.
     keystone_venv >"$LOGS/keystone-venv.log" 2>&1 &
-    lint
-    unit
+    compile || return
     wait
+    step one rustfmt cargo fmt --all --check
+    step cargo tidy "$(binary tidy)"
     live || return
-    side_by_side functional "on_engine postgresql" "on_engine mariadb" clients on_galera conformance on_copies
+    side_by_side functional "on_engine postgresql" "on_engine mariadb" clients on_galera on_copies unit conformance checks
 }
 
 on_sqlite() { functional; conformance; }
 
-# Three chains at a time: with more, the mutants that cause waiting fail for lack of processors. The latencies of reloads
-# are measured before them, and of a release build: a debug build reads 60,000 providers for longer than a request waits.
+# Three chains at a time: with more, the mutants that cause waiting fail for lack of processors. The latencies of
+# reloads are measured before them, and of the optimised build: the other one reads 60,000 providers for longer than a
+# request waits.
 long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
     lint
@@ -180,10 +196,10 @@ long() {
     features
     # Before the chains, of which two need it.
     keystone_venv
-    mutants && release || return
+    mutants && step quiet "dist build" cargo build --profile dist --bin placet "${FEATURES[@]}" || return
     for engine in sqlite postgresql mariadb; do
         step python "reloads, large, $engine" "$PY" -m functional_tests.reloads.run --engine "$engine" \
-            --providers 60000 --binary "$CARGO_TARGET_DIR/release/placet"
+            --providers 60000 --binary "$CARGO_TARGET_DIR/dist/placet"
     done
     side_by_side long_on_sqlite long_on_postgresql long_on_mariadb
 }
@@ -197,6 +213,8 @@ long_on_mariadb() { long_on_engine mariadb; long_on_galera; }
 long_on_sqlite() {
     on_sqlite
     clients
+    step python syncs "$PY" -m functional_tests.syncs.run
+    step python generations "$PY" -m functional_tests.generations.run
     step python engines "$PY" -m functional_tests.lib.engines_test
     step python "gabbi, upstream" "$PY" -m functional_tests.gabbi.run --server upstream
     step python "conformance, upstream" "$PY" -m functional_tests.conformance.run --server upstream
@@ -258,27 +276,38 @@ bench() {
     step one bench "$TOX/bench-venv/bin/python" -m benches.compare.run "${parts[@]}"
 }
 
-bench_build() { step quiet "release build" cargo build --release --bins --features "$ENGINES,bench"; }
+bench_build() { step quiet "build of the bench" cargo build --profile dist --bins --features "$ENGINES,bench"; }
 
 # --- prerequisites -------------------------------------------------------------------------------
 
-live() { venv && build; }
+live() { venv && compile; }
 
-build() {
-    [[ -n ${built:-} ]] && return
-    step quiet build cargo build --bins "${FEATURES[@]}" && built=yes
+# Builds placet, its tests and tidy at once, so that each crate is compiled once.
+compile() {
+    [[ -n ${compiled:-} ]] && return
+    step quiet build build_once && compiled=yes
 }
+
+build_once() {
+    cargo build --workspace --lib --bins --tests "${FEATURES[@]}" --message-format json-render-diagnostics >"$LOGS/build.json" &&
+        python3 - "$LOGS/build.json" >"$BINARIES" <<'END'
+import json, sys
+for line in open(sys.argv[1]):
+    made = json.loads(line)
+    if made.get("executable"):
+        target, is_test = made["target"], made["profile"]["test"]
+        kind = "unit" if is_test and "lib" in target["kind"] else "tidy" if target["name"] == "tidy" else target["kind"][0]
+        print(kind if is_test or kind != "bin" else target["name"], made["executable"])
+END
+}
+
+# The path of what the build has made: placet, unit (the tests of the library), or tidy.
+binary() { awk -v name="$1" '$1 == name { print $2 }' "$BINARIES"; }
 
 # Builds a second binary, with the feature `mutants`: its safeguards can be disabled one at a time.
 mutants() {
-    live && step quiet "mutants' build" cargo build --bins --features "mutants,$ENGINES" &&
-        cp "$CARGO_TARGET_DIR/debug/placet" "$TOX/placet-mutants" && cargo build --bins --quiet "${FEATURES[@]}"
-}
-
-# Without the optimizations across crates, which take longer than the tests that use it.
-release() {
-    step quiet "release build" env CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
-        cargo build --release --bin placet "${FEATURES[@]}"
+    live && step quiet "mutants' build" cargo build --bins --features "mutants,$ENGINES" --target-dir "$TOX/mutants" &&
+        cp "$TOX/mutants/debug/placet" "$TOX/placet-mutants"
 }
 
 # A virtual environment under .tox with the requirements and the package functional_tests (an editable install of
@@ -309,6 +338,7 @@ keystone_venv() { virtual_environment keystone functional-tests/keystone/require
 fuzz() { live && step python fuzz "$PY" -m functional_tests.fuzz.run; }
 
 fresh() {
+    live || return
     virtual_environment venv functional-tests/requirements.txt && step python fresh "$PY" -m functional_tests.fresh.run
 }
 
@@ -388,33 +418,13 @@ debian() {
     { apt-get update && apt-get install --yes --no-install-recommends "$@"; } >>"$LOGS/apt.log" 2>&1
 }
 
-targets() {
-    cargo metadata --no-deps --format-version 1 | python3 -c '
-import json, sys
-for target in json.load(sys.stdin)["packages"][0]["targets"]:
-    print(target["kind"][0], target["name"])'
-}
-
-# grep reads all of its input. With -q it would end early, and `targets` would fail with a broken pipe (pipefail).
-has_test() { targets | grep -x "test $1" >/dev/null; }
-
-unit_targets() {
-    targets | while read -r kind name; do
-        case "$kind" in
-            lib | rlib) echo --lib ;;
-            bin) echo --bins ;;
-            test) [[ " ${LINT_TESTS[*]} ${LIVE_TESTS[*]-} " == *" $name "* ]] || echo "--test=$name" ;;
-        esac
-    done | sort -u
-}
-
 main() {
     local stages=("$@") parts=() stage
     [[ $# == 0 ]] && stages=(all)
     [[ ${1:-} == bench ]] && stages=(bench) parts=("${@:2}")
     for stage in "${stages[@]}"; do
         case "$stage" in
-            lint | unit | functional | conformance | servers | clients | all | long | bench | fuzz | fresh | prerequisites) ;;
+            quick | lint | unit | functional | conformance | servers | clients | all | long | bench | fuzz | fresh | prerequisites) ;;
             *) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 2 ;;
         esac
     done

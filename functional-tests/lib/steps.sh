@@ -51,8 +51,8 @@ failures() {
     head -n 20 <<<"$lines" | cut -c 1-160 | sed 's/^/    /'
 }
 
-# Sets `children` to the processor seconds of all programs that this shell has waited for, with theirs. A step that takes
-# longer than its own waits.
+# Sets `children` to the processor seconds of all programs that this shell has waited for, with theirs. A step that
+# takes longer than its own waits.
 children_cpu() {
     local file="$LOGS/times.$BASHPID"
     times >"$file"
@@ -60,8 +60,8 @@ children_cpu() {
     rm -f "$file"
 }
 
-# side_by_side CHAIN...: runs chains of steps in parallel, at most CHAINS_AT_ONCE at a time, then shows the output of each
-# and counts its tests.
+# side_by_side CHAIN...: runs chains of steps in parallel, at most CHAINS_AT_ONCE at a time, then shows the output of
+# each and counts its tests.
 side_by_side() {
     local chain files p f s started=0
     for chain in "$@"; do
