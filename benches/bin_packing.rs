@@ -1,4 +1,5 @@
-//! Groups of different sizes that share providers, which is bin packing: `cargo bench --bench bin_packing [CASES [SEED]]`.
+//! Groups of different sizes that share providers, which is bin packing:
+//! `cargo bench --bench bin_packing [CASES [SEED]]`.
 //!
 //! 8 to 64 groups of random amounts are placed on 4 to 32 children of one root with random capacities. They request 80
 //! to 105 % of the sum of the capacities, with limit=1 and limit=1000. Prints for each shape the number of cases that

@@ -179,7 +179,8 @@ fn sharing_pools() -> Vec<Case> {
             0,
             some,
         );
-        // Each pool has a trait of its own, and each group requires another of them: one candidate, the same for each host.
+        // Each pool has a trait of its own, and each group requires another of them: one candidate, the same for each
+        // host.
         let mut marked = shared(1000, 20, 100, 100);
         let mut wanted = disks(16, 1);
         for (at, pool) in marked[1000..].iter_mut().enumerate() {

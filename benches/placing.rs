@@ -2,8 +2,8 @@
 //!
 //! Clusters of 1,000, 10,000 and 100,000 hosts in three sites, with rows and racks of 40 hosts, and in 20 upgrade
 //! domains. Placed are 5 replicas, adaptive over both dimensions, and 100 replicas evenly over all levels. Each is
-//! placed with room on two hosts of three; with room on one of 100; and where a whole site has none, so that there is no
-//! place. Then the replicas are judged, and half of them released. The bench prints medians and the slowest round.
+//! placed with room on two hosts of three; with room on one of 100; and where a whole site has none, so that there is
+//! no place. Then the replicas are judged, and half of them released. The bench prints medians and the slowest round.
 
 use std::time::{Duration, Instant};
 

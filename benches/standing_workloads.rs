@@ -1,5 +1,5 @@
-//! Workloads that stand in a cloud, and the time of judging a page of them, as `GET /v1/violations` does between its reads and
-//! its answer.
+//! Workloads that stand in a cloud, and the time of judging a page of them, as `GET /v1/violations` does between its
+//! reads and its answer.
 
 use std::collections::HashMap;
 
@@ -14,8 +14,8 @@ const WORKLOADS: usize = 1_000;
 const AT_ONCE: usize = 100;
 pub const REPLICAS: u32 = 10;
 
-/// A page of workloads by the default rule. Workload `n` has the role `roles[n % roles.len()]`, and its replicas are on hosts
-/// all over the cloud; `provider` has the uuid of a host's provider.
+/// A page of workloads by the default rule. Workload `n` has the role `roles[n % roles.len()]`, and its replicas are on
+/// hosts all over the cloud; `provider` has the uuid of a host's provider.
 pub fn page(hosts: i32, roles: &[Role], provider: impl Fn(i32) -> String) -> Vec<ReadWorkload> {
     let workloads = (0..WORKLOADS).map(|n| {
         let replicas = (0..REPLICAS).map(|at| {

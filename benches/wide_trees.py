@@ -4,8 +4,8 @@
 
 One host has SIZE children of one unit each. The request has as many groups of one unit (limit=1000), or one group more,
 which cannot be satisfied. OpenStack Placement runs with its default options, and with [workarounds]
-optimize_for_wide_provider_trees. If a service does not respond within the timeout, it is not measured with larger trees.
---write puts the table into docs/speed.md.
+optimize_for_wide_provider_trees. If a service does not respond within the timeout, it is not measured with larger
+trees. --write puts the table into docs/speed.md.
 """
 
 import argparse

@@ -1,9 +1,10 @@
 //! Time of planning a workload: `cargo bench --bench workload_plans [ROUNDS [HOSTS…]]`.
 //!
-//! It is what `PUT /v1/workloads/{uuid}` does between its reads and its write: from a snapshot, all offers of the hosts,
-//! their domains, the placement, and the report. Clouds have flat or nested hosts in three sites, with rows and racks of 40
-//! hosts, and in 20 upgrade domains; two hosts of three have room. Beside each plan stands a plain search in the same
-//! cloud: the best candidates for one claim by the same query. The bench prints medians and the ratio of both.
+//! It is what `PUT /v1/workloads/{uuid}` does between its reads and its write: from a snapshot, all offers of the
+//! hosts, their domains, the placement, and the report. Clouds have flat or nested hosts in three sites, with rows and
+//! racks of 40 hosts, and in 20 upgrade domains; two hosts of three have room. Beside each plan stands a plain search
+//! in the same cloud: the best candidates for one claim by the same query. The bench prints medians and the ratio of
+//! both.
 //!
 //! Then it judges pages of 1,000 workloads that stand, all with one query or with 100.
 

@@ -3,8 +3,8 @@
 #
 #     contrib/update-standard-names.sh [os-resource-classes version] [os-traits version]
 #
-# The default versions are the newest on PyPI. It stops if a class has moved in the list, because its position is its id in
-# databases.
+# The default versions are the newest on PyPI. It stops if a class has moved in the list, because its position is its id
+# in databases.
 set -eu
 mkdir -p "$(dirname "$0")/../src/model/standard"
 cd "$(dirname "$0")/../src/model/standard"

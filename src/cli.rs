@@ -45,8 +45,8 @@ use crate::api;
 use crate::config::{ConfigError, ConfigSources};
 use crate::db::SetupError;
 
-/// Lines that are indented are shown as they are, in `--help` and in the manual page. They fit into 80 columns, and each
-/// command among them can be pasted.
+/// Lines that are indented are shown as they are, in `--help` and in the manual page. They fit into 80 columns, and
+/// each command among them can be pasted.
 const LONG_ABOUT: &str = "\
 placet is a placement service. It keeps the inventories of resource providers and the allocations of consumers, finds \
 allocation candidates, and grants claims without ever oversubscribing a provider. It serves OpenStack Placement's REST \
@@ -252,8 +252,8 @@ impl Arguments {
     }
 }
 
-/// The words of a command line, with the global options before the subcommand. clap would drop those that stand before it
-/// if there is the same option after it.
+/// The words of a command line, with the global options before the subcommand. clap would drop those that stand before
+/// it if there is the same option after it.
 fn globals_first(words: Vec<OsString>) -> Vec<OsString> {
     let (mut first, mut rest) = (Vec::new(), Vec::new());
     let mut words = words.into_iter();

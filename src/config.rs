@@ -1,8 +1,8 @@
 //! The configuration: `placement.conf` by oslo.config's rules, environment variables over it, read into one struct.
 //!
 //! [`load`] has three steps. It finds and parses the sources ([`sources`], [`ini`]), keeps each value with its origin
-//! ([`raw`], [`interpolation`]), and reads the values into types ([`options`], [`value`]). There are no globals: [`Options`]
-//! is passed down.
+//! ([`raw`], [`interpolation`]), and reads the values into types ([`options`], [`value`]). There are no globals:
+//! [`Options`] is passed down.
 //!
 //! Every option is declared once, in [`options`]; [`spec`] is the table of them all.
 
@@ -134,8 +134,8 @@ impl Configuration {
         show::ini(&self.raw)
     }
 
-    /// One sentence for each name that no option has, for each option that is set but not used, and for each that is set by
-    /// an older name.
+    /// One sentence for each name that no option has, for each option that is set but not used, and for each that is
+    /// set by an older name.
     pub fn warnings(&self) -> Vec<String> {
         show::notes(&self.raw).iter().map(ToString::to_string).collect()
     }
@@ -164,9 +164,9 @@ impl Options {
         }
     }
 
-    /// All errors with which a service may not start, and warnings, as sentences. The errors: Keystone's options that do
-    /// not suffice, no database, a certificate without its key, no replica for `slave_routes`, one port for two, and no
-    /// authentication on an address that other machines can reach.
+    /// All errors with which a service may not start, and warnings, as sentences. The errors: Keystone's options that
+    /// do not suffice, no database, a certificate without its key, no replica for `slave_routes`, one port for two, and
+    /// no authentication on an address that other machines can reach.
     pub fn serving_problems(&self) -> (Vec<ConfigError>, Vec<String>) {
         let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         if self.api.auth_strategy == AuthStrategy::Keystone {

@@ -1,8 +1,8 @@
 //! The error type of all layers.
 //!
-//! It knows no HTTP. `api/http/errors.rs` has the only `match` from a variant to a status and an error code, so situations
-//! with different codes are different variants. The `Display` of a variant is the `detail` that a client reads. The short
-//! sentences are OpenStack Placement's, because clients match on them.
+//! It knows no HTTP. `api/http/errors.rs` has the only `match` from a variant to a status and an error code, so
+//! situations with different codes are different variants. The `Display` of a variant is the `detail` that a client
+//! reads. The short sentences are OpenStack Placement's, because clients match on them.
 
 mod reason;
 
@@ -27,8 +27,8 @@ pub enum Error {
     /// A value that a schema cannot check. `detail` is the whole sentence.
     #[error("{detail}")]
     BadRequest { detail: String },
-    /// A condition that cannot be read. `context` is empty, or says where it stands and ends with `: `. The column counts
-    /// characters from 1.
+    /// A condition that cannot be read. `context` is empty, or says where it stands and ends with `: `. The column
+    /// counts characters from 1.
     #[error("{context}Invalid expression at column {column}: {detail}.")]
     InvalidExpression {
         context: String,
@@ -101,7 +101,8 @@ pub enum Error {
     /// Descriptions have other generations than the caller knows. `detail` names each of them.
     #[error("Another client described a provider in between: {detail}. Read it again, then describe it.")]
     StaleDescriptions { detail: String },
-    /// Replicas of workloads stand on hosts whose domains are to change, and rules of the workloads are about these domains.
+    /// Replicas of workloads stand on hosts whose domains are to change, and rules of the workloads are about these
+    /// domains.
     #[error(
         "The domains of hosts cannot change, because replicas stand there whose workloads are spread over them. Move the \
          replicas first, or repeat the request with force=true, and see GET /v1/violations."

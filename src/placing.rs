@@ -8,9 +8,10 @@
 //! - [`release()`]: which replicas go when fewer are wanted;
 //! - `safe`: whether the majority survives the loss of any domain; `occupied`: the domains that it compares;
 //! - `modes`: what a rule means for n replicas on the eligible hosts; `near`: where the rules to others exclude hosts;
-//! - `cells`, `cell_index`, `cell_places`, `slot_costs`, `prune`: hosts in equal domains, and which of them may be needed;
-//! - `bounds`, `relaxed`, `flow`: the placement as a minimum-cost flow; `search`, `role_prices`: the rest, by branch and
-//!   bound;
+//! - `cells`, `cell_index`, `cell_places`, `slot_costs`, `prune`: hosts in equal domains, and which of them may be
+//!   needed;
+//! - `bounds`, `relaxed`, `flow`: the placement as a minimum-cost flow; `search`, `role_prices`: the rest, by branch
+//!   and bound;
 //! - `tests/naive`: all sets of hosts, one after the other, with which tests compare the answers.
 
 mod bounds;

@@ -1,8 +1,8 @@
 //! Numbers that the layers count, and that a scrape of the metrics reads. They are atomics: counting takes no lock.
 //!
 //! To add a metric: count in the layer's own statistics (`src/db/writer/statistics.rs`, `src/model/statistics.rs`,
-//! `src/api/http/statistics.rs`), write it in `src/api/metrics/`, show it in `contrib/grafana/placet.json`, and describe it
-//! in `docs/observing.md`. Its labels are bounded.
+//! `src/api/http/statistics.rs`), write it in `src/api/metrics/`, show it in `contrib/grafana/placet.json`, and
+//! describe it in `docs/observing.md`. Its labels are bounded.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! JSON bodies and query strings, by microversion. Reading turns every version's form of a request into the newest domain
-//! type; writing gives an answer the form of the request's version. Does no I/O, and knows no HTTP.
+//! JSON bodies and query strings, by microversion. Reading turns every version's form of a request into the newest
+//! domain type; writing gives an answer the form of the request's version. Does no I/O, and knows no HTTP.
 //!
 //! Each noun has a file. They share:
 //!
@@ -7,7 +7,8 @@
 //! - `schema`, `validation`: the schemas in `schemas/*.json`, and the validation of requests against them;
 //! - `filters`, `native_keys`, `integer`, `uuid`: the syntax of parameter values;
 //! - `python`: Python's formatting of values, for error sentences;
-//! - `output`: helpers for answers; `reasons`: why something is refused; `quoted`, `provider_texts`: caches of JSON texts;
+//! - `output`: helpers for answers; `reasons`: why something is refused; `quoted`, `provider_texts`: caches of JSON
+//!   texts;
 //! - `documents`: the list of schemas, for the description of the API.
 
 pub mod aggregates;

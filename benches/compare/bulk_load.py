@@ -22,7 +22,9 @@ SQLITE_CACHE_SIZE = -1_000_000
 
 
 def load(database, cloud):
-    """Writes `cloud` into a database that has tables, classes and standard traits. Returns the ids of classes by name."""
+    """Writes `cloud` into a database that has tables, classes and standard traits. Returns the ids of classes by
+    name.
+    """
     with contextlib.closing(database.connect()) as connection:
         class_ids = dict(connection.execute("SELECT name, id FROM resource_classes").fetchall())
         _insert_names(connection, cloud)

@@ -3,9 +3,9 @@
     python -m benches.compare.claims_together [--engine E]… [--rounds N] [--seconds S] [--binary PATH]
                                               [--generator PATH]
 
-32 clients claim for one consumer at a time, alternately without and beside one client that sends requests with 1,000 new
-consumers, one after the other: claims of known hosts by POST /allocations, or a gang with one query by POST /v1/claims.
-The ratio is that of the 99th percentiles of the plain claims, the median over the rounds.
+32 clients claim for one consumer at a time, alternately without and beside one client that sends requests with 1,000
+new consumers, one after the other: claims of known hosts by POST /allocations, or a gang with one query by POST
+/v1/claims. The ratio is that of the 99th percentiles of the plain claims, the median over the rounds.
 
 `./tox.sh bench --group claims-together` measures the same.
 """

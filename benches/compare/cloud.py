@@ -1,4 +1,5 @@
-"""The clouds that the bench measures: hosts with inventories, traits and aggregates, and consumers of half the capacity.
+"""The clouds that the bench measures: hosts with inventories, traits and aggregates, and consumers of half the
+capacity.
 
 There are three shapes. `flat`: a host is one provider. `nested`: its cores and memory are on two NUMA nodes, each with
 two network functions below it. `shared`: the disk of every hundred hosts is one pool. A cloud is a function of its

@@ -10,7 +10,9 @@ SHADES = ((1000, "#0b5d56", "#ffffff"), (300, "#2f8f86", "#ffffff"), (100, "#7cc
 
 
 def rows(records):
-    """Labels with the ratio of each cloud, or None if one system was not measured there. Empty if there is only one cloud."""
+    """Labels with the ratio of each cloud, or None if one system was not measured there. Empty if there is only one
+    cloud.
+    """
     clouds = largest_clouds(records)
     groups = {record["scenario"]: record["group"] for record in records}
     found = []

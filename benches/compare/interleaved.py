@@ -1,4 +1,6 @@
-"""Interleaved runs: the systems are measured in alternation (A B A B), so that drift of the machine affects all of them."""
+"""Interleaved runs: the systems are measured in alternation (A B A B), so that drift of the machine affects all of
+them.
+"""
 
 import contextlib
 import functools
@@ -45,8 +47,8 @@ def server(engine):
 class Testbed:
     """One cloud on one engine, in two databases with services on them. Use it as a context manager.
 
-    `own` is placet's database. `other` is that of OpenStack Placement and the SQL baseline, which keep nothing in memory
-    and can share it.
+    `own` is placet's database. `other` is that of OpenStack Placement and the SQL baseline, which keep nothing in
+    memory and can share it.
     """
 
     # Results of the canned server by shape, number of hosts and scenario. Engines share them.
@@ -167,7 +169,9 @@ class Testbed:
         return self.generator.run("http", port=ports, **options, cloud=self.cloud_file)
 
     def systems(self, scenario, wanted, full=True):
-        """Which of the wanted systems a scenario is measured on. Unless `full`, some that show little more are left out."""
+        """Which of the wanted systems a scenario is measured on. Unless `full`, some that show little more are left
+        out.
+        """
         if scenario.processes > 1 and self.engine.kind == "sqlite":
             return []  # an SQLite file is served by one process
         systems = ["placet", "upstream" if scenario.is_for_upstream else None, scenario.baseline]

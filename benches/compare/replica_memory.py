@@ -2,8 +2,9 @@
 
     python -m benches.compare.replica_memory [--binary PATH] [--engine sqlite|postgresql|mariadb]
 
-A cloud of 10,000 flat hosts with 30 consumers each is read by a new process, three times. Then each five consumers become
-a workload, by SQL, and it is read again, three times. A difference of the medians is divided by the number of consumers.
+A cloud of 10,000 flat hosts with 30 consumers each is read by a new process, three times. Then each five consumers
+become a workload, by SQL, and it is read again, three times. A difference of the medians is divided by the number of
+consumers.
 """
 
 import argparse

@@ -88,7 +88,9 @@ class RoomyCloud:
 
 
 def main(doc, records, table, rounds, seconds):
-    """The command line of a bench on this cloud: `records` measures on an engine, `table` makes lines of all records."""
+    """The command line of a bench on this cloud: `records` measures on an engine, `table` makes lines of all
+    records.
+    """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", action="append", choices=ENGINES, help="may be repeated (default: all)")
     parser.add_argument("--rounds", type=int, default=rounds)

@@ -9,8 +9,8 @@ each shape. Numbers of clients that show little more are measured on placet alon
 exception of the canned server is left.
 
 Servers are private and durable (fsync, a flush for every commit). Results go to a JSON file and to the terminal. With
---write, which takes no choice of a part, they go into docs/speed.md, docs/search-speed.md and README.md too. The release
-binaries must exist: `./tox.sh bench` builds them.
+--write, which takes no choice of a part, they go into docs/speed.md, docs/search-speed.md and README.md too. The
+release binaries must exist: `./tox.sh bench` builds them.
 """
 
 import argparse

@@ -5,7 +5,8 @@ from benches.compare.cloud import RARE_TRAIT
 # Clients of searches and lists.
 READING_CLIENTS = 4
 PROCESSES_ON_ONE_POOL = 3
-# These numbers of claiming and reporting clients are measured on all systems in all clouds, others on placet in one cloud.
+# These numbers of claiming and reporting clients are measured on all systems in all clouds, others on placet in one
+# cloud.
 MANY_CLIENTS = 32
 COMPARED_CLIENTS = (1, MANY_CLIENTS)
 CLAIMING_CLIENTS = (1, 8, MANY_CLIENTS, 128)

@@ -1,4 +1,6 @@
-"""Writes the records of a bench as tables: to the terminal, and into docs/speed.md, docs/search-speed.md and README.md."""
+"""Writes the records of a bench as tables: to the terminal, and into docs/speed.md, docs/search-speed.md and
+README.md.
+"""
 
 import statistics
 import textwrap

@@ -4,10 +4,10 @@
                                         [--binary PATH] [--generator PATH]
 
 32 clients create workloads of five replicas by the default rule: adaptive over three sites, with rows and racks of 40
-hosts, and over 20 upgrade domains. Each replica takes what a plain claim takes, so the ratio of the rates of replicas and
-of claims is that of allocations. Beside them stand gangs of five by query, without rules. All of it alternates on one
-running placet; a ratio is the median over the rounds. The cloud has room for all that is placed, so every status but 200
-of a workload or a gang is a failure, and the command ends with status 1.
+hosts, and over 20 upgrade domains. Each replica takes what a plain claim takes, so the ratio of the rates of replicas
+and of claims is that of allocations. Beside them stand gangs of five by query, without rules. All of it alternates on
+one running placet; a ratio is the median over the rounds. The cloud has room for all that is placed, so every status
+but 200 of a workload or a gang is a failure, and the command ends with status 1.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-//! The load generator of the bench: `load http|canned-server|sql-baseline|search --help`. Each run prints one line of JSON.
+//! The load generator of the bench: `load http|canned-server|sql-baseline|search --help`. Each run prints one line of
+//! JSON.
 //!
 //! Which service or database is measured comes as arguments. The uuids of the cloud come from a file that
 //! `benches/compare/run.py` writes. The HTTP client is hand-written (`http/connection.rs`), because a client library

@@ -1,4 +1,6 @@
-"""Sends calls (`POST /v1/claims`) and records each as one operation. One with an id is sent again until it is answered."""
+"""Sends calls (`POST /v1/claims`) and records each as one operation. One with an id is sent again until it is
+answered.
+"""
 
 import http.client
 import json
@@ -17,7 +19,9 @@ REFUSAL_CODES = {"placet.no_room", "placet.other_refused"}  # of consumers with 
 
 @dataclass
 class Call:
-    """The consumers of a call, each with the generation that it must have, and what it may get in order of preference."""
+    """The consumers of a call, each with the generation that it must have, and what it may get in order of
+    preference.
+    """
 
     expects: dict
     places: dict

@@ -36,7 +36,9 @@ def naming_times(operations):
 
 
 def is_named_by_others(op, namings, known):
-    """Whether a consumer of the request existed before the history, or another request that began before its end names it."""
+    """Whether a consumer of the request existed before the history, or another request that began before its end
+    names it.
+    """
     return any(consumer in known or any(number != op.number and began < op.ended for began, number in namings[consumer])
                for consumer in op.sets)
 

@@ -82,8 +82,8 @@ def unexplained_consumers(operations, known):
     for consumer, ops in by_consumer(operations).items():
         if not explained(consumer, ops, known):
             lines = "\n".join(f"  {describe(consumer, op)}" for op in ops)
-            # An order that explains them once a release of nothing may succeed means: it was only released twice. That is
-            # less serious than a lost write.
+            # An order that explains them once a release of nothing may succeed means: it was only released twice. That
+            # is less serious than a lost write.
             kind = "released twice" if explained(consumer, ops, known, lenient=True) else "no order"
             faults.append((kind, consumer, f"no order explains consumer {consumer}:\n{lines}"))
     return faults

@@ -74,7 +74,9 @@ class History:
 
 
 def counts(operations):
-    """Outcome -> number of writes that were sent; and the numbers of reads, granted gangs and workloads, and repeated calls."""
+    """Outcome -> number of writes that were sent; and the numbers of reads, granted gangs and workloads, and
+    repeated calls.
+    """
     sent = [op for op in operations if op.outcome == UNKNOWN or op.ended is not None]
     found = Counter(op.outcome for op in sent if op.sets or op.touches)
     found["reads"] = sum(bool(op.sees) for op in operations)

@@ -1,9 +1,9 @@
 """Clients that own workloads (`/v1/workloads`): they create, change and delete them, all or none of the replicas.
 
-A replica is a consumer. So a change is recorded as one request on several consumers: new ones get one of several places,
-which the answer says, and others lose theirs. No other client changes them. The name of a workload begins with the number
-of its replicas, by which the tables show at every moment whether it is there as a whole (watcher.py). Every other owner
-has one replica a domain at most, and there are as many domains as a workload has replicas.
+A replica is a consumer. So a change is recorded as one request on several consumers: new ones get one of several
+places, which the answer says, and others lose theirs. No other client changes them. The name of a workload begins with
+the number of its replicas, by which the tables show at every moment whether it is there as a whole (watcher.py). Every
+other owner has one replica a domain at most, and there are as many domains as a workload has replicas.
 """
 
 import http.client

@@ -27,7 +27,9 @@ GANG = "fffffff"
 
 
 def prepare(rest, has_domains=True):
-    """Makes the providers; returns the generations of those whose usage is checked. OpenStack Placement has no domains."""
+    """Makes the providers; returns the generations of those whose usage is checked. OpenStack Placement has no
+    domains.
+    """
     others = {**{host: {"VCPU": BYSTANDER_TOTAL} for host in BYSTANDER_HOSTS}, FULL: {"VCPU": 1}}
     for provider, totals in (TOTALS | others).items():
         rest.must("POST", "/resource_providers", {"name": provider, "uuid": provider})

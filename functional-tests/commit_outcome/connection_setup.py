@@ -1,4 +1,5 @@
-"""A lock timeout at a statement by which the writer sets up a new connection, as Galera answers a read while a node leaves.
+"""A lock timeout at a statement by which the writer sets up a new connection, as Galera answers a read while a node
+leaves.
 
 The connection is lost before each request. The writer's set-up begins with its session's settings, and ends where its
 transaction begins. The request must succeed: another attempt is made until `commit_timeout`.

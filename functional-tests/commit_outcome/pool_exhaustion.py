@@ -80,8 +80,8 @@ def search(rest, stale, times=3):
 def search_while_reads_wait(rest, stale):
     """Checks the searches that are sent while reads wait, and then the answers of these reads.
 
-    A search that waits for the reads is answered after the last one. A stale answer comes once the change feed was waited
-    for during `commit_timeout`, in which the reads wait, too.
+    A search that waits for the reads is answered after the last one. A stale answer comes once the change feed was
+    waited for during `commit_timeout`, in which the reads wait, too.
     """
     with contextlib.ExitStack() as stack:
         began = time.monotonic()

@@ -30,7 +30,9 @@ class Consumer:
 
 
 class Workload:
-    """It wants what no host of this suite has. So all of its replicas are pending, but for a consumer that it adopted."""
+    """It wants what no host of this suite has. So all of its replicas are pending, but for a consumer that it
+    adopted.
+    """
 
     def __init__(self, generation, count, adopted):
         self.generation, self.count, self.adopted = generation, count, adopted

@@ -307,7 +307,9 @@ def _replicas(state, identity, count, adopted):
 
 @kind("PUT /v1/workloads/{workload_uuid}")
 def workload_put(state):
-    """A new workload, perhaps with a consumer that exists, or another number of replicas. With a consumer it stays at two."""
+    """A new workload, perhaps with a consumer that exists, or another number of replicas. With a consumer it stays
+    at two.
+    """
     identity = one_of(state, state.workloads) if len(state.workloads) >= MAX_NAMES else state.new_uuid()
     known = state.workloads.get(identity)
     taken = {workload.adopted for workload in state.workloads.values()}

@@ -112,7 +112,9 @@ def keeps_aggregates(request, answer, tables, theirs, ours):
 
 
 def has_nul(request, theirs, ours, found, tables):
-    """placet refuses the NUL first, and OpenStack Placement another mistake that it finds before it asks the database."""
+    """placet refuses the NUL first, and OpenStack Placement another mistake that it finds before it asks the
+    database.
+    """
     return (set(found) == {"body"} and theirs.status == ours.status == 400 and "\\u0000" in (request.body or "")
             and "a text that has a NUL character" in detail(ours) and tables.engine == "postgresql")
 

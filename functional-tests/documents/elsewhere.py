@@ -109,7 +109,9 @@ def lines(page):
 
 
 def is_accounted_for(pages, run):
-    """Each command that the pages of `run` do not run themselves is in the table, and each entry has its command and test."""
+    """Each command that the pages of `run` do not run themselves is in the table, and each entry has its command and
+    test.
+    """
     unknown, used = [], set()
     for page in pages:
         for number, text, prompted in lines(page):

@@ -1,4 +1,6 @@
-"""A proxy before a service that fails requests in chosen ways: refused with 503 or 409, or carried out without an answer."""
+"""A proxy before a service that fails requests in chosen ways: refused with 503 or 409, or carried out without an
+answer.
+"""
 
 import contextlib
 import http.client
@@ -17,7 +19,8 @@ def refusal(call):
 
 
 class BrokenProxy:
-    """Fails the first writes on `path`, one for each item of `faults`: "busy", "cut" or "early". Use it as a context manager.
+    """Fails the first writes on `path`, one for each item of `faults`: "busy", "cut" or "early". Use it as a context
+    manager.
 
     "early" is the refusal of a repetition that is decided before the first call is committed.
     """

@@ -4,9 +4,9 @@
 
 Needs root, and Debian's debootstrap. The machine is a folder that debootstrap fills, entered by chroot in namespaces of
 its own; it shares the network, the toolchain of Rust and the settings of apt, pip and cargo with this one. An ordinary
-user must learn in one line, before anything is built, what is missing. Root must have it installed. `--stage` also runs a
-stage of `./tox.sh` there: `lint` compiles everything, `all` tests everything. `--base` is a folder that debootstrap has
-filled before. The package and the tarball are made of the binary, if they are not given.
+user must learn in one line, before anything is built, what is missing. Root must have it installed. `--stage` also runs
+a stage of `./tox.sh` there: `lint` compiles everything, `all` tests everything. `--base` is a folder that debootstrap
+has filled before. The package and the tarball are made of the binary, if they are not given.
 """
 
 import contextlib

@@ -11,7 +11,9 @@ SPECIAL = [b"\0", b"\n", b"\r\n", b"\t", b" ", b'"', b"'", b"\\", b"{", b"}", b"
 
 
 def mutated(random, seeds, words):
-    """A seed with a few edits: bytes removed, repeated, replaced, moved, or words put in; sometimes two seeds joined."""
+    """A seed with a few edits: bytes removed, repeated, replaced, moved, or words put in; sometimes two seeds
+    joined.
+    """
     data = bytearray(random.choice(seeds))
     for _ in range(random.randint(1, MAX_EDITS)):
         at, length = random.randint(0, len(data)), random.choice((1, 1, 2, 3, 8, 30))

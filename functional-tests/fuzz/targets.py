@@ -139,7 +139,9 @@ class Queries(Http):
 
 
 class Expressions(Http):
-    """Conditions of `where`, against a second reader of the language: what one refuses, the other refuses, at a column."""
+    """Conditions of `where`, against a second reader of the language: what one refuses, the other refuses, at a
+    column.
+    """
 
     seeds = [b"Value >= 5", b"NodeColor != green", b'HasSSD == true && SomeProperty >= -4 || Name == "a \\" b"',
              b"((OneProperty < 100) || ((AnotherProperty == false) && (OneProperty >= 100)))", b"!(NodeType == NodeType01)",
@@ -199,7 +201,9 @@ class Command:
 
 
 class Ini(Command):
-    """placement.conf, against oslo.config's parser: what one refuses, the other refuses, and else the value is the same."""
+    """placement.conf, against oslo.config's parser: what one refuses, the other refuses, and else the value is the
+    same.
+    """
 
     seeds = [b"[DEFAULT]\ndebug = true\n\n[placement]\nincomplete_consumer_project_id = here\n  and there\n",
              b"# c\n; d\n[placement]\nincomplete_consumer_project_id: 'a' \"b\" = c\n[api]\nauth_strategy = noauth2\n",

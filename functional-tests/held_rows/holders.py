@@ -1,4 +1,6 @@
-"""Programs that hold a row of the database: one with an open transaction, a paused placet, a stalled OpenStack Placement."""
+"""Programs that hold a row of the database: one with an open transaction, a paused placet, a stalled OpenStack
+Placement.
+"""
 
 import concurrent.futures
 import contextlib
@@ -13,13 +15,16 @@ from functional_tests.lib.servers.proxy import ANSWERED, Proxy
 from functional_tests.lib.sql_claims import BEGIN
 
 # A consumer of the paused programs. It sorts before all others, and GUARD is the next. OpenStack Placement deletes the
-# allocations of a new consumer before it inserts some. On MariaDB that locks the gap in the index up to the next consumer.
+# allocations of a new consumer before it inserts some. On MariaDB that locks the gap in the index up to the next
+# consumer.
 HOLDER, GUARD = "00000000-0000-4000-8000-000000000000", "00000000-0000-4000-8000-000000000001"
 UPDATE = re.compile(r"\bUPDATE\b[^;]*\bresource_providers\b", re.IGNORECASE)
 
 
 def lock_rows(connection, table, uuids):
-    """Begins a transaction that locks these rows. One statement for each, so that MariaDB locks no others and no gaps."""
+    """Begins a transaction that locks these rows. One statement for each, so that MariaDB locks no others and no
+    gaps.
+    """
     for statement in BEGIN[connection.engine]:
         connection.execute(statement)
     for uuid in uuids:
@@ -27,7 +32,9 @@ def lock_rows(connection, table, uuids):
 
 
 class OpenTransaction:
-    """Another program that has updated rows of `table`, and does not end its transaction. Use it as a context manager."""
+    """Another program that has updated rows of `table`, and does not end its transaction. Use it as a context
+    manager.
+    """
 
     def __init__(self, database, table, uuids, _binary):
         self.database, self.table, self.uuids = database, table, uuids

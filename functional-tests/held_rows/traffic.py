@@ -90,8 +90,9 @@ class Traffic:
         return {"resource_provider_generation": generation, "inventories": {"VCPU": {"total": 1_000_000}}}
 
     def run(self, seconds, is_held, at_end):
-        """Sends requests for this time, those for the held row only if it is held. Calls `at_end` then, and waits for all
-        answers."""
+        """Sends requests for this time, those for the held row only if it is held. Calls `at_end` then, and waits
+        for all answers.
+        """
         sent = [(n / CLAIMS_PER_SECOND, CLAIM, self.claim) for n in range(int(seconds * CLAIMS_PER_SECOND))]
         for n in range(int(seconds * OTHERS_PER_SECOND)):
             kind = next(self.turns)

@@ -236,8 +236,9 @@ def promtool_accepts_the_metrics(binary, engine):
 
 
 def documented():
-    """The names in the table of docs/observing.md. `…_x` continues the name before it, and a name that ends with `…` is a
-    prefix."""
+    """The names in the table of docs/observing.md. `…_x` continues the name before it, and a name that ends with `…`
+    is a prefix.
+    """
     names, prefixes = set(), set()
     rows = (scrape.CONTRIB.parent / "docs" / "observing.md").read_text().splitlines()
     for cell in (row.split("|")[1] for row in rows if row.startswith("| `")):

@@ -4,7 +4,8 @@
 
 The numbers of `/metrics` equal what the API says, and what was asked of it. A real Prometheus scrapes a placet under
 traffic: every query of the dashboard and every alert rule gives an answer. Health goes through its states with a real
-database: while the tables are read, while the database is stopped by a signal and after it goes on, and from SIGTERM on.
+database: while the tables are read, while the database is stopped by a signal and after it goes on, and from SIGTERM
+on.
 """
 
 import os

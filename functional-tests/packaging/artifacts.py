@@ -11,9 +11,9 @@ from functional_tests.lib.test_counts import Skipped
 
 # A placet that has been built without MariaDB, as far as a package shows it. All else does the program that it starts.
 OTHER_PLACET = r"""
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
+# include <stdio.h>
+# include <string.h>
+# include <unistd.h>
 int main(int count, char **words) {
     if (count == 2 && !strcmp(words[1], "--version"))
         return puts("placet 0.1.0\ndatabases: SQLite 3.50.4, PostgreSQL without TLS (feature postgresql-tls), "

@@ -22,7 +22,8 @@ WANTED_DOCUMENTS = [
     "examples/placement.conf", "contrib/prometheus/alerts.yml", "contrib/grafana/placet.json",
     "contrib/haproxy/placement.cfg", "contrib/systemd/placet.service",
 ]
-# A page with one link that is right, and four that lead nowhere: to no file, out of the folder, to no heading, to no id.
+# A page with one link that is right, and four that lead nowhere: to no file, out of the folder, to no heading, to no
+# id.
 BAD_PAGE = """# A heading
 [right](README.md#placet) [none](gone.md) [outside](../../copyright) [heading](README.md#gone)
 <img src="api-ref/index.html#gone">
@@ -47,7 +48,9 @@ def of_package(package, unpacked):
 
 
 def of_tarball(tarball, unpacked, package):
-    """One folder, which has the documents of the package, its manual pages and its completions, and a binary that runs."""
+    """One folder, which has the documents of the package, its manual pages and its completions, and a binary that
+    runs.
+    """
     unpacked.mkdir()
     run("tar", "--extract", "--file", tarball, "--directory", unpacked)
     [top] = unpacked.iterdir()

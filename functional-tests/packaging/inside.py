@@ -1,4 +1,6 @@
-"""Installs, drives, upgrades, removes and purges the package in a private root; run.py starts it in a mount namespace."""
+"""Installs, drives, upgrades, removes and purges the package in a private root; run.py starts it in a mount
+namespace.
+"""
 
 import os
 import pathlib

@@ -1,8 +1,8 @@
 """Request smuggling: where a request ends is never in doubt.
 
-Each form is sent with a second request behind it. A proxy and placet must agree where the second one begins: either both
-are answered, or the first is refused and the connection ends, so that the second is never answered. Beside each form is
-the rule of RFC 9112 (HTTP/1.1).
+Each form is sent with a second request behind it. A proxy and placet must agree where the second one begins: either
+both are answered, or the first is refused and the connection ends, so that the second is never answered. Beside each
+form is the rule of RFC 9112 (HTTP/1.1).
 """
 
 import json

@@ -127,7 +127,9 @@ def take_room(disk, leave=0):
 
 
 def is_full(answer, began):
-    """Checks that the answer came in time and gives the reason. No COMMIT succeeds on a full disk: nothing was changed."""
+    """Checks that the answer came in time and gives the reason. No COMMIT succeeds on a full disk: nothing was
+    changed.
+    """
     is_busy(answer)
     detail = answer.json["errors"][0]["detail"]
     check("disk is full. Nothing was changed" in detail, detail)

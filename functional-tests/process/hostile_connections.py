@@ -21,8 +21,9 @@ SOME = 5
 def serves_well(placet, waiting=()):
     """Twenty requests are answered, SOME of them before the first of these connections ends or is answered.
 
-    A request that waits for one of the connections is answered after it. A few requests show this, and on a busy machine
-    twenty take long. Without `waiting` the connections wait for a minute, of which the requests take half at most.
+    A request that waits for one of the connections is answered after it. A few requests show this, and on a busy
+    machine twenty take long. Without `waiting` the connections wait for a minute, of which the requests take half at
+    most.
     """
     began = time.monotonic()
     for number in range(20):

@@ -1,4 +1,6 @@
-"""Limits of a request's head and query: at each limit a request is served, and beyond it the refusal names the limit."""
+"""Limits of a request's head and query: at each limit a request is served, and beyond it the refusal names the
+limit.
+"""
 
 from functional_tests.process.cases import case, check, equal
 from functional_tests.process.hostile_bodies import UUID, with_provider

@@ -1,4 +1,6 @@
-"""Typing mistakes in the configuration: `config check`, the warnings of a start, and variables that would be dangerous."""
+"""Typing mistakes in the configuration: `config check`, the warnings of a start, and variables that would be
+dangerous.
+"""
 
 from functional_tests.lib import live
 from functional_tests.lib.root import ROOT

@@ -59,8 +59,8 @@ def run(folder, *arguments, extra=None, **popen):
 def refused(folder, *arguments, extra=None, is_mistake=True, **popen):
     """Runs a command that must be refused with exit code 1 and one line on stderr; returns the line.
 
-    If it is a start, `config check --database` must find the same mistake. With `is_mistake=False` the reason is none in the
-    configuration or the schema, but a process or a page of the database.
+    If it is a start, `config check --database` must find the same mistake. With `is_mistake=False` the reason is none
+    in the configuration or the schema, but a process or a page of the database.
     """
     ended = run(folder, *arguments, extra=extra, **popen)
     cases.equal(ended.code, 1, ended)

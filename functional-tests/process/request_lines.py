@@ -1,4 +1,6 @@
-"""What the log says of requests: who asked, of which trace, why a claim was refused, what was slow; its formats; no secrets."""
+"""What the log says of requests: who asked, of which trace, why a claim was refused, what was slow; its formats; no
+secrets.
+"""
 
 import json
 import re

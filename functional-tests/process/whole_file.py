@@ -1,4 +1,6 @@
-"""A clean stop leaves one file: neither a log nor its index, and a copy of the file alone has every acknowledged row."""
+"""A clean stop leaves one file: neither a log nor its index, and a copy of the file alone has every acknowledged
+row.
+"""
 
 import contextlib
 import http.client

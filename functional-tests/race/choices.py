@@ -2,9 +2,9 @@
 
 All calls of a round ask for the same: the same list of candidates in the same order, or the same query, or both in
 turn. The calls of the races of parts are not atomic: each of their consumers is granted by itself. In two of three
-rounds a foreign writer claims by SQL at the same time. In every second round all candidates take from one pool. In every
-third round the calls have ids, and are sent again afterwards. The races of twins send each call twice at once, with one
-id, through two processes. `choice_rules.py` judges the answers and the tables.
+rounds a foreign writer claims by SQL at the same time. In every second round all candidates take from one pool. In
+every third round the calls have ids, and are sent again afterwards. The races of twins send each call twice at once,
+with one id, through two processes. `choice_rules.py` judges the answers and the tables.
 """
 
 import concurrent.futures

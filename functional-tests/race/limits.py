@@ -1,10 +1,10 @@
 """The race of a normal limit: 64 schedulers claim through several processes, some of which may go over the limit.
 
-Each claim that is granted raises the generation of its provider by one, and its answer has the generation. So the answers
-say in which order the claims were granted. A claim for the purpose `normal` was within the limit when it came, whatever
-other processes granted in the same moment; one for `place` was within the capacity, and its answer says if it was over the
-limit. Clients of OpenStack's routes claim too: they know the capacity alone. Workloads with one replica go over the limit if
-nothing else has room, and say so, too; their answers have no generations.
+Each claim that is granted raises the generation of its provider by one, and its answer has the generation. So the
+answers say in which order the claims were granted. A claim for the purpose `normal` was within the limit when it came,
+whatever other processes granted in the same moment; one for `place` was within the capacity, and its answer says if it
+was over the limit. Clients of OpenStack's routes claim too: they know the capacity alone. Workloads with one replica go
+over the limit if nothing else has room, and say so, too; their answers have no generations.
 
 All claims that were granted without a word about the limit fit within it together: each was within it when it came.
 """
@@ -110,8 +110,9 @@ class Outcome:
 
 
 def check_order(round_, host, outcomes):
-    """Replays the calls in the order of their generations. If others claimed in between, what they took is known by its sum
-    alone: it is between that of the smallest and that of the greatest of them."""
+    """Replays the calls in the order of their generations. If others claimed in between, what they took is known by
+    its sum alone: it is between that of the smallest and that of the greatest of them.
+    """
     limit = round_.normal(host)
     calls = sorted((it for it in outcomes if it.generation is not None), key=lambda it: it.generation)
     others = sorted(it.amount for it in outcomes if it.generation is None)

@@ -1,7 +1,7 @@
 """The race of two workloads that are placed in the same moment, through two processes, with a rule between them.
 
-In one half of the pairs both name the other one, in the other half one of them alone. Each pair is placed and emptied again
-several times. Then no fault domain, or no host, holds replicas of both.
+In one half of the pairs both name the other one, in the other half one of them alone. Each pair is placed and emptied
+again several times. Then no fault domain, or no host, holds replicas of both.
 """
 
 import random

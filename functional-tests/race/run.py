@@ -4,9 +4,10 @@
                                         [--rounds N] [--processes N] [--races NAME,…] [--mutant NAME]
 
 `puts.py` has the race of `PUT /allocations/{consumer}`. The other races are those of `POST /v1/claims` (choices.py): by
-candidates and by query, for one consumer and for gangs, on hosts of their own and with a shared pool, and calls that are
-sent twice with the same id. `states.py` has the race of claims and a host that is drained, `workloads.py` that of workloads
-and claims, `neighbours.py` that of two workloads with a rule between them, `limits.py` that of a normal limit.
+candidates and by query, for one consumer and for gangs, on hosts of their own and with a shared pool, and calls that
+are sent twice with the same id. `states.py` has the race of claims and a host that is drained, `workloads.py` that of
+workloads and claims, `neighbours.py` that of two workloads with a rule between them, `limits.py` that of a normal
+limit.
 """
 
 import contextlib
@@ -34,8 +35,8 @@ SERVER_PROCESSES = 3  # on a server; an SQLite file is served by one process
 def services(options, engine):
     """The processes on one new database; on Galera each has a node of its own."""
     environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
-    # OpenStack Placement has a thread for each client, which holds up to two connections. placet places pending replicas of
-    # workloads as often as it can, beside the clients.
+    # OpenStack Placement has a thread for each client, which holds up to two connections. placet places pending
+    # replicas of workloads as often as it can, beside the clients.
     settings = ({"placement_database": {"max_overflow": str(3 * puts.CLIENTS)}} if options.server == "upstream"
                 else patience.OPTIONS | {"placet": patience.OPTIONS["placet"] | {"pending_interval": "1"}})
     database, nodes = engine.create(), max(1, len(engine.nodes))
@@ -46,7 +47,9 @@ def services(options, engine):
 
 
 def choice_rounds(name, options):
-    """The numbers of a race's rounds. Each race begins at another, so that few rounds of each have all kinds together."""
+    """The numbers of a race's rounds. Each race begins at another, so that few rounds of each have all kinds
+    together.
+    """
     rounds = options.rounds or CHOICE_ROUNDS
     first = list(choices.RACES).index(name) * rounds % KINDS_OF_ROUNDS if rounds < KINDS_OF_ROUNDS else 0
     return range(first, first + rounds)

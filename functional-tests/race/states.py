@@ -1,4 +1,5 @@
-"""The race of claims and states: 64 schedulers claim from a host and the provider below it while another client drains it.
+"""The race of claims and states: 64 schedulers claim from a host and the provider below it while another client drains
+it.
 
 Each claim that is granted raises the generation of its provider by one, and the change of the state raises those of all
 providers below the host. The answers have the generations. So if no claim was granted after the change, the generations
@@ -124,9 +125,10 @@ def run_round(seed, number, services):
 
 
 def check_openings(round_, services):
-    """The host is drained and opened in turn, and then closed and opened by a property, each time through another process.
-    Each process sees what another one has acknowledged, although it took the others to be idle after some searches that
-    found no commit of theirs."""
+    """The host is drained and opened in turn, and then closed and opened by a property, each time through another
+    process. Each process sees what another one has acknowledged, although it took the others to be idle after some
+    searches that found no commit of theirs.
+    """
     by_property = {"query": {"resources": "VCPU:1", "in_tree": round_.host, "where": "Open == true"}}
     for generation, opening in enumerate(range(4 * OPENINGS), start=1):
         is_open, by_state = opening % 2 == 0, opening < 2 * OPENINGS

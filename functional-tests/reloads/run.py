@@ -66,7 +66,9 @@ def a_cut_connection_reloads_nothing(binary, database):
 
 
 def a_broken_commit_reloads_nothing(binary, database):
-    """The connection is cut before COMMIT, after it was sent, and after it was answered: the fence finds the outcome."""
+    """The connection is cut before COMMIT, after it was sent, and after it was answered: the fence finds the
+    outcome.
+    """
     needs_server(database)
     with Proxy(database) as proxy, live.Service("placet", OPTIONS, binary, proxy.database) as service:
         rest = Rest(service.port)

@@ -19,8 +19,8 @@ pub fn nouns(routes: &str) -> Vec<String> {
 pub fn noun_files(nouns: &[String], exists: impl Fn(&str) -> bool) -> Vec<String> {
     let mut complaints = Vec::new();
     for noun in nouns {
-        // Three nouns are not in the model: the search finds candidates and ranks them, and the route table is the native
-        // API's root.
+        // Three nouns are not in the model: the search finds candidates and ranks them, and the route table is the
+        // native API's root.
         let model = match noun.as_str() {
             "allocation_candidates" => "src/search/candidates.rs".to_owned(),
             "candidates" => "src/search/rank.rs".to_owned(),

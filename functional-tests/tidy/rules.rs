@@ -71,7 +71,8 @@ fn group_heads(group: &str) -> Vec<String> {
     heads
 }
 
-/// A crate is used only by the layers that the table allows it to. Returns the crates that the file uses, and complaints.
+/// A crate is used only by the layers that the table allows it to. Returns the crates that the file uses, and
+/// complaints.
 pub fn crates(table: &[Crate], source: &Source) -> (Vec<String>, Vec<String>) {
     let (mut met, mut complaints) = (Vec::new(), Vec::new());
     for known in table {

@@ -1,4 +1,5 @@
-//! The handlers, one file per noun: each reads the request with `wire`, makes one call to `model`, and writes the reply.
+//! The handlers, one file per noun: each reads the request with `wire`, makes one call to `model`, and writes the
+//! reply.
 
 pub mod aggregates;
 pub mod allocation_candidates;

@@ -1,8 +1,9 @@
-//! The OpenAPI 3.1 description of the API, generated from the route table, the schemas of `wire`, the errors, and texts.
+//! The OpenAPI 3.1 description of the API, generated from the route table, the schemas of `wire`, the errors, and
+//! texts.
 //!
-//! Each fact has one source, so the description cannot differ from the server; tests compare live answers with it. OpenAPI
-//! has no microversions, so `x-openstack` marks the versions in which a part of the whole document holds. The document of
-//! one microversion, or of the native API, is plain OpenAPI.
+//! Each fact has one source, so the description cannot differ from the server; tests compare live answers with it.
+//! OpenAPI has no microversions, so `x-openstack` marks the versions in which a part of the whole document holds. The
+//! document of one microversion, or of the native API, is plain OpenAPI.
 
 mod code_checks;
 mod operations;
@@ -45,7 +46,8 @@ const ABOUT_VERSIONS: &str = "\n\n`x-openstack` has the first (`min-ver`) and th
     microversion an operation is answered with 404, in one case with 405. A tool that sends requests needs the \
     description of one microversion: `placet openapi --microversion 1.39`.";
 
-/// `GET /openapi.json`. It is public: it is the same for every installation, and tools need it before they have a token.
+/// `GET /openapi.json`. It is public: it is the same for every installation, and tools need it before they have a
+/// token.
 pub async fn show(context: RequestContext) -> Result<Reply> {
     static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document(None));
     let mut document = DOCUMENT.clone();
@@ -163,7 +165,8 @@ fn tags(texts: &Texts, paths: &Value) -> Value {
         .collect()
 }
 
-/// The values of the header with the microversion. A generated client has one type for it, and a value if none is given.
+/// The values of the header with the microversion. A generated client has one type for it, and a value if none is
+/// given.
 fn microversion(span: Span) -> Option<Value> {
     let Span::Microversions { first, last } = span else {
         return None;
@@ -177,7 +180,8 @@ fn microversion(span: Span) -> Option<Value> {
 }
 
 /// The parameters that operations share: the header with the microversion, in a document that has microversions. It is
-/// required in the document of one microversion but the oldest, because the answer to a request without it has that form.
+/// required in the document of one microversion but the oldest, because the answer to a request without it has that
+/// form.
 fn parameters(span: Span) -> Value {
     let Span::Microversions { first, last } = span else {
         return json!({});

@@ -157,7 +157,8 @@ impl Route {
         self
     }
 
-    /// Refuses a version that the route does not serve with 405 instead of 404: the URL exists, but not this method of it.
+    /// Refuses a version that the route does not serve with 405 instead of 404: the URL exists, but not this method of
+    /// it.
     pub const fn or_method_not_allowed(mut self) -> Route {
         if let Family::Placement { outside, .. } = &mut self.family {
             *outside = Outside::MethodNotAllowed;

@@ -30,7 +30,8 @@ pub struct Service {
 /// Settings of the HTTP layer.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The path under which clients see the service, such as `/placement`; empty for the root. It is in links and `Location`.
+    /// The path under which clients see the service, such as `/placement`; empty for the root. It is in links and
+    /// `Location`.
     pub url_prefix: String,
     /// The maximum length of a request body in bytes, on any route.
     pub max_body_size: usize,
@@ -55,8 +56,8 @@ pub struct Settings {
     pub randomize: bool,
 }
 
-/// A sample of at least as many candidates shares the order of its search with others. Of smaller ones schedulers often take
-/// the first, which should differ, and their texts are few.
+/// A sample of at least as many candidates shares the order of its search with others. Of smaller ones schedulers often
+/// take the first, which should differ, and their texts are few.
 const LARGE_SAMPLE: usize = 100;
 
 impl Settings {

@@ -1,7 +1,7 @@
 //! The tokens of `[placet] token_file`: which are known, whose they are, and until when they are valid.
 //!
-//! A token is 256 random bits. The file has its SHA-256 and not the token, so a reader of the file cannot use it. A line of
-//! the file is a token: `sha256=… id=… user=… project=… roles=…,… created=… expires=…`.
+//! A token is 256 random bits. The file has its SHA-256 and not the token, so a reader of the file cannot use it. A
+//! line of the file is a token: `sha256=… id=… user=… project=… roles=…,… created=… expires=…`.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write};

@@ -16,14 +16,14 @@ pub enum Command {
     /// A comment above each option says where its value came from; secrets are masked. Warnings on stderr name what
     /// is set but unknown, what is set but not used, and why, and what is set by an older name.
     ///
-    /// Exit codes: 0, success; 1, the configuration cannot be read; 2, it is printed, and placet does not start with it,
-    /// for the reasons on stderr.
+    /// Exit codes: 0, success; 1, the configuration cannot be read; 2, it is printed, and placet does not start with
+    /// it, for the reasons on stderr.
     Show,
     /// Find mistakes in the configuration, all at once, without starting anything.
     ///
-    /// Unknown sections, options and `OS_<SECTION>__<OPTION>` variables, values that do not fit, and whatever else refuses a
-    /// start: the files that options name, the addresses, the database's URL. Run it as the user that runs placet. Options
-    /// that are accepted but not used are notes.
+    /// Unknown sections, options and `OS_<SECTION>__<OPTION>` variables, values that do not fit, and whatever else
+    /// refuses a start: the files that options name, the addresses, the database's URL. Run it as the user that runs
+    /// placet. Options that are accepted but not used are notes.
     ///
     /// Exit codes: 0, nothing but notes; 1, warnings: placet starts, but something is probably not as intended;
     /// 2, errors: placet does not start.

@@ -60,8 +60,8 @@ pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) ->
     Ok(ExitCode::from(u8::from(ran > 0)))
 }
 
-/// Runs each migration once, until at most `max_rows` rows are changed. Returns the number of changed rows, and whether a
-/// migration failed.
+/// Runs each migration once, until at most `max_rows` rows are changed. Returns the number of changed rows, and whether
+/// a migration failed.
 fn batch(
     conn: &mut DbConnection,
     max_rows: usize,

@@ -50,8 +50,8 @@ fn write_pages(command: &Command, dir: &Path) -> std::io::Result<()> {
     )
 }
 
-/// The page with its indented lines as they are. roff would fill and justify them: a command would get spaces within its
-/// quotation marks, and ends of lines. The marks that roff replaces by typographic ones are named.
+/// The page with its indented lines as they are. roff would fill and justify them: a command would get spaces within
+/// its quotation marks, and ends of lines. The marks that roff replaces by typographic ones are named.
 fn can_be_pasted(page: &str) -> String {
     let page = page.replace('`', r"\(ga").replace('^', r"\(ha").replace('~', r"\(ti");
     let (mut text, mut is_filled) = (String::with_capacity(page.len()), true);

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 #[derive(Debug, PartialEq, Eq)]
 struct FileStamp {
     path: PathBuf,
-    /// Seconds and nanoseconds of the last change of the contents, the owner or the mode; size; inode. `None` if there is
-    /// no such file.
+    /// Seconds and nanoseconds of the last change of the contents, the owner or the mode; size; inode. `None` if there
+    /// is no such file.
     state: Option<(i64, i64, u64, u64)>,
 }
 

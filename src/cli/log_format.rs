@@ -75,7 +75,8 @@ impl Line<'_> {
         line
     }
 
-    /// One JSON object. A request's line has its ids as fields, and the line about the request all that is in its message.
+    /// One JSON object. A request's line has its ids as fields, and the line about the request all that is in its
+    /// message.
     fn json(&self, time: DateTime<Utc>) -> String {
         let mut fields = Map::new();
         let mut put = |name: &str, value: Value| drop(fields.insert(name.to_owned(), value));

@@ -1,7 +1,7 @@
 //! A bounded queue in front of the log's stream: a stream that is not read stops no thread.
 //!
-//! A line is written at once if the stream has room for it. Else a thread of its own writes it. If the queue is full, lines
-//! are dropped and counted, and a line of the log says how many.
+//! A line is written at once if the stream has room for it. Else a thread of its own writes it. If the queue is full,
+//! lines are dropped and counted, and a line of the log says how many.
 
 use std::fs::File;
 use std::io::{self, Write};

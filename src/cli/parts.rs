@@ -1,5 +1,5 @@
-//! The parts of a service that need no server and no socket. A start makes them, and `placet config check` makes them too, so
-//! that it finds whatever refuses a start.
+//! The parts of a service that need no server and no socket. A start makes them, and `placet config check` makes them
+//! too, so that it finds whatever refuses a start.
 
 use std::sync::Arc;
 

@@ -13,8 +13,8 @@ use crate::policy::{self, PolicySettings};
 pub enum Command {
     /// Print all rules: the check in force, the default, and the routes that it authorizes.
     ///
-    /// The checks are the defaults, overridden by the current files of `[oslo_policy] policy_file` and `policy_dirs`. Likely
-    /// mistakes in these files are reported on stderr.
+    /// The checks are the defaults, overridden by the current files of `[oslo_policy] policy_file` and `policy_dirs`.
+    /// Likely mistakes in these files are reported on stderr.
     List {
         #[arg(long, value_enum, default_value_t = Format::Table)]
         format: Format,

@@ -12,8 +12,8 @@ use crate::policy::live::PolicyFiles;
 
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The file of the option `policy_file`, then the files in each of `policy_dirs`. A rule in a later file overrides one in
-/// an earlier file.
+/// The file of the option `policy_file`, then the files in each of `policy_dirs`. A rule in a later file overrides one
+/// in an earlier file.
 pub struct DiskFiles {
     options: OsloPolicy,
     watch: FileWatch,

@@ -21,7 +21,8 @@ use crate::search;
 use crate::statistics::Counter;
 use crate::tasks::{self, Background, DatabaseWatch};
 
-/// Serves until a signal to stop. Returns when the requests in flight have finished. `line` is for commands in messages.
+/// Serves until a signal to stop. Returns when the requests in flight have finished. `line` is for commands in
+/// messages.
 pub fn run(
     configuration: &Configuration,
     reload: Reload,

@@ -8,8 +8,8 @@ use socket2::{Domain, Socket, Type};
 
 use super::CommandError;
 
-/// Connections that may wait to be accepted. The standard library allows 128, but the agents of a cloud may all connect at
-/// the same time.
+/// Connections that may wait to be accepted. The standard library allows 128, but the agents of a cloud may all connect
+/// at the same time.
 const BACKLOG: i32 = 1024;
 
 /// The socket that systemd hands over, if it does.

@@ -24,8 +24,8 @@ pub enum Command {
 pub enum Upgrade {
     /// Check whether the database and the policy file are ready.
     ///
-    /// Exit codes, as of `placement-status`: 0, all checks succeeded; 1, a warning; 2, a failed check that must be resolved
-    /// first; 255, the checks could not be run.
+    /// Exit codes, as of `placement-status`: 0, all checks succeeded; 1, a warning; 2, a failed check that must be
+    /// resolved first; 255, the checks could not be run.
     Check,
 }
 

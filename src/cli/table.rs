@@ -39,8 +39,8 @@ pub fn boxed(header: &str, cells: &[String]) -> String {
     format!("{rule}{}{body}", draw(header))
 }
 
-/// Wraps words at `width` characters as Python's textwrap does; all lines but the first are indented by two. A line may end
-/// after a hyphen in a word, and anywhere in a word that is longer than a line.
+/// Wraps words at `width` characters as Python's textwrap does; all lines but the first are indented by two. A line may
+/// end after a hyphen in a word, and anywhere in a word that is longer than a line.
 pub fn wrapped(text: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

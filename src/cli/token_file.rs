@@ -92,8 +92,8 @@ pub fn entries(path: &Path) -> Result<Vec<TokenEntry>, String> {
     tokens::parse(&read(path)?).map_err(|reason| format!("{}:{reason}", path.display()))
 }
 
-/// Changes the tokens of the file. Concurrent changes wait for each other, and a reader finds the file before the change or
-/// after it.
+/// Changes the tokens of the file. Concurrent changes wait for each other, and a reader finds the file before the
+/// change or after it.
 pub fn change<T>(path: &Path, change: impl FnOnce(&mut Vec<TokenEntry>) -> Result<T, String>) -> Result<T, String> {
     // The file itself, if a link leads to it: a rename would replace the link.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());

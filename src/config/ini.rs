@@ -1,8 +1,8 @@
 //! A parser of oslo.config's INI dialect, line by line.
 //!
-//! It differs from what INI crates read. An indented line continues the value above it, even an indented comment. A blank
-//! line or a comment ends a value. A comment is a whole line. A key may repeat. One pair of quotes around a one-line
-//! value is removed. All of this was measured with oslo.config 10.7.
+//! It differs from what INI crates read. An indented line continues the value above it, even an indented comment. A
+//! blank line or a comment ends a value. A comment is a whole line. A key may repeat. One pair of quotes around a
+//! one-line value is removed. All of this was measured with oslo.config 10.7.
 
 use std::path::Path;
 

@@ -20,8 +20,8 @@
 /// }
 /// ```
 ///
-/// Everything between the type and `;` may be left out. The type, an [`OptionValue`](super::value::OptionValue), parses the
-/// text. The type of an option without a default is an `Option` of one. The validator crate checks the range.
+/// Everything between the type and `;` may be left out. The type, an [`OptionValue`](super::value::OptionValue), parses
+/// the text. The type of an option without a default is an `Option` of one. The validator crate checks the range.
 macro_rules! options {
     (
         $(#[doc = $about:literal])+

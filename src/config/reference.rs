@@ -27,8 +27,8 @@ fn sample_of(spec: &OptionSpec) -> String {
     format!("{comment}\n{}\n", assignment.trim_end())
 }
 
-/// A paragraph of Markdown as lines that begin with `# ` and end with a newline. Code in backquotes loses those, and is not
-/// broken.
+/// A paragraph of Markdown as lines that begin with `# ` and end with a newline. Code in backquotes loses those, and is
+/// not broken.
 fn comment(markdown: &str) -> String {
     const NO_BREAK: &str = "\u{a0}";
     let parts = markdown.split('`').enumerate();

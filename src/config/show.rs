@@ -8,8 +8,9 @@ use super::spec::{self, OptionSpec, Treatment};
 use super::unknown::{self, Unknown};
 use super::{interpolation, mask};
 
-/// Every option that placet honours, as INI that can be read again (but for masked secrets). The comment above an option
-/// says where it was set: `# from FILE:LINE`, `# from environment VARIABLE`, `# from command line` or `# default`.
+/// Every option that placet honours, as INI that can be read again (but for masked secrets). The comment above an
+/// option says where it was set: `# from FILE:LINE`, `# from environment VARIABLE`, `# from command line` or
+/// `# default`.
 ///
 /// # Errors
 /// A `$name` that names no option.

@@ -2,8 +2,8 @@
 //!
 //! Files: those of `--config-file`, else `placement.conf` in `$OS_PLACEMENT_CONFIG_DIR`, else
 //! `/etc/placement/placement.conf`. Then the `*.conf` files, by name, of the directories of `--config-dir`, else of
-//! `/etc/placement/placement.conf.d`. Environment variables `OS_<SECTION>__<OPTION>` override all files. oslo.config also
-//! looks into the home directory; placet, a service, does not.
+//! `/etc/placement/placement.conf.d`. Environment variables `OS_<SECTION>__<OPTION>` override all files. oslo.config
+//! also looks into the home directory; placet, a service, does not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -58,8 +58,8 @@ impl ConfigSources {
         files.chain(dirs).flatten().collect()
     }
 
-    /// Reads all sources, and what stands in the way: a named file or directory that does not exist, an unreadable file, a
-    /// line that is not INI.
+    /// Reads all sources, and what stands in the way: a named file or directory that does not exist, an unreadable
+    /// file, a line that is not INI.
     pub(super) fn read(&self) -> (RawConfig, Vec<ConfigError>) {
         let mut errors = Vec::new();
         let mut files = Vec::new();

@@ -1,7 +1,8 @@
 //! The table of all options as data, for looking options up by name, showing them and documenting them.
 //!
 //! It covers what OpenStack Placement and its libraries register (release 16.0.0), so that a `placement.conf` that was
-//! written for them works here. Each option is either honoured, or accepted with one warning that says what replaces it.
+//! written for them works here. Each option is either honoured, or accepted with one warning that says what replaces
+//! it.
 
 use super::options::{
     Api, Cors, DefaultSection, KeystoneAuthtoken, OsloMiddleware, OsloPolicy, Placement, PlacementDatabase, Placet,

@@ -1,5 +1,5 @@
-//! Parses the text of a value into its type, with oslo.config's spellings. The errors are the ends of sentences: the caller
-//! adds the option and its origin.
+//! Parses the text of a value into its type, with oslo.config's spellings. The errors are the ends of sentences: the
+//! caller adds the option and its origin.
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -65,7 +65,8 @@ pub enum WriteError {
     Database(DieselError),
     /// A guard did not hold: another writer changed what the batch rests on. The transaction must be rolled back.
     Conflict,
-    /// A constraint refused a row of a command that is alone in its batch: another writer may have written the row first.
+    /// A constraint refused a row of a command that is alone in its batch: another writer may have written the row
+    /// first.
     Constraint(DieselError),
 }
 

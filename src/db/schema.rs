@@ -211,7 +211,8 @@ table! {
 }
 
 table! {
-    /// Workloads (`/v1/workloads`). `body` is what they want. `named` is how often workloads whose rules name it changed.
+    /// Workloads (`/v1/workloads`). `body` is what they want. `named` is how often workloads whose rules name it
+    /// changed.
     placet_workloads (uuid) {
         uuid -> Text,
         project_id -> Text,

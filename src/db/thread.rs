@@ -20,8 +20,8 @@ pub fn spawn<T: Send + 'static>(
     })
 }
 
-/// Stops the process, as SIGTERM does, if the thread that holds this panics. For a thread without which the process is of
-/// no use: its supervisor starts it again.
+/// Stops the process, as SIGTERM does, if the thread that holds this panics. For a thread without which the process is
+/// of no use: its supervisor starts it again.
 pub struct StopOnPanic;
 
 impl Drop for StopOnPanic {

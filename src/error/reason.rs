@@ -293,7 +293,8 @@ impl ClaimRefusal {
 }
 
 impl ClaimRefusal {
-    /// The consumer that stands for all: the first stale one, because it decides the code of the refusal, else the first.
+    /// The consumer that stands for all: the first stale one, because it decides the code of the refusal, else the
+    /// first.
     fn example(&self) -> Option<&RefusedConsumer> {
         let is_stale = |it: &&RefusedConsumer| it.reasons.has(ReasonCode::ConcurrentUpdate);
         self.refused().find(is_stale).or_else(|| self.refused().next())

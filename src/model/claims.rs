@@ -169,7 +169,8 @@ pub struct ClaimedConsumer {
 }
 
 impl Placed {
-    /// `refused` has the reasons of each consumer of the call that was refused, `claimed` all others, in the same order.
+    /// `refused` has the reasons of each consumer of the call that was refused, `claimed` all others, in the same
+    /// order.
     pub fn new(refused: Vec<Option<Reasons>>, claimed: &[ClaimedConsumer], is_exact: bool) -> Placed {
         let mut claimed = claimed.iter().cloned();
         let outcome = |reasons: Option<Reasons>| match reasons {

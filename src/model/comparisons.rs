@@ -1,8 +1,10 @@
-//! Compares the snapshot with the tables, to find what foreign writers changed: they leave no record in the change feed.
+//! Compares the snapshot with the tables, to find what foreign writers changed: they leave no record in the change
+//! feed.
 //!
-//! A background task compares slice by slice. A call that is refused because of the snapshot must not wait for that: the
-//! room that it needs may have been released long ago. So the comparison of all providers is brought forward before such
-//! a refusal, if a foreign writer was noticed lately. It runs at most once a second; calls that wait for it share it.
+//! A background task compares slice by slice. A call that is refused because of the snapshot must not wait for that:
+//! the room that it needs may have been released long ago. So the comparison of all providers is brought forward before
+//! such a refusal, if a foreign writer was noticed lately. It runs at most once a second; calls that wait for it share
+//! it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,8 +21,8 @@ use crate::db::{DbConnection, ReadPermit, change_feed};
 use crate::error::Result;
 use crate::search::Snapshot;
 
-/// After this time without another sign of it, a foreign writer is taken to have ended. The comparison in the background
-/// finds it again.
+/// After this time without another sign of it, a foreign writer is taken to have ended. The comparison in the
+/// background finds it again.
 const FOREIGN_WRITER_MEMORY: Duration = Duration::from_secs(600);
 /// The time from the beginning of one early comparison to that of the next.
 const EARLY_COMPARISON_INTERVAL: Duration = Duration::from_secs(1);
@@ -36,8 +38,8 @@ impl Model {
         Ok(comparison::compare(&self.store, &mut conn, after, limit)?)
     }
 
-    /// Reads the providers with these uuids again, of which rows contradict the snapshot. Returns the snapshot that shows
-    /// them.
+    /// Reads the providers with these uuids again, of which rows contradict the snapshot. Returns the snapshot that
+    /// shows them.
     pub(super) async fn read_again(&self, suspects: BTreeSet<String>) -> Result<Arc<Snapshot>> {
         let store = Arc::clone(&self.store);
         let read = on_blocking_thread(&self.database, move |permit| {
@@ -47,8 +49,8 @@ impl Model {
         self.newest_valid().await
     }
 
-    /// Compares all providers with the tables, if a foreign writer was noticed lately. The comparison begins after the call.
-    /// Returns whether there was one.
+    /// Compares all providers with the tables, if a foreign writer was noticed lately. The comparison begins after the
+    /// call. Returns whether there was one.
     pub(super) async fn compare_before_refusal(&self, deadline: BootInstant) -> Result<bool> {
         let arrived = BootInstant::now();
         if self.exclusive {

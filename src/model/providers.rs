@@ -1,5 +1,5 @@
-//! What providers are: type, properties, domains and state (`/v1/providers`). A description has a generation of its own,
-//! so that it never collides with that of the provider.
+//! What providers are: type, properties, domains and state (`/v1/providers`). A description has a generation of its
+//! own, so that it never collides with that of the provider.
 //!
 //! The row names the provider's uuid beside its id. OpenStack Placement deletes providers without it, and SQLite reuses
 //! ids: a row whose uuid is another one is ignored, and replaced by the next description.

@@ -102,7 +102,8 @@ pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<Provider> {
     })
 }
 
-/// The version of a provider that one statement read. If it is the same, nothing that the generation guards has changed.
+/// The version of a provider that one statement read. If it is the same, nothing that the generation guards has
+/// changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProviderVersion {
     /// Differs if the provider was deleted and created again. Within a second, times alone cannot show that.
@@ -187,8 +188,8 @@ pub(super) fn with_generation<T>(rows: Vec<WithGeneration<T>>) -> Option<(i64, V
     Some((generation, rows.into_iter().filter_map(|(_, joined)| joined).collect()))
 }
 
-/// As `with_generation`, for several providers, by uuid. Sorts by the id of the joined row: MariaDB would sort the rows of
-/// several tables in a temporary table.
+/// As `with_generation`, for several providers, by uuid. Sorts by the id of the joined row: MariaDB would sort the rows
+/// of several tables in a temporary table.
 pub(super) fn group_by_provider<T>(mut rows: Vec<OfProvider<(i32, T)>>) -> HashMap<String, (i64, Vec<T>)> {
     rows.sort_unstable_by_key(|(_, (_, joined))| joined.as_ref().map(|(id, _)| *id));
     let mut found: HashMap<String, (i64, Vec<T>)> = HashMap::new();

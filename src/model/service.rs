@@ -293,8 +293,8 @@ impl Model {
         found.filter(|(snapshot, _)| search.names().unknown_to(snapshot, self.compares_exactly).is_empty())
     }
 
-    /// A fresh snapshot. If the database is unreachable or the snapshot is invalid, the last one that was valid with its
-    /// age, if that is at most `max_age`.
+    /// A fresh snapshot. If the database is unreachable or the snapshot is invalid, the last one that was valid with
+    /// its age, if that is at most `max_age`.
     async fn fresh_or_stale(&self, max_age: Duration) -> Result<(Arc<Snapshot>, Option<Duration>)> {
         if max_age.is_zero() {
             return Ok((self.snapshot().await?, None));

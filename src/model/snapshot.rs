@@ -1,4 +1,5 @@
-//! Keeps the snapshot in memory equal to the tables: loads it, follows the change feed, publishes commits, and compares.
+//! Keeps the snapshot in memory equal to the tables: loads it, follows the change feed, publishes commits, and
+//! compares.
 
 pub mod change;
 pub mod comparison;

@@ -1,7 +1,8 @@
 //! Which rules of workloads are broken now (`/v1/violations`).
 //!
-//! No table has violations. The workloads of a page are judged when they are asked for, on one snapshot after the other and
-//! as `GET /v1/workloads/{uuid}` judges one of them. A page ends when its time is over, at the earliest after one workload.
+//! No table has violations. The workloads of a page are judged when they are asked for, on one snapshot after the other
+//! and as `GET /v1/workloads/{uuid}` judges one of them. A page ends when its time is over, at the earliest after one
+//! workload.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -144,8 +145,8 @@ impl Filter {
 }
 
 impl Model {
-    /// The violations of a page, and the uuid of the workload after which the next page begins. `search` judges where it
-    /// delays no other request.
+    /// The violations of a page, and the uuid of the workload after which the next page begins. `search` judges where
+    /// it delays no other request.
     ///
     /// # Errors
     /// [`crate::error::Error::Busy`] if it takes as long as a command may. Errors of the search.

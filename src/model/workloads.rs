@@ -1,7 +1,7 @@
 //! Workloads (`/v1/workloads`): replicas with rules about where they stand to each other.
 //!
-//! A replica is a consumer with allocations; where it stands is read from them. So each allocation that OpenStack's routes
-//! change is seen, and a replica without allocations is pending.
+//! A replica is a consumer with allocations; where it stands is read from them. So each allocation that OpenStack's
+//! routes change is seen, and a replica without allocations is pending.
 //!
 //! - `wish`: what a workload wants; `rows`: the tables;
 //! - `hosts`, `eligible_hosts`, `host_offers`: the hosts of a snapshot as `placing` asks for them;
@@ -10,7 +10,8 @@
 //! - `admission`: whether there is normal room in sum; `refusal`: why replicas have no place;
 //! - `found`: what a request reads first; `put`: a request from its first read to the answer; `pending`: another try;
 //! - `attempts`: what a request learns from plans that the writer refused;
-//! - `report`: a workload as clients see it; `unfit`: why a host is not what a role asks for; `time`: searches that end early.
+//! - `report`: a workload as clients see it; `unfit`: why a host is not what a role asks for; `time`: searches that end
+//!   early.
 
 mod admission;
 mod attempts;
@@ -113,8 +114,8 @@ pub struct WorkloadRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Incarnation(i64);
 
-/// The bits of [`WorkloadRow::named`] that count. If the count goes beyond them the workload seems to be another one: then
-/// plans that saw it before are made again.
+/// The bits of [`WorkloadRow::named`] that count. If the count goes beyond them the workload seems to be another one:
+/// then plans that saw it before are made again.
 const NAMED_COUNT_BITS: u32 = 20;
 
 impl Incarnation {

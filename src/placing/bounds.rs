@@ -57,8 +57,8 @@ pub struct Totals {
     pub all: u32,
 }
 
-/// The bounds of a dimension within splits. `direct` are the free places directly in each domain. `None`: there are none
-/// that fit together.
+/// The bounds of a dimension within splits. `direct` are the free places directly in each domain. `None`: there are
+/// none that fit together.
 pub fn bounds(dimension: &ComparedDimension, direct: &[u32], totals: Totals, splits: &[Split]) -> Option<Bounds> {
     let tree = &dimension.tree;
     let mut walk = Walk {

@@ -47,8 +47,8 @@ pub struct Dimension {
 
 /// The room of the hosts of a [`Cluster`]. Roles are indices of [`Workload::wanted`].
 pub trait Hosts {
-    /// What one more replica of the role costs on an eligible host that gets `already` new ones of this role. `None`: it
-    /// has no room. The costs may not fall as `already` rises.
+    /// What one more replica of the role costs on an eligible host that gets `already` new ones of this role. `None`:
+    /// it has no room. The costs may not fall as `already` rises.
     fn offer(&self, host: u32, role: usize, already: u32) -> Option<Offer>;
 
     /// Whether an eligible host has room for new replicas of several roles together: `counts` by role. It is asked only

@@ -28,7 +28,8 @@ impl Default for DomainTree {
 impl DomainTree {
     pub const ROOT: DomainId = DomainId(0);
 
-    /// The domain of a path whose segments are separated by `/`; it and those in which it lies are added if they are new.
+    /// The domain of a path whose segments are separated by `/`; it and those in which it lies are added if they are
+    /// new.
     pub fn intern(&mut self, path: &str) -> DomainId {
         if let Some(&id) = self.ids.get(path) {
             return id;

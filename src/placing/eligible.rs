@@ -7,9 +7,9 @@ use super::domain_tree::DomainTree;
 use super::live_tree::LiveTree;
 use super::rules::{Axis, Level, Rule};
 
-/// The eligible hosts of a cluster. A host is eligible for a role if it is what the role asks for, and has a domain in each
-/// dimension that the rules need. Room does not matter, nor what else is there, so callers may keep this while claims come
-/// and go.
+/// The eligible hosts of a cluster. A host is eligible for a role if it is what the role asks for, and has a domain in
+/// each dimension that the rules need. Room does not matter, nor what else is there, so callers may keep this while
+/// claims come and go.
 ///
 /// A host that is eligible for any role counts in the modes and in the comparison of domains.
 pub struct Eligible {
@@ -81,7 +81,8 @@ fn lacking(cluster: &Cluster, needed: &[usize], host: usize) -> Option<usize> {
     needed.iter().copied().find(is_lacking)
 }
 
-/// The dimensions in which rules need a domain of each host: a hard `Spread` rule says nothing about a host without one.
+/// The dimensions in which rules need a domain of each host: a hard `Spread` rule says nothing about a host without
+/// one.
 pub fn needed_dimensions(rules: &[Rule]) -> Vec<usize> {
     let hard = rules.iter().filter_map(|rule| match rule {
         Rule::Spread(spread) if spread.level == Level::Hard => Some(&spread.axes),

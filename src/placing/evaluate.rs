@@ -93,8 +93,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The even share of each child of a domain. It follows from the share of the domain, but where a domain has places of
-    /// its own it follows from the replicas that are below.
+    /// The even share of each child of a domain. It follows from the share of the domain, but where a domain has places
+    /// of its own it follows from the replicas that are below.
     fn even_share(&self, parent: u32, below: u32) -> Range {
         let children = self.dimension.tree.children(parent).len() as u32;
         if self.direct[parent as usize] > 0 {

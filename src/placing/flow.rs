@@ -95,8 +95,8 @@ impl<'a, C: UnitCosts> Network<'a, C> {
         self.flow[arc]
     }
 
-    /// By how much a path over a node could be dearer before it is used; `None` if none leads there. Of a node whose arc to
-    /// the sink is full.
+    /// By how much a path over a node could be dearer before it is used; `None` if none leads there. Of a node whose
+    /// arc to the sink is full.
     pub fn price(&self, node: usize) -> Option<Cost> {
         let sink = self.potentials.len() - 1;
         Some(self.potentials[sink]? - self.potentials[node]?)
@@ -141,8 +141,8 @@ impl<'a, C: UnitCosts> Network<'a, C> {
         Some(cost)
     }
 
-    /// Dijkstra with the costs that potentials reduce. All potentials are kept relative to the sink's, so that nodes that
-    /// were not reached need no update.
+    /// Dijkstra with the costs that potentials reduce. All potentials are kept relative to the sink's, so that nodes
+    /// that were not reached need no update.
     fn search(&mut self, sink: usize) -> bool {
         let mut queue = BinaryHeap::new();
         self.distances[0] = Some(Cost::ZERO);

@@ -71,7 +71,8 @@ pub struct DomainCount {
     pub count: u32,
 }
 
-/// How the standing replicas stand to the rules, for the number that is wanted. `down` of them are on hosts that are not up.
+/// How the standing replicas stand to the rules, for the number that is wanted. `down` of them are on hosts that are
+/// not up.
 pub fn judge(cluster: &Cluster, eligible: &Eligible, workload: &Workload, down: u32) -> Judgement {
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
     let judging = Judging {

@@ -76,8 +76,8 @@ impl LiveTree {
         !self.first_level().is_empty() && inside.sum::<u32>() < self.hosts[0]
     }
 
-    /// The domains that a limit holds for: the live ones of the first level that has several. If none has, the topmost live
-    /// one, in which all others lie.
+    /// The domains that a limit holds for: the live ones of the first level that has several. If none has, the topmost
+    /// live one, in which all others lie.
     pub fn limited_level(&self) -> &[u32] {
         match self.first_level() {
             [] => self.children(0),

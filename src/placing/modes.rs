@@ -31,8 +31,8 @@ pub struct AxisRule {
     pub mode: Mode,
     /// The number of domains at the first level with several; 0 if there is none.
     pub domains: u32,
-    /// The most replicas in a domain of that level, besides what a max-difference asks. If there is no such level, a strict
-    /// rule limits the only domain: it takes the majority with it.
+    /// The most replicas in a domain of that level, besides what a max-difference asks. If there is no such level, a
+    /// strict rule limits the only domain: it takes the majority with it.
     pub cap: Option<u32>,
     /// Under a strict rule, the most replicas in a domain or on a host that `safe` compares.
     pub strict: Option<u32>,

@@ -1,8 +1,8 @@
-//! The domains that `safe` compares: those with an eligible host or a replica. A strict rule limits what new replicas add to
-//! them.
+//! The domains that `safe` compares: those with an eligible host or a replica. A strict rule limits what new replicas
+//! add to them.
 //!
-//! All other limits hold on the first level of which several domains have an eligible host. If the eligible hosts are all in
-//! one domain, and replicas stand in another one, `safe` compares these two.
+//! All other limits hold on the first level of which several domains have an eligible host. If the eligible hosts are
+//! all in one domain, and replicas stand in another one, `safe` compares these two.
 
 use super::cluster::{Cluster, Standing};
 use super::live_tree::LiveTree;

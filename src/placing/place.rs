@@ -18,8 +18,8 @@ use super::roles::Assigned;
 use super::search::{Outcome, Wanted, search};
 use super::slot_costs::SlotCosts;
 
-/// Called with the number of hosts or arcs that were looked at since its last call. True: the answer is not wanted any more.
-/// Then it comes soon, and means nothing.
+/// Called with the number of hosts or arcs that were looked at since its last call. True: the answer is not wanted any
+/// more. Then it comes soon, and means nothing.
 pub type Interrupted<'a> = &'a dyn Fn(u64) -> bool;
 
 /// Whether [`place`] may leave replicas without a place, and how much work it may do.

@@ -36,8 +36,8 @@ pub struct Released {
 }
 
 /// The replicas that go, so that of each role at most [`Workload::wanted`] are left. First those without a place, then
-/// those on lost hosts, those that break a hard rule by themselves, those without which the rest breaks the rules least,
-/// those of the highest index. [`Workload::standing`] is not looked at.
+/// those on lost hosts, those that break a hard rule by themselves, those without which the rest breaks the rules
+/// least, those of the highest index. [`Workload::standing`] is not looked at.
 pub fn release(
     cluster: &Cluster,
     eligible: &Eligible,
@@ -113,8 +113,8 @@ struct Falling<'a> {
 impl Falling<'_> {
     /// Whether each of them stays, of each role the number in `keep`.
     ///
-    /// With several roles the search may find nothing before the budget is spent. Then each role keeps the best of its own,
-    /// one role after the other: for one role alone the first flow is an answer.
+    /// With several roles the search may find nothing before the budget is spent. Then each role keeps the best of its
+    /// own, one role after the other: for one role alone the first flow is an answer.
     fn stays(&self, keep: &[u32], mut staying: Vec<Standing>, proof: &mut Proof) -> Vec<bool> {
         let mut stays = vec![false; self.items.falling.len()];
         if self.keep_best(keep, &staying, &mut stays, proof) || (self.interrupted)(0) {

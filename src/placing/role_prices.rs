@@ -1,8 +1,8 @@
 //! Prices of roles, by which the flow over cells takes about as many replicas of each as are missing (Lagrangian
 //! relaxation).
 //!
-//! A role that is the cheapest everywhere would be taken for all replicas otherwise, and the flow's cost be far below that
-//! of any placement. Whatever the prices are, the flow's cost stays a lower bound.
+//! A role that is the cheapest everywhere would be taken for all replicas otherwise, and the flow's cost be far below
+//! that of any placement. Whatever the prices are, the flow's cost stays a lower bound.
 
 use super::cells::{Cells, Items};
 use super::compared::Compared;
@@ -60,8 +60,8 @@ struct PricedSlot {
     is_taken: bool,
 }
 
-/// Higher prices for roles of which a choice has more than are missing, so that it has no assignment. `None` if no price
-/// can be guessed.
+/// Higher prices for roles of which a choice has more than are missing, so that it has no assignment. `None` if no
+/// price can be guessed.
 fn raised(
     (items, cells): (&impl Items, &Cells),
     compared: &Compared,

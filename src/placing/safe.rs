@@ -32,8 +32,8 @@ impl Judging<'_> {
         }
     }
 
-    /// Of the first level of which several domains have an eligible host or a replica. If none has, all are in one domain.
-    /// `None` if no host has a domain. A replica on a host without one may fail with any other.
+    /// Of the first level of which several domains have an eligible host or a replica. If none has, all are in one
+    /// domain. `None` if no host has a domain. A replica on a host without one may fail with any other.
     fn survives_each_domain(&self, dimension: usize) -> Option<bool> {
         let counts = &self.counts[dimension];
         let leaves = &self.cluster.dimensions[dimension].leaves;

@@ -37,8 +37,8 @@ impl SlotCosts {
         self.most < self.total && slots as u32 == self.most && items.most(item) > self.most
     }
 
-    /// The costs of an item's places, the cheapest first. Of the place with number k it is at most what the cheapest k of all
-    /// offers cost.
+    /// The costs of an item's places, the cheapest first. Of the place with number k it is at most what the cheapest k
+    /// of all offers cost.
     pub fn of_item(&self, items: &impl Items, item: u32, costs: &mut Vec<Cost>) {
         costs.clear();
         let most = items.most(item).min(self.most);

@@ -33,7 +33,8 @@ pub trait RuleLookup {
 }
 
 impl Check {
-    /// Whether the check holds for `caller` and `target`. Evaluates from left to right, and stops when the result is known.
+    /// Whether the check holds for `caller` and `target`. Evaluates from left to right, and stops when the result is
+    /// known.
     ///
     /// # Errors
     /// The reason why it cannot be evaluated. Access is denied then, even if the check is inside a `not`.

@@ -31,7 +31,8 @@ impl LivePolicy {
     /// Reads the files for the first time.
     ///
     /// # Errors
-    /// A file that cannot be used. placet then refuses to start, because the rules in force would not be the intended ones.
+    /// A file that cannot be used. placet then refuses to start, because the rules in force would not be the intended
+    /// ones.
     pub fn start(settings: PolicySettings, files: Box<dyn PolicyFiles>) -> Result<LivePolicy, String> {
         let current = LiveValue::new(read(&settings, files.as_ref())?);
         Ok(LivePolicy {

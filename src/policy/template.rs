@@ -153,7 +153,8 @@ fn number(text: &str) -> Option<String> {
     (is_decimal && (digits == "0" && digits == text || !digits.starts_with('0'))).then(|| text.to_owned())
 }
 
-/// Whether `text` is a name. Dashes may join words: `user-id` is a name (of no known credential), `user-` cannot be parsed.
+/// Whether `text` is a name. Dashes may join words: `user-id` is a name (of no known credential), `user-` cannot be
+/// parsed.
 fn is_name(text: &str) -> bool {
     let is_word = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
     text.split('-').all(is_word) && !text.starts_with(|c: char| c.is_numeric())

@@ -159,7 +159,8 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Node {
     match tag {
         None => {}
         Some(tag) if tag.is_yaml_core_schema() && tag.suffix == "str" => return Node::Text(text.to_owned()),
-        // In YAML an unquoted exclamation mark begins a tag. Without it the text would be empty, which allows all callers.
+        // In YAML an unquoted exclamation mark begins a tag. Without it the text would be empty, which allows all
+        // callers.
         Some(tag) => return Node::Tagged(format!("{}{}", tag.handle, tag.suffix)),
     }
     let lower = text.to_ascii_lowercase();

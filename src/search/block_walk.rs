@@ -9,14 +9,15 @@
 //! - Neighbours in a block are often alike, so a block gives only some of its lanes (a stripe) at a time, and the
 //!   others in later rounds. A walk to providers takes eight rounds. A walk to trees takes one to eight, so that
 //!   each stripe has about four roots: checking a block for one tree costs as much as for all of its trees.
-//! - The first stripe of a block is that of a pseudo-random fitting lane, and a stripe begins with a pseudo-random one of
-//!   its fitting lanes. So of the fitting providers of a block each comes first equally often.
+//! - The first stripe of a block is that of a pseudo-random fitting lane, and a stripe begins with a pseudo-random one
+//!   of its fitting lanes. So of the fitting providers of a block each comes first equally often.
 //! - In an order that is not shared, a block with fewer fitting lanes than most may wait for the second round. So its
-//!   providers come first about as often as those of other blocks. At most 7 of 8 such blocks wait: a search in a nearly
-//!   full cloud need not look at all blocks.
+//!   providers come first about as often as those of other blocks. At most 7 of 8 such blocks wait: a search in a
+//!   nearly full cloud need not look at all blocks.
 //!
-//! A search that ranks all candidates visits blocks in an order of its own, each once. Of equal candidates the first one
-//! wins, so that search gets a pseudo-random number for each block, and the lanes of a block in a pseudo-random order.
+//! A search that ranks all candidates visits blocks in an order of its own, each once. Of equal candidates the first
+//! one wins, so that search gets a pseudo-random number for each block, and the lanes of a block in a pseudo-random
+//! order.
 
 use super::snapshot::{LANES, Slot, Snapshot, by_block};
 
@@ -68,9 +69,9 @@ pub(super) fn mix(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// An order of blocks and stripes that large samples share for a while. What was written of a provider is then still in the
-/// caches of the processor when the next sample needs it: with 10,000 hosts, an answer with 1,000 takes a third less CPU
-/// time than if each sample had an order of its own.
+/// An order of blocks and stripes that large samples share for a while. What was written of a provider is then still in
+/// the caches of the processor when the next sample needs it: with 10,000 hosts, an answer with 1,000 takes a third
+/// less CPU time than if each sample had an order of its own.
 ///
 /// Samples begin at different blocks. There are about as many first candidates as a sample has candidates.
 #[derive(Clone, Copy, Debug)]
@@ -190,8 +191,8 @@ impl BlockWalk {
         StripeLanes::shuffled(block, lanes, rotation(random), (random >> 40) as u32 | 1)
     }
 
-    /// The fitting lanes of the next block's stripe in this round, which may be none. `fit` returns the lanes of a block
-    /// that fit at all; it is called once for each block, as late as possible.
+    /// The fitting lanes of the next block's stripe in this round, which may be none. `fit` returns the lanes of a
+    /// block that fit at all; it is called once for each block, as late as possible.
     pub fn next(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> Option<StripeLanes> {
         let end = if self.round == 0 {
             self.order.len

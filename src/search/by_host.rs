@@ -1,5 +1,5 @@
-//! What each host offers for a request, for callers that choose hosts by rules of their own; and which hosts a request may
-//! use at all, if room does not count.
+//! What each host offers for a request, for callers that choose hosts by rules of their own; and which hosts a request
+//! may use at all, if room does not count.
 //!
 //! Naively, the best candidate of each host would be built: of 100,000 hosts the caller takes five. So a search returns
 //! numbers alone, in the order of slots. A candidate is built when the host is chosen ([`best_in_host`]).
@@ -76,7 +76,8 @@ pub fn each_host(
     each_of(candidates(snapshot, request, settings, ())?, scoring, settings, found)
 }
 
-/// Explains the providers that a whole search rejects: it goes on after the first candidate. Returns whether there is one.
+/// Explains the providers that a whole search rejects: it goes on after the first candidate. Returns whether there is
+/// one.
 ///
 /// # Errors
 /// As of [`super::candidates()`]; [`crate::error::Error::BadRequest`] if the search was interrupted.
@@ -193,8 +194,8 @@ impl Snapshot {
         })
     }
 
-    /// The root of the tree that serves. Providers that share their resources with other trees do not count, unless there
-    /// are no others. `None` without placements.
+    /// The root of the tree that serves. Providers that share their resources with other trees do not count, unless
+    /// there are no others. `None` without placements.
     pub(super) fn host_of(&self, placements: &[Placement]) -> Option<Slot> {
         let slots = || placements.iter().map(|placement| placement.slot);
         let own = slots().find(|&slot| !self.is_sharing(slot));
@@ -202,7 +203,8 @@ impl Snapshot {
         any.map(|slot| self.cached_root(slot))
     }
 
-    /// Whether the tree of this host is one provider, and no other is shared: then a request has at most one candidate there.
+    /// Whether the tree of this host is one provider, and no other is shared: then a request has at most one candidate
+    /// there.
     pub fn is_alone(&self, host: Slot) -> bool {
         self.children(host).is_empty() && self.sharing().next().is_none()
     }
@@ -217,8 +219,8 @@ impl Snapshot {
         self.is_sharing(slot)
     }
 
-    /// The sum of what the providers of these hosts, and those that share their resources, have free of a class; `enough` if
-    /// it is no less.
+    /// The sum of what the providers of these hosts, and those that share their resources, have free of a class;
+    /// `enough` if it is no less.
     pub fn free_of(&self, class: ClassId, hosts: impl Iterator<Item = Slot>, enough: i64) -> i64 {
         let free = |slot: Slot| {
             let (limit, used) = self.limit_and_used(slot, class);

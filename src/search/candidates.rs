@@ -23,8 +23,8 @@ pub struct SearchSettings {
     /// candidates in the same order. Each request with a limit has its own; others have that of the process, unless
     /// candidates are to be randomized.
     pub seed: u64,
-    /// Of a large sample: the order that it shares with others. `seed` decides then at which block it begins, and which lane of a
-    /// block comes first.
+    /// Of a large sample: the order that it shares with others. `seed` decides then at which block it begins, and which
+    /// lane of a block comes first.
     pub order: Option<SharedOrder>,
     /// `[placement] max_allocation_candidates`; `None` if that is -1. Zero still gives one candidate, as in OpenStack
     /// Placement.
@@ -304,7 +304,8 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
         Ok(BestCandidates { all, is_exact })
     }
 
-    /// Before the first candidate: room does not count. False, and without an effect, unless every candidate is one provider.
+    /// Before the first candidate: room does not count. False, and without an effect, unless every candidate is one
+    /// provider.
     pub(super) fn ignore_room(&mut self) -> bool {
         match &mut self.search {
             Search::Single(single) => {
@@ -315,9 +316,9 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
         }
     }
 
-    /// Called instead of `next`: calls `found` with candidates, among them the best one of each host; with the host, the cost
-    /// (0 without a scoring), and what builds the candidate. Of each tree the first `max_combinations` count. Returns whether
-    /// these were all.
+    /// Called instead of `next`: calls `found` with candidates, among them the best one of each host; with the host,
+    /// the cost (0 without a scoring), and what builds the candidate. Of each tree the first `max_combinations` count.
+    /// Returns whether these were all.
     ///
     /// # Errors
     /// [`Error::BadRequest`] if the search was interrupted.
@@ -343,8 +344,8 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
         Ok(is_exact)
     }
 
-    /// Called instead of `next`: the root of the next tree that has a provider for each part. `None` if every candidate is one
-    /// provider.
+    /// Called instead of `next`: the root of the next tree that has a provider for each part. `None` if every candidate
+    /// is one provider.
     pub(super) fn next_tree_with_all_parts(&mut self) -> Option<Slot> {
         match &mut self.search {
             Search::Empty | Search::Single(_) => None,

@@ -9,7 +9,8 @@ use super::snapshot::{ClassId, ProviderState, Slot};
 pub enum Rejection {
     /// The provider has none of the traits of `required[index]`.
     MissingTrait { group: usize, index: usize },
-    /// The root's tree has no provider with a trait of `required[index]` of the group without a suffix, which several may serve.
+    /// The root's tree has no provider with a trait of `required[index]` of the group without a suffix, which several
+    /// may serve.
     MissingTraitInTree { group: usize, index: usize },
     /// The provider has a forbidden trait.
     ForbiddenTrait { group: usize },
@@ -23,8 +24,8 @@ pub enum Rejection {
     OtherDomain,
     /// The root is in a forbidden domain.
     ForbiddenDomain,
-    /// The condition of a group is not true for the provider; without a group, that of the request for the root. Of groups
-    /// with equal conditions it is the first.
+    /// The condition of a group is not true for the provider; without a group, that of the request for the root. Of
+    /// groups with equal conditions it is the first.
     Condition { group: Option<usize>, verdict: Verdict },
     /// The provider, or one above it, is in this state.
     State { state: ProviderState },

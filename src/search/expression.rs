@@ -5,9 +5,10 @@
 //! - `judge` decides for one provider by walking the tree: the meaning of the language;
 //! - `compiled` decides for 64 providers of a block at a time.
 //!
-//! Each comparison has a name on the left and a typed literal on the right. A provider that lacks any of the properties that
-//! the expression names, or has one of another type than its literal, never matches: not under `!=` or `!` either, nor in
-//! a branch of `||` that is not needed. Without this rule a misspelled name under `!` would match every provider.
+//! Each comparison has a name on the left and a typed literal on the right. A provider that lacks any of the properties
+//! that the expression names, or has one of another type than its literal, never matches: not under `!=` or `!` either,
+//! nor in a branch of `||` that is not needed. Without this rule a misspelled name under `!` would match every
+//! provider.
 
 mod compiled;
 mod judge;

@@ -1,8 +1,8 @@
-//! Why groups that could each be served are not served together: the search is repeated without one of the conditions that
-//! relate them.
+//! Why groups that could each be served are not served together: the search is repeated without one of the conditions
+//! that relate them.
 //!
-//! Naively, the reasons of rejected providers explain a search without a candidate. But if a tree has a provider for each
-//! part, none of these reasons is in the way there: the providers that were rejected are others.
+//! Naively, the reasons of rejected providers explain a search without a candidate. But if a tree has a provider for
+//! each part, none of these reasons is in the way there: the providers that were rejected are others.
 
 use super::candidates::{Candidates, SearchSettings, candidates};
 use super::request::{GroupPolicy, Request};
@@ -14,8 +14,8 @@ use crate::error::Result;
 pub struct GroupConflict {
     /// How many trees have one.
     pub trees: usize,
-    /// Without each of these there is a candidate, except [`Relation::Sum`]. Empty if more than one is in the way, or if a search
-    /// was given up.
+    /// Without each of these there is a candidate, except [`Relation::Sum`]. Empty if more than one is in the way, or
+    /// if a search was given up.
     pub decisive: Vec<Relation>,
 }
 
@@ -30,13 +30,13 @@ pub enum Relation {
     IsolateAndSameSubtree,
     /// The traits that the providers of the group without a suffix must have together.
     Traits,
-    /// Without all others there is no candidate either. So providers have too little room, or too small a `max_unit`, for the
-    /// sum of what groups take from them.
+    /// Without all others there is no candidate either. So providers have too little room, or too small a `max_unit`,
+    /// for the sum of what groups take from them.
     Sum,
 }
 
-/// What keeps the groups of a request without a candidate from being served together. `None` if no tree has a provider for
-/// each part, or if one provider serves the whole request.
+/// What keeps the groups of a request without a candidate from being served together. `None` if no tree has a provider
+/// for each part, or if one provider serves the whole request.
 ///
 /// # Errors
 /// As of [`candidates`].

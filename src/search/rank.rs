@@ -103,8 +103,8 @@ pub struct Scored {
 pub struct Ranked {
     /// Best first.
     pub best: Vec<Scored>,
-    /// False if better ones, or more, may exist: a tree had more candidates than [`SearchSettings::max_combinations`], or
-    /// its search was given up.
+    /// False if better ones, or more, may exist: a tree had more candidates than [`SearchSettings::max_combinations`],
+    /// or its search was given up.
     pub is_exact: bool,
 }
 

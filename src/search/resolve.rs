@@ -90,8 +90,8 @@ pub(super) fn root_conditions(snapshot: &Snapshot, traits: &Traits, host: &HostC
     })
 }
 
-/// The filter of a group in trees whose root meets `root`; `None` if no provider can match. The group comes with the index
-/// of the first one that has its condition.
+/// The filter of a group in trees whose root meets `root`; `None` if no provider can match. The group comes with the
+/// index of the first one that has its condition.
 ///
 /// # Errors
 /// [`Error::UnknownClassInQuery`] and [`Error::UnknownTraitsInCandidates`], with the first unknown name.

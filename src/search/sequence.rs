@@ -1,9 +1,9 @@
-//! Candidates of one request for several consumers in sequence: each gets the best one in the state that those before it
-//! leave.
+//! Candidates of one request for several consumers in sequence: each gets the best one in the state that those before
+//! it leave.
 //!
 //! Naively, each consumer would be searched for on its own. But a claim changes the candidates of one tree only. So one
-//! search finds the best candidate of each of the best trees, at least one tree for each consumer. They wait in a queue,
-//! by their costs. If the best one is of a tree that changed since, that tree alone is searched again.
+//! search finds the best candidate of each of the best trees, at least one tree for each consumer. They wait in a
+//! queue, by their costs. If the best one is of a tree that changed since, that tree alone is searched again.
 //!
 //! All is searched again in two situations:
 //!
@@ -101,8 +101,8 @@ impl<'a> CandidateSequence<'a> {
         }
     }
 
-    /// The candidate for the next consumer, and its number: equal numbers mean the same candidate. The caller adds it to
-    /// `usage`, and passes the change to [`CandidateSequence::note`]. `None` if the request has no candidate now.
+    /// The candidate for the next consumer, and its number: equal numbers mean the same candidate. The caller adds it
+    /// to `usage`, and passes the change to [`CandidateSequence::note`]. `None` if the request has no candidate now.
     ///
     /// # Errors
     /// As of [`super::best`].

@@ -80,7 +80,8 @@ impl<E: Explain> SingleProvider<E> {
         }
     }
 
-    /// The best `count` of all candidates with their costs, best first. Blocks are visited in the order of their bounds.
+    /// The best `count` of all candidates with their costs, best first. Blocks are visited in the order of their
+    /// bounds.
     pub fn best(&mut self, snapshot: &Snapshot, scoring: Scoring, count: usize) -> Vec<(f64, Candidate)> {
         let mut best = BestOf::new(count);
         let mut blocks = self.blocks_by_bound(snapshot, scoring);

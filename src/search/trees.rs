@@ -6,8 +6,8 @@
 //!
 //! - `split_request` splits a request into parts, each of which one provider serves;
 //! - `root_filter` rejects most trees that cannot serve, 64 at a time, by `fit_cache`;
-//! - `roots` iterates over the other trees, and collects what each of them offers (`offers`), with the sharing providers
-//!   that reach it (`sharing`);
+//! - `roots` iterates over the other trees, and collects what each of them offers (`offers`), with the sharing
+//!   providers that reach it (`sharing`);
 //! - `backtracking` searches the solutions of one tree lazily. Dead ends are avoided by necessary conditions (`bound`),
 //!   by recorded nogoods (`nogoods`), and by an exact test of bin packing (`packing`, `bin_completion`,
 //!   `capacity_bound`);
@@ -146,8 +146,8 @@ impl<E: Explain> Trees<E> {
             .then(|| candidate(&self.roots.request, &self.placed))
     }
 
-    /// Called instead of `next`: the root of the next tree that has a provider for each part. Whether these serve together is
-    /// not searched.
+    /// Called instead of `next`: the root of the next tree that has a provider for each part. Whether these serve
+    /// together is not searched.
     pub fn next_root(&mut self, snapshot: &Snapshot) -> Option<Slot> {
         let mut tree = self.spare.take().unwrap_or_default();
         let root = self.roots.next(snapshot, &mut tree.offers);
@@ -261,8 +261,8 @@ impl<E: Explain> Trees<E> {
 
     /// Puts a tree at the end of the queue, to wait for its next round.
     ///
-    /// Most searches end in the first round. So in that round a tree is evicted, unless its search recorded nogoods. The
-    /// next tree reuses its memory, which is still in the processor's cache.
+    /// Most searches end in the first round. So in that round a tree is evicted, unless its search recorded nogoods.
+    /// The next tree reuses its memory, which is still in the processor's cache.
     fn enqueue(&mut self, mut tree: Box<TreeSearch>) {
         let first_round = self.tree_order == TreeOrder::BreadthFirst && !self.no_more_trees;
         let words = size_of::<TreeSearch>() / 8 + tree.offers.size() + tree.search.size();

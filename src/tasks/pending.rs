@@ -1,7 +1,7 @@
 //! A background thread that places replicas of workloads that found no place before.
 //!
-//! Every process tries. If two place the same replica, the consumer is new for one of them only, and the other one plans
-//! again.
+//! Every process tries. If two place the same replica, the consumer is new for one of them only, and the other one
+//! plans again.
 
 use std::sync::Weak;
 use std::time::{Duration, Instant};
@@ -10,7 +10,8 @@ use super::background::{Background, Stopped};
 use crate::error::{Error, Result};
 use crate::model::workloads::PendingWorkloads;
 
-/// A pause after each workload, as a multiple of the time that it took. So the thread works a tenth of the time at most.
+/// A pause after each workload, as a multiple of the time that it took. So the thread works a tenth of the time at
+/// most.
 const PAUSE_FACTOR: u32 = 9;
 
 /// Starts the thread. `interval` is the pause between two rounds; zero disables them.

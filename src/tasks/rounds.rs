@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::model::snapshot::comparison::{OverCapacity, SLICE_PROVIDERS, SliceResult};
 
-/// The factor by which the rate rises after a difference was found, until the end of the next round. A foreign writer is
-/// likely to write again.
+/// The factor by which the rate rises after a difference was found, until the end of the next round. A foreign writer
+/// is likely to write again.
 const FAST_FACTOR: u32 = 10;
 
 /// A provider's uuid, and the name of a class that it has an inventory of.

@@ -64,8 +64,8 @@ pub fn read_pairs(pairs: Vec<(String, String)>, zero: Zero) -> Result<Request> {
 /// The keys, but for the suffix of a group, of which only one would count.
 const SINGLE_KEYS: [&str; 3] = ["resources", "in_tree", "group_policy"];
 
-/// The native API gives nothing new to providers that are not up. It refuses a repeated key of which only the last value
-/// would count, because a claim would take less than it says.
+/// The native API gives nothing new to providers that are not up. It refuses a repeated key of which only the last
+/// value would count, because a claim would take less than it says.
 fn native_request(query: &Query, zero: Zero) -> Result<Request> {
     let is_single = |name: &str| SINGLE_KEYS.iter().any(|key| name.starts_with(key));
     let mut seen = HashSet::new();

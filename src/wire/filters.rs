@@ -160,7 +160,8 @@ pub fn member_of(version: Version, query: &Query, suffix: &str) -> Result<Member
     Ok(combined)
 }
 
-/// Parses one uuid, or several after `in:`. A leading `!` forbids them. Returns whether they are forbidden, and the uuids.
+/// Parses one uuid, or several after `in:`. A leading `!` forbids them. Returns whether they are forbidden, and the
+/// uuids.
 fn aggregates(text: &str) -> Result<(bool, BTreeSet<String>)> {
     let (forbidden, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
     let choices = rest.strip_prefix("in:");

@@ -11,8 +11,8 @@ pub const MAX_DIGITS: usize = 4300;
 
 static DIGIT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\p{Nd}$").expect("the pattern is valid"));
 
-/// `int(text)`: accepts surrounding blanks, a sign, single underscores between digits, and digits of any script. Saturates
-/// at the limits of `i64`.
+/// `int(text)`: accepts surrounding blanks, a sign, single underscores between digits, and digits of any script.
+/// Saturates at the limits of `i64`.
 pub fn decimal(text: &str) -> Option<i64> {
     let (negative, digits) = digits(text, 10)?;
     if digits.len() > MAX_DIGITS {

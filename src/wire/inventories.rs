@@ -66,8 +66,8 @@ pub fn read_update(version: Version, provider: &str, class: &str, body: &[u8]) -
     Ok((update, RawNumbers::one(class, &body)))
 }
 
-/// An inventory, with defaults for missing fields. The schema does not validate the value of an invalid class name. Such a
-/// value is read as far as possible, and the request is refused later because of its class.
+/// An inventory, with defaults for missing fields. The schema does not validate the value of an invalid class name.
+/// Such a value is read as far as possible, and the request is refused later because of its class.
 fn inventory(body: &Value) -> Inventory {
     let amount = |name: &str, default: i32| match body.get(name) {
         Some(value) => i32::try_from(value.integer()).unwrap_or(i32::MAX),

@@ -1,9 +1,9 @@
 //! A JSON parser with the error messages of Python's `json.loads`, because clients match on them:
 //! `Expecting value: line 1 column 1 (char 0)`.
 //!
-//! Like Python it accepts `NaN` and infinities, and refuses integers of more than 4300 digits. Unlike Python it refuses very
-//! deep nesting and millions of values, which only an attack contains, and lone surrogates, which no database can store. A lone surrogate is reported
-//! only if nothing else is wrong with the body.
+//! Like Python it accepts `NaN` and infinities, and refuses integers of more than 4300 digits. Unlike Python it refuses
+//! very deep nesting and millions of values, which only an attack contains, and lone surrogates, which no database can
+//! store. A lone surrogate is reported only if nothing else is wrong with the body.
 
 use std::ops::RangeInclusive;
 

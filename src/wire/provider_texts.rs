@@ -1,8 +1,8 @@
 //! A cache of the JSON texts of providers, for each block of 64 providers.
 //!
 //! Formatting dominates the cost of large answers, although a claim changes only usages and generations: the rest of a
-//! provider's summary is the same for hours. So a summary is cached together with the usage at that time. If the usage has
-//! changed, or if an old version shows fewer classes, the summary is assembled from the cached text of each class.
+//! provider's summary is the same for hours. So a summary is cached together with the usage at that time. If the usage
+//! has changed, or if an old version shows fewer classes, the summary is assembled from the cached text of each class.
 
 use std::sync::OnceLock;
 

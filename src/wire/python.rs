@@ -141,8 +141,8 @@ fn prefix(text: &str, bytes: usize) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// Python's `str.isprintable`. Rust's debug form escapes the same categories of Unicode. It also escapes a combining mark
-/// after a quote, so a letter is put before the character.
+/// Python's `str.isprintable`. Rust's debug form escapes the same categories of Unicode. It also escapes a combining
+/// mark after a quote, so a letter is put before the character.
 fn is_printable(c: char) -> bool {
     let mut bytes = [b'a', 0, 0, 0, 0];
     let length = 1 + c.encode_utf8(&mut bytes[1..]).len();
@@ -182,8 +182,8 @@ struct Printer {
 }
 
 impl Printer {
-    /// Writes `value` from column `indent` on, and leaves `allowance` columns free after it. `outermost` marks the top-level
-    /// value.
+    /// Writes `value` from column `indent` on, and leaves `allowance` columns free after it. `outermost` marks the
+    /// top-level value.
     fn format(&mut self, value: &Value, indent: usize, allowance: usize, outermost: bool) {
         let free_columns = WIDTH.saturating_sub(indent + allowance);
         // A character has at most four bytes, so beyond this the line is too long in any case.
@@ -254,8 +254,8 @@ impl Printer {
     }
 }
 
-/// Splits `text` into quoted chunks of at most `free_columns` columns, the last of at most `last_free_columns`. Keeps words
-/// whole.
+/// Splits `text` into quoted chunks of at most `free_columns` columns, the last of at most `last_free_columns`. Keeps
+/// words whole.
 fn chunks(text: &str, free_columns: usize, last_free_columns: usize) -> Vec<String> {
     let mut chunks = Vec::new();
     let lines = lines(text);

@@ -13,8 +13,8 @@ use crate::version::Version;
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     pairs: Vec<(String, String)>,
-    /// The indexes of `pairs` by name; those of one name in their order. A query may have many groups, each with names of
-    /// its own.
+    /// The indexes of `pairs` by name; those of one name in their order. A query may have many groups, each with names
+    /// of its own.
     by_name: Vec<usize>,
 }
 

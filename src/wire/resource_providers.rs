@@ -74,8 +74,8 @@ pub fn read_list(version: Version, query: &str) -> Result<ProviderQuery> {
     })
 }
 
-/// The format of providers in one version and under one path prefix. The fields that are the same for all providers are made
-/// once.
+/// The format of providers in one version and under one path prefix. The fields that are the same for all providers are
+/// made once.
 struct ProviderFormat {
     nested: bool,
     /// The text before each uuid in the links, and after the last one.

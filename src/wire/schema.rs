@@ -1,7 +1,7 @@
 //! JSON Schemas of requests. They are data in `schemas/*.json`, with a step for each version that changed a schema.
 //!
-//! Only the keywords that the API's schemas use are supported. Their order matters: of two equally relevant errors the first
-//! is reported, and the message shows the schema as it is written.
+//! Only the keywords that the API's schemas use are supported. Their order matters: of two equally relevant errors the
+//! first is reported, and the message shows the schema as it is written.
 
 use std::sync::OnceLock;
 

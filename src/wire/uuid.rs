@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 /// The length of the database columns for uuids of consumers and aggregates, whose spelling is kept.
 const MAX_CHARS: usize = 36;
 
-/// The UUID in lower case with dashes. Accepts all spellings that the API accepts: with or without dashes, in braces, or as a
-/// URN.
+/// The UUID in lower case with dashes. Accepts all spellings that the API accepts: with or without dashes, in braces,
+/// or as a URN.
 pub fn canonical(text: &str) -> Option<String> {
     let bare = text.replace("urn:", "").replace("uuid:", "");
     let hex = bare.trim_matches(['{', '}']).replace('-', "").to_ascii_lowercase();
@@ -31,8 +31,8 @@ pub fn check_length(owner: &str, text: &str) -> Result<()> {
     })
 }
 
-/// Whether a schema accepts `text` as a UUID in a query: dashes in the usual positions, and otherwise any text that Python's
-/// `int` accepts as hexadecimal. A text that is no real UUID matches no row.
+/// Whether a schema accepts `text` as a UUID in a query: dashes in the usual positions, and otherwise any text that
+/// Python's `int` accepts as hexadecimal. A text that is no real UUID matches no row.
 pub fn is_dashed(text: &str) -> bool {
     let dashed = |at| text.chars().nth(at) == Some('-');
     [8, 13, 18, 23].into_iter().all(dashed) && {

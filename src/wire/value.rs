@@ -1,5 +1,5 @@
-//! A JSON value with the semantics of Python's `json`: integers of any length, NaN and infinities, and objects that keep the
-//! order of their keys. Of two equal keys the last value counts.
+//! A JSON value with the semantics of Python's `json`: integers of any length, NaN and infinities, and objects that
+//! keep the order of their keys. Of two equal keys the last value counts.
 
 use indexmap::IndexMap;
 

@@ -17,7 +17,8 @@ static LIST: NativeSchema = NativeSchema::of_query(include_str!("schemas/violati
 
 /// The most workloads of a page.
 const MAX_WORKLOADS: usize = 1_000;
-/// A page ends with the workload that is being judged after this time, because other requests need the threads that search.
+/// A page ends with the workload that is being judged after this time, because other requests need the threads that
+/// search.
 const PAGE_TIME: Duration = Duration::from_secs(2);
 const NAMESPACE: &str = "placet.";
 /// What may be broken: the codes of reasons without [`NAMESPACE`].

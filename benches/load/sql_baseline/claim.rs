@@ -1,4 +1,5 @@
-//! The minimal SQL of a claim: compare and increment each provider's generation, insert a consumer and three allocations.
+//! The minimal SQL of a claim: compare and increment each provider's generation, insert a consumer and three
+//! allocations.
 
 use std::time::Instant;
 

@@ -119,8 +119,8 @@ pub async fn delete(context: RequestContext) -> Result<Reply> {
     Ok(Reply::no_content())
 }
 
-/// Returns `read`, the result of reading a body about a provider. If the body is bad and the provider does not exist, the
-/// missing provider is the error instead. For a good body the command checks that the provider exists.
+/// Returns `read`, the result of reading a body about a provider. If the body is bad and the provider does not exist,
+/// the missing provider is the error instead. For a good body the command checks that the provider exists.
 pub async fn prefer_not_found<T>(context: &RequestContext, read: Result<T>) -> Result<T> {
     if read.is_err() {
         let uuid = context.field("uuid").to_owned();

@@ -18,7 +18,8 @@ struct Range {
 }
 
 impl Accept {
-    /// Parses the header. A missing header, or one that accepts everything, is read as JSON, so that errors are JSON too.
+    /// Parses the header. A missing header, or one that accepts everything, is read as JSON, so that errors are JSON
+    /// too.
     pub fn read(header: Option<&str>) -> Accept {
         let text = match header.map(str::trim) {
             None | Some("" | "*/*") => "application/json",

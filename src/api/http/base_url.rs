@@ -28,8 +28,8 @@ impl BaseUrl {
     }
 }
 
-/// The path of the route: decoded, and without the prefix if the request has it (a proxy may have stripped it). Each byte
-/// becomes one character, as in OpenStack Placement, whose refusals quote paths in this form.
+/// The path of the route: decoded, and without the prefix if the request has it (a proxy may have stripped it). Each
+/// byte becomes one character, as in OpenStack Placement, whose refusals quote paths in this form.
 pub fn route_path(path: &str, settings: &Settings) -> String {
     let below_prefix = path.strip_prefix(settings.url_prefix.as_str());
     let path = below_prefix

@@ -21,7 +21,8 @@ use crate::error::Error;
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A body of at most this length is parsed on the worker that read it. It is never refused for the memory of other bodies.
+/// A body of at most this length is parsed on the worker that read it. It is never refused for the memory of other
+/// bodies.
 pub const SMALL_BODY_BYTES: usize = 64 * 1024;
 
 /// The memory of all bodies that are being read or parsed.
@@ -136,8 +137,8 @@ async fn collect(
     Ok(Bytes::from_owner(body))
 }
 
-/// The length of the body of a request with `Upgrade`. placet ignores that header, but actix takes all that follows a request
-/// to WebSocket as its body, until the connection ends; after the answer it closes the connection.
+/// The length of the body of a request with `Upgrade`. placet ignores that header, but actix takes all that follows a
+/// request to WebSocket as its body, until the connection ends; after the answer it closes the connection.
 fn end_despite_upgrade(request: &HttpRequest, announced: usize) -> Option<usize> {
     let has = |name| text(request, name).is_some();
     (has("upgrade") && !has("transfer-encoding")).then_some(announced)

@@ -19,7 +19,8 @@ use crate::wire::usages;
 
 const JSON: &str = "application/json";
 
-/// The target of a request is a path, `*` or a URL. A bare authority, as in `GET host HTTP/1.1`, is for `CONNECT` alone.
+/// The target of a request is a path, `*` or a URL. A bare authority, as in `GET host HTTP/1.1`, is for `CONNECT`
+/// alone.
 pub fn check_target(request: &HttpRequest) -> Result<(), Refusal> {
     let target = request.uri();
     let is_authority = target.scheme().is_none() && target.authority().is_some();
@@ -41,7 +42,8 @@ pub fn rows(path: &str) -> Vec<&'static Route> {
     ROUTES.iter().filter(|route| route.matches(path)).collect()
 }
 
-/// Authenticates the caller. No token is needed, for any method, if all rows of the path are public, like those of the root.
+/// Authenticates the caller. No token is needed, for any method, if all rows of the path are public, like those of the
+/// root.
 pub async fn authenticate(
     request: &HttpRequest,
     rows: &[&Route],
@@ -63,7 +65,8 @@ pub async fn authenticate(
     Ok(Some(service.auth.authenticate(&request).await?))
 }
 
-/// The microversion of the request, which is also set in `head` for the answer; `None` for the native API, which has none.
+/// The microversion of the request, which is also set in `head` for the answer; `None` for the native API, which has
+/// none.
 pub fn negotiate_version(request: &HttpRequest, head: &mut RequestHead) -> Result<Option<Version>, Refusal> {
     if head.native {
         return Ok(None);

@@ -15,8 +15,8 @@ pub const CHUNK_BYTES: usize = 60 * 1024;
 pub const WHOLE_ANSWER_BYTES: usize = 64 * 1024;
 /// The length that is written inline before the rest goes to another thread.
 const INLINE_BYTES: usize = 4 * 1024;
-/// The same if the search has a limit: more than 1,000 candidates, found and written in half a millisecond. Another thread
-/// on another core would take longer, because what it writes is in the caches of this one.
+/// The same if the search has a limit: more than 1,000 candidates, found and written in half a millisecond. Another
+/// thread on another core would take longer, because what it writes is in the caches of this one.
 const LIMITED_INLINE_BYTES: usize = 256 * 1024;
 /// Reserved beyond `CHUNK_BYTES`, because the last item of a chunk usually exceeds it.
 const CHUNK_MARGIN_BYTES: usize = 3 * 1024;

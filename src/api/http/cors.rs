@@ -1,6 +1,7 @@
 //! CORS, as `[cors]` configures it: lets pages of other origins read answers in a browser.
 //!
-//! It behaves as oslo.middleware, and runs before authentication: a browser sends its preflight request without a token.
+//! It behaves as oslo.middleware, and runs before authentication: a browser sends its preflight request without a
+//! token.
 
 use actix_web::http::header::{self, HeaderName, HeaderValue, VARY};
 use actix_web::http::{Method, StatusCode};

@@ -1,8 +1,9 @@
 //! Watches whether the client of a connection has closed its sending side.
 //!
 //! HTTP lets a client close its sending side and still read the answer (a half-closed connection). A client that has
-//! disconnected looks the same until something is written to it. So a closed sending side does not stop an answer that is
-//! ready within a grace period, or that is being sent. It cancels only work that has nothing to send after that period.
+//! disconnected looks the same until something is written to it. So a closed sending side does not stop an answer that
+//! is ready within a grace period, or that is being sent. It cancels only work that has nothing to send after that
+//! period.
 
 use std::future::pending;
 use std::time::Duration;

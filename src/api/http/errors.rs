@@ -24,8 +24,8 @@ const QUERY_BAD_VALUE: &str = "placement.query.bad_value";
 const QUERY_DUPLICATE_KEY: &str = "placement.query.duplicate_key";
 const QUERY_MISSING_VALUE: &str = "placement.query.missing_value";
 
-/// Whether the answer to an error has `Vary` with the version header. As in OpenStack Placement it is missing if the caller
-/// is not authorized, or if the URL names a provider or a class that does not exist.
+/// Whether the answer to an error has `Vary` with the version header. As in OpenStack Placement it is missing if the
+/// caller is not authorized, or if the URL names a provider or a class that does not exist.
 pub fn varies(error: &Error) -> bool {
     !matches!(
         error,
@@ -110,8 +110,8 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::CapacityExceeded { .. }
         | E::ConstraintsViolated { .. } => (StatusCode::CONFLICT, UNDEFINED),
 
-        // `Busy` and `Unavailable` changed nothing. After `UnknownOutcome` a client may repeat its request too: if it was
-        // committed, the generation in it keeps it from being applied twice.
+        // `Busy` and `Unavailable` changed nothing. After `UnknownOutcome` a client may repeat its request too: if it
+        // was committed, the generation in it keeps it from being applied twice.
         E::Busy { .. } | E::Unavailable { .. } | E::UnknownOutcome { .. } => {
             (StatusCode::SERVICE_UNAVAILABLE, UNDEFINED)
         }

@@ -1,8 +1,8 @@
 //! The front of the service: it answers from the moment the listener exists, before the tables are read.
 //!
-//! Health is answered at once. Any other request that arrives before the service has loaded waits for it: a restart then
-//! fails no request of a client that is patient. Naively, nothing is accepted until the service has loaded. Such requests
-//! wait as well, in the kernel's queue; but a balancer's check waits with them, and learns nothing.
+//! Health is answered at once. Any other request that arrives before the service has loaded waits for it: a restart
+//! then fails no request of a client that is patient. Naively, nothing is accepted until the service has loaded. Such
+//! requests wait as well, in the kernel's queue; but a balancer's check waits with them, and learns nothing.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -117,8 +117,8 @@ impl Front {
     }
 }
 
-/// Answers any request on the API's port. After a signal to stop the answer closes its connection: the client must not find
-/// it closed when it sends the next request.
+/// Answers any request on the API's port. After a signal to stop the answer closes its connection: the client must not
+/// find it closed when it sends the next request.
 pub async fn answer(request: HttpRequest, payload: Payload, front: Data<Front>) -> HttpResponse {
     let mut response = answer_open(request, payload, front.clone()).await;
     if *front.stopping.borrow() {

@@ -18,7 +18,8 @@ pub fn may_be_for(path: &str) -> bool {
     path.ends_with(LIVE) || path.ends_with(READY)
 }
 
-/// The answer to a request for health, and its route; `None` for any other path. `limit`: how long the database may be silent.
+/// The answer to a request for health, and its route; `None` for any other path. `limit`: how long the database may be
+/// silent.
 pub fn answer(
     request: &HttpRequest,
     path: &str,

@@ -30,7 +30,8 @@ pub enum Effort {
     Search { short_rounds: u64 },
 }
 
-/// A request that may be answered: it is authenticated and authorized, its route and version are known, its body is read.
+/// A request that may be answered: it is authenticated and authorized, its route and version are known, its body is
+/// read.
 pub struct RequestContext {
     /// The microversion; the newest one for the native API, whose handlers do not use it.
     pub version: Version,
@@ -74,7 +75,8 @@ impl RequestContext {
         self.model().reader(self.may_lag)
     }
 
-    /// Reads the body with `read`. A large body would delay the other requests of this worker, so another thread reads it.
+    /// Reads the body with `read`. A large body would delay the other requests of this worker, so another thread reads
+    /// it.
     pub async fn read_body<T: Send + 'static>(
         &self,
         read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,

@@ -66,8 +66,8 @@ impl RequestHead {
     }
 }
 
-/// A new id of a request. Its randomness is of the process, and not of a system call: an id that comes twice after a machine
-/// was cloned does no harm.
+/// A new id of a request. Its randomness is of the process, and not of a system call: an id that comes twice after a
+/// machine was cloned does no harm.
 pub fn new_request_id() -> String {
     format!("req-{}", Builder::from_random_bytes(rand::random()).into_uuid())
 }
@@ -113,7 +113,8 @@ impl Forwarded {
     }
 }
 
-/// The text of a header, one character for each byte, as refusals quote it. Headers of the same name are joined by commas.
+/// The text of a header, one character for each byte, as refusals quote it. Headers of the same name are joined by
+/// commas.
 pub fn text(request: &HttpRequest, name: &'static str) -> Option<String> {
     let mut values = request.headers().get_all(HeaderName::from_static(name));
     let characters = |value: &HeaderValue| {

@@ -55,8 +55,8 @@ pub enum Served<L, E> {
 
 /// Serves on this listener until a signal to stop, and then finishes the requests in flight.
 ///
-/// `load` makes the service, on a thread of its own. Health is answered at once, and other requests wait for it. `ready`
-/// is called when it has loaded.
+/// `load` makes the service, on a thread of its own. Health is answered at once, and other requests wait for it.
+/// `ready` is called when it has loaded.
 pub fn serve<L: Send + 'static, E: Send + 'static>(
     front: Front,
     listeners: Listeners,

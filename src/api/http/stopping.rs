@@ -1,5 +1,5 @@
-//! Signals: SIGTERM, SIGINT and SIGQUIT stop the service after it has answered what had arrived. SIGHUP makes it read its
-//! files again. No other signal ends it, but SIGKILL and those that report a defect of the process itself.
+//! Signals: SIGTERM, SIGINT and SIGQUIT stop the service after it has answered what had arrived. SIGHUP makes it read
+//! its files again. No other signal ends it, but SIGKILL and those that report a defect of the process itself.
 //!
 //! actix drops connections that it accepted and did not begin to serve, and closes a connection whose next request it
 //! has not read. So the service goes on for a moment: until the kernel's queue of new connections is empty, the workers
@@ -64,8 +64,8 @@ impl Settling {
         });
     }
 
-    /// Returns when the queues of the listeners were empty once, no more connections are accepted, and all services serve
-    /// what was accepted.
+    /// Returns when the queues of the listeners were empty once, no more connections are accepted, and all services
+    /// serve what was accepted.
     async fn settle(&self, listeners: &[TcpListener], handle: ServerHandle, services: usize) {
         while listeners.iter().any(has_waiting_connection) {
             sleep(Duration::from_millis(1)).await;
@@ -96,8 +96,8 @@ fn has_waiting_connection(listener: &TcpListener) -> bool {
     poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
-/// Completes when the service should stop: at SIGTERM, SIGINT or SIGQUIT, after `drain_time`, and after what had arrived by then is
-/// being served.
+/// Completes when the service should stop: at SIGTERM, SIGINT or SIGQUIT, after `drain_time`, and after what had
+/// arrived by then is being served.
 pub fn stop_signal(front: Data<Front>, stop: Stop) -> io::Result<impl Future<Output = ()> + Send> {
     let Stop {
         drain_time,

@@ -1,7 +1,8 @@
 //! A connection that answers unparsable requests in the API's error form, and ends when its client is too slow.
 //!
-//! A request that cannot be parsed as HTTP never reaches dispatch: actix refuses it with a status and an empty body. This
-//! stream recognises such a refusal when it is written (it alone has no request id), and replaces it by an error document.
+//! A request that cannot be parsed as HTTP never reaches dispatch: actix refuses it with a status and an empty body.
+//! This stream recognises such a refusal when it is written (it alone has no request id), and replaces it by an error
+//! document.
 
 use std::io;
 use std::pin::Pin;

@@ -1,10 +1,10 @@
 //! A streaming body: an answer is sent in chunks while it is still being made.
 //!
 //! Starting a thread takes longer than most searches. So a short search runs on the worker that read the request
-//! (`attempt`). A longer one makes each chunk as one job of a thread pool, while the chunk before it is sent. So a client
-//! that reads slowly, or not at all, holds two chunks and no thread. After the search, the worker itself writes each
-//! chunk when the connection has room for it. An answer that is short, or whose search is done before the first byte is
-//! sent, has a `Content-Length`.
+//! (`attempt`). A longer one makes each chunk as one job of a thread pool, while the chunk before it is sent. So a
+//! client that reads slowly, or not at all, holds two chunks and no thread. After the search, the worker itself writes
+//! each chunk when the connection has room for it. An answer that is short, or whose search is done before the first
+//! byte is sent, has a `Content-Length`.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -121,8 +121,8 @@ impl StreamingBody {
         }
     }
 
-    /// Starts the job of the next chunk, so that the search goes on while this one is sent. After the search there is no
-    /// job, because writing takes less time than waking a thread.
+    /// Starts the job of the next chunk, so that the search goes on while this one is sent. After the search there is
+    /// no job, because writing takes less time than waking a thread.
     fn start_next(&mut self) {
         self.next = match std::mem::replace(&mut self.next, NextChunk::End) {
             NextChunk::Idle(source) if !source.is_search_done() => {

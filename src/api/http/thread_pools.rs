@@ -1,7 +1,8 @@
 //! Threads for what would delay the other requests of an HTTP worker: long searches, chunks of answers, large bodies.
 //!
 //! Each kind of work has a pool of its own, with a fixed number of threads and a first-in-first-out queue. The threads
-//! have a lower priority than the HTTP workers, so a machine whose cores all search still answers other requests at once.
+//! have a lower priority than the HTTP workers, so a machine whose cores all search still answers other requests at
+//! once.
 
 use std::future::Future;
 use std::pin::Pin;

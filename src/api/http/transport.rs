@@ -1,7 +1,7 @@
 //! The bytes of a connection: plain, or by TLS, whose handshake takes place when the connection is first read.
 //!
-//! So the handshake needs no task of its own, and what bounds the head of a request bounds it as well: the time in which
-//! it must arrive, the number of connections, and the end of the idlest one.
+//! So the handshake needs no task of its own, and what bounds the head of a request bounds it as well: the time in
+//! which it must arrive, the number of connections, and the end of the idlest one.
 
 use std::future::Future;
 use std::io;

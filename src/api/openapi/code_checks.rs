@@ -28,7 +28,8 @@ impl CodeChecks {
         self.nouns[noun][name].is_object()
     }
 
-    /// The inlined schema of the request `noun/name` with its checks, for each part of `span` in which they are the same.
+    /// The inlined schema of the request `noun/name` with its checks, for each part of `span` in which they are the
+    /// same.
     pub fn add(&self, noun: &str, name: &str, span: Span, schema: Value) -> Vec<(Span, Value)> {
         let mut parts = vec![(span, schema)];
         for (member, check) in self.nouns[noun][name].as_object().into_iter().flatten() {
@@ -55,8 +56,8 @@ impl CodeChecks {
     }
 }
 
-/// The schema with more keywords for a member, and for the parameters of groups that have this name and a suffix. A member of
-/// the items of a list is `list[].member`.
+/// The schema with more keywords for a member, and for the parameters of groups that have this name and a suffix. A
+/// member of the items of a list is `list[].member`.
 fn with_keywords(mut schema: Value, member: &str, keywords: &Value) -> Value {
     if let Some((list, of_items)) = member.split_once("[].") {
         let items = &mut schema["properties"][list]["items"];

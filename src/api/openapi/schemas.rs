@@ -96,7 +96,8 @@ impl<'a> Schemas<'a> {
         references.collect()
     }
 
-    /// The steps of the query's schema `noun/name` within `span`, with definitions inlined, and with the checks of code.
+    /// The steps of the query's schema `noun/name` within `span`, with definitions inlined, and with the checks of
+    /// code.
     pub fn queries(&self, schema_name: &str, span: Span) -> Vec<(Span, Value)> {
         let Some((noun, name, document)) = self.find(Part::Requests, schema_name) else {
             return Vec::new();

@@ -43,8 +43,8 @@ pub struct AccessRule {
 }
 
 impl AccessRules {
-    /// Whether a request to the service of type `own` is allowed. With a service's token it is one that a service makes on
-    /// behalf of the user, whose own request was checked by that service.
+    /// Whether a request to the service of type `own` is allowed. With a service's token it is one that a service makes
+    /// on behalf of the user, whose own request was checked by that service.
     pub fn allow(&self, own: &str, method: &str, path: &str, has_service_token: bool) -> bool {
         if !self.services.iter().any(|service| service == own) {
             log::warn!(

@@ -97,8 +97,8 @@ impl Client {
         })
     }
 
-    /// Reads the certificates again. Requests in flight end on their connections. If a file cannot be used, all stays as it
-    /// is.
+    /// Reads the certificates again. Requests in flight end on their connections. If a file cannot be used, all stays
+    /// as it is.
     pub fn reload(&self) {
         match self.http.replace(|| connections(&self.settings)) {
             Ok(()) => log::info!("the certificates for connections to Keystone were read again"),

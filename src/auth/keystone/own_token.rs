@@ -54,7 +54,8 @@ impl TokenSource {
         }
     }
 
-    /// The token. If there is none that lasts, it is got from Keystone; other tasks wait for that, and share its failure.
+    /// The token. If there is none that lasts, it is got from Keystone; other tasks wait for that, and share its
+    /// failure.
     ///
     /// # Errors
     /// [`Failure`]

@@ -1,7 +1,7 @@
 //! Counters of what authentication by Keystone does: requests to Keystone, look-ups of tokens, and the cache.
 //!
-//! A look-up that misses the cache begins a validation. A validation is one call, or several: if the service needs a token
-//! of its own first, or if Keystone does not answer.
+//! A look-up that misses the cache begins a validation. A validation is one call, or several: if the service needs a
+//! token of its own first, or if Keystone does not answer.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Tests of authentication by Keystone, against an HTTP server on loopback that speaks the part of Keystone's API that is
-//! used. functional-tests/keystone compares with OpenStack Placement, on a real Keystone.
+//! Tests of authentication by Keystone, against an HTTP server on loopback that speaks the part of Keystone's API that
+//! is used. functional-tests/keystone compares with OpenStack Placement, on a real Keystone.
 
 mod failures;
 pub mod server;

@@ -1,8 +1,8 @@
 //! TLS to Keystone: its authorities, and the certificate that placet presents.
 //!
 //! With `cafile` the certificates are judged by rustls as everywhere, with one exception. `openssl req -x509` makes a
-//! self-signed certificate that is an authority, and small clouds give it to Keystone and to `cafile`. rustls refuses an
-//! authority as a server. OpenSSL, and so keystonemiddleware, accepts it, because it is trusted itself.
+//! self-signed certificate that is an authority, and small clouds give it to Keystone and to `cafile`. rustls refuses
+//! an authority as a server. OpenSSL, and so keystonemiddleware, accepts it, because it is trusted itself.
 
 use std::path::Path;
 use std::sync::Arc;

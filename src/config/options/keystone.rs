@@ -10,8 +10,8 @@ options! {
     KeystoneAuthtoken in "keystone_authtoken" {
         /// The URL of Keystone, where placet gets a token for itself.
         auth_url: Option<String>;
-        /// Where clients get a token: the public URL of Keystone. It is in the header `WWW-Authenticate` of a 401. If it
-        /// is not set, `auth_url`.
+        /// Where clients get a token: the public URL of Keystone. It is in the header `WWW-Authenticate` of a 401. If
+        /// it is not set, `auth_url`.
         www_authenticate_uri: Option<String>;
         /// How placet authenticates itself: `password` (or `v3password`) or `v3applicationcredential`.
         auth_type: Option<String>, formerly "keystone_authtoken" "auth_plugin";

@@ -29,7 +29,8 @@ options! {
 options! {
     /// `[oslo_middleware]`
     OsloMiddleware in "oslo_middleware" {
-        /// Trust the headers `Forwarded` and `X-Forwarded-*`. Set it only if every request passes a proxy that sets them.
+        /// Trust the headers `Forwarded` and `X-Forwarded-*`. Set it only if every request passes a proxy that sets
+        /// them.
         enable_proxy_headers_parsing: bool = false;
     }
 }

@@ -15,19 +15,19 @@ options! {
         /// The path under which clients see the service, such as `/placement`. It appears in links and in `Location`
         /// headers.
         url_prefix: UrlPrefix = "";
-        /// Allow `auth_strategy = noauth2` without `token_file` (no authentication) on an address that other machines can
-        /// reach.
+        /// Allow `auth_strategy = noauth2` without `token_file` (no authentication) on an address that other machines
+        /// can reach.
         allow_noauth2_anywhere: bool = false;
-        /// A PEM file with the server's certificate and the intermediate ones. With it clients must speak TLS, 1.2 or 1.3.
-        /// This file, the key and the client CA are read again when they change.
+        /// A PEM file with the server's certificate and the intermediate ones. With it clients must speak TLS, 1.2 or
+        /// 1.3. This file, the key and the client CA are read again when they change.
         tls_certificate: Option<PathBuf>;
         /// A PEM file with the private key of `tls_certificate`.
         tls_key: Option<PathBuf>;
-        /// A PEM file with the certificates of authorities. With it a client must present a certificate that one of them
-        /// has signed. It must still authenticate.
+        /// A PEM file with the certificates of authorities. With it a client must present a certificate that one of
+        /// them has signed. It must still authenticate.
         tls_client_ca: Option<PathBuf>;
-        /// The file of the tokens that are accepted, with `auth_strategy = noauth2`. `placet token create` adds to it. It is
-        /// read again when it changes. Without it no token is checked.
+        /// The file of the tokens that are accepted, with `auth_strategy = noauth2`. `placet token create` adds to it.
+        /// It is read again when it changes. Without it no token is checked.
         token_file: Option<PathBuf>;
         /// The longest request body, for allocations and the reshaper. On other routes it is at most 4 MiB for a list,
         /// and 1 MiB for a single thing. A longer one is answered with 413.
@@ -37,8 +37,8 @@ options! {
         max_body_memory: usize = 268_435_456, 1..=2_147_483_647 bytes;
         /// How long requests in flight may take to finish after SIGTERM or SIGINT.
         shutdown_timeout: u64 = 30, 0..=3_600 seconds;
-        /// How long the service goes on after SIGTERM or SIGINT before it stops, while `/health/ready` answers 503: as long
-        /// as a balancer needs to notice that. A second signal ends this time.
+        /// How long the service goes on after SIGTERM or SIGINT before it stops, while `/health/ready` answers 503: as
+        /// long as a balancer needs to notice that. A second signal ends this time.
         drain_time: u64 = 0, 0..=3_600 seconds;
         /// How long the database may give no answer until `/health/ready` answers 503.
         ready_timeout: u64 = 5, 2..=600 seconds;
@@ -48,8 +48,8 @@ options! {
         /// The maximum number of writes that wait or are being written. A further write is answered with 503. As many
         /// again may wait for rows that another transaction has locked.
         queue_size: usize = 1024, 1..=1_000_000;
-        /// The maximum number of searches that wait for a processor, while as many as there are cores run. When they are
-        /// more, a search is answered with 503.
+        /// The maximum number of searches that wait for a processor, while as many as there are cores run. When they
+        /// are more, a search is answered with 503.
         search_queue_size: usize = 256, 0..=1_000_000;
         /// Threads that serve HTTP. 0 starts one for each core.
         workers: usize = 0, 0..=1_024;
@@ -62,42 +62,44 @@ options! {
         /// The most candidates in one answer if neither the request's `limit` nor
         /// `[placement] max_allocation_candidates` is lower. A log line says that an answer was cut short.
         max_candidates: usize = 100_000, 1..=100_000_000;
-        /// The most candidates of one tree that a search with a rank compares. If a tree has more, its first ones count,
-        /// and the answer says that it is not exact.
+        /// The most candidates of one tree that a search with a rank compares. If a tree has more, its first ones
+        /// count, and the answer says that it is not exact.
         max_combinations: usize = 10_000, 1..=100_000_000;
         /// The candidate that a claim by query takes if it names no `rank`: the one that leaves a provider `fullest` or
         /// `emptiest`, the one with the `tightest` sum of free shares, a `random` one, or `any`.
         rank: DefaultRank = "any";
         /// How long the answer to a call of `POST /v1/claims` with an `id` is kept, so that the call can be repeated.
         claim_memory: u64 = 3_600, 60..=2_592_000 seconds;
-        /// The time in which every provider in memory is compared once with the tables, to find writes by other programs.
-        /// 0 turns the comparison off.
+        /// The time in which every provider in memory is compared once with the tables, to find writes by other
+        /// programs. 0 turns the comparison off.
         comparison_interval: u64 = 300, 0..=86_400 seconds;
         /// How often replicas without a place are tried again, if anything has changed since. 0 leaves them to the next
         /// `PUT` of their workload.
         pending_interval: u64 = 10, 0..=86_400 seconds;
         /// Serve `/metrics`, in Prometheus's text form. If not, requests are not counted.
         metrics: bool = true;
-        /// An address and port of their own for `/metrics`, with `/health/live` and `/health/ready`. The metrics are then
-        /// not on `bind`. Every client that reaches this port may read them, unless there is a `metrics_token_file`.
+        /// An address and port of their own for `/metrics`, with `/health/live` and `/health/ready`. The metrics are
+        /// then not on `bind`. Every client that reaches this port may read them, unless there is a
+        /// `metrics_token_file`.
         metrics_bind: Option<SocketAddr>;
-        /// A file with the token that `/metrics` requires as `Authorization: Bearer`. It is read for each scrape, and at
-        /// start: a file that is missing or empty refuses it. Without this option, and without `metrics_bind`, the metrics
-        /// are refused if `auth_strategy` is `keystone` or `token_file` is set.
+        /// A file with the token that `/metrics` requires as `Authorization: Bearer`. It is read for each scrape, and
+        /// at start: a file that is missing or empty refuses it. Without this option, and without `metrics_bind`, the
+        /// metrics are refused if `auth_strategy` is `keystone` or `token_file` is set.
         metrics_token_file: Option<PathBuf>;
         /// The most aggregates whose inventories the metrics show one by one: those with the most providers.
         metrics_aggregates: usize = 100, 0..=10_000;
         /// Routes that read from `[placement_database] slave_connection` and may therefore lag, such as `GET /usages,
         /// GET /allocations/{consumer_uuid}`.
         slave_routes: Vec<String> = "";
-        /// How old an answer to `GET /allocation_candidates` and `GET /resource_providers` may be that comes from memory
-        /// while the database is unreachable, or while all tables are read again. It has the headers `Age` and
-        /// `placet-stale`, and may lack what was acknowledged since. With 0 the answer is 503 without the database, as on all
-        /// other routes, and waits for the tables.
+        /// How old an answer to `GET /allocation_candidates` and `GET /resource_providers` may be that comes from
+        /// memory while the database is unreachable, or while all tables are read again. It has the headers `Age` and
+        /// `placet-stale`, and may lack what was acknowledged since. With 0 the answer is 503 without the database, as
+        /// on all other routes, and waits for the tables.
         stale_reads_seconds: u64 = 0, 0..=86_400 seconds;
         /// The form of the log's lines: `text`; `json`, an object a line; or `oslo`, the form of OpenStack's services.
         log_format: LogFormat = "text";
-        /// A request that takes at least this time is logged once more as a warning, with where the time went. 0 logs none.
+        /// A request that takes at least this time is logged once more as a warning, with where the time went. 0 logs
+        /// none.
         slow_request_seconds: u64 = 5, 0..=3_600 seconds;
     }
 }

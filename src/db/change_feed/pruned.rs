@@ -1,7 +1,7 @@
 //! Pruned writers: what lets a process that has followed them to their end go on without a reload.
 //!
-//! Naively, a process that finds another epoch reloads everything, because it may lack commits of a writer that it never
-//! knew. A writer is pruned after each restart of a process, so each restart would reload every other process.
+//! Naively, a process that finds another epoch reloads everything, because it may lack commits of a writer that it
+//! never knew. A writer is pruned after each restart of a process, so each restart would reload every other process.
 //!
 //! So the row of the old epoch stays behind: the last position of each writer that was pruned with it, and the epoch
 //! that came next. The rows are changes whose writer is the old epoch. A process that is at all of these positions

@@ -68,8 +68,8 @@ impl Database {
         }
     }
 
-    /// Checks that this process may write an embedded database, and make files beside it, as [`Database::lock_for_serving`]
-    /// does. Makes none.
+    /// Checks that this process may write an embedded database, and make files beside it, as
+    /// [`Database::lock_for_serving`] does. Makes none.
     ///
     /// # Errors
     /// [`SetupError::Connect`]

@@ -37,9 +37,9 @@ pub enum GuardedWrite {
 }
 
 impl GuardedWrite {
-    /// Whether it can run before the lock set is locked (pre-insert): it only inserts rows that do not depend on what is
-    /// locked, or asserts that there are none. Such a write conflicts only with a transaction that inserts the same rows.
-    /// This holds for every table that batch plans insert into.
+    /// Whether it can run before the lock set is locked (pre-insert): it only inserts rows that do not depend on what
+    /// is locked, or asserts that there are none. Such a write conflicts only with a transaction that inserts the same
+    /// rows. This holds for every table that batch plans insert into.
     pub fn can_preinsert(&self) -> bool {
         match self {
             GuardedWrite::Insert(it, _) => it.is_repeatable,

@@ -1,4 +1,5 @@
-//! The header of a database file, read from the file itself and not through its log (<https://sqlite.org/fileformat.html>).
+//! The header of a database file, read from the file itself and not through its log
+//! (<https://sqlite.org/fileformat.html>).
 
 use std::fs::File;
 use std::io;

@@ -11,8 +11,8 @@
 //! itself. Other programs leave the mark as it is. A log that lacks the recorded id is not judged: the file and the log
 //! may have been put there together.
 //!
-//! A copy that SQLite made of the served database has the mark too. Its schema cookie or its write version shows it. What
-//! cannot be told from the file is a plain copy of it that was made while the same process served.
+//! A copy that SQLite made of the served database has the mark too. Its schema cookie or its write version shows it.
+//! What cannot be told from the file is a plain copy of it that was made while the same process served.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -79,7 +79,8 @@ fn refuse_missing_consumers(conn: &mut DbConnection) -> Result<(), SetupError> {
 }
 
 impl Database {
-    /// Records that OpenStack's tables are at an alembic revision, and changes nothing else. `head` is the newest, `base` none.
+    /// Records that OpenStack's tables are at an alembic revision, and changes nothing else. `head` is the newest,
+    /// `base` none.
     pub fn stamp(&self, revision: &str) -> Result<(), SetupError> {
         let revision = match revision {
             "head" => Some(HEAD),

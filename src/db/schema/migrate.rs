@@ -1,8 +1,9 @@
 //! `db sync`: creates the schema in an empty database, adopts and upgrades that of OpenStack Placement, and refuses any
 //! other.
 //!
-//! The two parts of the schema have separate versions. OpenStack's tables are at the alembic revision in `alembic_version`, and
-//! its own tool keeps working on them. placet's tables, all named `placet_…`, are versioned by `placet_migrations`.
+//! The two parts of the schema have separate versions. OpenStack's tables are at the alembic revision in
+//! `alembic_version`, and its own tool keeps working on them. placet's tables, all named `placet_…`, are versioned by
+//! `placet_migrations`.
 
 use diesel::backend::Backend;
 use diesel::connection::BoxableConnection;

@@ -1,7 +1,7 @@
 //! Deletes the stored answers to calls with an id that are older than `[placet] claim_memory`.
 //!
-//! Naively, one statement deletes all that have become too old since the last time. After a minute of many calls that is
-//! a second in which the writer commits nothing. So it deletes a chunk at a time, between two batches.
+//! Naively, one statement deletes all that have become too old since the last time. After a minute of many calls that
+//! is a second in which the writer commits nothing. So it deletes a chunk at a time, between two batches.
 //!
 //! The writer's connection is used because SQLite would show the commits of another one as those of a foreign program.
 //! Ages are measured against the clock of this host; answers may have been stored by another one.

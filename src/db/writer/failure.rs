@@ -74,8 +74,8 @@ impl BatchFailure {
         matches!(self, BatchFailure::Database(error) if dialect::is_lock_timeout(error))
     }
 
-    /// Whether another attempt may succeed. A statement that sets up a connection may time out, as on Galera while a node
-    /// leaves.
+    /// Whether another attempt may succeed. A statement that sets up a connection may time out, as on Galera while a
+    /// node leaves.
     pub fn is_retryable(&self) -> bool {
         match self {
             BatchFailure::Conflict

@@ -140,7 +140,8 @@ impl<B: Batch> Parked<B> {
 }
 
 impl<B: Batch> Writer<B> {
-    /// Parks those of the jobs that need a held row, and returns the others. Sets those aside that wait for a large job.
+    /// Parks those of the jobs that need a held row, and returns the others. Sets those aside that wait for a large
+    /// job.
     pub(super) fn park(&mut self, jobs: Vec<Job<B>>) -> Vec<Job<B>> {
         let jobs = self.set_aside(jobs);
         if self.parked.rows.is_empty() {
@@ -177,8 +178,8 @@ impl<B: Batch> Writer<B> {
             .unwrap_or(true)
     }
 
-    /// The rows of the commands that other transactions have locked. None if that cannot be found out: then the batch is
-    /// tried again, and says what is wrong.
+    /// The rows of the commands that other transactions have locked. None if that cannot be found out: then the batch
+    /// is tried again, and says what is wrong.
     fn find_held(&mut self, commands: &[&B::Command]) -> HeldRows {
         self.probe(|writer| Ok(writer.batch.held_rows(require_conn(&mut writer.conn)?, commands)?))
             .unwrap_or_default()
@@ -200,8 +201,8 @@ impl<B: Batch> Writer<B> {
             .ok()
     }
 
-    /// Probes the held rows if it is time. Jobs whose rows are free join the next batch. Jobs whose lock cannot be seen are
-    /// tried again.
+    /// Probes the held rows if it is time. Jobs whose rows are free join the next batch. Jobs whose lock cannot be seen
+    /// are tried again.
     pub(super) fn retry_parked(&mut self) {
         let now = Instant::now();
         if !self.parked.jobs.is_empty() && self.parked.probe_at <= now {

@@ -1,9 +1,9 @@
 //! The writer's identity: its row in `placet_writers`, whose revision every commit raises, and the fence that decides
 //! an in-doubt commit.
 //!
-//! A revision and its commit token, a random text, name one commit of one writer. A writer's revisions have no gaps and become
-//! visible in order, so peers know exactly which changes they lack. If the row is not at the revision and commit token where
-//! this writer left it, the database was restored, or the row was pruned.
+//! A revision and its commit token, a random text, name one commit of one writer. A writer's revisions have no gaps and
+//! become visible in order, so peers know exactly which changes they lack. If the row is not at the revision and commit
+//! token where this writer left it, the database was restored, or the row was pruned.
 
 #[cfg(test)]
 mod tests;
@@ -26,8 +26,8 @@ const REGISTRATION_ATTEMPTS: usize = 5;
 #[derive(Clone)]
 pub struct Identity {
     id: String,
-    /// The last revision that is known to be committed, and its commit token. The writer's row has both, unless a commit is
-    /// in doubt.
+    /// The last revision that is known to be committed, and its commit token. The writer's row has both, unless a
+    /// commit is in doubt.
     revision: i64,
     token: String,
     /// The commit token of the current batch. It distinguishes the batch from a fence of the same revision.

@@ -1,16 +1,16 @@
 //! Large commands on a database server: their new rows are inserted on a connection of their own, while the writer goes
 //! on with other commands.
 //!
-//! Naively, a command with a thousand consumers is one batch, and each claim that comes after it waits until thousands of
-//! rows are written.
+//! Naively, a command with a thousand consumers is one batch, and each claim that comes after it waits until thousands
+//! of rows are written.
 //!
-//! Most of these rows are new ones, of consumers and their allocations. They block only commands for the same consumers,
-//! so they can be inserted early, as a locked batch does (`pessimistic.rs`). Commands that need one of these consumers
-//! are set aside until the transaction ends.
+//! Most of these rows are new ones, of consumers and their allocations. They block only commands for the same
+//! consumers, so they can be inserted early, as a locked batch does (`pessimistic.rs`). Commands that need one of these
+//! consumers are set aside until the transaction ends.
 //!
-//! Happy path: plan on the snapshot, and insert the new rows on the second connection, in a thread. When they are there,
-//! the writer catches up and plans again, writes what is left (the providers' generations and its own row), and commits.
-//! Only that last part delays others.
+//! Happy path: plan on the snapshot, and insert the new rows on the second connection, in a thread. When they are
+//! there, the writer catches up and plans again, writes what is left (the providers' generations and its own row), and
+//! commits. Only that last part delays others.
 //!
 //! Unhappy path: the rows cannot be inserted, or not in half of the time that the command has, or the rest of the
 //! transaction finds a conflict. The transaction is rolled back, and the command is committed as a batch of its own.
@@ -18,9 +18,10 @@
 //! Only for plannable commands on a server that writes a plan as one statement, and only if the URL names one host. Two
 //! connections to several hosts may reach different servers, of which one may lack what the other has committed.
 //!
-//! Measured with 32 clients that claim for one consumer each, beside one that claims for a thousand: the 99th percentile
-//! of the small claims, divided by what it is without the large ones. On PostgreSQL it fell from 6.6 to 2.3, on MariaDB
-//! from 9.2 to 2.2, and twice as many small claims were granted. SQLite has one writer at a time, so it gains nothing.
+//! Measured with 32 clients that claim for one consumer each, beside one that claims for a thousand: the 99th
+//! percentile of the small claims, divided by what it is without the large ones. On PostgreSQL it fell from 6.6 to 2.3,
+//! on MariaDB from 9.2 to 2.2, and twice as many small claims were granted. SQLite has one writer at a time, so it
+//! gains nothing.
 
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -134,8 +135,8 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// Starts the thread that inserts the new rows of the jobs. `None` if there are no jobs, if they cannot be planned, or
-    /// if their plan inserts nothing.
+    /// Starts the thread that inserts the new rows of the jobs. `None` if there are no jobs, if they cannot be planned,
+    /// or if their plan inserts nothing.
     fn start_insert(&mut self, jobs: &[Job<B>]) -> BatchResult<Option<InsertThread>> {
         let may_insert = self.capabilities.compound_writes
             && !self.database.target().names_several_hosts()

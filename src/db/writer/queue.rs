@@ -1,7 +1,7 @@
 //! The writer's queue: commands, each with its deadline, its gate and the channel for its answer. It is bounded by the
 //! number of commands that have no answer yet. Those that wait for rows which other transactions hold have a bound of
-//! their own (`held_rows`), so that they take no place from others. Those that wait for the rows of a large command keep
-//! their place (`large`).
+//! their own (`held_rows`), so that they take no place from others. Those that wait for the rows of a large command
+//! keep their place (`large`).
 //!
 //! If the database is down, the writer gets an error and answers in time. If the database hangs, the writer hangs with
 //! it. So the caller may cancel its command after a second, longer timeout. The gate makes that safe: a command is

@@ -6,8 +6,9 @@ use super::strategy::CommitStrategy;
 use super::{Batch, BatchResult, Decision, Job, RETRY_PAUSE, Writer, answer, refuse};
 use crate::mutants::{self, Mutant};
 
-/// How often a command that is alone may violate a constraint after it was decided on rows that its transaction read. Each
-/// time another writer may have been first. No other command is committed in between, so it ends long before the timeout.
+/// How often a command that is alone may violate a constraint after it was decided on rows that its transaction read.
+/// Each time another writer may have been first. No other command is committed in between, so it ends long before the
+/// timeout.
 const CONSTRAINTS_MAX: u32 = 10;
 
 impl<B: Batch> Writer<B> {

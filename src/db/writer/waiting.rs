@@ -4,13 +4,13 @@
 //! consumers is written, and until all such requests are that came before it.
 //!
 //! So a batch is bounded in rows, not only in jobs, and a large job is a transaction of its own (`large.rs`). A claim
-//! waits for one large job at most. If small jobs came since the last large one, the next large one begins after a pause.
-//! A lone client with large jobs gets a tenth of the time: the pause is nine times as long as its job took. The pause is
-//! shared by the large jobs that wait, so that they expire less. From nine on, both kinds get equal shares.
+//! waits for one large job at most. If small jobs came since the last large one, the next large one begins after a
+//! pause. A lone client with large jobs gets a tenth of the time: the pause is nine times as long as its job took. The
+//! pause is shared by the large jobs that wait, so that they expire less. From nine on, both kinds get equal shares.
 //!
 //! Measured on SQLite with 32 clients that claim for one consumer each, beside one that claims for a thousand: the 99th
-//! percentile of the small claims, divided by what it is without the large ones. It is 10 if both kinds get equal shares,
-//! 6 with a fifth of the time for the large ones, and 1.3 with a tenth.
+//! percentile of the small claims, divided by what it is without the large ones. It is 10 if both kinds get equal
+//! shares, 6 with a fifth of the time for the large ones, and 1.3 with a tenth.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -27,8 +27,8 @@ const MAX_SMALL_ROWS: usize = 256;
 
 /// How long the pause after a large job is if no other large job waits, in multiples of the time that the job took.
 const PAUSE_FACTOR: f64 = 9.0;
-/// The longest pause between two large jobs, as a part of `commit_timeout`: the next one must not expire during it. A job
-/// that took longer than that has waited for the database.
+/// The longest pause between two large jobs, as a part of `commit_timeout`: the next one must not expire during it. A
+/// job that took longer than that has waited for the database.
 const LONGEST_PAUSE: f64 = 0.1;
 
 pub(super) struct Waiting<B: Batch> {
@@ -75,8 +75,8 @@ impl<B: Batch> Waiting<B> {
         self.deferred.extend(jobs);
     }
 
-    /// Takes the small jobs that fit in a batch with `batch`, in the order of their arrival. Refuses those whose deadline
-    /// has passed.
+    /// Takes the small jobs that fit in a batch with `batch`, in the order of their arrival. Refuses those whose
+    /// deadline has passed.
     pub fn take_small(&mut self, batch: &[Job<B>]) -> Vec<Job<B>> {
         let mut rows: usize = batch.iter().map(Job::rows).sum();
         let mut taken = Vec::new();
@@ -118,7 +118,8 @@ impl<B: Batch> Waiting<B> {
     }
 }
 
-/// How long the next large job waits for small ones, after one that took `taken`, while `waiting` other large ones wait.
+/// How long the next large job waits for small ones, after one that took `taken`, while `waiting` other large ones
+/// wait.
 fn pause_after(taken: Duration, waiting: usize) -> Duration {
     let factor = (PAUSE_FACTOR / waiting.max(1) as f64).max(1.0);
     taken.mul_f64(factor)

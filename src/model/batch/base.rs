@@ -93,8 +93,8 @@ impl Base {
         }
     }
 
-    /// The state of a provider itself, and the provider above it. [`Base::Rows`] knows both only of providers from which a
-    /// claim with a choice may take, and of those above them.
+    /// The state of a provider itself, and the provider above it. [`Base::Rows`] knows both only of providers from
+    /// which a claim with a choice may take, and of those above them.
     pub fn state_and_parent(&self, id: ProviderId) -> (ProviderState, Option<ProviderId>) {
         match self {
             Base::Snapshot(snapshot) => {
@@ -114,7 +114,8 @@ impl Base {
         }
     }
 
-    /// The ids of all providers whose root is among `roots`. [`Base::Rows`] has whole trees only if a command needs them.
+    /// The ids of all providers whose root is among `roots`. [`Base::Rows`] has whole trees only if a command needs
+    /// them.
     pub fn trees(&self, roots: &BTreeSet<ProviderId>) -> Vec<ProviderId> {
         match self {
             Base::Snapshot(snapshot) => {

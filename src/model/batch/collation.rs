@@ -3,8 +3,8 @@
 //! Naively, a row belongs to the requested name that equals its own. MariaDB's usual collations ignore case and
 //! trailing spaces, though: a query for `VM1` finds the row `vm1`, and a lookup by the exact name would miss it.
 //!
-//! So names are folded as the column's collation folds them (`dialect::folding`) and then compared. A row that was found
-//! gets the name that the command used. Engines that compare exactly fold nothing.
+//! So names are folded as the column's collation folds them (`dialect::folding`) and then compared. A row that was
+//! found gets the name that the command used. Engines that compare exactly fold nothing.
 
 use std::collections::{HashMap, HashSet};
 

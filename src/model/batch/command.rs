@@ -67,7 +67,8 @@ impl Command {
         searched.is_some_and(|searched| searched != *stamp) && !mutants::is(Mutant::TrustIdle)
     }
 
-    /// The claims of a command that is a claim, a claim with a choice or a workload; of a claim alone with their allocations.
+    /// The claims of a command that is a claim, a claim with a choice or a workload; of a claim alone with their
+    /// allocations.
     pub fn consumer_claims(&self) -> Vec<&ConsumerClaim> {
         match self {
             Command::Claim(claim) => claim.consumers.iter().collect(),

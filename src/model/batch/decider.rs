@@ -15,8 +15,8 @@
 //! - A guard failed, because another writer committed in between.
 //! - The snapshot is invalid.
 //!
-//! A refusal writes nothing, so no guard would notice that the snapshot was out of date. A command that is refused on the
-//! snapshot is left out of the batch, and verified outside of it (`refusals`).
+//! A refusal writes nothing, so no guard would notice that the snapshot was out of date. A command that is refused on
+//! the snapshot is left out of the batch, and verified outside of it (`refusals`).
 
 mod batch_plan;
 mod transaction;

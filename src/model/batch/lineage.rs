@@ -15,8 +15,8 @@ use crate::search::{ProviderId, ProviderRow, ProviderState, Slot, Snapshot};
 pub struct Lineage(HashMap<ProviderId, (ProviderState, Option<ProviderId>)>);
 
 impl Lineage {
-    /// As the tables show it, for providers that were read. If these are locked, it holds until COMMIT: a change from up
-    /// to another state moves the generations of the provider and of all below it.
+    /// As the tables show it, for providers that were read. If these are locked, it holds until COMMIT: a change from
+    /// up to another state moves the generations of the provider and of all below it.
     pub fn of_rows(conn: &mut DbConnection, rows: &[ProviderRow]) -> DbResult<Lineage> {
         use resource_providers as t;
         let nested = rows.iter().filter(|row| row.parent.is_some());

@@ -3,11 +3,12 @@
 //! Naively, any command could be decided on the snapshot. But the snapshot may lag behind other writers, so each fact
 //! that a decision rests on needs a guard in the statement that writes it. Three kinds of command have guards for all
 //! of them:
-//! - A claim of a consumer that the client says is new, with or without a choice. The insert of its row fails if the consumer exists, and each
-//!   provider's usage and state are guarded by the provider's generation.
-//! - A new workload, whose replicas are such claims, none of which existed, and whose rules name no other workload. Its row fails if the workload exists or the
-//!   name is taken, and each replica's row if the consumer is another workload's. The domains of each host are guarded by the
-//!   generation of the provider that the replica claims, as they are when they change.
+//! - A claim of a consumer that the client says is new, with or without a choice. The insert of its row fails if the
+//!   consumer exists, and each provider's usage and state are guarded by the provider's generation.
+//! - A new workload, whose replicas are such claims, none of which existed, and whose rules name no other workload. Its
+//!   row fails if the workload exists or the name is taken, and each replica's row if the consumer is another
+//!   workload's. The domains of each host are guarded by the generation of the provider that the replica claims, as
+//!   they are when they change.
 //! - A replacement of inventories, if the provider keeps its classes. The provider's generation guards it.
 //!
 //! All other commands are decided inside the transaction, on rows that it reads.
@@ -22,8 +23,8 @@ use crate::model::allocations::{ConsumerClaim, Expected};
 use crate::model::workloads;
 
 impl BatchCommand for Command {
-    /// As far as it depends on the command alone. [`fits_one_batch`] and [`keeps_classes`] add what depends on the batch
-    /// and on the snapshot.
+    /// As far as it depends on the command alone. [`fits_one_batch`] and [`keeps_classes`] add what depends on the
+    /// batch and on the snapshot.
     fn is_plannable(&self) -> bool {
         match self {
             Command::Claim(claim) => {

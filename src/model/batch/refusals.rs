@@ -36,8 +36,8 @@ pub struct Verification<'a> {
 }
 
 impl Verification<'_> {
-    /// Decides each command alone, on what the tables have at one moment after the call. Returns for each its refusal, or
-    /// the answer that it would get. The number of statements does not depend on the number of commands.
+    /// Decides each command alone, on what the tables have at one moment after the call. Returns for each its refusal,
+    /// or the answer that it would get. The number of statements does not depend on the number of commands.
     pub fn verify(&self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
         let is_claim = |at: &usize| batch_rows::is_read_by_one_statement(&Footprint::of(&commands[*at..=*at]));
         let (claims, others): (Vec<usize>, Vec<usize>) = (0..commands.len()).partition(is_claim);

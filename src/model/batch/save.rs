@@ -1,12 +1,12 @@
 //! Writes the net effect of a batch: the difference between `base` and `now` of each entry of its state.
 //!
-//! Naively, each command writes its own rows. Then a batch of claims on one provider updates that provider once for each
-//! claim, and nothing notices if another writer changed a row since it was read.
+//! Naively, each command writes its own rows. Then a batch of claims on one provider updates that provider once for
+//! each claim, and nothing notices if another writer changed a row since it was read.
 //!
-//! So the difference is written once for each table, in a number of statements that does not depend on the number of commands.
-//! Each statement that changes or deletes rows is guarded: its WHERE clause names what the batch read, a generation
-//! or an id, and the count of touched rows is checked. A count that is off means that the state was out of date. Then
-//! the transaction must be rolled back.
+//! So the difference is written once for each table, in a number of statements that does not depend on the number of
+//! commands. Each statement that changes or deletes rows is guarded: its WHERE clause names what the batch read, a
+//! generation or an id, and the count of touched rows is checked. A count that is off means that the state was out of
+//! date. Then the transaction must be rolled back.
 
 mod allocations;
 mod answers;

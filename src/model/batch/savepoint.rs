@@ -1,7 +1,8 @@
 //! Undoes what one command of a batch changed, and keeps what the commands before it did.
 //!
-//! Most commands check everything before they change anything. A claim with a choice cannot: what its second consumer may
-//! take depends on what the first one took. So it sets a savepoint, and each entry is copied before its first change.
+//! Most commands check everything before they change anything. A claim with a choice cannot: what its second consumer
+//! may take depends on what the first one took. So it sets a savepoint, and each entry is copied before its first
+//! change.
 
 use std::collections::BTreeMap;
 

@@ -78,7 +78,8 @@ pub struct ConsumerEntry {
     /// Its allocations before the batch. They are read by uuid, so they are found even if the consumer's row is
     /// missing.
     pub base_allocations: Vec<AllocationRow>,
-    /// Whether the batch replaced the allocations: `save` then deletes all of `base_allocations` and inserts `allocations`.
+    /// Whether the batch replaced the allocations: `save` then deletes all of `base_allocations` and inserts
+    /// `allocations`.
     pub replaced: bool,
     /// Its allocations after the commands so far.
     pub allocations: Vec<(ProviderId, ClassId, i64)>,
@@ -232,7 +233,8 @@ impl State {
         }
     }
 
-    /// Moves a provider's generation by one; `updated_at` moves with it. Called for moves that `generation_moves` checked.
+    /// Moves a provider's generation by one; `updated_at` moves with it. Called for moves that `generation_moves`
+    /// checked.
     pub(super) fn move_generation(&mut self, id: ProviderId) {
         let now = self.now.timestamp_micros();
         self.keep_provider(id);

@@ -1,13 +1,14 @@
 //! The idempotency keys of calls: a call with an id can be repeated, and is carried out once.
 //!
 //! Naively, a scheduler whose connection broke cannot know whether its call was carried out. So a call may have an id.
-//! If it claims anything, its answer is stored under the id, in the transaction of the claim. A repetition of the call, at any
-//! process, gets this answer:
-//! - [`Model::place`](crate::model::Model::place) looks for it before it searches, and again before it refuses the call;
+//! If it claims anything, its answer is stored under the id, in the transaction of the claim. A repetition of the call,
+//! at any process, gets this answer:
+//! - [`Model::place`](crate::model::Model::place) looks for it before it searches, and again before it refuses the
+//!   call;
 //! - the batch looks for it if the call was carried out since then: it finds its consumers, or the id.
 //!
-//! A refusal is not stored: its repetition is decided as a new call. So is a dry run: it stores nothing, and is answered from
-//! the state that it finds.
+//! A refusal is not stored: its repetition is decided as a new call. So is a dry run: it stores nothing, and is
+//! answered from the state that it finds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

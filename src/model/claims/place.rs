@@ -3,15 +3,16 @@
 //! Naively, the writer would search: one search after the other, and every other write waits behind them. So the search
 //! runs beside the writer, on the newest snapshot. The writer only decides which of a few candidates still fits.
 //!
-//! The snapshot must show every commit that was acknowledged before the request. Naively, the change feed is read before
-//! each search. While peers are idle it is not: the writer compares their revisions in the statement that writes the
-//! claim. With 32 schedulers on 10,000 nested hosts (PostgreSQL) that raised placements from 75% to 95% of plain claims.
-//! A call does so once: what led to no claim may lack what a foreign writer did, which only a followed snapshot finds.
+//! The snapshot must show every commit that was acknowledged before the request. Naively, the change feed is read
+//! before each search. While peers are idle it is not: the writer compares their revisions in the statement that writes
+//! the claim. With 32 schedulers on 10,000 nested hosts (PostgreSQL) that raised placements from 75% to 95% of plain
+//! claims. A call does so once: what led to no claim may lack what a foreign writer did, which only a followed snapshot
+//! finds.
 //!
 //! Unhappy path: peers have committed since, or all candidates of a query were taken by then. That refuses nothing,
-//! because the snapshot is newer now: search again. Each round is one that another claim has won, so all callers together
-//! make progress. A query is refused only if a search finds nothing, on a snapshot that is newer than the request. Posted
-//! candidates are refused only on rows, as any claim.
+//! because the snapshot is newer now: search again. Each round is one that another claim has won, so all callers
+//! together make progress. A query is refused only if a search finds nothing, on a snapshot that is newer than the
+//! request. Posted candidates are refused only on rows, as any claim.
 
 mod refusals;
 
@@ -213,8 +214,8 @@ impl Call<'_> {
         round
     }
 
-    /// If a query has no candidate: whether other consumers are tried again, or the snapshot was compared with the tables,
-    /// because another program writes to the database. The latter once in a call.
+    /// If a query has no candidate: whether other consumers are tried again, or the snapshot was compared with the
+    /// tables, because another program writes to the database. The latter once in a call.
     async fn must_plan_again(&mut self, round: &Round) -> Result<bool> {
         if round.refused == self.refused {
             return Ok(false);
@@ -230,8 +231,8 @@ impl Call<'_> {
     }
 
     /// Before the plan refuses a consumer: replaces the reasons of those that have another generation than the caller
-    /// expects, because nothing else helps them. In an atomic call all are compared, since none will be claimed. `None` if the
-    /// others must be planned again: a reason counts what a stale consumer before it would have taken.
+    /// expects, because nothing else helps them. In an atomic call all are compared, since none will be claimed. `None`
+    /// if the others must be planned again: a reason counts what a stale consumer before it would have taken.
     async fn with_stale_generations(&mut self, mut round: Round) -> Result<Option<Round>> {
         if round.refused == self.refused {
             return Ok(Some(round));
@@ -334,8 +335,8 @@ impl Call<'_> {
             })
     }
 
-    /// Whether a search may do without the change feed, because the claim is verified when it is written, and planned again
-    /// if peers have committed since. What refuses a consumer must be known to be the newest state.
+    /// Whether a search may do without the change feed, because the claim is verified when it is written, and planned
+    /// again if peers have committed since. What refuses a consumer must be known to be the newest state.
     pub fn may_search_unverified(&self, pending: &[usize]) -> bool {
         !self.has_searched && !self.request.is_dry_run && self.may_plan_again(pending.iter().copied())
     }

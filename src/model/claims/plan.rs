@@ -1,11 +1,12 @@
-//! Finds candidates for consumers that want a place by query, in one version of the snapshot. Pure: no SQL and no clock.
+//! Finds candidates for consumers that want a place by query, in one version of the snapshot. Pure: no SQL and no
+//! clock.
 //!
 //! Consumers are placed one after the other. Each sees what the ones before it take, and what consumers that exist give
-//! back. Naively, each would be searched for on its own. But a gang mostly repeats one query, and one search finds places
-//! for all of it: see [`search::CandidateSequence`].
+//! back. Naively, each would be searched for on its own. But a gang mostly repeats one query, and one search finds
+//! places for all of it: see [`search::CandidateSequence`].
 //!
-//! If a class has a normal limit, the search runs on a version of the snapshot in which normal limits replace capacities.
-//! A consumer that finds nothing there, and whose purpose allows it, gets what goes least over them.
+//! If a class has a normal limit, the search runs on a version of the snapshot in which normal limits replace
+//! capacities. A consumer that finds nothing there, and whose purpose allows it, gets what goes least over them.
 //!
 //! Each consumer keeps the candidates of all consumers with its query, and a few to spare. If its own candidate is gone
 //! when the claim is decided, the next one is tried.
@@ -58,14 +59,14 @@ impl Plan {
 pub struct Planned {
     pub candidates: Candidates,
     pub limits: Limits,
-    /// The index of the one that the plan takes, because it fits beside what the consumers before it take; `None` if none
-    /// does.
+    /// The index of the one that the plan takes, because it fits beside what the consumers before it take; `None` if
+    /// none does.
     pub taken: Option<usize>,
 }
 
 impl Planned {
-    /// The candidates that the plan compared: of posted ones those up to the one that it takes, or all; of a query the one
-    /// that it takes.
+    /// The candidates that the plan compared: of posted ones those up to the one that it takes, or all; of a query the
+    /// one that it takes.
     pub fn compared(&self) -> &[ClaimCandidate] {
         let Candidates { list, first, .. } = &self.candidates;
         match self.taken {
@@ -88,8 +89,8 @@ struct Planning<'a> {
     is_exact: bool,
 }
 
-/// What is used above limits where a consumer has allocations. An excess may stay if the claim does not make it worse, so
-/// it does not count while the consumer is placed: then what it has fits there again, and no more.
+/// What is used above limits where a consumer has allocations. An excess may stay if the claim does not make it worse,
+/// so it does not count while the consumer is placed: then what it has fits there again, and no more.
 struct Excess {
     over_normal: Vec<Placement>,
     /// Empty if no class has a normal limit.

@@ -81,15 +81,15 @@ impl Contradiction {
 pub struct Contradictions {
     pub refusals: Vec<Contradiction>,
     /// Uuids of the providers that the plan compared for the refused consumers and for those before them, with their
-    /// generations. Rows may have placed one of these elsewhere, so that a refusal behind it does not name the provider that
-    /// is shown wrongly.
+    /// generations. Rows may have placed one of these elsewhere, so that a refusal behind it does not name the provider
+    /// that is shown wrongly.
     compared: BTreeMap<String, Option<i64>>,
     /// How many plans in a row were made without reading providers again, although rows contradicted the one before.
     left: u32,
 }
 
-/// The most plans in a row that are made without reading the providers again that stayed as they were, because others have
-/// changed. A read makes every unverified search beside it search again.
+/// The most plans in a row that are made without reading the providers again that stayed as they were, because others
+/// have changed. A read makes every unverified search beside it search again.
 const LEFT_MAX: u32 = 3;
 
 impl Contradictions {
@@ -99,12 +99,12 @@ impl Contradictions {
         self.compared.extend(known);
     }
 
-    /// Takes the providers that the snapshot may show wrongly, by uuid: all that were compared, and those that a refusal
-    /// names and that still show more room than the rows have.
+    /// Takes the providers that the snapshot may show wrongly, by uuid: all that were compared, and those that a
+    /// refusal names and that still show more room than the rows have.
     ///
-    /// None if there are none of the latter, and one that was compared has changed since: then the next plan may be another
-    /// one. A provider that keeps changing must not hide one that is shown wrongly. So after [`LEFT_MAX`] such plans all are
-    /// taken, if one of them has not changed.
+    /// None if there are none of the latter, and one that was compared has changed since: then the next plan may be
+    /// another one. A provider that keeps changing must not hide one that is shown wrongly. So after [`LEFT_MAX`] such
+    /// plans all are taken, if one of them has not changed.
     pub fn take_suspects(&mut self, snapshot: &Snapshot, own: &OwnAllocations) -> BTreeSet<String> {
         let taken = std::mem::take(self);
         let wrong = taken.refusals.into_iter().filter(|it| it.is_shown(snapshot, own));
@@ -127,8 +127,8 @@ fn generation(snapshot: &Snapshot, uuid: &str) -> Option<i64> {
 }
 
 impl Call<'_> {
-    /// The search for the pending consumers, on a snapshot that shows every commit acknowledged before; or on the newest
-    /// one, if the claim can be verified when it is written.
+    /// The search for the pending consumers, on a snapshot that shows every commit acknowledged before; or on the
+    /// newest one, if the claim can be verified when it is written.
     pub async fn plan_job(&mut self, pending: &[usize], settings: &SearchSettings) -> Result<PlanJob> {
         let request = Arc::clone(&self.request);
         let unverified = self

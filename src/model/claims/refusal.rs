@@ -70,8 +70,9 @@ pub fn reasons(
     Ok(reasons)
 }
 
-/// What leaves a request without a candidate, each with the number of providers or trees. First what concerns the request
-/// as a whole; then the conditions that leave providers out, room among them, those that left out most before the others.
+/// What leaves a request without a candidate, each with the number of providers or trees. First what concerns the
+/// request as a whole; then the conditions that leave providers out, room among them, those that left out most before
+/// the others.
 ///
 /// # Errors
 /// As of [`search::candidates`].

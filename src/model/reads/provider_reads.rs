@@ -1,9 +1,9 @@
 //! The reads that compute nodes repeat for their provider, coalesced.
 //!
-//! Every change of inventories and traits moves the provider's generation. So they are answered from the snapshot if one
-//! statement, sent after the request arrived, finds the provider at the generation and time that the snapshot shows.
-//! Changes of aggregates may move no generation, and allocations are not in memory, so both are read from the tables. If
-//! the snapshot and the row differ, or the uuid is spelled in another way, the request reads by itself.
+//! Every change of inventories and traits moves the provider's generation. So they are answered from the snapshot if
+//! one statement, sent after the request arrived, finds the provider at the generation and time that the snapshot
+//! shows. Changes of aggregates may move no generation, and allocations are not in memory, so both are read from the
+//! tables. If the snapshot and the row differ, or the uuid is spelled in another way, the request reads by itself.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};

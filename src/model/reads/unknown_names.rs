@@ -4,8 +4,8 @@
 //!
 //! The tables may also have a provider in another spelling: MariaDB's usual collations ignore case and trailing spaces,
 //! and OpenStack Placement finds the provider there. The snapshot compares exactly, so names in the search are replaced
-//! by the spelling in the tables. Classes, traits and aggregates are compared exactly on every database, as in OpenStack
-//! Placement.
+//! by the spelling in the tables. Classes, traits and aggregates are compared exactly on every database, as in
+//! OpenStack Placement.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -112,8 +112,8 @@ impl Names {
     }
 
     /// The names that `snapshot` does not have, and the tables may have. Names of providers are dropped if the database
-    /// compares exactly: the snapshot has every provider, so only another spelling is worth a look-up. No class and no trait
-    /// has a NUL in its name, which PostgreSQL refuses even in a comparison.
+    /// compares exactly: the snapshot has every provider, so only another spelling is worth a look-up. No class and no
+    /// trait has a NUL in its name, which PostgreSQL refuses even in a comparison.
     pub fn unknown_to(mut self, snapshot: &Snapshot, compares_exactly: bool) -> Names {
         let catalog = snapshot.catalog();
         let may_exist = |name: &String| !name.contains('\0');

@@ -1,8 +1,9 @@
-//! Compares the snapshot with the tables, a slice of the providers at a time, and corrects it. A foreign writer leaves no
-//! record in the change feed, so its changes are found here.
+//! Compares the snapshot with the tables, a slice of the providers at a time, and corrects it. A foreign writer leaves
+//! no record in the change feed, so its changes are found here.
 //!
-//! The comparison takes no lock, and the snapshot and the slice may show two moments. So a difference is only a suspicion: the suspects
-//! are read again with their whole trees and the revisions in one transaction. What still differs then was wrong.
+//! The comparison takes no lock, and the snapshot and the slice may show two moments. So a difference is only a
+//! suspicion: the suspects are read again with their whole trees and the revisions in one transaction. What still
+//! differs then was wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -67,8 +68,8 @@ pub fn compare(store: &SnapshotStore, conn: &mut DbConnection, after: i32, limit
     })
 }
 
-/// Reads the providers with these uuids again, and their trees, because a decision on rows contradicts the snapshot. The
-/// snapshot may lack some of them.
+/// Reads the providers with these uuids again, and their trees, because a decision on rows contradicts the snapshot.
+/// The snapshot may lack some of them.
 pub fn correct(store: &SnapshotStore, conn: &mut DbConnection, suspects: &BTreeSet<String>) -> DbResult<()> {
     use resource_providers as t;
     let snapshot = store.newest();

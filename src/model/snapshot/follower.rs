@@ -24,8 +24,8 @@ const RELOAD_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 /// (`db::writer::pruning`), so a process without requests lacks none.
 const IDLE_FOLLOW_INTERVAL: Duration = Duration::from_secs(60);
 
-/// After a reload because of foreign commits, the next one comes after this many times its duration. So a foreign writer
-/// that commits all the time does not keep the thread busy.
+/// After a reload because of foreign commits, the next one comes after this many times its duration. So a foreign
+/// writer that commits all the time does not keep the thread busy.
 const FOREIGN_RELOAD_PAUSE_FACTOR: u32 = 9;
 
 type SnapshotReply = oneshot::Sender<Result<Arc<Snapshot>>>;
@@ -83,8 +83,8 @@ impl Follower {
         }
     }
 
-    /// How old the snapshot is at most: the time since the last successful query was sent. The writer may have published
-    /// newer commits of its own.
+    /// How old the snapshot is at most: the time since the last successful query was sent. The writer may have
+    /// published newer commits of its own.
     pub fn age(&self) -> Duration {
         self.last_query.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }

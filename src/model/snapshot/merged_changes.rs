@@ -21,8 +21,8 @@ pub struct MergedChanges {
 impl MergedChanges {
     /// The sum of commits that are applied together. Deltas of different writers may come in any order.
     ///
-    /// A commit of this process need not read again what it wrote. Precondition: the snapshot shows every earlier commit
-    /// that concerns the written rows.
+    /// A commit of this process need not read again what it wrote. Precondition: the snapshot shows every earlier
+    /// commit that concerns the written rows.
     pub fn of_commits(commits: impl IntoIterator<Item = Committed>) -> MergedChanges {
         let mut merged = MergedChanges::default();
         commits.into_iter().for_each(|committed| merged.add(committed));
@@ -57,8 +57,8 @@ impl MergedChanges {
         self.names.any() || !self.marked.is_empty()
     }
 
-    /// The change of `snapshot`, with what was read: rows of the marked providers, and the catalog if names were marked. A
-    /// row already contains the deltas of its provider.
+    /// The change of `snapshot`, with what was read: rows of the marked providers, and the catalog if names were
+    /// marked. A row already contains the deltas of its provider.
     pub fn snapshot_change(
         &self,
         snapshot: &Snapshot,

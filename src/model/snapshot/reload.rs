@@ -46,7 +46,8 @@ pub fn everything(conn: &mut DbConnection, check: impl Fn() -> DbResult<()>) -> 
 }
 
 /// Advances `snapshot` from the revisions `known` to those of `page`. Reads the providers that the page marks and the
-/// `suspects`, and the `names` with those that are marked. An error if the page is not enough: then everything must be read.
+/// `suspects`, and the `names` with those that are marked. An error if the page is not enough: then everything must be
+/// read.
 pub fn marked(
     conn: &mut DbConnection,
     snapshot: &Snapshot,

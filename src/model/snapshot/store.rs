@@ -1,4 +1,5 @@
-//! The snapshot store: holds the newest snapshot, and keeps it current with the commits of this process and of its peers.
+//! The snapshot store: holds the newest snapshot, and keeps it current with the commits of this process and of its
+//! peers.
 //!
 //! A snapshot is published only under the lock of `Applied`, the position in the change feed that the snapshot shows.
 //! It is a lock and not a thread, because two threads publish: the writer, before it acknowledges a commit, and the
@@ -131,8 +132,9 @@ impl SnapshotStore {
         self.current.load_full()
     }
 
-    /// The newest snapshot with its stamp, if peers are idle. It may lack their last commits: what is found there is valid
-    /// if the stamp is the same when the change feed has been read, or when the peers' revisions have been compared.
+    /// The newest snapshot with its stamp, if peers are idle. It may lack their last commits: what is found there is
+    /// valid if the stamp is the same when the change feed has been read, or when the peers' revisions have been
+    /// compared.
     pub fn newest_if_idle(&self) -> Option<(Arc<Snapshot>, Stamp)> {
         let shown = self.shown()?;
         let may_use = shown.peers_are_idle && !self.has_foreign_commits();

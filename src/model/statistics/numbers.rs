@@ -37,7 +37,8 @@ const PAUSE_FACTOR: u32 = 99;
 const MIN_PAUSE: Duration = Duration::from_secs(1);
 const UNKNOWN: u64 = u64::MAX;
 
-/// The number of consumers. The snapshot does not have it, so a scrape counts the rows, if the last count is old enough.
+/// The number of consumers. The snapshot does not have it, so a scrape counts the rows, if the last count is old
+/// enough.
 #[derive(Debug)]
 pub struct ConsumerCount {
     last: AtomicU64,

@@ -33,8 +33,8 @@ async fn the_number_of_statements_does_not_depend_on_the_number_of_claims() {
     let (answers, many) = run(&mut f, &claims(100..300, 1));
     assert!(answers.iter().all(Result::is_ok));
     assert_eq!(f.used(1), 202);
-    // The first batch also inserts the project and the user. SQLite has no round trips, and inserts row by row: a row of
-    // `consumers` and one of `allocations` for each claim.
+    // The first batch also inserts the project and the user. SQLite has no round trips, and inserts row by row: a row
+    // of `consumers` and one of `allocations` for each claim.
     let inserted = if Kind::of(&f.conn) == Kind::Sqlite { 2 * 198 } else { 0 };
     assert!(many <= few + inserted, "{few} statements for 2 claims, {many} for 200");
 }

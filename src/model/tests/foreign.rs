@@ -301,8 +301,8 @@ async fn an_existing_consumer_gets_nothing_of_a_class_that_a_foreign_writer_rena
     assert_eq!(f.used(1), 2);
 }
 
-/// The steps by which a class got the id of another: its inventory is removed, it is deleted, and the next new class has
-/// the highest id again. Generations move as they must.
+/// The steps by which a class got the id of another: its inventory is removed, it is deleted, and the next new class
+/// has the highest id again. Generations move as they must.
 #[actix_web::test]
 async fn a_deleted_class_is_not_written_as_the_class_that_has_its_id() {
     let mut f = fixture();

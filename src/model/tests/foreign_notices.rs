@@ -1,4 +1,5 @@
-//! A process remembers that it met a change of a foreign writer. Commits of peers are in the change feed, and do not count.
+//! A process remembers that it met a change of a foreign writer. Commits of peers are in the change feed, and do not
+//! count.
 
 use std::time::Duration;
 

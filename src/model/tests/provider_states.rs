@@ -141,8 +141,8 @@ async fn a_claim_that_is_decided_on_rows_reads_the_states_of_all_providers_above
     assert_eq!(f.used(BELOW), 0);
 }
 
-/// Every granted claim raises the provider's generation by one, and so does the change of the state. So the change is the
-/// last one exactly if no claim was granted after it.
+/// Every granted claim raises the provider's generation by one, and so does the change of the state. So the change is
+/// the last one exactly if no claim was granted after it.
 #[actix_web::test]
 async fn no_claim_is_granted_after_the_state_changed() {
     for seed in 0..12 {

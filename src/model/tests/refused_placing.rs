@@ -64,8 +64,8 @@ async fn without_atomic_a_refusal_beside_others_is_final_only_if_these_are_place
     }
 }
 
-/// Found by the race of calls with candidates and queries: rows placed the first consumer elsewhere than the plan did, and
-/// the plan was never corrected. The call was busy until it timed out.
+/// Found by the race of calls with candidates and queries: rows placed the first consumer elsewhere than the plan did,
+/// and the plan was never corrected. The call was busy until it timed out.
 #[actix_web::test]
 async fn a_place_that_a_foreign_writer_took_is_read_again_if_rows_placed_its_consumer_elsewhere() {
     for is_atomic in [false, true] {
@@ -103,8 +103,8 @@ async fn a_place_that_a_foreign_writer_took_is_read_again_if_its_consumer_stays_
     f.check_snapshot().await;
 }
 
-/// Found by a reader: a host that other claims keep changing hid that the second one was shown wrongly. The call was busy
-/// until it timed out. On SQLite the writer notices the other program.
+/// Found by a reader: a host that other claims keep changing hid that the second one was shown wrongly. The call was
+/// busy until it timed out. On SQLite the writer notices the other program.
 #[actix_web::test]
 async fn a_place_that_a_foreign_writer_took_is_read_again_beside_a_host_that_keeps_changing() {
     let mut f = fixture();
@@ -130,7 +130,8 @@ async fn a_place_that_a_foreign_writer_took_is_read_again_beside_a_host_that_kee
     f.check_snapshot().await;
 }
 
-/// Found by a reader: a host that a foreign writer had created was never read, and a dry run was busy until it timed out.
+/// Found by a reader: a host that a foreign writer had created was never read, and a dry run was busy until it timed
+/// out.
 #[actix_web::test]
 async fn a_posted_host_that_a_foreign_writer_created_is_read() {
     let mut f = fixture();

@@ -165,8 +165,8 @@ async fn a_posted_candidate_is_claimed_by_each_spelling_of_its_provider_without_
     f.check_snapshot().await;
 }
 
-/// Found by a reader: the plan did not know the first place of the posted candidates, which rows know, and gave it to the
-/// query. A dry run, which is decided on rows, was busy until it timed out.
+/// Found by a reader: the plan did not know the first place of the posted candidates, which rows know, and gave it to
+/// the query. A dry run, which is decided on rows, was busy until it timed out.
 #[actix_web::test]
 async fn a_posted_candidate_is_planned_by_each_spelling_of_its_provider() {
     let mut f = one_host().await;

@@ -1,8 +1,8 @@
 //! What a request about a workload learns from its plans that were refused, and when it ends.
 //!
-//! A refused plan is made again, because another command may have won. If the writer then refuses the same places for the
-//! same reasons, and no claim has moved the generations of the providers in between, no race explains it. The snapshot is
-//! compared with the tables once, and after that the refusal is the answer.
+//! A refused plan is made again, because another command may have won. If the writer then refuses the same places for
+//! the same reasons, and no claim has moved the generations of the providers in between, no race explains it. The
+//! snapshot is compared with the tables once, and after that the refusal is the answer.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -72,8 +72,8 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// Before a refusal is the answer: whether the plan has to be made again, because another program may have written what
-    /// the snapshot does not show. Once in a request.
+    /// Before a refusal is the answer: whether the plan has to be made again, because another program may have written
+    /// what the snapshot does not show. Once in a request.
     pub async fn must_compare(&mut self, model: &Model, deadline: BootInstant) -> Result<bool> {
         if self.is_compared {
             return Ok(false);

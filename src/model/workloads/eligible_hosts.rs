@@ -40,7 +40,8 @@ impl EligibleHosts {
         })
     }
 
-    /// As [`Self::of`], for roles that were stored. No host is eligible for a query that names what has been deleted since.
+    /// As [`Self::of`], for roles that were stored. No host is eligible for a query that names what has been deleted
+    /// since.
     ///
     /// # Errors
     /// Of the search.

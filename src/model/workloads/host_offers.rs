@@ -3,8 +3,8 @@
 //! The best candidate within the normal limits is offered
 //! first; of a host without one the best within the capacity, with what it goes over the normal limits.
 //!
-//! A search finds the costs of all hosts, and candidates are built for the hosts that get a replica. A host is mostly asked
-//! for one. If a rule lets it take several, each next one is searched with those before it.
+//! A search finds the costs of all hosts, and candidates are built for the hosts that get a replica. A host is mostly
+//! asked for one. If a rule lets it take several, each next one is searched with those before it.
 
 mod together;
 

@@ -116,8 +116,8 @@ fn members(snapshot: &Snapshot, list: &HostList, near: &NearRule, other: Option<
     Members::Domains { dimension, domains }
 }
 
-/// The rules of other workloads that keep them apart from this one, as rules of this one: where it must not get a place, so
-/// that they hold. `namers` are the wishes of these workloads by uuid.
+/// The rules of other workloads that keep them apart from this one, as rules of this one: where it must not get a
+/// place, so that they hold. `namers` are the wishes of these workloads by uuid.
 ///
 /// A new replica breaks no rule `together` of another workload.
 pub fn rules_of_namers(

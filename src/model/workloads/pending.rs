@@ -69,8 +69,8 @@ impl PendingWorkloads {
 }
 
 impl Model {
-    /// Of the first `limit` workloads whose uuids are greater, those with pending replicas; and the uuid after which the
-    /// next ones begin.
+    /// Of the first `limit` workloads whose uuids are greater, those with pending replicas; and the uuid after which
+    /// the next ones begin.
     pub(in crate::model) async fn pending_workloads(
         &self,
         after: String,

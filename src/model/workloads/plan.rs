@@ -1,8 +1,8 @@
 //! What a request changes, decided on one version of the snapshot. Pure: no SQL and no clock.
 //!
-//! First replicas leave: those that the caller leaves out, and of each role that has too many those that `placing` releases.
-//! Then replicas that exchange their roles get what the new role needs on their host. Then the missing ones are placed.
-//! Nothing else moves: what breaks a rule then is a violation.
+//! First replicas leave: those that the caller leaves out, and of each role that has too many those that `placing`
+//! releases. Then replicas that exchange their roles get what the new role needs on their host. Then the missing ones
+//! are placed. Nothing else moves: what breaks a rule then is a violation.
 
 mod outcome;
 mod places;
@@ -289,7 +289,8 @@ impl Planning<'_> {
                 continue;
             };
             let place = claim_candidate(&self.job.snapshot, &offered.candidate);
-            // Beyond the normal limits another host may have normal room by then: so a place within them is planned again.
+            // Beyond the normal limits another host may have normal room by then: so a place within them is planned
+            // again.
             let limits = if offered.offer.over > 0 {
                 Limits::NormalFirst
             } else {

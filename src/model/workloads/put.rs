@@ -1,20 +1,22 @@
 //! A request about a workload, from its first read to the answer.
 //!
 //! As for claims by query, the search runs beside the writer, on a snapshot that is newer than the request. The writer
-//! compares what the plan saw: the workload's row, the generations of all its consumers, and the workloads to which a rule
-//! ties it. It claims exactly the places of the plan, by the rules of any claim. If one of them is gone, or something moved,
-//! the request is planned again. Each such round is one that another command has won; else `attempts` ends the request.
+//! compares what the plan saw: the workload's row, the generations of all its consumers, and the workloads to which a
+//! rule ties it. It claims exactly the places of the plan, by the rules of any claim. If one of them is gone, or
+//! something moved, the request is planned again. Each such round is one that another command has won; else `attempts`
+//! ends the request.
 //!
-//! Rules between two workloads are guarded on both sides. A workload that is placed raises `named` of those that its rules
-//! name, and compares their generations. So of two that are planned in the same moment, the second sees the first. One that
-//! is deleted and created again has the same generations, but another [`Incarnation`], which is compared too.
+//! Rules between two workloads are guarded on both sides. A workload that is placed raises `named` of those that its
+//! rules name, and compares their generations. So of two that are planned in the same moment, the second sees the
+//! first. One that is deleted and created again has the same generations, but another [`Incarnation`], which is
+//! compared too.
 //!
-//! A workload that rules of others name is deleted only by force. `named` guards that too: it rises if another workload begins
-//! to name this one. After that these rules are as if they named an empty workload. One that is created with the uuid raises
-//! `named` of those whose rules name it already.
+//! A workload that rules of others name is deleted only by force. `named` guards that too: it rises if another workload
+//! begins to name this one. After that these rules are as if they named an empty workload. One that is created with the
+//! uuid raises `named` of those whose rules name it already.
 //!
-//! The domains of the chosen hosts are compared with those of the plan. Other hosts are neither compared nor locked: a change
-//! of them in the same moment is as one just after the placement.
+//! The domains of the chosen hosts are compared with those of the plan. Other hosts are neither compared nor locked: a
+//! change of them in the same moment is as one just after the placement.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -136,8 +138,8 @@ impl Model {
         Err(busy())
     }
 
-    /// Deletes a workload: its replicas are released, but consumers that were adopted keep what they have. `generation` is the
-    /// one that the caller knows; `None`: any.
+    /// Deletes a workload: its replicas are released, but consumers that were adopted keep what they have. `generation`
+    /// is the one that the caller knows; `None`: any.
     ///
     /// # Errors
     /// [`Error::WorkloadNotFound`], [`Error::StaleWorkload`]. [`Error::WorkloadInUse`] unless it is forced.
@@ -238,8 +240,8 @@ impl Model {
         self.reader(false).read(move |conn| found::found(conn, &put)).await
     }
 
-    /// A snapshot that shows every commit acknowledged before, corrected if rows contradicted it; and the roles with names
-    /// as the tables spell them.
+    /// A snapshot that shows every commit acknowledged before, corrected if rows contradicted it; and the roles with
+    /// names as the tables spell them.
     pub(in crate::model) async fn newest_for(
         &self,
         roles: &[Role],

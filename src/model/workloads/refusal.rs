@@ -1,7 +1,7 @@
 //! Why replicas have no place: how many hosts each condition removed, and which rule is short of how many.
 //!
-//! Each host that was removed is counted once, with the first condition that removes it. What explains a condition is not
-//! counted: the search for a role may leave out providers that are no hosts, or hosts that were removed before.
+//! Each host that was removed is counted once, with the first condition that removes it. What explains a condition is
+//! not counted: the search for a role may leave out providers that are no hosts, or hosts that were removed before.
 
 use super::hosts::HostList;
 use super::wish::Role;
@@ -10,8 +10,8 @@ use crate::model::claims;
 use crate::placing::{DomainLimit, Near, NearKind, Refusal, Removed, Rule};
 use crate::search::{SearchSettings, Slot, Snapshot};
 
-/// First that there is no place, then what removed hosts, in the order in which it is asked, then the domains that a rule
-/// limits, then the first hosts that were removed.
+/// First that there is no place, then what removed hosts, in the order in which it is asked, then the domains that a
+/// rule limits, then the first hosts that were removed.
 ///
 /// # Errors
 /// Of the search.
@@ -74,8 +74,8 @@ fn different<'a>(roles: &'a [Role], missing: &[u32]) -> Vec<&'a Role> {
     different
 }
 
-/// The first class of which no provider of the host has what a role asks for, with the most that one of them has. Without
-/// such a class, or if other trees share theirs, the reason stays as it is.
+/// The first class of which no provider of the host has what a role asks for, with the most that one of them has.
+/// Without such a class, or if other trees share theirs, the reason stays as it is.
 fn with_room(snapshot: &Snapshot, host: Slot, roles: &[&Role], reason: Reason) -> Reason {
     if snapshot.has_sharing() {
         return reason;

@@ -20,8 +20,8 @@ pub struct Report {
     pub replicas: Vec<ShownReplica>,
     /// Of each rule `spread`, by dimension.
     pub spread: Vec<SpreadReport>,
-    /// Whether neither a domain takes the majority with it nor the hosts that are not up; `None` without quorum, with less
-    /// than two replicas, or without a rule that compares domains.
+    /// Whether neither a domain takes the majority with it nor the hosts that are not up; `None` without quorum, with
+    /// less than two replicas, or without a rule that compares domains.
     pub safe: Option<bool>,
     pub violations: Vec<Violation>,
     /// Why pending replicas got no place; empty unless a request has just tried.

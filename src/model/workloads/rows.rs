@@ -254,11 +254,11 @@ pub fn taken(conn: &mut DbConnection, consumers: &[&str]) -> DbResult<HashMap<St
     Ok(rows.into_iter().collect())
 }
 
-/// Of the first `limit` workloads with a greater uuid: those that have replicas without a place, other than adopted ones; and
-/// the last of all, `None` if there are no more.
+/// Of the first `limit` workloads with a greater uuid: those that have replicas without a place, other than adopted
+/// ones; and the last of all, `None` if there are no more.
 ///
-/// One query for all workloads would look at every replica before it finds that none is pending. This one reads the range
-/// of the index that these workloads have.
+/// One query for all workloads would look at every replica before it finds that none is pending. This one reads the
+/// range of the index that these workloads have.
 pub fn pending(conn: &mut DbConnection, after: &str, limit: i64) -> DbResult<(Vec<String>, Option<String>)> {
     let page: Vec<String> = workloads::table
         .filter(workloads::uuid.gt(after))

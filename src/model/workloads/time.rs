@@ -1,5 +1,5 @@
-//! Searches that end early: for lack of steps, because the client has left, or because the time is up. What they found by then
-//! is never an answer.
+//! Searches that end early: for lack of steps, because the client has left, or because the time is up. What they found
+//! by then is never an answer.
 
 use std::future::Future;
 
@@ -10,7 +10,8 @@ use crate::search::{Interrupt, Snapshot};
 /// A plan looks at this many providers, or arcs of a flow, in about the time of a round of a search.
 pub const STEPS_A_ROUND: u64 = 4;
 
-/// Runs a search that looks at all providers of a snapshot: they count as steps of `interrupt` before the first is looked at.
+/// Runs a search that looks at all providers of a snapshot: they count as steps of `interrupt` before the first is
+/// looked at.
 ///
 /// # Errors
 /// [`Error::Busy`] if `interrupt` ended it, whatever was found by then. Errors of the search.

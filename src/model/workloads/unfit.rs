@@ -35,8 +35,8 @@ impl Hosts<'_> {
         self.snapshot.state(self.slot(host)) == ProviderState::Up
     }
 
-    /// Why a host is not eligible for the role of a replica that stands there. Of several reasons it is one of the providers
-    /// on which the replica is.
+    /// Why a host is not eligible for the role of a replica that stands there. Of several reasons it is one of the
+    /// providers on which the replica is.
     pub fn unfit(&self, Standing { role, host }: Standing, replica: &Replica) -> Unfit {
         if !self.is_up(host) {
             return Unfit::new(ReasonCode::State, "a host that is not up");
@@ -69,8 +69,8 @@ impl Hosts<'_> {
         Ok(first.map(|(_, rejection)| *rejection))
     }
 
-    /// The provider of a host that has too little room for a role, with the figures: if it is one of several, one of those
-    /// on which the replica is. `None` if each has room by itself.
+    /// The provider of a host that has too little room for a role, with the figures: if it is one of several, one of
+    /// those on which the replica is. `None` if each has room by itself.
     pub fn lack_of_room(&self, role: usize, host: u32, replica: &Replica) -> Option<Reason> {
         let (request, slot) = (&self.roles[role].query.request, self.slot(host));
         let rejected = search::rejected_in_host(self.snapshot, request, slot, RoomCounts::Yes, self.settings).ok()?;

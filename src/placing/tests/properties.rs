@@ -1,7 +1,7 @@
 //! Random small clusters: the layer and the oracle must agree.
 //!
-//! [`CASES`] cases of each property with a fixed seed, and [`FULL_CASES`] with `PLACET_TEST_SIZE=full`. `PLACET_CASES` sets
-//! another number, `PLACET_SEED` another seed. A case that ever differed becomes a named test in another file.
+//! [`CASES`] cases of each property with a fixed seed, and [`FULL_CASES`] with `PLACET_TEST_SIZE=full`. `PLACET_CASES`
+//! sets another number, `PLACET_SEED` another seed. A case that ever differed becomes a named test in another file.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

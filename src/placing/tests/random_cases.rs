@@ -1,4 +1,5 @@
-//! Random small clusters with a workload, as strategies of proptest: rules of all kinds, and replicas that stand already.
+//! Random small clusters with a workload, as strategies of proptest: rules of all kinds, and replicas that stand
+//! already.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

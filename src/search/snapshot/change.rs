@@ -49,9 +49,9 @@ impl ProviderRow {
 
 /// What one or several commits changed.
 ///
-/// The lists are applied in this order: `removed`, `deltas`, `reloaded`, `descriptions`. So a reloaded row replaces the results of
-/// deltas for the same provider; it was read later and contains them. A reloaded row also replaces a provider that has
-/// the same id and another uuid, because SQLite reuses ids.
+/// The lists are applied in this order: `removed`, `deltas`, `reloaded`, `descriptions`. So a reloaded row replaces the
+/// results of deltas for the same provider; it was read later and contains them. A reloaded row also replaces a
+/// provider that has the same id and another uuid, because SQLite reuses ids.
 #[derive(Clone, Debug, Default)]
 pub struct SnapshotChange {
     pub deltas: Vec<Delta>,
@@ -59,8 +59,8 @@ pub struct SnapshotChange {
     /// of its providers are here, because each has another root.
     pub reloaded: Vec<ProviderRow>,
     pub removed: Vec<ProviderId>,
-    /// The descriptions that were set, each the provider's own, whole. An empty one removes what it had. Applied last, so
-    /// that providers of `reloaded` may be described; a reloaded row keeps the description that it had.
+    /// The descriptions that were set, each the provider's own, whole. An empty one removes what it had. Applied last,
+    /// so that providers of `reloaded` may be described; a reloaded row keeps the description that it had.
     pub descriptions: Vec<(ProviderId, Description)>,
     /// The whole catalog, if a name was added or removed.
     pub catalog: Option<Catalog>,

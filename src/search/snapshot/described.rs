@@ -1,7 +1,7 @@
 //! The descriptions of a version: how they are set, inherited and read. Without any, a version has nothing of this.
 //!
-//! A block keeps what its own providers say. What they inherit is computed when a search first needs it, and dropped when
-//! a description or a tree that the block has a part of changes.
+//! A block keeps what its own providers say. What they inherit is computed when a search first needs it, and dropped
+//! when a description or a tree that the block has a part of changes.
 
 use std::sync::{Arc, OnceLock};
 
@@ -79,8 +79,8 @@ impl Snapshot {
         }
     }
 
-    /// Must be called if a description changes, or a provider joins or leaves a tree: what the providers below it inherit
-    /// is computed again.
+    /// Must be called if a description changes, or a provider joins or leaves a tree: what the providers below it
+    /// inherit is computed again.
     pub(super) fn drop_inherited(&mut self, slot: Slot) {
         if self.described.providers == 0 {
             return;

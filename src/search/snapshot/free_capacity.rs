@@ -10,8 +10,8 @@ use super::inventory::Units;
 use super::profile_columns::{Column, ProfileColumns};
 use super::usage_columns::UsageColumns;
 
-/// The free capacity of a block: classes of which it has inventories, sorted. It is one allocation, and usually all that
-/// a search reads of the block's inventories.
+/// The free capacity of a block: classes of which it has inventories, sorted. It is one allocation, and usually all
+/// that a search reads of the block's inventories.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct FreeCapacity(Box<[(ClassId, ClassCapacity)]>);
 

@@ -33,9 +33,9 @@ impl Inventory {
     /// The highest sum of usage that capacity grants. For integers `sum <= capacity` is `sum <= floor(capacity)`, so
     /// the snapshot holds integers. Clamped to ±2^62, so that `limit - amount` never overflows.
     ///
-    /// The rule of capacity is `used + amount <= limit`. [`Inventory::has_room`] is the rule for claims. The search does
-    /// not call it: its pruning compares `limit - used` with amounts, their maxima and their sums. A rule of another form,
-    /// such as a limit that depends on the amount, must be changed in all these places:
+    /// The rule of capacity is `used + amount <= limit`. [`Inventory::has_room`] is the rule for claims. The search
+    /// does not call it: its pruning compares `limit - used` with amounts, their maxima and their sums. A rule of
+    /// another form, such as a limit that depends on the amount, must be changed in all these places:
     ///
     /// - `scan.rs`, `lanes_with_room`: 64 providers at once;
     /// - `snapshot/free_capacity.rs` and `snapshot/zone_map.rs`: maximum and minimum of `limit - used` in a block and a

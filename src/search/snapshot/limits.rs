@@ -98,8 +98,8 @@ impl Snapshot {
 const UNLIMITED: i64 = 1 << 48;
 
 impl Snapshot {
-    /// This version with room for anything in each inventory: what a request finds there it may use, if room does not count.
-    /// Units of inventories still hold. Slots are the same in both.
+    /// This version with room for anything in each inventory: what a request finds there it may use, if room does not
+    /// count. Units of inventories still hold. Slots are the same in both.
     pub fn with_unlimited_room(&self) -> Snapshot {
         let mut raised = self.clone();
         for at in 0..raised.blocks.len() {

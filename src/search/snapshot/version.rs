@@ -150,8 +150,8 @@ impl Snapshot {
         self.block(slot).identity.children.of(slot.lane())
     }
 
-    /// A provider and its descendants, parents before children. Each provider once: a foreign writer may have left a cycle
-    /// of parents in the tables. As each has one parent, a cycle that is reached goes through `top`.
+    /// A provider and its descendants, parents before children. Each provider once: a foreign writer may have left a
+    /// cycle of parents in the tables. As each has one parent, a cycle that is reached goes through `top`.
     pub fn tree(&self, top: Slot) -> Vec<Slot> {
         let mut found = Vec::new();
         let mut stack = vec![top];
@@ -228,8 +228,8 @@ impl Snapshot {
 
     /// Data that a reader derives from all providers, cached until something but usage changes.
     ///
-    /// `derive` may use identities, inventories without their limits, traits, aggregates, descriptions and names, and so
-    /// may what it returns if it is filled later. All readers must use the same type `T`.
+    /// `derive` may use identities, inventories without their limits, traits, aggregates, descriptions and names, and
+    /// so may what it returns if it is filled later. All readers must use the same type `T`.
     pub fn derived_from_all<T: Any + Send + Sync>(&self, derive: impl FnOnce() -> T) -> &T {
         self.derived.get(derive)
     }

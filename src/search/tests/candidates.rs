@@ -306,8 +306,8 @@ fn every_rejected_provider_is_explained_once() {
     assert_eq!(reasons, expected);
 }
 
-/// The pool may be in a block of its own, in which cores are looked for first: in other blocks no host has any left, or its
-/// own block is the first.
+/// The pool may be in a block of its own, in which cores are looked for first: in other blocks no host has any left, or
+/// its own block is the first.
 #[test]
 fn a_sharing_provider_without_room_is_explained_wherever_it_is() {
     let full = |id| bare(id).with(VCPU, 4).using(VCPU, 4).with(DISK, 9).in_aggregates([1]);

@@ -146,8 +146,8 @@ fn one_tree_does_not_fill_the_list_of_several_consumers() {
     }
 }
 
-/// A thousand consumers are served by one search. As many searches would not be within the budget: each of them visits 32
-/// blocks, or a thousand trees.
+/// A thousand consumers are served by one search. As many searches would not be within the budget: each of them visits
+/// 32 blocks, or a thousand trees.
 #[test]
 fn one_search_serves_a_large_gang() {
     let worlds = [

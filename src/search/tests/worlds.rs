@@ -84,8 +84,8 @@ pub(super) fn world() -> impl Strategy<Value = World> {
     prop_oneof![1 => forest(row(), 2, 1, 10), 2 => forest(rich_row(), 1, 4, 10), 2 => forest(rich_row(), 1, 1, 8)]
 }
 
-/// Hosts with cores and perhaps a disk, pools of disks (some with cores) that are roots or below hosts, and requests for
-/// both. Hosts and pools are in few aggregates.
+/// Hosts with cores and perhaps a disk, pools of disks (some with cores) that are roots or below hosts, and requests
+/// for both. Hosts and pools are in few aggregates.
 pub(super) fn pools() -> impl Strategy<Value = (World, Request)> {
     let some = |range: std::ops::Range<i32>| prop_oneof![2 => Just(None), 1 => range.prop_map(Some)];
     let aggregates = |min| btree_set((1..4).prop_map(AggregateId), min..3);

@@ -2,8 +2,8 @@
 //!
 //! Naively, one would place item by item and try every bin for each. With many equal bins and items, that tries the
 //! same packing in very many orders. Bin completion fills bin after bin instead. It searches only for the first
-//! packing in a lexicographic order. The counts of the first bin are compared first, then those of the second and so on.
-//! More and larger items come first. So it prunes:
+//! packing in a lexicographic order. The counts of the first bin are compared first, then those of the second and so
+//! on. More and larger items come first. So it prunes:
 //!
 //! - sets to which an item could be added (a set must be maximal);
 //! - dominated sets: a larger remaining item could replace one or two smaller items of the set, which then fit wherever

@@ -3,9 +3,9 @@
 //! Naively, the sum of the remaining items is compared with the sum of all room. That is too weak: large items may fit
 //! into few bins, and no sum of items may fill a bin exactly. So the bound considers, for every threshold, only the
 //! items that need at least that amount of a class. A bin takes at most a certain number of them, and at most the
-//! greatest sum that fits into it. That is a subset sum, which may be less than its room. If the remaining bins together
-//! take fewer items, or a smaller sum, than remain, there is no packing. This is a Hall-type condition on nested sets
-//! of items.
+//! greatest sum that fits into it. That is a subset sum, which may be less than its room. If the remaining bins
+//! together take fewer items, or a smaller sum, than remain, there is no packing. This is a Hall-type condition on
+//! nested sets of items.
 
 use super::packing::{Bin, PackingProblem};
 

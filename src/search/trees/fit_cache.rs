@@ -63,8 +63,9 @@ impl<E: Explain> FitCache<E> {
         &mut self.explain
     }
 
-    /// Whether this one provider could serve a part of `kind`. It must be a member of the aggregates that the group requires.
-    /// The rest of its block is scanned only if reasons are wanted: the trees of the block may all be rejected before this kind.
+    /// Whether this one provider could serve a part of `kind`. It must be a member of the aggregates that the group
+    /// requires. The rest of its block is scanned only if reasons are wanted: the trees of the block may all be
+    /// rejected before this kind.
     pub fn fits(&mut self, snapshot: &Snapshot, request: &SplitRequest, slot: Slot, kind: usize) -> bool {
         if E::ENABLED {
             return self.lanes(snapshot, request, slot.block(), kind) & slot.bit() != 0;

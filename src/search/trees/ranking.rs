@@ -65,8 +65,8 @@ impl<E: Explain> Trees<E> {
         }
     }
 
-    /// Before the first candidate: calls `found` with candidates, among them the best one of each host; with the host, the
-    /// cost, and what builds the candidate.
+    /// Before the first candidate: calls `found` with candidates, among them the best one of each host; with the host,
+    /// the cost, and what builds the candidate.
     pub fn each_host(
         &mut self,
         snapshot: &Snapshot,
@@ -94,8 +94,8 @@ impl<E: Explain> Trees<E> {
 
     /// Of the tree that was searched last, only candidates that cost less are wanted, if this one is of its host.
     ///
-    /// Unless it may have candidates of other hosts: those of sharing providers alone. No other tree may give them, as their
-    /// own may not meet the conditions on the root.
+    /// Unless it may have candidates of other hosts: those of sharing providers alone. No other tree may give them, as
+    /// their own may not meet the conditions on the root.
     fn note_cost(&mut self, host: Slot, cost: f64) {
         if self.may_be_all_shared {
             return;

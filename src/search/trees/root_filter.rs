@@ -13,8 +13,8 @@ use crate::search::zone_filter::ZoneFilter;
 pub(super) struct RootFilter {
     /// The conditions on the root itself, if there are any.
     root: Option<ProviderFilter>,
-    /// The sets of traits that the group without a suffix requires and of which no sharing provider has any, each with its
-    /// index.
+    /// The sets of traits that the group without a suffix requires and of which no sharing provider has any, each with
+    /// its index.
     required: Vec<(usize, Vec<TraitId>)>,
     /// [`super::split_request::UnsuffixedGroup::group`].
     unsuffixed: usize,

@@ -1,7 +1,8 @@
 //! Splits a request into parts, each of which one provider serves.
 //!
-//! The search of a tree is a constraint satisfaction problem. The parts are its variables, and the providers that suit a
-//! part are its values. Room, required traits, isolation and `same_subtree` are constraints that relate several parts.
+//! The search of a tree is a constraint satisfaction problem. The parts are its variables, and the providers that suit
+//! a part are its values. Room, required traits, isolation and `same_subtree` are constraints that relate several
+//! parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Lower bounds of the costs of a tree's candidates, for a search that ranks them (branch and bound): trees are visited in
-//! the order of their bounds, until no bound is better than the worst candidate kept so far.
+//! Lower bounds of the costs of a tree's candidates, for a search that ranks them (branch and bound): trees are visited
+//! in the order of their bounds, until no bound is better than the worst candidate kept so far.
 //!
 //! A bound has the least cost of each kind of part over the providers that could serve it, whatever the other parts
 //! need. Parts that may share a provider cost more or less together than alone. So a contested class counts with the

@@ -1,5 +1,5 @@
--- What providers are: type, properties, domains and state (GET, PUT /v1/providers, docs/providers.md). A row whose uuid is
--- not that of the provider with this id belongs to a provider that another program deleted.
+-- What providers are: type, properties, domains and state (GET, PUT /v1/providers, docs/providers.md). A row whose uuid
+-- is not that of the provider with this id belongs to a provider that another program deleted.
 
 CREATE TABLE placet_descriptions (
     resource_provider_id INTEGER NOT NULL,

@@ -1,5 +1,5 @@
--- Which workloads the rules of a workload name, and how often those whose rules name it were changed, above a random number
--- (/v1/workloads). A workload that was written before has its rows after its next change.
+-- Which workloads the rules of a workload name, and how often those whose rules name it were changed, above a random
+-- number (/v1/workloads). A workload that was written before has its rows after its next change.
 
 ALTER TABLE placet_workloads ADD COLUMN named BIGINT NOT NULL DEFAULT 0;
 

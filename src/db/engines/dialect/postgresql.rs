@@ -35,8 +35,8 @@ pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Res
 
 /// Sets up the session:
 ///
-/// - no timeout of a statement, a transaction or an idle session, whatever the role or the database sets: placet waits for locks until the
-///   caller's deadline, and loads whole tables;
+/// - no timeout of a statement, a transaction or an idle session, whatever the role or the database sets: placet waits
+///   for locks until the caller's deadline, and loads whole tables;
 /// - an idle timeout, so that a transaction whose client is gone does not keep its locks;
 /// - a `random_page_cost` for solid-state disks. The default is for spinning disks, and makes PostgreSQL read whole
 ///   tables for a list of some hundred keys;

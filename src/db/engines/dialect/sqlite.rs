@@ -125,7 +125,8 @@ pub fn begin_write(conn: &mut SqliteConnection) -> QueryResult<()> {
     conn.batch_execute("BEGIN IMMEDIATE")
 }
 
-/// A number that changes when another connection has committed. A checkpoint that does not truncate the WAL is no commit.
+/// A number that changes when another connection has committed. A checkpoint that does not truncate the WAL is no
+/// commit.
 pub fn data_version(conn: &mut SqliteConnection) -> QueryResult<i64> {
     Statement::<Bound>::cached::<BigInt>("PRAGMA data_version".to_owned(), Vec::new()).get_result(conn)
 }

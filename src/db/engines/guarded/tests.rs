@@ -256,7 +256,8 @@ fn inserting_a_row_that_exists_is_a_constraint_error() {
     }
 }
 
-/// MariaDB estimated by the table's statistics, which lag behind, and read the whole index for a list of a thousand keys.
+/// MariaDB estimated by the table's statistics, which lag behind, and read the whole index for a list of a thousand
+/// keys.
 #[test]
 fn a_guard_over_many_keys_reads_only_them_although_the_statistics_are_out_of_date() {
     let (_kept, database) = TestDatabase::synced();

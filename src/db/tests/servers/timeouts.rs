@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Many servers have such a timeout for the sake of other programs. A claim that waits for a locked row would be refused by
-/// it, and the reload of a large cloud would never end.
+/// Many servers have such a timeout for the sake of other programs. A claim that waits for a locked row would be
+/// refused by it, and the reload of a large cloud would never end.
 #[test]
 fn a_statement_timeout_of_the_server_does_not_hold_in_a_session_of_placet() {
     let Some((kept, database, kind)) = on_server() else {
@@ -44,7 +44,8 @@ fn a_statement_timeout_of_the_server_does_not_hold_in_a_session_of_placet() {
     assert_eq!(slept.expect("a connection").expect("it is not cancelled"), "0");
 }
 
-/// Settings of a server that would end idle sessions, waits or transactions of placet, and what its sessions have instead.
+/// Settings of a server that would end idle sessions, waits or transactions of placet, and what its sessions have
+/// instead.
 const TIMEOUTS: &[(Kind, &str, &str)] = &[
     (Kind::Mariadb, "wait_timeout", "28800"),
     (Kind::Mariadb, "innodb_lock_wait_timeout", "20"),

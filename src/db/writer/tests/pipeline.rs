@@ -5,7 +5,8 @@ use super::script::{Call, granted};
 use super::*;
 use crate::db::change_feed;
 
-/// Numbers of each thousand whose INSERT takes a while, or longer than a caller waits. That of a large number takes 1.5 s.
+/// Numbers of each thousand whose INSERT takes a while, or longer than a caller waits. That of a large number takes 1.5
+/// s.
 const SLOW_INSERT: i64 = 600;
 const TOO_SLOW_INSERT: i64 = 601;
 

@@ -3,8 +3,8 @@
 //! Naively, a refusal would be verified as a batch is decided from the database: some eleven statements. They read what
 //! these commands do not need, such as traits, and what only writes need, such as owners.
 //!
-//! So one statement reads what such a refusal depends on, and nothing else. Ids of providers are taken from the snapshot;
-//! the statement shows whether they still belong to the uuids.
+//! So one statement reads what such a refusal depends on, and nothing else. Ids of providers are taken from the
+//! snapshot; the statement shows whether they still belong to the uuids.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -28,8 +28,8 @@ pub struct ClaimState {
     pub rows: Rows,
 }
 
-/// Whether the commands are such that [`claim_rows()`] may read their rows: claims that wipe no consumer, and releases, but no workloads. The
-/// generations of a wiped consumer's providers move, and the command does not name them.
+/// Whether the commands are such that [`claim_rows()`] may read their rows: claims that wipe no consumer, and releases,
+/// but no workloads. The generations of a wiped consumer's providers move, and the command does not name them.
 pub fn is_read_by_one_statement(footprint: &Footprint<'_>) -> bool {
     !footprint.beyond_claims && footprint.wiped.is_empty() && footprint.workloads.is_empty()
 }

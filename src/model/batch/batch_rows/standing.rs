@@ -10,8 +10,8 @@ use crate::model::batch::state::{DescriptionEntry, StandingReplica};
 use crate::model::{providers, workloads};
 use crate::search::ProviderId;
 
-/// Reads them after the providers, which are locked by then if other writers exist. So a replica that gets its place later
-/// is one that the description does not find.
+/// Reads them after the providers, which are locked by then if other writers exist. So a replica that gets its place
+/// later is one that the description does not find.
 pub fn standing(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,

@@ -1,7 +1,7 @@
-//! The rule of claims with a choice: each consumer gets the first of its candidates that fits, as if it had claimed them
-//! one after the other. It fits within the normal limits, or if its purpose allows within the capacity, and takes nothing
-//! new from a provider that is not up. If one consumer gets none, the whole call is refused. A call with an id that was
-//! answered before claims nothing, and gets the same answer.
+//! The rule of claims with a choice: each consumer gets the first of its candidates that fits, as if it had claimed
+//! them one after the other. It fits within the normal limits, or if its purpose allows within the capacity, and takes
+//! nothing new from a provider that is not up. If one consumer gets none, the whole call is refused. A call with an id
+//! that was answered before claims nothing, and gets the same answer.
 
 mod normal_limits;
 mod requested;

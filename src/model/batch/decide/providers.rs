@@ -3,9 +3,9 @@
 //! A host that is not up gets the trait that Nova's scheduler forbids, so that OpenStack's routes propose it to Nova no
 //! more. placet takes the trait away when the host is up again, but only if placet had set it.
 //!
-//! A claim may be decided at the same time, by a process that does not know the new state or the new domains yet. So when a
-//! provider is up no longer, or a host gets other domains, its generation and those of all providers below it move: the
-//! guards of such claims fail.
+//! A claim may be decided at the same time, by a process that does not know the new state or the new domains yet. So
+//! when a provider is up no longer, or a host gets other domains, its generation and those of all providers below it
+//! move: the guards of such claims fail.
 
 mod domains;
 

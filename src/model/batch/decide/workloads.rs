@@ -1,7 +1,7 @@
-//! The rule of workloads: the row is the one that the plan saw, its consumers stand where the plan saw them, and so do the
-//! workloads that its rules name or whose rules name it. The hosts are in the domains in which the plan saw them. Then
-//! replicas are released and placed as by any claim, all or none. A replica may take the room that another one leaves: what
-//! replicas of the set have is given back before the first of them claims.
+//! The rule of workloads: the row is the one that the plan saw, its consumers stand where the plan saw them, and so do
+//! the workloads that its rules name or whose rules name it. The hosts are in the domains in which the plan saw them.
+//! Then replicas are released and placed as by any claim, all or none. A replica may take the room that another one
+//! leaves: what replicas of the set have is given back before the first of them claims.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ use crate::search::ProviderId;
 ///
 /// # Errors
 /// - [`Error::StaleWorkload`], [`Error::DuplicateWorkload`], [`Error::ConsumerTaken`].
-/// - [`Error::ClaimRefused`] if a replica gets no place, or stands elsewhere than the plan saw: then it is planned again.
+/// - [`Error::ClaimRefused`] if a replica gets no place, or stands elsewhere than the plan saw: then it is planned
+///   again.
 pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
     let current = state.workload(&set.uuid);
     let (generation, named) = (current.map(|row| row.generation), current.map_or(0, |row| row.named));
@@ -64,7 +65,8 @@ pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
     Ok(claimed)
 }
 
-/// Releases what consumers have that get another place, as the plan did. Their rows stay: the claims compare the generations.
+/// Releases what consumers have that get another place, as the plan did. Their rows stay: the claims compare the
+/// generations.
 fn give_back(state: &mut State, placed: &[ConsumerChoice]) {
     let has_row = |it: &&ConsumerChoice| matches!(it.claim.generation, Expected::Is(_));
     for choice in placed.iter().filter(has_row) {
@@ -92,8 +94,9 @@ fn check_names(state: &State, set: &Set) -> Result<()> {
     }
 }
 
-/// If replicas get a place: no workload to which a rule ties this one has changed since the plan saw it. If the workload is
-/// deleted: no rule has begun to name it. In any case the workloads that its rules name exist, if the plan saw them.
+/// If replicas get a place: no workload to which a rule ties this one has changed since the plan saw it. If the
+/// workload is deleted: no rule has begun to name it. In any case the workloads that its rules name exist, if the plan
+/// saw them.
 fn check_neighbours(state: &State, set: &Set, named: i64) -> Result<()> {
     let now = |uuid: &str| {
         let row = state.workload(uuid);

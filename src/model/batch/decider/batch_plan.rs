@@ -15,11 +15,11 @@ use crate::model::batch::state::{ConsumerRow, State};
 use crate::search::{ProviderId, Snapshot};
 
 impl Decider {
-    /// A plan on the snapshot `base`. `find_owner_ids` completes the ids of the consumers' owners, and returns false if it
-    /// cannot find all of them.
+    /// A plan on the snapshot `base`. `find_owner_ids` completes the ids of the consumers' owners, and returns false if
+    /// it cannot find all of them.
     ///
-    /// The peers' revisions that the writer compares were read before `base`, and the stamp is read after it. So if both are
-    /// as expected, no peer has committed between the search of a claim and its guards.
+    /// The peers' revisions that the writer compares were read before `base`, and the stamp is read after it. So if
+    /// both are as expected, no peer has committed between the search of a claim and its guards.
     pub(super) fn plan_on(
         &mut self,
         base: Arc<Snapshot>,

@@ -65,8 +65,8 @@ impl Decider {
 
     /// Decides the commands and writes what the granted ones change.
     ///
-    /// A command that is refused on the snapshot is left out, because the snapshot may be out of date. A failed guard is
-    /// different: statements were written by then, so the writer must roll back first.
+    /// A command that is refused on the snapshot is left out, because the snapshot may be out of date. A failed guard
+    /// is different: statements were written by then, so the writer must roll back first.
     pub(super) fn decide_and_save(
         &mut self,
         conn: &mut DbConnection,
@@ -105,8 +105,8 @@ impl Decider {
 }
 
 /// Marks for reload every provider whose row in the database differs from the snapshot: a peer's commit is not applied
-/// yet, or a foreign writer changed it and recorded no delta. A delta of this batch must not be added to such an outdated
-/// row. Returns whether one differs by more than its time.
+/// yet, or a foreign writer changed it and recorded no delta. A delta of this batch must not be added to such an
+/// outdated row. Returns whether one differs by more than its time.
 fn reload_foreign_changes(snapshot: &Snapshot, state: &State, committed: &mut Committed) -> bool {
     let (mut changed, mut differs) = (BTreeSet::new(), false);
     for (id, entry) in &state.providers {

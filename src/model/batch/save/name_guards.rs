@@ -1,8 +1,8 @@
 //! Guards of the names of what a batch refers to by id: the classes and owners of its rows.
 //!
-//! Naively, an id that was looked up once stands for its name for ever. But a foreign writer may rename a class, or delete
-//! projects that no consumer has, and a database may give an id again. No foreign key ties an allocation to its class
-//! or a consumer to its project, and no generation moves. The claim would be written for another class or tenant.
+//! Naively, an id that was looked up once stands for its name for ever. But a foreign writer may rename a class, or
+//! delete projects that no consumer has, and a database may give an id again. No foreign key ties an allocation to its
+//! class or a consumer to its project, and no generation moves. The claim would be written for another class or tenant.
 
 use std::collections::BTreeSet;
 

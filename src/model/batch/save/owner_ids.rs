@@ -4,11 +4,11 @@
 //! transaction. A batch that is decided in its transaction does that (`ensure`). A plan would lose the round trips that
 //! it saves.
 //!
-//! placet never deletes these rows. So the ids that earlier plans looked up are cached, and a plan looks up only names that
-//! are not cached (`load_missing`). It cannot be made if one of them does not exist.
+//! placet never deletes these rows. So the ids that earlier plans looked up are cached, and a plan looks up only names
+//! that are not cached (`load_missing`). It cannot be made if one of them does not exist.
 //!
-//! A foreign writer may delete them, so each plan checks that its ids still have their names (`name_guards`). If they do
-//! not, the batch is decided from the database, and its names are dropped from the cache.
+//! A foreign writer may delete them, so each plan checks that its ids still have their names (`name_guards`). If they
+//! do not, the batch is decided from the database, and its names are dropped from the cache.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -76,9 +76,9 @@ pub fn delete(save: &mut Save<'_>) -> SaveResult {
 
 /// Inserts new providers, and updates changed names and parents.
 ///
-/// A new root refers to itself, and a new child may refer to a parent of the same batch. Their parent and root are set by
-/// an update, once they have ids. A child of older providers is inserted with both, and gets no `updated_at`: to clients
-/// it has not changed yet.
+/// A new root refers to itself, and a new child may refer to a parent of the same batch. Their parent and root are set
+/// by an update, once they have ids. A child of older providers is inserted with both, and gets no `updated_at`: to
+/// clients it has not changed yet.
 pub fn write(save: &mut Save<'_>) -> SaveResult {
     let new: Vec<(&ProviderRow, u32)> = save
         .state

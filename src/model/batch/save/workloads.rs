@@ -14,9 +14,9 @@ use crate::db::statements::workloads as statements;
 use crate::model::batch::state::{State, WorkloadEntry, WorkloadRows};
 use crate::model::workloads::{Incarnation, ReplicaRow, WorkloadRow};
 
-/// Inserts, replaces or deletes workloads. Guard: the generation that the batch was decided on, and how often others that
-/// name it changed; for a new one the primary key and the name. Replicas and neighbours are guarded by the row of their
-/// workload.
+/// Inserts, replaces or deletes workloads. Guard: the generation that the batch was decided on, and how often others
+/// that name it changed; for a new one the primary key and the name. Replicas and neighbours are guarded by the row of
+/// their workload.
 pub fn write(save: &mut Save<'_>) -> SaveResult {
     let changed: Vec<(&String, &WorkloadEntry)> = save.state.changed_workloads().collect();
     for (uuid, entry) in &changed {
@@ -77,8 +77,8 @@ fn is_only_named(base: &WorkloadRows, now: &WorkloadRows) -> bool {
     base == *now
 }
 
-/// Guard: the generation and the incarnation. Of two workloads whose rules name this one, neither sees the other. The row is
-/// changed, and not only locked: a lock on a node of Galera holds on that node alone.
+/// Guard: the generation and the incarnation. Of two workloads whose rules name this one, neither sees the other. The
+/// row is changed, and not only locked: a lock on a node of Galera holds on that node alone.
 fn note_named(save: &mut Save<'_>, base: &WorkloadRow, times: i64) -> SaveResult {
     let (first, last) = Incarnation::of(base.named).range();
     let known = t::table

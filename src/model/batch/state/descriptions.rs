@@ -36,8 +36,8 @@ impl State {
         self.descriptions.is_empty() && self.base.are_all_up()
     }
 
-    /// The state of a provider: its own, or if that is up the nearest other one above it. A cycle of parents, which another
-    /// program may have left in the tables, ends too.
+    /// The state of a provider: its own, or if that is up the nearest other one above it. A cycle of parents, which
+    /// another program may have left in the tables, ends too.
     pub fn provider_state(&self, id: ProviderId) -> ProviderState {
         let (mut next, mut seen) = (Some(id), BTreeSet::new());
         while let Some(id) = next.filter(|id| seen.insert(*id)) {

@@ -107,8 +107,8 @@ impl State {
         entry.now.as_ref().is_none_or(|now| had && !has(now))
     }
 
-    /// Whether a consumer has allocations in the tree of a host. Those of a consumer that no command names are as before
-    /// the batch.
+    /// Whether a consumer has allocations in the tree of a host. Those of a consumer that no command names are as
+    /// before the batch.
     fn stands_on(&mut self, consumer: &str, host: ProviderId) -> bool {
         let Some(entry) = self.consumers.get(consumer) else {
             let mut before = self.standing.iter();

@@ -1,8 +1,8 @@
 //! Which refusals of a call are final, and which consumers are tried again.
 //!
-//! Rows decide all consumers of a call in one transaction. If one is refused nothing is written, so the others are claimed
-//! in the next round. A refusal may rest on what those others would have taken. It is final if the next round places them.
-//! If one of them gets nothing then, the refused consumer is tried again.
+//! Rows decide all consumers of a call in one transaction. If one is refused nothing is written, so the others are
+//! claimed in the next round. A refusal may rest on what those others would have taken. It is final if the next round
+//! places them. If one of them gets nothing then, the refused consumer is tried again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use super::{Call, Claiming};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 use crate::model::claims::{Contradiction, RequestedConsumer, Wanted};
 
-/// How often posted candidates that rows refused are tried again in a call. After that the refusal is final: rows may refuse
-/// for a reason that the plan does not know.
+/// How often posted candidates that rows refused are tried again in a call. After that the refusal is final: rows may
+/// refuse for a reason that the plan does not know.
 const MAX_POSTED_LOSSES: u32 = 8;
 
 /// Consumers that rows refused beside others of the call, which come before them and would have been placed.
@@ -40,8 +40,8 @@ impl BesideOthers {
 }
 
 impl Call<'_> {
-    /// Tries those again that were refused beside others of the call, if one of the others gets nothing. Returns whether
-    /// there are any.
+    /// Tries those again that were refused beside others of the call, if one of the others gets nothing. Returns
+    /// whether there are any.
     pub(super) fn try_again_beside(&mut self, is_lost: impl Fn(usize) -> bool) -> bool {
         if self.posted_losses >= MAX_POSTED_LOSSES {
             return false;

@@ -5,8 +5,8 @@ use crate::model::claims::{ClaimCandidate, Limits};
 use crate::search::{Placement, PlannedUsage, ProviderState, Snapshot};
 
 impl Planning<'_> {
-    /// The first of the posted candidates that fits within the normal limits; if there is none and the purpose allows it, the
-    /// one that goes least over them. With its index, what it takes, and the limits.
+    /// The first of the posted candidates that fits within the normal limits; if there is none and the purpose allows
+    /// it, the one that goes least over them. With its index, what it takes, and the limits.
     pub(super) fn first_that_fits(
         &self,
         list: &[ClaimCandidate],

@@ -9,8 +9,8 @@ use crate::error::{Reasons, Result};
 use crate::model::claims::{ClaimCandidate, ClaimQuery, RequestedConsumer, Wanted};
 use crate::search::{CandidateSequence, Placement, PlannedUsage, Rank, Scoring, SearchSettings, Snapshot};
 
-/// How many candidates a list has beyond those of its consumers, for those that others take first: with a rank, by which
-/// many want the same ones.
+/// How many candidates a list has beyond those of its consumers, for those that others take first: with a rank, by
+/// which many want the same ones.
 const RANKED_SPARES: usize = 15;
 /// The same without a rank. Each costs some 2 µs on nested hosts.
 const SPARES: usize = 3;
@@ -28,8 +28,8 @@ pub struct PlannedQuery<'a> {
     pub refusal: Option<Reasons>,
 }
 
-/// The settings of the search for a consumer. With a scoring its uuid alone is the seed, so that a claim gets the place that
-/// a dry run showed; without one each call has another seed.
+/// The settings of the search for a consumer. With a scoring its uuid alone is the seed, so that a claim gets the place
+/// that a dry run showed; without one each call has another seed.
 pub(super) fn seeded(
     settings: &SearchSettings,
     scoring: Option<Scoring>,

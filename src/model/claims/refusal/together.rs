@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::error::{Reason, ReasonCode, Result};
 use crate::search::{GroupConflict, GroupPolicy, Relation, Request, SearchSettings, Snapshot, group_conflict};
 
-/// The reason, with the number of these trees; `None` if there are none. `has_room_beyond`: only the normal limits are in the
-/// way.
+/// The reason, with the number of these trees; `None` if there are none. `has_room_beyond`: only the normal limits are
+/// in the way.
 ///
 /// # Errors
 /// As of [`group_conflict`].

@@ -10,8 +10,8 @@
 //! Unhappy paths:
 //! - The snapshot was invalidated, or another thread published rows: what was read is obsolete, and is read again.
 //! - A change of the log cannot be added by its deltas: rows are read again, and then include it.
-//! - While everything was read, another thread published rows of some providers: a foreign writer's changes of these are
-//!   in no log. They are read again.
+//! - While everything was read, another thread published rows of some providers: a foreign writer's changes of these
+//!   are in no log. They are read again.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -19,8 +19,8 @@ pub fn read(body: &str) -> Result<Wish> {
     Ok(wish)
 }
 
-/// A new workload whose wish is read again from its body: a number of replicas, `even`, `one-each` or `free`, and perhaps an
-/// expression.
+/// A new workload whose wish is read again from its body: a number of replicas, `even`, `one-each` or `free`, and
+/// perhaps an expression.
 pub fn stored(n: u32, generation: Option<i64>, body: &str) -> Put {
     Put {
         body: body.to_owned(),

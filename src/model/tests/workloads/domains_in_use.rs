@@ -162,8 +162,8 @@ impl Log {
     }
 }
 
-/// Places and deletes workloads of its own, and describes hosts that all share. Returns how many changes were granted and
-/// how many refused.
+/// Places and deletes workloads of its own, and describes hosts that all share. Returns how many changes were granted
+/// and how many refused.
 async fn run(model: &Model, seed: u64, first: u32, log: &RefCell<Log>) -> (u32, u32) {
     let mut rng = Rng::new(seed);
     let (mut own, mut granted, mut refused) = (Vec::new(), 0, 0);

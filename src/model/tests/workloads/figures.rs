@@ -1,5 +1,5 @@
-//! The tables of Service Fabric's documentation, over the real model: which sets of hosts the rules admit, which modes they
-//! have, what is placed and what is refused. The sets are counted by adopting consumers that stand on them.
+//! The tables of Service Fabric's documentation, over the real model: which sets of hosts the rules admit, which modes
+//! they have, what is placed and what is refused. The sets are counted by adopting consumers that stand on them.
 
 mod configurations;
 

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use super::*;
 use crate::model::workloads::Planned;
 
-/// Places a workload. After each plan `change` does what another client does in that moment, with the number of the plan.
-/// Returns the number of plans.
+/// Places a workload. After each plan `change` does what another client does in that moment, with the number of the
+/// plan. Returns the number of plans.
 pub async fn place_while(model: &Model, put: Put, change: impl AsyncFn(u32, &Report)) -> (Result<Report>, u32) {
     let plans = Cell::new(0);
     let search = async |job: PlanJob| -> Result<Planned> {

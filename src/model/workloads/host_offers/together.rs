@@ -1,8 +1,8 @@
 //! Several replicas on one host: each takes its place after those before it.
 //!
-//! In a tree of providers that is a greedy packing. A replica takes the best place for itself, and a later one may then find
-//! none although all of them fit in another way. So roles are tried in their order, and then the largest first. If neither
-//! does, the answer is exact only if another packing cannot do either.
+//! In a tree of providers that is a greedy packing. A replica takes the best place for itself, and a later one may then
+//! find none although all of them fit in another way. So roles are tried in their order, and then the largest first. If
+//! neither does, the answer is exact only if another packing cannot do either.
 
 use super::{HostOffers, Offered, RoleOffers};
 use crate::search::{PlannedUsage, Request, Slot};
@@ -70,8 +70,8 @@ fn amounts<'a>(role: &'a RoleOffers<'_>) -> impl Iterator<Item = (&'a str, i64)>
     amounts.map(|(class, amount)| (class.as_str(), *amount))
 }
 
-/// Whether as many equal replicas as possible find a place one after the other, wherever each is: one provider serves each of
-/// them, or classes come from providers that do not depend on each other.
+/// Whether as many equal replicas as possible find a place one after the other, wherever each is: one provider serves
+/// each of them, or classes come from providers that do not depend on each other.
 fn packs_greedily(request: &Request) -> bool {
     let [group] = request.groups.as_slice() else {
         return false;

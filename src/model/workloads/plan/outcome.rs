@@ -91,8 +91,9 @@ impl Planning<'_> {
         }
     }
 
-    /// The hosts on which the places rest. A description of a host is refused that would change its domains below replicas
-    /// which are spread over them. So of those that stand only those count that no such rule has held until now.
+    /// The hosts on which the places rest. A description of a host is refused that would change its domains below
+    /// replicas which are spread over them. So of those that stand only those count that no such rule has held until
+    /// now.
     fn planned_hosts(&self) -> Vec<PlannedHost> {
         let dimensions: Vec<Arc<str>> = self.list.names().map(Arc::from).collect();
         if dimensions.is_empty() {

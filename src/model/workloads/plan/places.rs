@@ -1,8 +1,9 @@
 //! Places for the missing replicas.
 //!
-//! `placing` chooses hosts by what each of them offers alone. Replicas on different hosts may need room of the same sharing
-//! provider, so the places of a choice are taken one after the other. A replica whose place is gone gets another one on its
-//! host. If there is none, it is placed again, beside the others: then a better choice may exist, and a refusal is no proof.
+//! `placing` chooses hosts by what each of them offers alone. Replicas on different hosts may need room of the same
+//! sharing provider, so the places of a choice are taken one after the other. A replica whose place is gone gets
+//! another one on its host. If there is none, it is placed again, beside the others: then a better choice may exist,
+//! and a refusal is no proof.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -73,8 +74,8 @@ impl Planning<'_> {
         Ok(reasons)
     }
 
-    /// How many replicas are wanted, by role, and those that stand. A replica of which the snapshot does not know where it is
-    /// is neither: it is not judged.
+    /// How many replicas are wanted, by role, and those that stand. A replica of which the snapshot does not know where
+    /// it is is neither: it is not judged.
     fn standing(&self) -> (Vec<u32>, Vec<Standing>) {
         let mut wanted = self.wanted();
         let mut standing: Vec<Standing> = Vec::new();
@@ -107,7 +108,8 @@ impl Planning<'_> {
         })
     }
 
-    /// Takes places one after the other. Returns those that are left: the first, and all for which their host has room then.
+    /// Takes places one after the other. Returns those that are left: the first, and all for which their host has room
+    /// then.
     fn take(&self, chosen: Vec<Place>, [normal, hard]: [&mut PlannedUsage; 2]) -> Result<Vec<Place>> {
         if !hard.snapshot().has_sharing() {
             return Ok(chosen);

@@ -83,7 +83,8 @@ impl Planning<'_> {
         Ok(())
     }
 
-    /// The role that the caller names, or the first that lacks a replica. `counts` are the replicas of each role that stay.
+    /// The role that the caller names, or the first that lacks a replica. `counts` are the replicas of each role that
+    /// stay.
     fn role_of_adopted(&self, adopted: &Adopted, counts: &HashMap<String, u32>) -> Result<String> {
         let count = |role: &Role| counts.get(&role.name).copied().unwrap_or_default();
         let lacking = self.job.roles.iter().find(|role| count(role) < role.count);
@@ -130,8 +131,8 @@ struct AdoptedIds<'a> {
     given: Option<&'a [String]>,
     /// Those of replicas that stay.
     used: BTreeSet<String>,
-    /// The free ids whose replicas would be consumers that are adopted now, by consumer. So replicas that the workload had
-    /// before its rows were lost get their ids again.
+    /// The free ids whose replicas would be consumers that are adopted now, by consumer. So replicas that the workload
+    /// had before its rows were lost get their ids again.
     own: HashMap<String, String>,
     /// Those, and the ones that the caller names.
     reserved: BTreeSet<String>,

@@ -1,5 +1,5 @@
-//! `allocation_requests`: candidates in the form of claims. There may be thousands, so they are written as bytes, without a
-//! tree of values.
+//! `allocation_requests`: candidates in the form of claims. There may be thousands, so they are written as bytes,
+//! without a tree of values.
 
 use crate::search::{Candidate, Placement, Slot, Snapshot};
 use crate::version::{ALLOCATIONS_DICT, MAPPINGS, Version};

@@ -1,5 +1,5 @@
-//! `provider_summaries`: capacities, usages and traits of the candidates' providers. Assembled from cached texts, because
-//! the traits of hosts make up most of an answer.
+//! `provider_summaries`: capacities, usages and traits of the candidates' providers. Assembled from cached texts,
+//! because the traits of hosts make up most of an answer.
 
 use std::collections::BTreeSet;
 
@@ -27,8 +27,8 @@ impl Summaries {
         }
     }
 
-    /// Writes summaries of the providers in `block`, with `lead` before the first, until `out` has `length` bytes. Removes the
-    /// written providers from `block`.
+    /// Writes summaries of the providers in `block`, with `lead` before the first, until `out` has `length` bytes.
+    /// Removes the written providers from `block`.
     pub fn write(
         &self,
         out: &mut impl Out,

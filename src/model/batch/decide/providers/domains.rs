@@ -1,5 +1,5 @@
-//! The domains of a host stay as they are while replicas stand there whose workloads are spread over them, unless the request
-//! is forced.
+//! The domains of a host stay as they are while replicas stand there whose workloads are spread over them, unless the
+//! request is forced.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
