@@ -375,6 +375,7 @@ missing_packages() {
         need logrotate server_program logrotate
         need prometheus server_program promtool
         need curl command -v curl
+        need man-db command -v man
     fi
     [[ " $* " =~ " "(servers|all|long|prerequisites)" " ]] || return 0
     need postgresql server_program postgres
@@ -422,6 +423,7 @@ main() {
     local stages=("$@") parts=() stage
     [[ $# == 0 ]] && stages=(all)
     [[ ${1:-} == bench ]] && stages=(bench) parts=("${@:2}")
+    [[ ${2:-} == --from ]] && stages=("$1") from=${3:?"--from STEP"}
     for stage in "${stages[@]}"; do
         case "$stage" in
             quick | lint | unit | functional | conformance | servers | clients | all | long | bench | fuzz | fresh | prerequisites) ;;
@@ -430,10 +432,10 @@ main() {
     done
     mkdir -p "$LOGS"
     if prerequisites "${stages[@]}"; then
-        for stage in "${stages[@]}"; do [[ $stage == prerequisites ]] && count prerequisites 1 0 0 0 || "$stage"; done
+        for stage in "${stages[@]}"; do [[ $stage == prerequisites ]] && count prerequisites 1 0 0 0 0 0 || "$stage"; done
     fi
     echo
-    printf '%s\n' "${summary[@]}"
+    slowest_first
     local name
     for name in ${bad[@]+"${bad[@]}"}; do
         echo "FAILED: $name (log: .tox/logs/)"

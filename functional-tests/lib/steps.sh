@@ -1,16 +1,23 @@
 # The steps of tox.sh: how they run, beside one another too, and how their tests are counted. tox.sh sources it.
 
 # Chains of steps that run at a time. Most steps wait for timeouts and for servers to start.
-CHAINS_AT_ONCE=4
+CHAINS_AT_ONCE=5
 
 passed=0 failed=0 skipped=0
 summary=()
 bad=()
 
-# step HOW NAME COMMAND...: runs it, keeps its output in .tox/logs, counts its tests.
+# The steps that passed, each with its commit and its number of tests. `--from` reads it.
+PASSED_FILE="$TOX/passed"
+
+# step HOW NAME COMMAND...: runs it, keeps its output in .tox/logs, counts its tests. After `--from` a step that has passed
+# at this commit is not run again.
 step() {
-    local how=$1 name=$2 log start=$SECONDS cpu status p=0 f=0 s=0
+    local how=$1 name=$2 log start=$SECONDS cpu status starts p=0 f=0 s=0
+    has_passed "$name" && return
     log=$(log_of "$name")
+    rm -f "$log.starts"
+    local -x PLACET_TEST_STARTS="$log.starts"
     children_cpu
     cpu=$children
     shift 2
@@ -35,9 +42,40 @@ step() {
     # A command that fails without a failed test ended before its tests: count one failure.
     [[ $status != 0 && $f == 0 ]] && f=1
     [[ $status == 0 && $how == python && $((p + f + s)) == 0 ]] && f=1
+    starts=$(wc -l <"$log.starts" 2>/dev/null || echo 0)
+    if ! starts_are_few "$name" "$starts"; then f=$((f + 1)); fi
     children_cpu
-    count "$name" "$p" "$f" "$s" $((SECONDS - start)) $((children - cpu))
+    count "$name" "$p" "$f" "$s" $((SECONDS - start)) $((children - cpu)) "$starts"
+    [[ $f == 0 && $how != quiet ]] && echo "$(commit_of_tree) $p $s $name" >>"$PASSED_FILE"
     return $((f > 0))
+}
+
+# The commit, if the tree is that of a commit.
+commit_of_tree() {
+    [[ -z $(git status --porcelain 2>/dev/null) ]] && git rev-parse HEAD || echo modified
+}
+
+# Counts a step that has passed at this commit, if the run goes on `--from` another step.
+has_passed() {
+    [[ -n ${from:-} && $1 != "$from" && -f $PASSED_FILE ]] || return 1
+    local commit p s name here
+    here=$(commit_of_tree)
+    while read -r commit p s name; do
+        if [[ $commit == "$here" && $commit != modified && $name == "$1" ]]; then
+            count "$name (before)" "$p" 0 "$s" 0 0 0
+            return 0
+        fi
+    done <"$PASSED_FILE"
+    return 1
+}
+
+# Whether a step started no more services than functional-tests/lib/starts.txt allows.
+starts_are_few() {
+    local most
+    most=$(awk -F '  +' -v name="$1" '$1 == name { print $2 }' functional-tests/lib/starts.txt)
+    [[ -z $most || $2 -le $most ]] && return
+    echo "FAILED  $1: it started $2 services, and functional-tests/lib/starts.txt has at most $most"
+    return 1
 }
 
 log_of() { echo "$LOGS/${1//[ ,\/]/-}.log"; }
@@ -90,17 +128,22 @@ side_by_side() {
 
 count() {
     passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
-    summary+=("$(printf '%-20s %5d passed %4d failed %4d skipped %5d s %5d s of processors' "$@")")
+    summary+=("$(printf '%-28s %5d passed %3d failed %3d skipped %5d s %5d s of processors %4d starts' "$@")")
     [[ $3 == 0 ]] || bad+=("$1")
+}
+
+# The table of the steps, the slowest first.
+slowest_first() {
+    printf '%s\n' "${summary[@]}" | sed -E 's/^(.*skipped +([0-9]+) s .*)$/\2 \1/' | sort -k 1,1nr -s | cut -d ' ' -f 2-
 }
 
 skip() {
     echo "== $1: skipped: $2"
-    count "$1 (skipped: $2)" 0 0 1 0
+    count "$1 (skipped: $2)" 0 0 1 0 0 0
 }
 
 broken() {
     echo "== $1: $2"
-    count "$1" 0 1 0 0
+    count "$1" 0 1 0 0 0 0
     return 1
 }
