@@ -44,7 +44,7 @@ class Claims:
         self.took[number] = time.monotonic() - began
 
     def are_waiting(self, count=None):
-        """Waits until so many writes of all clients have no answer."""
+        """Waits until this number of writes of all clients has no answer."""
         eventually("the claims wait", lambda: scrape.read(self.placet.port).sum("placet_writer_queue_length") == (
             count or len(self.threads)))
         return self
