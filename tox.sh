@@ -258,6 +258,8 @@ long_mutants() {
 # Clippy for every other combination of engines. `lint` checks all engines together.
 features() {
     local choice
+    # README's first command, but for the start.
+    step one "first build" cargo build --release --locked
     for choice in "" postgresql mariadb postgresql-tls "mutants,$ENGINES"; do
         step one "clippy, ${choice:-sqlite}" cargo clippy --all-targets --quiet --no-default-features --features "$choice" -- \
             -D warnings

@@ -113,12 +113,12 @@ def about(timeout):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --release`")
+    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --profile dist`")
     parser.add_argument("--timeout", type=int, default=20, metavar="SECONDS")
     parser.add_argument("--write", action="store_true", help="write the table into docs/speed.md")
     parser.add_argument("sizes", nargs="*", type=int, default=[4, 8, 16, 32], metavar="SIZE")
     arguments = parser.parse_args()
-    arguments.binary = arguments.binary or TARGET / "release/placet"
+    arguments.binary = arguments.binary or TARGET / "dist/placet"
     systems = [System("placet", False, arguments), System("upstream", False, arguments),
                System("upstream", True, arguments)]
     lines = [*about(arguments.timeout).splitlines(), "", *HEAD.splitlines()]

@@ -159,7 +159,7 @@ def check_shape(counts, shape, chosen):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --release`")
+    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --profile dist`")
     parser.add_argument("--generator", help="the load generator's binary, if not that of `./tox.sh bench`")
     chosen = parser.parse_args()
     counts = TestCounts()

@@ -83,7 +83,7 @@ def report(names, found, most):
 
 def arguments(parser):
     """The options of these benches."""
-    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --release`")
+    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --profile dist`")
     parser.add_argument("--starts", type=int, default=20, help="pairs of processes")
     parser.add_argument("--rounds", type=int, default=40, help="of each pair")
     parser.add_argument("--requests", type=int, default=200, help="in each round, to each service")

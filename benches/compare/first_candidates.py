@@ -113,7 +113,7 @@ def main():
     parser.add_argument("--engine", action="append", choices=ENGINES, help="may be repeated (default: all)")
     parser.add_argument("--hosts", type=int, default=SMALL[0])
     parser.add_argument("--schedulers", type=int, default=SMALL[1])
-    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --release`")
+    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --profile dist`")
     parser.add_argument("--upstream", action="store_true", help="OpenStack Placement, too")
     chosen = parser.parse_args()
     size = (chosen.hosts, chosen.schedulers)

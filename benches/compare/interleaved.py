@@ -56,7 +56,7 @@ class Testbed:
 
     def __init__(self, engine, shape, hosts, generator, binary=None):
         self.engine, self.shape, self.hosts = engine, shape, hosts
-        self.generator, self.binary = generator, binary or TARGET / "release/placet"
+        self.generator, self.binary = generator, binary or TARGET / "dist/placet"
         self.services = contextlib.ExitStack()
         self.running = {}  # services by system and number of processes
         self.warmed_up = set()

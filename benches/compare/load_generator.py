@@ -11,7 +11,7 @@ TIMEOUT_SECONDS = 600
 
 class LoadGenerator:
     def __init__(self, binary=None):
-        self.binary = pathlib.Path(binary or TARGET / "release/load").resolve()
+        self.binary = pathlib.Path(binary or TARGET / "dist/load").resolve()
 
     def run(self, command, **options):
         """Runs one of its commands to the end; returns the JSON that it prints."""

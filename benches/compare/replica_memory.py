@@ -55,7 +55,7 @@ def insert(database, into, rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --release`")
+    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --profile dist`")
     parser.add_argument("--engine", default="sqlite", choices=("sqlite", *SIZES))
     chosen = parser.parse_args()
     with engines.Engine(chosen.engine) as engine:

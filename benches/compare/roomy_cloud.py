@@ -95,7 +95,7 @@ def main(doc, records, table, rounds, seconds):
     parser.add_argument("--engine", action="append", choices=ENGINES, help="may be repeated (default: all)")
     parser.add_argument("--rounds", type=int, default=rounds)
     parser.add_argument("--seconds", type=float, default=seconds, help="of each part of a round")
-    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --release`")
+    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --profile dist`")
     parser.add_argument("--generator", help="the load generator's binary, if not that of `./tox.sh bench`")
     chosen = parser.parse_args()
     found = []

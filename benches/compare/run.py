@@ -10,7 +10,7 @@ exception of the canned server is left.
 
 Servers are private and durable (fsync, a flush for every commit). Results go to a JSON file and to the terminal. With
 --write, which takes no choice of a part, they go into docs/speed.md, docs/search-speed.md and README.md too. The
-release binaries must exist: `./tox.sh bench` builds them.
+binaries of the profile dist must exist: `./tox.sh bench` builds them.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def arguments(words=None):
     parser.add_argument("--clients", type=int, action="append", help="only scenarios with this number of clients")
     parser.add_argument("--system", action="append", choices=SYSTEMS)
     parser.add_argument("--full", action="store_true", help="every scenario on every system and engine, in every round")
-    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --release`")
+    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --profile dist`")
     parser.add_argument("--generator", help="the load generator's binary, if not that of `./tox.sh bench`")
     parser.add_argument("--json", type=pathlib.Path, default=ROOT / ".tox/bench.json")
     parser.add_argument("--write", action="store_true",

@@ -100,7 +100,7 @@ def row(database, shape, hosts, consumers, cloud, binary):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --release`")
+    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --profile dist`")
     parser.add_argument("--engine", default="sqlite", choices=("sqlite", *SIZES))
     chosen = parser.parse_args()
     print("| shape | hosts | providers | consumers | memory | disk | start |\n|---|---|---|---|---|---|---|")

@@ -25,7 +25,7 @@ class Placet(live.Service):
     """placet with its default configuration."""
 
     def __init__(self, database, binary=None, options=None):
-        super().__init__("placet", options, binary or TARGET / "release/placet", database)
+        super().__init__("placet", options, binary or TARGET / "dist/placet", database)
 
 
 class Upstream(live.Service):

@@ -100,7 +100,7 @@ def main():
     parser.add_argument("--hosts", type=int, default=HOSTS)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--seconds", type=float, default=ROUND_SECONDS, help="of each scenario of a round")
-    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --release`")
+    parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --profile dist`")
     parser.add_argument("--generator", help="the load generator's binary, if not that of `./tox.sh bench`")
     chosen = parser.parse_args()
     rows, failed = [], []

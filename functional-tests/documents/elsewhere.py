@@ -77,7 +77,7 @@ COMMANDS = {
         "curl -H \"X-Auth-Token: $TOKEN\"": By("functional-tests/process/token_files.py", 'create(here, path, "admin"'),
     },
     "docs/speed.md": {
-        "cargo build --release && .tox/venv/bin/python -m benches.wide_trees": NotRun("a measurement, by hand"),
+        "cargo build --profile dist && .tox/venv/bin/python -m benches.wide_trees": NotRun("a measurement, by hand"),
     },
     "docs/switching.md": {
         beginning: SWITCHING for beginning in (

@@ -1,6 +1,7 @@
 """placet's package, its tarball and `./tox.sh` on a new machine: a minimal Debian 12 with Rust, Python and git alone.
 
-    python -m functional_tests.fresh.run [--binary PATH] [--package FILE] [--tarball FILE] [--base FOLDER] [--stage STAGE]
+    python -m functional_tests.fresh.run [--binary PATH] [--package FILE] [--tarball FILE] [--base FOLDER]
+                                         [--stage STAGE]
 
 Needs root, and Debian's debootstrap. The machine is a folder that debootstrap fills, entered by chroot in namespaces of
 its own; it shares the network, the toolchain of Rust and the settings of apt, pip and cargo with this one. An ordinary

@@ -10,8 +10,8 @@ bad=()
 # The steps that passed, each with its commit and its number of tests. `--from` reads it.
 PASSED_FILE="$TOX/passed"
 
-# step HOW NAME COMMAND...: runs it, keeps its output in .tox/logs, counts its tests. After `--from` a step that has passed
-# at this commit is not run again.
+# step HOW NAME COMMAND...: runs it, keeps its output in .tox/logs, counts its tests. After `--from` a step that has
+# passed at this commit is not run again.
 step() {
     local how=$1 name=$2 log start=$SECONDS cpu status starts p=0 f=0 s=0
     has_passed "$name" && return
@@ -42,7 +42,7 @@ step() {
     # A command that fails without a failed test ended before its tests: count one failure.
     [[ $status != 0 && $f == 0 ]] && f=1
     [[ $status == 0 && $how == python && $((p + f + s)) == 0 ]] && f=1
-    starts=$(wc -l <"$log.starts" 2>/dev/null || echo 0)
+    starts=$([[ -f $log.starts ]] && wc -l <"$log.starts" || echo 0)
     if ! starts_are_few "$name" "$starts"; then f=$((f + 1)); fi
     children_cpu
     count "$name" "$p" "$f" "$s" $((SECONDS - start)) $((children - cpu)) "$starts"

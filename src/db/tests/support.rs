@@ -1,5 +1,7 @@
 //! A database of its own for each test: an SQLite file, or one on the server that PLACET_TEST_DATABASE names.
 
+use std::sync::LazyLock;
+
 use diesel::connection::SimpleConnection;
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -40,6 +42,24 @@ enum Kept {
     OnServer { server: String, name: String },
 }
 
+/// An SQLite file with all tables.
+static SYNCED_FILE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let (made, database) = TestDatabase::file().sync();
+    // The last connection takes the pages of the log into the file.
+    drop(database);
+    std::fs::read(made.path()).expect("the file")
+});
+
+/// The name of a database with all tables on PostgreSQL. It stays on the server, which lives as long as the tests.
+static SYNCED_TEMPLATE: LazyLock<String> = LazyLock::new(|| {
+    let (made, _) = TestDatabase::empty().sync();
+    let made = std::mem::ManuallyDrop::new(made);
+    match &made.kept {
+        Kept::OnServer { name, .. } => name.clone(),
+        Kept::File(_) => unreachable!("only PostgreSQL has templates"),
+    }
+});
+
 /// The URL of an existing database on a server, if the tests run on one.
 fn server() -> Option<String> {
     std::env::var("PLACET_TEST_DATABASE")
@@ -56,7 +76,7 @@ impl TestDatabase {
     /// A database without tables.
     pub fn empty() -> TestDatabase {
         match server() {
-            Some(server) => TestDatabase::on(server),
+            Some(server) => TestDatabase::on(server, ""),
             None => TestDatabase::file(),
         }
     }
@@ -70,9 +90,10 @@ impl TestDatabase {
         }
     }
 
-    fn on(server: String) -> TestDatabase {
+    /// A new database on the server; `copy` says of which database it is a copy.
+    fn on(server: String, copy: &str) -> TestDatabase {
         let name = format!("placet_test_{}", Uuid::new_v4().simple());
-        administer(&server, &format!("CREATE DATABASE {name}"));
+        administer(&server, &format!("CREATE DATABASE {name}{copy}"));
         let (place, options) = server.split_once('?').unwrap_or((&server, ""));
         let (place, _) = place.rsplit_once('/').expect("a URL with a database");
         TestDatabase {
@@ -81,12 +102,34 @@ impl TestDatabase {
         }
     }
 
-    /// A database with all tables.
+    /// A database with all tables. On SQLite and PostgreSQL it is a copy, because the migrations take longer than most
+    /// tests.
     pub fn synced() -> (TestDatabase, Database) {
-        let it = TestDatabase::empty();
-        let database = it.open();
+        match server() {
+            None => {
+                let made = TestDatabase::file();
+                std::fs::write(made.path(), &*SYNCED_FILE).expect("a file");
+                let database = made.open();
+                (made, database)
+            }
+            Some(server) if server.starts_with("postgres") => {
+                let made = TestDatabase::on(server, &format!(" TEMPLATE {}", *SYNCED_TEMPLATE));
+                let database = made.open();
+                (made, database)
+            }
+            Some(_) => TestDatabase::empty().sync(),
+        }
+    }
+
+    fn sync(self) -> (TestDatabase, Database) {
+        let database = self.open();
         database.sync().expect("sync");
-        (it, database)
+        (self, database)
+    }
+
+    /// The path of the SQLite file.
+    fn path(&self) -> &str {
+        self.url.strip_prefix("sqlite:///").expect("an SQLite file")
     }
 
     pub fn open(&self) -> Database {
