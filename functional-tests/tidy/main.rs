@@ -4,6 +4,7 @@
 //! parsed, so a rule is here only if text is enough to decide it. `rules_fail` proves that each rule can fail. tidy
 //! needs only the standard library, not placet itself.
 
+mod builds;
 mod commits;
 mod documents;
 mod layout;
@@ -249,6 +250,13 @@ fn anchors_of_links_exist() {
 fn steps_of_tox_that_documents_name_exist() {
     let tox = read("tox.sh");
     none(documents().iter().flat_map(|document| documents::steps(document, &tox)));
+}
+
+#[test]
+fn one_build_makes_what_all_suites_run() {
+    let tox = read("tox.sh");
+    none(builds::builds(&tox));
+    none(builds::starts(&read("functional-tests/lib/starts.txt"), &tox));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::file;
 use crate::commits::{self, Commit};
 use crate::words::{NOT_IN_NAMES, Words};
-use crate::{documents, lines, sentences, words};
+use crate::{builds, documents, lines, sentences, words};
 
 #[test]
 fn links_and_paths_that_lead_nowhere_fail() {
@@ -232,6 +232,22 @@ fn white_space_at_ends_fails() {
         3 + 1,
         "the last line has a space, too"
     );
+}
+
+#[test]
+fn suites_that_compile_fail() {
+    let tox = "build_once() {\n    cargo build\n}\nmutants() {\n    cargo build\n}\nfeatures() {\n    cargo build\n}\n\
+               long() {\n    cargo build\n}\nbench_build() { cargo build; }\n";
+    assert_eq!(builds::builds(tox), Vec::<String>::new());
+    assert_eq!(builds::builds(&format!("{tox}# cargo build\n")).len(), 0);
+    assert_eq!(
+        builds::builds(&format!("{tox}unit() {{\n    cargo test\n}}\n")).len(),
+        1
+    );
+    assert_eq!(builds::builds(&tox.replace("long()", "all()")).len(), 2);
+    let steps = "step python \"gabbi, $engine\" x\nstep python clients x\n";
+    assert_eq!(builds::starts("# a\ngabbi, mariadb  4\nclients  2\n", steps).len(), 0);
+    assert_eq!(builds::starts("gabbi  4\nclient  2\n", steps).len(), 2);
 }
 
 #[test]
