@@ -39,6 +39,10 @@ ENGINES=mariadb,postgresql-tls
 FEATURES=(--features "$ENGINES")
 # What the one build has made: a line `NAME PATH` for each.
 BINARIES="$TOX/binaries"
+# How long random requests are compared with OpenStack Placement's answers, and the rounds of races on servers. `long`
+# sets its own.
+DIFFERENTIAL=(--seconds 25)
+ROUNDS=(--rounds 1)
 # The unit tests that read or write a database. The rules of placing are the same on all engines, and SQLite's file and
 # log are its own. Most of these tests wait for the server.
 ON_SERVERS=(--test-threads 6 db:: model:: --skip model::tests::workloads --skip db::file --skip db::wal_checkpointer
@@ -80,29 +84,39 @@ quick() {
 
 functional() {
     live || return
+    functional_api
+    functional_process
+}
+
+# What clients see of a placet on SQLite.
+functional_api() {
     step python gabbi "$PY" -m functional_tests.gabbi.run
     step python race "$PY" -m functional_tests.race.run
     step python defects "$PY" -m functional_tests.race.defects.run
     step python adoption "$PY" -m functional_tests.adoption.run
     step python coexistence "$PY" -m functional_tests.coexistence.run
     step python revisions "$PY" -m functional_tests.revisions.run
-    step python differential "$PY" -m functional_tests.differential.run
+    step python differential "$PY" -m functional_tests.differential.run "${DIFFERENTIAL[@]}"
     step python reloads "$PY" -m functional_tests.reloads.run
     step python query_plans "$PY" -m functional_tests.query_plans.run
-    step python options "$PY" -m functional_tests.options.run
-    step python operations "$PY" -m functional_tests.operations.run
-    step python process "$PY" -m functional_tests.process.run
-    step python metrics "$PY" -m functional_tests.metrics.run
-    step python packaging "$PY" -m functional_tests.packaging.run
     step python churn "$PY" -m functional_tests.churn.run
-    step python "fuzz, short" "$PY" -m functional_tests.fuzz.run --seconds 3
-    step python examples "$PY" -m functional_tests.examples.run
-    step python documents "$PY" -m functional_tests.documents.run
-    step python "test ports" "$PY" -m functional_tests.lib.ports_test
     step python "chaos checker" "$PY" -m functional_tests.chaos.checker_test
     step python chaos "$PY" -m functional_tests.chaos.run
     step python reference "$PY" -m functional_tests.reference.run
     step python schemathesis "$PY" -m functional_tests.reference.fuzz
+}
+
+# The process, its package and its documents. Most of these steps wait for timeouts.
+functional_process() {
+    step python process "$PY" -m functional_tests.process.run
+    step python metrics "$PY" -m functional_tests.metrics.run
+    step python packaging "$PY" -m functional_tests.packaging.run
+    step python options "$PY" -m functional_tests.options.run
+    step python operations "$PY" -m functional_tests.operations.run
+    step python "fuzz, short" "$PY" -m functional_tests.fuzz.run --seconds 3
+    step python examples "$PY" -m functional_tests.examples.run
+    step python documents "$PY" -m functional_tests.documents.run
+    step python "test ports" "$PY" -m functional_tests.lib.ports_test
 }
 
 conformance() {
@@ -117,22 +131,20 @@ servers() {
 }
 
 on_engine() {
-    local engine=$1 on=("$PY" -m functional_tests.lib.engines run "$1") size=(--seconds 25)
-    [[ ${PLACET_TEST_SIZE:-} == full ]] && size=(--seconds 400)
+    local engine=$1 on=("$PY" -m functional_tests.lib.engines run "$1")
     step cargo "unit, $engine" "${on[@]}" -- "$(binary unit)" "${ON_SERVERS[@]}"
     step python "gabbi, $engine" "$PY" -m functional_tests.gabbi.run --engine "$engine"
     step python "conformance, $engine" "$PY" -m functional_tests.conformance.run --jobs 2 --engine "$engine"
-    step python "race, $engine" "$PY" -m functional_tests.race.run --engine "$engine"
+    step python "race, $engine" "$PY" -m functional_tests.race.run --engine "$engine" "${ROUNDS[@]}"
     step python "defects, $engine" "$PY" -m functional_tests.race.defects.run --engine "$engine"
     step python "reloads, $engine" "$PY" -m functional_tests.reloads.run --engine "$engine"
     step python "connection_pool, $engine" "$PY" -m functional_tests.connection_pool.run --engine "$engine"
-    step python "revisions, $engine" "$PY" -m functional_tests.revisions.run --engine "$engine"
-    step python "adoption, $engine" "$PY" -m functional_tests.adoption.run --engine "$engine"
     step python "switching, $engine" "$PY" -m functional_tests.switching.run --engine "$engine"
     step python "coexistence, $engine" "$PY" -m functional_tests.coexistence.run --engine "$engine"
-    step python "cross_process, $engine" "$PY" -m functional_tests.cross_process.run --engine "$engine"
+    # MariaDB's part is that of Galera.
+    [[ $engine == postgresql ]] && step python "cross_process, $engine" "$PY" -m functional_tests.cross_process.run --engine "$engine"
     step python "query_plans, $engine" "$PY" -m functional_tests.query_plans.run --engine "$engine"
-    step python "differential, $engine" "$PY" -m functional_tests.differential.run --engine "$engine" "${size[@]}"
+    step python "differential, $engine" "$PY" -m functional_tests.differential.run --engine "$engine" "${DIFFERENTIAL[@]}"
     step python "chaos, $engine" "$PY" -m functional_tests.chaos.run --engine "$engine" --processes 3
     step python "commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.run --engine "$engine"
     step python "held_rows, $engine" "$PY" -m functional_tests.held_rows.run --engine "$engine"
@@ -141,7 +153,7 @@ on_engine() {
 
 on_galera() {
     step python "cross_process, galera" "$PY" -m functional_tests.cross_process.run --engine galera
-    step python "race, galera" "$PY" -m functional_tests.race.run --engine galera
+    step python "race, galera" "$PY" -m functional_tests.race.run --engine galera "${ROUNDS[@]}"
     step python galera "$PY" -m functional_tests.galera.run
     step python "chaos, galera" "$PY" -m functional_tests.chaos.run --engine galera --durable --processes 3 --seconds 25
     step python "commit_outcome, galera" "$PY" -m functional_tests.commit_outcome.run --engine galera commit
@@ -181,7 +193,8 @@ all() {
     step one rustfmt cargo fmt --all --check
     step cargo tidy "$(binary tidy)"
     live || return
-    side_by_side functional "on_engine postgresql" "on_engine mariadb" clients on_galera on_copies unit conformance checks
+    side_by_side "on_engine postgresql" "on_engine mariadb" functional_process functional_api on_galera checks clients unit \
+        on_copies conformance
 }
 
 on_sqlite() { functional; conformance; }
@@ -191,6 +204,7 @@ on_sqlite() { functional; conformance; }
 # request waits.
 long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
+    DIFFERENTIAL=(--seconds 400) ROUNDS=()
     lint
     unit
     features
@@ -231,6 +245,8 @@ long_on_engine() {
     step python "mutants, held_rows, $engine" "$PY" -m functional_tests.held_rows.mutants --engine "$engine" \
         --binary "$TOX/placet-mutants"
     [[ $engine == postgresql ]] && step python "churn, $engine" "$PY" -m functional_tests.churn.run --engine "$engine"
+    step python "revisions, $engine" "$PY" -m functional_tests.revisions.run --engine "$engine"
+    step python "adoption, $engine" "$PY" -m functional_tests.adoption.run --engine "$engine"
     step python "syncs, $engine" "$PY" -m functional_tests.syncs.run --engine "$engine"
     step python "conformance, adopted, $engine" \
         "$PY" -m functional_tests.conformance.run --jobs 2 --fixtures adopted --engine "$engine"

@@ -4,7 +4,8 @@
     contrib/sbom.py >placet.cdx.json
 
 Every crate of Cargo.lock is a component, with its version, licence, checksum and package URL, and with what it depends
-on. A crate that is used only by tests or on other systems has the scope `excluded`.
+on. A crate that is used only by tests or on other systems has the scope `excluded`. tidy, which is of this repository
+and no part of placet, is left out.
 """
 
 import json
@@ -40,6 +41,7 @@ def reference(name, version):
 
 def main():
     locked = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
+    locked = [package for package in locked if package["name"] != "tidy"]
     checksums = {(p["name"], p["version"]): p.get("checksum") for p in locked}
     packages, nodes, root = metadata()
     _, target_nodes, _ = metadata("--filter-platform", TARGET)

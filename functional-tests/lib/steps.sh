@@ -1,7 +1,7 @@
 # The steps of tox.sh: how they run, beside one another too, and how their tests are counted. tox.sh sources it.
 
 # Chains of steps that run at a time. Most steps wait for timeouts and for servers to start.
-CHAINS_AT_ONCE=5
+CHAINS_AT_ONCE=6
 
 passed=0 failed=0 skipped=0
 summary=()
