@@ -86,6 +86,7 @@ functional() {
     live || return
     functional_api
     functional_process
+    functional_package
 }
 
 # What clients see of a placet on SQLite.
@@ -106,10 +107,14 @@ functional_api() {
     step python schemathesis "$PY" -m functional_tests.reference.fuzz
 }
 
-# The process, its package and its documents. Most of these steps wait for timeouts.
+# The process. Most of its cases wait for timeouts.
 functional_process() {
     step python process "$PY" -m functional_tests.process.run
     step python metrics "$PY" -m functional_tests.metrics.run
+}
+
+# What comes with the binary: the package, options, examples and documents.
+functional_package() {
     step python packaging "$PY" -m functional_tests.packaging.run
     step python options "$PY" -m functional_tests.options.run
     step python operations "$PY" -m functional_tests.operations.run
@@ -193,8 +198,8 @@ all() {
     step one rustfmt cargo fmt --all --check
     step cargo tidy "$(binary tidy)"
     live || return
-    side_by_side "on_engine postgresql" "on_engine mariadb" functional_process functional_api on_galera checks clients unit \
-        on_copies conformance
+    side_by_side functional_process "on_engine mariadb" "on_engine postgresql" functional_api on_galera checks clients unit \
+        functional_package on_copies conformance
 }
 
 on_sqlite() { functional; conformance; }
