@@ -1,8 +1,8 @@
 """How long tests wait. README.md, "Bounds of waiting", has the rule.
 
-A wait ends when its condition holds. It has a bound only because a defect may make it endless. HANG_SECONDS is this
-bound: more than ten times what any start, answer or command takes on a busy machine. A defect is then found late, and
-no slow machine is taken for one.
+A wait ends when its condition holds. The bound exists only because a defect may make the wait endless. HANG_SECONDS is
+more than ten times the duration of any start, answer or command on a busy machine. A defect is then found late, and a
+slow machine fails no test.
 """
 
 import time

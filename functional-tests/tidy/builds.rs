@@ -1,5 +1,5 @@
-//! The rule of builds: one function of tox.sh compiles what all suites run. A suite that ran cargo would compile crates
-//! again, because cargo chooses their features by what is built together.
+//! The rule of builds: one function of tox.sh compiles the binaries of all suites. A suite with its own build would
+//! compile crates again, because cargo unifies the features of all targets of one build.
 
 /// The functions of tox.sh that compile, and how many commands of each do. All but `build_once` belong to `long` and
 /// `bench`.
