@@ -1,25 +1,29 @@
 #!/usr/bin/env bash
 # Tests placet:  ./tox.sh [quick|lint|unit|functional|conformance|servers|clients|all|long|bench|fuzz|fresh] ...  (all)
 #
-#   quick before each commit: lint, unit, the gabbi files on SQLite, one round of each race; at most 4 minutes with a
-#                warm target lint rustfmt, clippy, cargo doc, cargo-deny, the rules of STYLE.md and ARCHITECTURE.md
-#                (tidy) unit the tests that need no running service functional tests of a running placet on SQLite: its
-#                own gabbi files, races, adoption, upgrades, options, random requests, the API reference, the Debian
-#                package servers tests on PostgreSQL, MariaDB and Galera: the unit tests that read or write a database,
-#                gabbi files, conformance, races, old databases, adoption, the guide of docs/switching.md (with Keystone
-#                too), query plans, random requests to placet and OpenStack Placement, two processes of each on one
-#                database, read-your-writes across three processes, chaos with three processes, broken commits, held
-#                rows, failover to a standby, replicas, rolling restarts conformance OpenStack Placement's own gabbi
-#                files. The fixture is created with the API in one run, and written into the database before placet
-#                starts in the other clients an operator's session with the real `openstack` client; osc-placement's own
-#                functional tests; a real Keystone, with its clients, compared with OpenStack Placement; the same
-#                clients and the Debian package all all of these long all of these at full size, and the mutants, with
-#                which tests have to fail. `long --from STEP` runs STEP and the steps that have not passed at this
-#                commit fuzz the parsers, each for 60 s with random edits of known inputs fresh as root: this script in
-#                a new minimal Debian 12 that has Rust, Python and git alone, and the package and the tarball installed
-#                there prerequisites what `all` needs of the machine. Each stage begins with this check of what it needs
-#                bench placet, OpenStack Placement and two baselines compared: tables, .tox/bench.json, and
-#                docs/speed.md. Options after `bench` choose parts: `bench --help`
+#   quick        before each commit: lint, unit, the gabbi files on SQLite, one round of each race; at most 4 minutes with
+#                a warm target
+#   lint         rustfmt, clippy, cargo doc, cargo-deny, the rules of STYLE.md and ARCHITECTURE.md (tidy)
+#   unit         the tests that need no running service
+#   functional   tests of a running placet on SQLite: its own gabbi files, races, adoption, upgrades, options, random
+#                requests, the API reference, the Debian package
+#   servers      tests on PostgreSQL, MariaDB and Galera: the unit tests that need a server, gabbi files, conformance,
+#                races, the guide of docs/switching.md (with Keystone too), query plans, random requests to placet and
+#                OpenStack Placement, two processes of each on one database, read-your-writes across three processes,
+#                chaos with three processes, broken commits, held rows, failover to a standby, replicas, rolling restarts
+#   conformance  OpenStack Placement's own gabbi files. The fixture is created with the API in one run, and written into
+#                the database before placet starts in the other
+#   clients      an operator's session with the real `openstack` client; osc-placement's own functional tests; a real
+#                Keystone, with its clients, compared with OpenStack Placement; the same clients and the Debian package
+#   all          all of these
+#   long         all of these at full size, and the mutants, with which tests have to fail. `long --from STEP` runs STEP
+#                and the steps that have not passed at this commit
+#   fuzz         the parsers, each for 60 s with random edits of known inputs
+#   fresh        as root: this script in a new minimal Debian 12 that has Rust, Python and git alone, and the package and
+#                the tarball installed there
+#   prerequisites  what `all` needs of the machine. Each stage begins with this check of what it needs
+#   bench        placet, OpenStack Placement and two baselines compared: tables, .tox/bench.json, and docs/speed.md.
+#                Options after `bench` choose parts: `bench --help`
 #
 # Needs Rust, and the network for the first run. What else is missing on Debian (a C compiler, libmariadb and OpenSSL,
 # Python's venv, database servers), root installs before the stages begin, and another user finds named in one line.
