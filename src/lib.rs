@@ -15,6 +15,8 @@ pub(crate) mod model;
 pub(crate) mod mutants;
 pub(crate) mod placing;
 pub(crate) mod policy;
+#[cfg(test)]
+pub(crate) mod property_tests;
 pub(crate) mod search;
 pub(crate) mod statistics;
 pub(crate) mod tasks;

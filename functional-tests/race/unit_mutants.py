@@ -1,5 +1,7 @@
 """The unit tests about several processes must notice a missing safeguard: each mutant must make some of them fail.
 
+The tests have the size of `./tox.sh`, so that this size is known to notice the mutants.
+
     python -m functional_tests.race.unit_mutants
 """
 
@@ -44,7 +46,8 @@ def build():
 
 
 def run(executable, mutant):
-    environment = os.environ | {"PLACET_MUTANT": mutant, "PLACET_SEED": SEED, "PLACET_STEPS": "600"}
+    environment = {name: value for name, value in os.environ.items() if name != "PLACET_TEST_SIZE"}
+    environment |= {"PLACET_MUTANT": mutant, "PLACET_SEED": SEED, "PLACET_STEPS": "600"}
     return subprocess.run(
         [executable, *TESTS], capture_output=True, text=True, timeout=900, cwd=ROOT, env=environment)
 

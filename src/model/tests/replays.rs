@@ -1,7 +1,7 @@
 //! Random commands, in batches on one database and one by one on another. Answers and tables must be equal, and each
 //! snapshot must show its tables.
 //!
-//! `PLACET_SEEDS` sets the number of seeds (8). A failure prints its seed, its round, and the batch.
+//! `PLACET_SEEDS` sets the number of seeds. A failure prints its seed, its round, and the batch.
 
 mod commands;
 mod descriptions;
@@ -15,9 +15,12 @@ use crate::error::{Error, Result};
 use crate::model::batch::command::{Answer, Command, Write};
 use crate::model::snapshot::load;
 use crate::model::{inventories, resource_classes, resource_providers};
+use crate::property_tests::by_size;
 pub use commands::{Known, Rng, command};
 
 const ROUNDS: u64 = 60;
+const SEEDS: u64 = 3;
+const FULL_SEEDS: u64 = 8;
 
 /// One of the two databases.
 struct Side {
@@ -205,7 +208,7 @@ fn a_batch_does_what_its_commands_do_one_by_one() {
     let seeds = std::env::var("PLACET_SEEDS")
         .ok()
         .and_then(|text| text.parse().ok())
-        .unwrap_or(8);
+        .unwrap_or(by_size(SEEDS, FULL_SEEDS));
     for seed in 1..=seeds {
         println!("seed {seed}");
         replay(seed);

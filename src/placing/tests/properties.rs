@@ -1,32 +1,23 @@
 //! Random small clusters: the layer and the oracle must agree.
 //!
-//! [`CASES`] cases of each property with a fixed seed, and [`FULL_CASES`] with `PLACET_TEST_SIZE=full`. `PLACET_CASES`
-//! sets another number, `PLACET_SEED` another seed. A case that ever differed becomes a named test in another file.
+//! [`CASES`] cases of each property, and [`FULL_CASES`] of the full size.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 use super::naive::{Key, Question};
 use super::random_cases::{Case, any_case, any_crowd, any_strict_case};
 use super::worlds::{ATOMIC, subsets};
 use crate::placing::release::Released;
 use crate::placing::{Broken, Effort, Proof, Replica, Rule, Standing, Workload};
+use crate::property_tests;
 
 /// Of each property.
 const CASES: u32 = 500;
 const FULL_CASES: u32 = 20_000;
 
 fn config() -> ProptestConfig {
-    let asked = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
-    let is_full = std::env::var("PLACET_TEST_SIZE").is_ok_and(|size| size == "full");
-    let usual = if is_full { FULL_CASES } else { CASES };
-    ProptestConfig {
-        cases: asked("PLACET_CASES").map_or(usual, |cases| cases as u32),
-        rng_seed: RngSeed::Fixed(asked("PLACET_SEED").unwrap_or(5)),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    property_tests::config(CASES, FULL_CASES)
 }
 
 /// The placement is one of the oracle's, and the best of them.

@@ -1,39 +1,35 @@
 //! Random small worlds and requests: the search and the oracle must give the same answers.
 //!
-//! 20,000 cases each, with a fixed seed; `PLACET_CASES` sets their number, `PLACET_SEED` another seed. A case that ever
-//! differed becomes a named test in another file.
+//! [`CASES`] cases of each property, and [`FULL_CASES`] of the full size.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 use super::oracle::{self, Choice, Descriptions, World};
 use super::requests::{packing, query, request};
 use super::worlds::{row, world};
 use super::{Found, bare, build_colliding, catalog};
 use crate::error::Result;
+use crate::property_tests;
 use crate::search::group_providers::GroupProviders;
 use crate::search::request::Request;
 use crate::search::snapshot::{ClassId, Delta, ProviderId, ProviderRow, Snapshot, SnapshotChange};
 use crate::search::{self, SearchSettings, candidates, providers};
 
+const CASES: u32 = 4_000;
+const FULL_CASES: u32 = 20_000;
+
 pub(super) fn config() -> ProptestConfig {
-    let asked = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
-    ProptestConfig {
-        cases: asked("PLACET_CASES").map_or(20_000, |cases| cases as u32),
-        rng_seed: RngSeed::Fixed(asked("PLACET_SEED").unwrap_or(5)),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    property_tests::config(CASES, FULL_CASES)
 }
 
 /// For properties of small things.
 pub(in crate::search) fn few_cases() -> ProptestConfig {
     ProptestConfig {
-        cases: config().cases / 20,
+        cases: config().cases / 4,
         ..config()
     }
 }
