@@ -13,6 +13,7 @@ from functional_tests.lib.rest import Rest
 CACHE_SECONDS = 3
 SHORT_SECONDS = 8
 TOGETHER = 40
+SILENCE_SECONDS = 2  # after which the services refuse a request, because Keystone has not answered
 AT_MOST_SECONDS = 12
 
 
@@ -171,7 +172,7 @@ def run(tests, context):
     keystone = context.cloud.keystone
     shared(tests, context, holder)
     credential(tests, context, holder)
-    with Pair(context, set_ups.options(context.cloud, http_connect_timeout="2")) as pair:
+    with Pair(context, set_ups.options(context.cloud, http_connect_timeout=str(SILENCE_SECONDS))) as pair:
         for kind in (stopped, frozen, errors):
             outage(tests, context, pair, holder, kind)
         answers_alike(tests, context, pair, holder)

@@ -122,10 +122,10 @@ def with_all(tests, cloud, folder, port):
     cloud.user(OPERATOR, "lab", "admin")
     cloud.user(READER, "lab", "reader")
     cloud.publish("placement", f"http://127.0.0.1:{port}")
-    with_keystoneauth(tests, cloud)
-    with_sdk(tests, cloud)
-    with_command(tests, cloud)
-    with_nova(tests, cloud, folder)
+    tests.step("keystoneauth: no call raises", with_keystoneauth, tests, cloud)
+    tests.step("openstacksdk: no call raises", with_sdk, tests, cloud)
+    tests.step("the openstack command: no call raises", with_command, tests, cloud)
+    tests.step("nova and neutron-lib: no call raises", with_nova, tests, cloud, folder)
 
 
 def run(tests, context):

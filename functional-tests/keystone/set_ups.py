@@ -3,7 +3,7 @@
 import json
 
 from functional_tests.keystone.actors import SERVICE_USER
-from functional_tests.lib import patience
+from functional_tests.lib.patience import SERVICE_SECONDS
 
 PASSWORD_OPTIONS = {
     "auth_type": "password", "username": SERVICE_USER, "user_domain_name": "Default", "project_name": "service",
@@ -15,8 +15,7 @@ def options(cloud, keystone=None, **more):
     url = (keystone or cloud.keystone).url
     authtoken = PASSWORD_OPTIONS | {
         "auth_url": url, "www_authenticate_uri": url.removesuffix("/v3"), "password": cloud.passwords[SERVICE_USER],
-        "service_type": "placement", "http_connect_timeout": str(patience.SERVICE_SECONDS),
-        "http_request_max_retries": "0"}
+        "service_type": "placement", "http_connect_timeout": str(SERVICE_SECONDS), "http_request_max_retries": "0"}
     return {"DEFAULT": {"debug": "false"}, "api": {"auth_strategy": "keystone"}, "keystone_authtoken": authtoken | more}
 
 

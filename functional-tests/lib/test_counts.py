@@ -20,6 +20,14 @@ def difference(expected, got):
     return "\n".join(shown[:SHOWN_LINES] + more)
 
 
+def raised(error):
+    """What a failed test says of an exception: the answer in the exception of a client, or else the traceback."""
+    answer = getattr(error, "response", None)
+    if answer is None:
+        return traceback.format_exc()
+    return f"{error!r}\nanswered with {answer.status_code} {answer.text}"
+
+
 class Skipped(Exception):
     """Raised by a step that cannot be tested at the moment."""
 
@@ -63,8 +71,8 @@ class TestCounts:
             self.skip(name, reason)
         except AssertionError as error:
             self.fail(name, error)
-        except Exception:  # any other exception is reported as a failure, and the run continues
-            self.fail(name, traceback.format_exc())
+        except Exception as error:  # any other exception is reported as a failure, and the run continues
+            self.fail(name, raised(error))
         else:
             self.ok(name, show)
             return result

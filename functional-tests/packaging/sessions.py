@@ -57,7 +57,7 @@ def main():
     binary = live.placet_binary(arguments.binary)
     tests = TestCounts()
     if arguments.inside:
-        inside(tests, binary)
+        tests.step("the package with Keystone: no call raises", inside, tests, binary)
     else:
         try:
             command = run.in_a_namespace("sessions", "--inside", "--binary", binary)
