@@ -2,8 +2,9 @@
 
     python -m functional_tests.keystone.run [--server placet|upstream] [--binary PATH] [PART …]
 
-With `--server upstream` OpenStack Placement is compared with itself. PLACET_TEST_SIZE=full sends more requests, and at
-older microversions. Keystone is in a virtual environment of its own (lib/keystone.py).
+With `--server upstream` OpenStack Placement is compared with itself. PLACET_TEST_SIZE=full sends more requests, also at
+older microversions, and adds the part `sessions`: otherwise packaging/sessions.py alone runs those clients, with the
+installed package. Keystone is in a virtual environment of its own (lib/keystone.py).
 """
 
 import dataclasses
@@ -18,6 +19,7 @@ from functional_tests.lib.test_counts import TestCounts
 
 PARTS = {"matrix": matrix.run, "tokens": tokens.run, "outages": outages.run, "sessions": sessions.run,
          "numbers": numbers.run, "tls": tls.run}
+WITH_THE_PACKAGE = {"sessions"}
 
 
 @dataclasses.dataclass
@@ -35,16 +37,16 @@ class Context:
 
 def main():
     parser = command_line.parser(__doc__, "--binary", "--server")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
     arguments = parser.parse_args()
+    full = os.environ.get("PLACET_TEST_SIZE") == "full"
     tests, logs = TestCounts(), services.Logs()
     with Keystone() as keystone, tempfile.TemporaryDirectory(prefix="placet-test-") as folder:
         cloud = actors.Cloud(keystone)
         cloud.publish("identity", keystone.url)
         cloud.publish("placement", "http://127.0.0.1:1/")
-        context = Context(cloud, pathlib.Path(folder), arguments.server, arguments.binary,
-                          os.environ.get("PLACET_TEST_SIZE") == "full", logs)
-        for part in arguments.parts or PARTS:
+        context = Context(cloud, pathlib.Path(folder), arguments.server, arguments.binary, full, logs)
+        for part in arguments.parts or (PARTS if full else [part for part in PARTS if part not in WITH_THE_PACKAGE]):
             tests.step(f"{part}: no call raises", PARTS[part], tests, context)
         if arguments.server == "placet" and logs.texts:
             no_secrets(tests, cloud, logs)
