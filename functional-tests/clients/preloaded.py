@@ -1,10 +1,14 @@
-"""Imports what the `openstack` client imports for each command: the modules of its plugins, used or not."""
+"""Imports what the `openstack` client imports for each command: the modules of its plugins, used or not.
+
+Then it makes a command's parser: cliff reads the metadata of all installed packages for its first parser.
+"""
 
 import contextlib
 import importlib.metadata
 
 import osc_placement.http
 from openstackclient.shell import main
+from osc_placement.resources.resource_provider import ListResourceProvider
 
 __all__ = ["main", "osc_placement"]
 KINDS = ("openstack.", "keystoneauth1.plugin", "cliff.formatter")
@@ -14,3 +18,5 @@ for group in importlib.metadata.entry_points().groups:
         for entry in importlib.metadata.entry_points(group=group):
             with contextlib.suppress(Exception):  # of a plugin whose own requirements are missing
                 entry.load()
+
+ListResourceProvider(None, None).get_parser("openstack resource provider list")
