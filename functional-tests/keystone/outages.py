@@ -6,12 +6,10 @@ import time
 
 from functional_tests.keystone import set_ups
 from functional_tests.keystone.actors import SERVICE_USER
-from functional_tests.keystone.services import PATH, Pair, Traced, bearer
-from functional_tests.lib.keystone import Keystone
+from functional_tests.keystone.services import PATH, SHORT_SECONDS, Pair, Traced, bearer
 from functional_tests.lib.rest import Rest
 
 CACHE_SECONDS = 3
-SHORT_SECONDS = 8
 TOGETHER = 40
 SILENCE_SECONDS = 2  # after which the services refuse a request, because Keystone has not answered
 AT_MOST_SECONDS = 12
@@ -30,17 +28,9 @@ class Holder:
 
 @contextlib.contextmanager
 def errors(keystone):
-    """Keystone answers 500, because its tables are gone."""
-    away = keystone.database.with_suffix(".away")
-    keystone.database.rename(away)
-    keystone.stop()
-    keystone.start()
-    try:
+    """Keystone answers 500, because its keys are gone."""
+    with keystone.without_keys():
         yield
-    finally:
-        keystone.stop()
-        away.rename(keystone.database)
-        keystone.start()
 
 
 @contextlib.contextmanager
@@ -169,7 +159,6 @@ def shared(tests, context, holder):
 
 def run(tests, context):
     holder = Holder(context.cloud, "traveller")
-    keystone = context.cloud.keystone
     shared(tests, context, holder)
     credential(tests, context, holder)
     with Pair(context, set_ups.options(context.cloud, http_connect_timeout=str(SILENCE_SECONDS))) as pair:
@@ -177,6 +166,5 @@ def run(tests, context):
             outage(tests, context, pair, holder, kind)
         answers_alike(tests, context, pair, holder)
     late_start(tests, context, holder)
-    with Keystone(SHORT_SECONDS, sibling=keystone) as short:
-        cache_ends(tests, context, holder, short)
-        own_token(tests, context, holder, short)
+    cache_ends(tests, context, holder, context.short)
+    own_token(tests, context, holder, context.short)

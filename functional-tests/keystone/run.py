@@ -7,7 +7,9 @@ older microversions, and adds the part `sessions`: otherwise packaging/sessions.
 installed package. Keystone is in a virtual environment of its own (lib/keystone.py).
 """
 
+import contextlib
 import dataclasses
+import functools
 import os
 import pathlib
 import tempfile
@@ -32,7 +34,13 @@ class Context:
     binary: str | None
     full: bool
     logs: services.Logs
+    stack: contextlib.ExitStack
     actors: list = ()
+
+    @functools.cached_property
+    def short(self):
+        """A sibling of Keystone, whose tokens expire soon."""
+        return self.stack.enter_context(Keystone(services.SHORT_SECONDS, sibling=self.cloud.keystone))
 
 
 def main():
@@ -41,11 +49,12 @@ def main():
     arguments = parser.parse_args()
     full = os.environ.get("PLACET_TEST_SIZE") == "full"
     tests, logs = TestCounts(), services.Logs()
-    with Keystone() as keystone, tempfile.TemporaryDirectory(prefix="placet-test-") as folder:
+    with (Keystone() as keystone, contextlib.ExitStack() as stack,
+          tempfile.TemporaryDirectory(prefix="placet-test-") as folder):
         cloud = actors.Cloud(keystone)
         cloud.publish("identity", keystone.url)
         cloud.publish("placement", "http://127.0.0.1:1/")
-        context = Context(cloud, pathlib.Path(folder), arguments.server, arguments.binary, full, logs)
+        context = Context(cloud, pathlib.Path(folder), arguments.server, arguments.binary, full, logs, stack)
         for part in arguments.parts or (PARTS if full else [part for part in PARTS if part not in WITH_THE_PACKAGE]):
             tests.step(f"{part}: no call raises", PARTS[part], tests, context)
         if arguments.server == "placet" and logs.texts:

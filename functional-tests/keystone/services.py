@@ -10,6 +10,7 @@ from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 
 PATH = "/resource_providers?name=no-such-host"
+SHORT_SECONDS = 8  # for which a token of `Context.short` is good
 FERNET = r"gAAAAA[\w-]{20,}"  # any token of Keystone's, so also those that the service gets for itself
 REQUEST_ID = re.compile(rb"req-[0-9a-f-]{36}")
 

@@ -4,10 +4,8 @@ import contextlib
 import time
 
 from functional_tests.keystone import set_ups
-from functional_tests.keystone.services import Pair, bearer
-from functional_tests.lib.keystone import DOMAIN, Keystone
-
-SHORT_SECONDS = 2
+from functional_tests.keystone.services import SHORT_SECONDS, Pair, bearer
+from functional_tests.lib.keystone import DOMAIN
 FORGED = {"x-roles": "admin,service", "x-role": "admin", "x-user-id": "forged", "x-user": "forged",
           "x-project-id": "forged", "x-identity-status": "Confirmed", "x-service-identity-status": "Confirmed",
           "x-service-roles": "service", "x-service-user-id": "forged", "x-is-admin-project": "True",
@@ -29,14 +27,13 @@ class Tokens:
         self.cloud.user(name, "lab", *roles)
         return self.cloud.token(self.cloud.auth(name, "lab"))[0]
 
-    def short(self, *names):
+    def short(self, keystone, *names):
         """A token of each user that expires soon."""
-        with Keystone(SHORT_SECONDS, sibling=self.cloud.keystone) as keystone:
-            return [self.cloud.token(self.cloud.auth(name, "lab"), keystone)[0] for name in names]
+        return [self.cloud.token(self.cloud.auth(name, "lab"), keystone)[0] for name in names]
 
     def foreign(self):
-        with Keystone(stranger=self.cloud.keystone) as keystone:
-            return self.cloud.token(self.cloud.auth("holder", "lab"), keystone)[0]
+        with self.cloud.keystone.with_other_keys():
+            return self.cloud.token(self.cloud.auth("holder", "lab"))[0]
 
     def refused(self):
         """Tokens that Keystone refuses, by the reason."""
@@ -71,10 +68,10 @@ def garbage(good):
         "twice": f"{good},{good}", "after a scheme": f"Bearer {good}"}
 
 
-def cases(tokens):
+def cases(tokens, short):
     """Headers by what is sent."""
     good, reader, service, member = tokens.good, tokens.reader, tokens.service, tokens.member
-    expired, expired_service = tokens.short("holder", "helper")
+    expired, expired_service = tokens.short(short, "holder", "helper")
     since = time.monotonic()
     foreign, refused = tokens.foreign(), tokens.refused()
     time.sleep(max(0, SHORT_SECONDS + 1.1 - (time.monotonic() - since)))
@@ -128,7 +125,7 @@ def sane(tests, pair, sent, where):
 def run(tests, context):
     cloud = context.cloud
     tokens = Tokens(cloud)
-    sent, lines = cases(tokens), request_lines(tokens)
+    sent, lines = cases(tokens, context.short), request_lines(tokens)
     default = set_ups.options(cloud)
     other = {**default, "keystone_authtoken": {k: v for k, v in default["keystone_authtoken"].items()
                                                if k not in ("www_authenticate_uri", "service_type")}}

@@ -1,10 +1,14 @@
 """A private Keystone, from PyPI, behind uWSGI on loopback: fernet tokens, an SQLite file, a temporary folder.
 
+Its application and uWSGI's HTTP router are two processes. Keystone is stopped and started again by a stop of its
+router, because a start of the application takes 2.7 s of processor time.
+
 It has a virtual environment of its own, `.tox/keystone`, which tox.sh makes of `keystone/requirements.txt`. The first
 run makes the tables and the first administrator, and keeps them there as a template (`template.sqlite`).
 """
 
 import base64
+import contextlib
 import os
 import pathlib
 import secrets
@@ -63,14 +67,13 @@ def virtual_environment():
 class Keystone:
     """One Keystone. Use it as a context manager.
 
-    `sibling` is another one, whose tables and keys it shares. With `stranger` it shares the tables only, so that each
-    refuses the other's tokens.
+    `sibling` is another one, whose tables and keys it shares.
     """
 
-    def __init__(self, token_seconds=3600, sibling=None, stranger=None):
-        self.token_seconds, self.sibling, self.stranger = token_seconds, sibling, stranger
+    def __init__(self, token_seconds=3600, sibling=None):
+        self.token_seconds, self.sibling = token_seconds, sibling
         self.venv = virtual_environment()
-        self.process, self.stopped = None, False
+        self.application = self.router = None
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="placet-test-keystone-"))
@@ -79,6 +82,11 @@ class Keystone:
             self._write_keys()
             self._make_tables()
             self.port = ports.free_port()
+            self.application = self._uwsgi(
+                "--socket", "socket", "--module", "keystone.wsgi.api:application", "--virtualenv", str(self.venv),
+                "--processes", "1", "--threads", "4", "--enable-threads", "--lazy-apps", "--socket-timeout", "600",
+                "--listen", "128", "--buffer-size", "65535", "--add-header", "Connection: keep-alive",
+                "--log-format", "%(method) %(uri) %(status)")
             self.start()
         except BaseException:
             self.__exit__()
@@ -87,6 +95,7 @@ class Keystone:
 
     def __exit__(self, *_):
         self.stop()
+        self._end(self.application)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
@@ -98,44 +107,59 @@ class Keystone:
         return (self.sibling or self).folder / "keystone.sqlite"
 
     def start(self):
-        """Starts it, on the same port as before, and waits until it answers."""
-        command = [str(self.venv / "bin/uwsgi"), "--http", f"127.0.0.1:{self.port}", "--http-keepalive",
-                   "--module", "keystone.wsgi.api:application", "--virtualenv", str(self.venv), "--die-on-term",
-                   "--master", "--processes", "1", "--threads", "4", "--enable-threads", "--lazy-apps",
-                   "--http-timeout", "600", "--socket-timeout", "600", "--listen", "128", "--buffer-size", "65535",
-                   "--http-buffer-size", "65535", "--add-header", "Connection: keep-alive",
-                   "--log-format", "%(method) %(uri) %(status)"]
-        environment = live.clean_environment() | {"OS_KEYSTONE_CONFIG_FILES": str(self.folder / "keystone.conf")}
-        with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.folder, env=environment,
-                start_new_session=True)
+        """Starts its router, on the same port as before, and waits until Keystone answers."""
+        self.router = self._uwsgi("--http", f"127.0.0.1:{self.port}", "--http-to", "socket", "--http-keepalive",
+                                  "--http-timeout", "600", "--http-buffer-size", "65535")
+
         def sentence():
             return f"Keystone serves; its log ends with:\n{self.log()[-4000:]}"
 
-        eventually(sentence, lambda: self.process.poll() is not None or self._answers())
-        if self.process.poll() is not None:
+        def ended():
+            return any(process.poll() is not None for process in (self.application, self.router))
+
+        eventually(sentence, lambda: ended() or self._answers())
+        if ended():
             raise RuntimeError(f"not true: {sentence()}")
 
     def stop(self):
-        """Ends it. Then connections are refused."""
-        if self.process is None:
-            return
-        process, self.process = self.process, None
-        self._signal(process, signal.SIGCONT)
-        process.terminate()
-        try:
-            process.wait(live.LEFT_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._signal(process, signal.SIGKILL)
-            process.wait(HANG_SECONDS)
+        """Ends its router. Then connections are refused."""
+        self._end(self.router)
+        self.router = None
 
     def freeze(self):
         """Stops its processes: it accepts connections and does not answer."""
-        self._signal(self.process, signal.SIGSTOP)
+        self._signal(signal.SIGSTOP)
 
     def thaw(self):
-        self._signal(self.process, signal.SIGCONT)
+        self._signal(signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def without_keys(self):
+        """Keystone reads its keys for each token that is not in its cache, and answers 500 without them."""
+        self._empty_cache()
+        keys = self.folder / "fernet-keys"
+        away = keys.rename(self.folder / "keys-away")
+        try:
+            yield
+        finally:
+            away.rename(keys)
+
+    @contextlib.contextmanager
+    def with_other_keys(self):
+        """Keystone gives tokens that are foreign to it afterwards."""
+        with self.without_keys():
+            self._new_keys("fernet-keys")
+            try:
+                yield
+            finally:
+                shutil.rmtree(self.folder / "fernet-keys")
+        self._empty_cache()
+
+    def _empty_cache(self):
+        """Keystone empties its cache of tokens when a user is deleted."""
+        rest = self.admin()
+        made = rest.must("POST", "/v3/users", {"user": {"name": "deleted-at-once", "domain_id": DOMAIN["id"]}}).json
+        rest.must("DELETE", f"/v3/users/{made['user']['id']}")
 
     def log(self):
         return (self.folder / "log").read_text(errors="replace")
@@ -160,10 +184,29 @@ class Keystone:
         token, _ = self.token(password(ADMIN, ADMIN_PASSWORD, {"project": {"name": "admin", "domain": DOMAIN}}))
         return self.rest(token)
 
+    def _uwsgi(self, *options):
+        """Starts uWSGI with a session of its own, in which its workers or its router are too."""
+        environment = live.clean_environment() | {"OS_KEYSTONE_CONFIG_FILES": str(self.folder / "keystone.conf")}
+        with open(self.folder / "log", "ab") as log:
+            return subprocess.Popen(
+                [str(self.venv / "bin/uwsgi"), "--master", "--die-on-term", *options], stdout=log, stderr=log,
+                stdin=subprocess.DEVNULL, cwd=self.folder, env=environment, start_new_session=True)
+
+    def _signal(self, number):
+        for process in self.application, self.router:
+            os.killpg(process.pid, number)
+
     @staticmethod
-    def _signal(process, number):
-        # uWSGI's workers and its router are in the session of its master.
-        os.killpg(process.pid, number)
+    def _end(process):
+        if process is None:
+            return
+        os.killpg(process.pid, signal.SIGCONT)
+        process.terminate()
+        try:
+            process.wait(live.LEFT_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(HANG_SECONDS)
 
     def _answers(self):
         try:
@@ -181,18 +224,18 @@ class Keystone:
         for name in ("fernet-keys", "credential-keys"):
             if self.sibling:
                 shutil.copytree(self.sibling.folder / name, self.folder / name)
-                continue
-            (self.folder / name).mkdir(mode=0o700)
-            for number in "01":
-                path = self.folder / name / number
-                path.write_bytes(base64.urlsafe_b64encode(secrets.token_bytes(32)))
-                path.chmod(0o600)
+            else:
+                self._new_keys(name)
+
+    def _new_keys(self, name):
+        (self.folder / name).mkdir(mode=0o700)
+        for number in "01":
+            path = self.folder / name / number
+            path.write_bytes(base64.urlsafe_b64encode(secrets.token_bytes(32)))
+            path.chmod(0o600)
 
     def _make_tables(self):
         if self.sibling:
-            return
-        if self.stranger:
-            shutil.copy(self.stranger.database, self.database)
             return
         template = self.venv / "template.sqlite"
         if not template.exists():
