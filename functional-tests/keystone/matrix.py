@@ -72,13 +72,13 @@ def native_requests():
             if url.startswith(f"{NATIVE}/")]
 
 
-def database(folder, actors, project):
-    """An SQLite file with a copy of the sample cloud for each actor."""
-    path = folder / "clouds.sqlite"
-    with live.Service("upstream", sample_cloud.OPTIONS, database=path) as service:
+def database(context):
+    """An SQLite file with a copy of the sample cloud for each actor, which the service under test has written."""
+    path = context.folder / "clouds.sqlite"
+    with live.Service(context.server, sample_cloud.OPTIONS, context.binary, path) as service:
         rest = KeptRest(service.port)
-        for number, _ in enumerate(actors):
-            sample_cloud.build(Builder(rest, Names(number, project)))
+        for number, _ in enumerate(context.actors):
+            sample_cloud.build(Builder(rest, Names(number, context.cloud.projects["lab"])))
     return path
 
 
@@ -109,7 +109,7 @@ def answered(answer):
 
 def run(tests, context):
     context.actors = actors = populate(context.cloud)
-    clouds = database(context.folder, actors, context.cloud.projects["lab"])
+    clouds = database(context)
     wanted = requests(context.full)
     native = native_requests() if context.server == "placet" else []
     by_name = {actor.name: actor for actor in actors}
