@@ -4,7 +4,8 @@
 #
 #   contrib/tarball.sh target/dist/placet [FOLDER]
 #
-# Prints the path of the tarball. The same binary and SOURCE_DATE_EPOCH give the same tarball.
+# Prints the path of the tarball. The same binary and SOURCE_DATE_EPOCH give the same tarball. The variable
+# COMPRESSION_LEVEL is an option of gzip, by default --best.
 set -euo pipefail
 binary=$(realpath "$1") folder=$(realpath "${2:-.}")
 cd "$(dirname "$0")/.."
@@ -14,5 +15,5 @@ trap 'rm -rf "$work"' EXIT
 contrib/stage.py "$binary" "$work/$name" "$work/$name"
 tar --create --directory="$work" --sort=name --format=gnu --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
     --mtime="@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}" "$name" |
-    gzip --best --no-name >"$folder/$name.tar.gz"
+    gzip "${COMPRESSION_LEVEL:---best}" --no-name >"$folder/$name.tar.gz"
 echo "$folder/$name.tar.gz"

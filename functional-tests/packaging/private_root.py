@@ -36,6 +36,8 @@ class PrivateRoot:
             (self.path / name).mkdir(exist_ok=True)
             subprocess.run(["mount", "--rbind", f"/{name}", self.path / name], check=True)
         (self.path / "tmp").mkdir(exist_ok=True)
+        # With this file each installation of a package reads all manual pages of the machine, for 3.6 s of processors.
+        (self.path / "var/lib/man-db/auto-update").unlink(missing_ok=True)
 
     def run(self, *command, user=None):
         """The output of a command in this root, which must succeed."""
