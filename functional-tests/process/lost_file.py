@@ -179,7 +179,14 @@ def damaged():
         with open(path, "r+b") as file:
             file.write(os.urandom(20_000))
 
-    for damage in (lambda database: os.truncate(database, 0), garbage,
+    def cut_before_another_program_opens(database):
+        os.truncate(database, 0)
+        # SQLite removes the log of an empty file when a connection opens the file.
+        with contextlib.closing(sqlite3.connect(database)) as other:
+            equal(other.execute("SELECT COUNT(*) FROM sqlite_master").fetchone(), (0,))
+        check(not log_of(database).exists(), "SQLite left the log")
+
+    for damage in (lambda database: os.truncate(database, 0), cut_before_another_program_opens, garbage,
                    lambda database: os.truncate(log_of(database), 0),
                    lambda database: garbage(log_of(database)),
                    lambda database: (garbage(database), garbage(log_of(database)))):

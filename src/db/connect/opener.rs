@@ -99,18 +99,13 @@ impl Opener {
     /// Opens a connection whose statements are not counted. The file is compared before and after, so that no
     /// connection to another file is used.
     pub fn open_uncounted(&self, purpose: Purpose) -> Result<DbConnection, SetupError> {
-        let check_path = || {
-            self.guard
-                .check_path()
-                .map_err(|detail| SetupError::FileLost { detail })
-        };
-        check_path()?;
+        self.guard.check_path()?;
         let conn = dialect::connect(&self.target, purpose, self.lock_timeout).inspect_err(|error| {
             if let SetupError::Connect { detail, .. } = error {
                 self.guard.note_error(detail);
             }
         })?;
-        check_path()?;
+        self.guard.check_path()?;
         Ok(conn)
     }
 

@@ -13,7 +13,7 @@ use std::io::ErrorKind;
 use std::mem::ManuallyDrop;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::damage::{self, OpenFiles};
 use super::log_tie::LogTie;
@@ -45,6 +45,12 @@ struct ServedFile {
     tie: Mutex<LogTie>,
     /// Keeps the log open, which SQLite would remove and make again with the last connection.
     keeper: Mutex<Option<DbConnection>>,
+}
+
+impl ServedFile {
+    fn keeper(&self) -> MutexGuard<'_, Option<DbConnection>> {
+        self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +104,7 @@ impl FileGuard {
             keeper: Mutex::new(Some(keeper)),
         };
         drop(self.inner.served.set(served));
-        self.check_path().map_err(|detail| SetupError::FileLost { detail })
+        self.check_path()
     }
 
     /// Whether this process may write: the file is the one at its path, and was not found damaged.
@@ -109,7 +115,7 @@ impl FileGuard {
         if let Some(detail) = self.inner.damaged.get() {
             return Err(SetupError::FileDamaged { detail: detail.clone() });
         }
-        self.check_path().map_err(|detail| SetupError::FileLost { detail })
+        self.check_path()
     }
 
     /// Whether rows may be read: the file was not found removed or replaced.
@@ -124,25 +130,36 @@ impl FileGuard {
     }
 
     /// Compares the files at their paths with those that are open.
-    pub fn check_path(&self) -> Result<(), String> {
-        if let Some(detail) = self.inner.lost.get() {
-            return Err(detail.clone());
-        }
+    ///
+    /// # Errors
+    /// [`SetupError::FileLost`], and [`SetupError::FileDamaged`] if the log of a damaged file is gone.
+    pub fn check_path(&self) -> Result<(), SetupError> {
+        self.check_readable()?;
         let Some(served) = self.inner.served.get() else {
             return Ok(());
         };
-        for (path, id) in [
-            (&served.paths.database, served.file_id),
-            (&served.paths.log, served.log_id),
-        ] {
-            if !is_at(path, id) {
-                return Err(self.lose(served, path));
-            }
+        if !is_at(&served.paths.database, served.file_id) {
+            return Err(self.lose(served, &served.paths.database));
+        }
+        if !is_at(&served.paths.log, served.log_id) {
+            return Err(self.lose_log(served));
         }
         Ok(())
     }
 
-    fn lose(&self, served: &ServedFile, path: &Path) -> String {
+    /// SQLite removes the log when a connection opens a file that was cut to nothing. So a log that is gone may be the
+    /// consequence of damage, after which the log alone does not have every row.
+    fn lose_log(&self, served: &ServedFile) -> SetupError {
+        if let Some(conn) = &mut *served.keeper() {
+            drop(self.look_for_damage(served, conn));
+        }
+        match self.inner.damaged.get() {
+            Some(detail) => SetupError::FileDamaged { detail: detail.clone() },
+            None => self.lose(served, &served.paths.log),
+        }
+    }
+
+    fn lose(&self, served: &ServedFile, path: &Path) -> SetupError {
         let detail = format!("{} was removed or replaced while placet serves it", path.display());
         if self.inner.lost.set(detail.clone()).is_ok() {
             let advice = if self.save_log(served) {
@@ -152,16 +169,26 @@ impl FileGuard {
             };
             log::error!("{detail}: rows are neither written nor read any more. {advice}");
         }
-        detail
+        SetupError::FileLost { detail }
     }
 
     /// If only the log was removed, copies it into the file. False if a row may be in no file that has a name.
     fn save_log(&self, served: &ServedFile) -> bool {
-        let mut keeper = served.keeper.lock().unwrap_or_else(PoisonError::into_inner);
-        self.inner.damaged.get().is_none()
-            && is_at(&served.paths.database, served.file_id)
+        is_at(&served.paths.database, served.file_id)
             && is_missing(&served.paths.log)
-            && keeper.as_mut().is_some_and(|conn| rescue::save_log(&served.open, conn))
+            && served.keeper().as_mut().is_some_and(|conn| {
+                let looked = self.look_for_damage(served, conn);
+                looked.is_ok() && self.inner.damaged.get().is_none() && rescue::save_log(&served.open, conn)
+            })
+    }
+
+    /// Looks for damage that no statement has met yet, and notes it.
+    fn look_for_damage(&self, served: &ServedFile, conn: &mut DbConnection) -> DbResult<()> {
+        let found = damage::find(&served.open, conn).inspect_err(|error| self.note_error(&error.to_string()))?;
+        if let Some(detail) = found {
+            self.damage(detail);
+        }
+        Ok(())
     }
 
     /// Notes an error of the database: after one that says that the file is damaged, nothing more is written.
@@ -193,7 +220,7 @@ impl FileGuard {
         };
         // A reader may have been in the way before.
         let is_saved = self.has_failed() && self.save_log(served);
-        let keeper = served.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let keeper = served.keeper().take();
         if self.has_failed() {
             std::mem::forget(keeper);
         }
@@ -209,9 +236,8 @@ impl FileGuard {
         if self.check_path().is_err() {
             return Ok(());
         }
-        let found = damage::find(&served.open, conn).inspect_err(|error| self.note_error(&error.to_string()))?;
-        if let Some(detail) = found {
-            self.damage(detail);
+        self.look_for_damage(served, conn)?;
+        if self.has_failed() {
             return Ok(());
         }
         let mut tie = served.tie.lock().unwrap_or_else(PoisonError::into_inner);
@@ -239,3 +265,6 @@ fn is_missing(path: &Path) -> bool {
 fn is_absence(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
+
+#[cfg(test)]
+mod tests;

@@ -135,7 +135,7 @@ impl<B: Batch> Writer<B> {
                 .database
                 .guard()
                 .check_path()
-                .map_err(|detail| BatchFailure::UnknownOutcome(format!("{detail}.")))?,
+                .map_err(|error| BatchFailure::UnknownOutcome(format!("{error}.")))?,
         }
         Ok(self.identity.committed())
     }
