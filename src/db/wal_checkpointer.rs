@@ -102,17 +102,7 @@ impl WalCheckpointer {
             detail: error.to_string(),
         })?;
         let handshake = Arc::new(Handshake::default());
-        let mut checkpointer = CheckpointThread {
-            database: database.clone(),
-            paths,
-            roomy_limits: limits,
-            limits,
-            handshake: handshake.clone(),
-            conn: None,
-            file: None,
-            incomplete: None,
-            inspected: Instant::now(),
-        };
+        let mut checkpointer = CheckpointThread::new(database.clone(), paths, limits, handshake.clone());
         let thread = thread::spawn("placet-checkpt", move || checkpointer.run())?;
         Ok(Some(WalCheckpointer {
             handshake,
@@ -201,6 +191,20 @@ struct Incomplete {
 }
 
 impl CheckpointThread {
+    fn new(database: Database, paths: FilePaths, limits: WalLimits, handshake: Arc<Handshake>) -> CheckpointThread {
+        CheckpointThread {
+            database,
+            paths,
+            roomy_limits: limits,
+            limits,
+            handshake,
+            conn: None,
+            file: None,
+            incomplete: None,
+            inspected: Instant::now(),
+        }
+    }
+
     fn run(&mut self) {
         // The first round polls, because an earlier process may have left a long WAL.
         let (mut timeout, mut pause) = (Some(POLL_INTERVAL), POLL_INTERVAL);
@@ -210,10 +214,7 @@ impl CheckpointThread {
                 (timeout, pause) = (None, RETRY_INTERVAL);
                 continue;
             }
-            (timeout, pause) = match self
-                .checkpoint_if_due(wakeup)
-                .and_then(|wal| self.inspect_if_due().map(|()| wal))
-            {
+            (timeout, pause) = match self.checkpoint_if_due(wakeup) {
                 Ok(wal) => (Some(self.next_timeout(wal)), POLL_INTERVAL),
                 Err(_) if self.database.guard().has_failed() => (None, RETRY_INTERVAL),
                 // Tried again soon after a batch: room that comes back must not be left to the WAL alone. The writer
@@ -230,10 +231,8 @@ impl CheckpointThread {
         }
     }
 
-    fn inspect_if_due(&mut self) -> Result<(), SetupError> {
-        if self.inspected.elapsed() >= INSPECT_INTERVAL
-            && let Some(conn) = &mut self.conn
-        {
+    fn inspect(&mut self) -> Result<(), SetupError> {
+        if let Some(conn) = &mut self.conn {
             self.database.guard().inspect(conn)?;
             self.inspected = Instant::now();
         }
@@ -250,6 +249,9 @@ impl CheckpointThread {
     }
 
     /// Checkpoints the WAL if it is long enough, and returns its status after that.
+    ///
+    /// The file is inspected before pages are copied into it. A copied page may cover the only damage that can be
+    /// found, such as that of the header, while other damaged pages remain.
     fn checkpoint_if_due(&mut self, wakeup: Wakeup) -> Result<WalStatus, SetupError> {
         self.limits = match DiskRoom::of(&self.paths) {
             Ok(room) => self.roomy_limits.within(room),
@@ -260,7 +262,11 @@ impl CheckpointThread {
             Wakeup::Idle => self.limits.idle_checkpoint_pages,
         };
         let wal = self.checkpoint(CheckpointMode::Noop)?;
-        if wal.remaining() < limit || !self.is_worth_trying(wal) {
+        let is_due = wal.remaining() >= limit && self.is_worth_trying(wal);
+        if is_due || self.inspected.elapsed() >= INSPECT_INTERVAL {
+            self.inspect()?;
+        }
+        if !is_due || self.database.guard().has_failed() {
             return Ok(wal);
         }
         // If the writer is idle, all pages are copied here, and its next commit restarts the WAL by itself.

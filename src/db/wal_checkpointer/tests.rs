@@ -1,5 +1,6 @@
 //! Tests of a WAL that is checkpointed while it grows, with and without readers.
 
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use diesel::connection::SimpleConnection;
@@ -193,4 +194,26 @@ fn a_wal_of_an_earlier_process_is_checkpointed_at_the_start() {
     assert!(load.status().remaining() >= SMALL.checkpoint_pages);
     load.checkpointer = WalCheckpointer::start(&load.database, SMALL).unwrap();
     load.wait_for_checkpoint();
+}
+
+#[test]
+fn damage_is_found_before_a_checkpoint_covers_it() {
+    let test_database = TestDatabase::file();
+    let database = test_database.open();
+    let mut conn = database.connect_to(Purpose::Create).unwrap();
+    conn.batch_execute("CREATE TABLE texts (id INTEGER PRIMARY KEY, text BLOB)")
+        .unwrap();
+    database.lock_for_serving().unwrap();
+    database.guard().begin(&database, "a writer").unwrap();
+    let paths = FilePaths::of(database.target().file().unwrap()).unwrap();
+    let file = ManuallyDrop::new(File::options().write(true).open(&paths.database).unwrap());
+    let mut thread = CheckpointThread::new(database.clone(), paths, SMALL, Arc::default());
+    thread.checkpoint(CheckpointMode::Noop).unwrap();
+    // The log has the header's page, because the file grows.
+    conn.batch_execute("INSERT INTO texts (text) VALUES (randomblob(500000))")
+        .unwrap();
+    file.write_all_at(&[b'x'; 100], 0).unwrap();
+    thread.checkpoint_if_due(Wakeup::Idle).unwrap();
+    let reported = database.guard().check_writable();
+    assert!(matches!(reported, Err(SetupError::FileDamaged { .. })), "{reported:?}");
 }
