@@ -121,30 +121,20 @@ fn start(front: &Data<Front>, listeners: Listeners, listen: &Listen, heartbeat: 
     let Listeners { api, metrics } = listeners;
     // What waits in an inherited socket is served by the next process.
     let own = (!listen.is_inherited).then_some(&api);
-    let own: Vec<&TcpListener> = own.into_iter().chain(&metrics).collect();
+    let own: io::Result<Vec<TcpListener>> = own.into_iter().chain(&metrics).map(TcpListener::try_clone).collect();
+    let (own, services) = (own?, workers * (1 + usize::from(metrics.is_some())));
     let (max_connections, settling) = (listen.max_connections.div_ceil(workers), Settling::new());
-    let (handle, handles) = oneshot::channel();
-    let stop = Stop {
-        drain_time: listen.drain_time,
-        settling: settling.clone(),
-        listeners: own
-            .iter()
-            .map(|listener| listener.try_clone())
-            .collect::<io::Result<_>>()?,
-        services: workers * (1 + usize::from(metrics.is_some())),
-        handle: handles,
-    };
     let server = Server::build()
         .workers(workers)
         // Only reads that wait for the database run there. Threads start when they are needed.
         .worker_max_blocking_threads(listen.waiting_threads)
         .max_concurrent_connections(max_connections)
         .shutdown_timeout(listen.shutdown_timeout.as_secs())
-        .shutdown_signal(stopping::stop_signal(front.clone(), stop)?);
+        .disable_signals();
     let worker = WorkerSettings {
         front: front.clone(),
         max_connections,
-        settling,
+        settling: settling.clone(),
         draining: server.graceful_shutdown_signal(),
         tls: listen.tls.clone(),
         heartbeat: heartbeat.clone(),
@@ -159,8 +149,14 @@ fn start(front: &Data<Front>, listeners: Listeners, listen: &Listen, heartbeat: 
     let server = server
         .listen("placet", api, move || http(worker.clone(), to(front::answer)))?
         .run();
-    // It stops accepting before it stops.
-    let _ = handle.send(server.handle());
+    let stop = Stop {
+        drain_time: listen.drain_time,
+        settling,
+        listeners: own,
+        services,
+        server: server.handle(),
+    };
+    stopping::stop_at_signal(front.clone(), stop)?;
     Ok(server)
 }
 

@@ -5,7 +5,6 @@
 //! has not read. So the service goes on for a moment: until the kernel's queue of new connections is empty, the workers
 //! serve all accepted ones, and each connection was read once more.
 
-use std::future::Future;
 use std::io;
 use std::net::TcpListener;
 use std::rc::Rc;
@@ -18,7 +17,7 @@ use actix_web::web::Data;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use tokio::signal::unix::{self, SignalKind, signal};
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{Semaphore, watch};
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
@@ -65,12 +64,13 @@ impl Settling {
     }
 
     /// Returns when the queues of the listeners were empty once, no more connections are accepted, and all services
-    /// serve what was accepted.
-    async fn settle(&self, listeners: &[TcpListener], handle: ServerHandle, services: usize) {
+    /// serve what was accepted. Closes these handles of the listeners, because a connection is refused once all are
+    /// closed.
+    async fn settle(&self, listeners: Vec<TcpListener>, server: &ServerHandle, services: usize) {
         while listeners.iter().any(has_waiting_connection) {
             sleep(Duration::from_millis(1)).await;
         }
-        handle.pause().await;
+        server.pause().await;
         // The acceptor pauses on its own thread, after it has handed over what it has accepted.
         sleep(PAUSING).await;
         self.begun.send_replace(true);
@@ -87,8 +87,8 @@ pub struct Stop {
     pub listeners: Vec<TcpListener>,
     /// The services of all workers: each has one for each listener.
     pub services: usize,
-    /// Receives the handle of the server that stops.
-    pub handle: oneshot::Receiver<ServerHandle>,
+    /// The server that stops.
+    pub server: ServerHandle,
 }
 
 fn has_waiting_connection(listener: &TcpListener) -> bool {
@@ -96,19 +96,21 @@ fn has_waiting_connection(listener: &TcpListener) -> bool {
     poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
-/// Completes when the service should stop: at SIGTERM, SIGINT or SIGQUIT, after `drain_time`, and after what had
-/// arrived by then is being served.
-pub fn stop_signal(front: Data<Front>, stop: Stop) -> io::Result<impl Future<Output = ()> + Send> {
+/// Stops the server at SIGTERM, SIGINT or SIGQUIT, after `drain_time`, and after what had arrived by then is being
+/// served. Must be called on a runtime.
+///
+/// actix has handlers of its own. After a signal they let the process live for 0.3 s longer than its last request.
+pub fn stop_at_signal(front: Data<Front>, stop: Stop) -> io::Result<()> {
     let Stop {
         drain_time,
         settling,
         listeners,
         services,
-        handle,
+        server,
     } = stop;
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let mut quit = signal(SignalKind::quit())?;
-    Ok(async move {
+    spawn(async move {
         tokio::select! {
             _ = terminate.recv() => log::info!("SIGTERM: finishing requests in flight, then exiting"),
             _ = interrupt.recv() => log::info!("SIGINT: finishing requests in flight, then exiting"),
@@ -126,10 +128,10 @@ pub fn stop_signal(front: Data<Front>, stop: Stop) -> io::Result<impl Future<Out
                 _ = quit.recv() => {}
             }
         }
-        if let Ok(handle) = handle.await {
-            let _ = timeout(MAX_SETTLING, settling.settle(&listeners, handle, services)).await;
-        }
-    })
+        let _ = timeout(MAX_SETTLING, settling.settle(listeners, &server, services)).await;
+        server.stop(true).await;
+    });
+    Ok(())
 }
 
 /// Completes for one connection when it should be closed after the current request.
