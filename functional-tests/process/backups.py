@@ -4,13 +4,13 @@ from functional_tests.process.cases import equal
 from functional_tests.process.claims import HOSTS, POOL, claim, prepare
 from functional_tests.process.locked import consumer
 from functional_tests.process.placet_process import Placet
-from functional_tests.process.read_only import database_option
+from functional_tests.process.read_only import database_variables
 
 CONFIGURED = {"OS_API__AUTH_STRATEGY": "noauth2", "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": "true"}
 
 
 def options(database):
-    return CONFIGURED | database_option(database)
+    return CONFIGURED | database_variables(database)
 
 
 def grant(placet, numbers):

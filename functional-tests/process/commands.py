@@ -15,7 +15,8 @@ HEAD = "a082b8bb98d0"
 
 def unsynced(here):
     """A configuration whose database does not exist."""
-    return live.write_config(here, {"placement_database": {"sync_on_startup": "false"}}, here / "placet.sqlite")
+    options = {"placement_database": {"sync_on_startup": "false"}, "placet": {"bind": "127.0.0.1:0"}}
+    return live.write_config(here, options, here / "placet.sqlite")
 
 
 @case("a start on a configured database that does not exist is refused with a command that mends it as it is pasted")

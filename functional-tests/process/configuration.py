@@ -5,7 +5,9 @@ from functional_tests.process.first_run import require_unconfigured_machine
 from functional_tests.process.placet_process import Placet, refused, run
 
 NOAUTH = {"OS_API__AUTH_STRATEGY": "noauth2"}
-SERVABLE = "[api]\nauth_strategy = noauth2\n[placement_database]\nconnection = sqlite:///{here}/placet.sqlite\n"
+# On a free port: the usual one may be another case's.
+SERVABLE = ("[placet]\nbind = 127.0.0.1:0\n[api]\nauth_strategy = noauth2\n"
+            "[placement_database]\nconnection = sqlite:///{here}/placet.sqlite\n")
 
 
 def conf(here, text, name="placement.conf"):

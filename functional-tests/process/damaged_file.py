@@ -5,6 +5,7 @@ import sqlite3
 import time
 
 from functional_tests.lib.patience import IN_TIME_SECONDS, SERVICE_SECONDS
+from functional_tests.process.backups import options
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.claims import HOSTS, claim
 from functional_tests.process.locked import consumer, is_busy, serving
@@ -12,7 +13,6 @@ from functional_tests.process.placet_process import Placet, refused
 from functional_tests.process.read_only import database_with_claims
 
 ADVICE = "restore it from a backup"
-CONFIGURED = {"OS_API__AUTH_STRATEGY": "noauth2", "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": "true"}
 
 
 def readable_rows(path):
@@ -48,14 +48,10 @@ def overwrite_page(path, page, length):
         file.write(b"\xa5" * length)
 
 
-def extra(path):
-    return CONFIGURED | {"OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{path}"}
-
-
 def is_refused(here, path):
     """`serve` refuses the file in one line that says what to do, and the readable rows stay as they were."""
     before = readable_rows(path)
-    line = refused(here, extra=extra(path), is_mistake=False)
+    line = refused(here, extra=options(path), is_mistake=False)
     check(ADVICE in line, "it does not say what to do:", line)
     check("malformed" in line or "not a database" in line, line)
     equal(readable_rows(path), before, "readable rows")

@@ -14,7 +14,7 @@ from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.claims import HOSTS, POOL, claim, prepare
 from functional_tests.process.locked import consumer, is_busy, serving
 from functional_tests.process.placet_process import Placet, refused, run
-from functional_tests.process.read_only import database_option
+from functional_tests.process.read_only import database_variables
 
 GRANTED = 4
 COMMIT_TIMEOUT_SECONDS = 10  # placet's default
@@ -142,7 +142,7 @@ def replaced():
             placet.stop()
             equal(placet.database.read_bytes(), content, "the other database")
             # The log beside it is still the lost file's.
-            line = refused(placet.folder, extra=database_option(placet.database) | {"OS_API__AUTH_STRATEGY": "noauth2"})
+            line = refused(placet.folder, extra=database_variables(placet.database) | {"OS_API__AUTH_STRATEGY": "noauth2"})
             check("is not that of" in line, line)
 
         serve_and_lose(lambda database: os.rename(path, database), then)

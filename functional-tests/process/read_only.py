@@ -15,8 +15,9 @@ UNPRIVILEGED_UID = 65534
 COMMIT_TIMEOUT_SECONDS = 20
 
 
-def database_option(path):
-    return {"OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{path}"}
+def database_variables(path):
+    """The environment of a process on this database and a free port. The usual port may be another case's."""
+    return {"OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{path}", "OS_PLACET__BIND": "127.0.0.1:0"}
 
 
 def database_with_claims(here):
@@ -75,7 +76,7 @@ def a_read_only_mount():
         before = content(path)
         with mounted("--bind", here, at=here / "mounted") as there:
             run_as_root("mount", "-o", "remount,bind,ro", there)
-            extra = database_option(there / path.name)
+            extra = database_variables(there / path.name)
             for sync in ("true", "false"):
                 started = refused(here, extra=extra | {
                     "OS_API__AUTH_STRATEGY": "noauth2", "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": sync})
@@ -100,7 +101,7 @@ def a_file_of_another_user():
         before = content(path)
         here.chmod(0o755)
         path.chmod(0o444)
-        extra = database_option(path) | {
+        extra = database_variables(path) | {
             "OS_API__AUTH_STRATEGY": "noauth2", "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": "true"}
         other_user = {"user": UNPRIVILEGED_UID, "group": UNPRIVILEGED_UID, "extra_groups": []}
         check_message(refused(here, extra=extra, **other_user), path)
@@ -132,7 +133,7 @@ def failing_disk(here):
 @case("a disk that becomes read-only: claims are 503, the log has advice, reads are served, acknowledged claims stay")
 def it_turns_read_only():
     with folder() as here, failing_disk(here) as (disk, fail):
-        extra = database_option(disk / "placet.sqlite")
+        extra = database_variables(disk / "placet.sqlite")
         with Placet(here, {"placet": {"commit_timeout": str(COMMIT_TIMEOUT_SECONDS)}}, extra=extra) as placet:
             prepare(placet.rest)
             for number in range(8):

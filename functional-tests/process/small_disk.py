@@ -14,7 +14,7 @@ from functional_tests.process.claims import HOSTS, claim, prepare
 from functional_tests.process.locked import check_reads, serving
 from functional_tests.process.lost_file import log_of
 from functional_tests.process.placet_process import Placet
-from functional_tests.process.read_only import database_option
+from functional_tests.process.read_only import database_variables
 
 DISK_BYTES = 16 << 20
 CLIENTS = 4
@@ -70,7 +70,7 @@ class Load:
 def served_on_a_small_disk():
     """A placet whose database is on a disk of 16 MB: the disk, the process and its clients."""
     with full_disk.small_disk(full_disk.LARGE_DISK) as disk, folder() as here:
-        extra = database_option(disk / "placet.sqlite") | {"RUST_LOG": "warn"}
+        extra = database_variables(disk / "placet.sqlite") | {"RUST_LOG": "warn"}
         with Placet(here, serving(commit_timeout=SERVICE_SECONDS), extra=extra) as placet:
             placet.database = disk / "placet.sqlite"
             prepare(placet.rest)

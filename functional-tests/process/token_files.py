@@ -128,7 +128,7 @@ def broken_files():
                 harm()
                 eventually(word, lambda word=word: status(placet, token) == 200 and word in placet.log())
                 check(placet.log().count("stay in force") >= number, placet.log())
-                names(run(here, "--config-file", path, "config", "check").out, word, "1 error,")
+                names(run(here, "--config-file", path, "--bind", "127.0.0.1:0", "config", "check").out, word, "1 error,")
                 names(refused(here, "--config-file", path, "--bind", "127.0.0.1:0"), word)
             tokens.write_text("")
             tokens.chmod(0o644)
