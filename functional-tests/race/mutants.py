@@ -2,37 +2,37 @@
 
     python -m functional_tests.race.mutants --binary PATH [--runs N] [--only MUTANT,…]
 
-The binary must be built with `cargo build --features mutants`.
+The binary must be built with `cargo build --features mutants`. A race has as many rounds as in `./tox.sh`, so that this
+number is known to notice the mutants.
 """
 
 from functional_tests.lib.mutant_runs import Case, MutantRuns, arguments
 
+ON_SQLITE, ON_POSTGRESQL = [], ["--engine", "postgresql", "--rounds", "1"]
+GANGS, TWINS = "gangs,query-gangs,mixed-gangs", "twins,gang-twins,query-twins"
 OVERSUBSCRIBED = ("were granted", "oversubscribed")
-PUTS = ["--races", "puts", "--rounds"]
-# Each mutant, the race that notices it, and the beginning of a message.
-CHOICES = [
-    ("skip-state", "states", ("claims were granted with the generations", "a claim beside the description")),
-    ("first-candidate-only", "candidates", ("were granted",)),
-    ("keep-lost-gang", "gangs", ("a gang is partly there",)),
-    ("skip-guard", "candidates", (*OVERSUBSCRIBED, "generation")),
-    ("look-once", "twins", ("two answers to one call differ",)),
-    ("forget-answers", "twins", ("two answers to one call differ", ", remembered")),
-]
-
+UNGUARDED = (*OVERSUBSCRIBED, "generation")
 BROKEN, OVER_NORMAL = "a rule was broken by a placement", "went over the normal limit"
-WORKLOADS = [
-    ("judge-room", ["--races", "workloads"], (BROKEN,)),
-    ("skip-level", ["--races", "workloads"], (BROKEN,)),
-    ("skip-normal-limit", ["--races", "limits"], (OVER_NORMAL,)),
-    ("skip-neighbours", ["--races", "neighbours"], (BROKEN,)),
-    ("skip-neighbours", ["--engine", "postgresql", "--races", "neighbours"], (BROKEN,))]
+BESIDE = "a claim beside the description"
+# Each mutant, the races that notice it, and the beginning of a message.
+CASES = [
+    ("skip-guard", ON_SQLITE, "puts", UNGUARDED),
+    ("skip-guard", ON_SQLITE, "candidates", UNGUARDED),
+    ("usage-first", ON_SQLITE, "puts", OVERSUBSCRIBED),
+    ("trust-idle", ON_POSTGRESQL, "states", (BESIDE,)),
+    ("skip-state", ON_SQLITE, "states", ("claims were granted with the generations", BESIDE)),
+    ("first-candidate-only", ON_SQLITE, "candidates", ("were granted",)),
+    ("keep-lost-gang", ON_SQLITE, GANGS, ("a gang is partly there",)),
+    ("look-once", ON_SQLITE, TWINS, ("two answers to one call differ",)),
+    ("forget-answers", ON_SQLITE, TWINS, ("two answers to one call differ", ", remembered")),
+    ("judge-room", ON_SQLITE, "workloads", (BROKEN, "breaks a rule")),
+    ("skip-level", ON_SQLITE, "workloads", (BROKEN,)),
+    ("skip-normal-limit", ON_SQLITE, "limits", (OVER_NORMAL,)),
+    ("skip-neighbours", ON_SQLITE, "neighbours", (BROKEN,)),
+    ("skip-neighbours", ON_POSTGRESQL, "neighbours", (BROKEN,))]
 
 if __name__ == "__main__":
     MutantRuns("functional_tests.race.run", arguments(__doc__)).check(
-        controls=[[*PUTS, "5"], ["--races", "candidates,gangs,queries,twins", "--rounds", "3"],
-                  ["--races", "workloads,limits,neighbours", "--rounds", "4"]],
-        cases=[*(Case(mutant, [*PUTS, "30"], OVERSUBSCRIBED) for mutant in ("skip-guard", "usage-first")),
-               Case("trust-idle", ["--engine", "postgresql", "--races", "states", "--rounds", "6"],
-                    ("a claim beside the description",)),
-               *(Case(mutant, ["--races", race, "--rounds", "12"], seen) for mutant, race, seen in CHOICES),
-               *(Case(mutant, [*options, "--rounds", "6"], seen) for mutant, options, seen in WORKLOADS)])
+        controls=[[*on, "--races", ",".join({races: None for _, where, races, _ in CASES if where is on})]
+                  for on in (ON_SQLITE, ON_POSTGRESQL)],
+        cases=[Case(mutant, [*on, "--races", races], seen) for mutant, on, races, seen in CASES])
