@@ -6,6 +6,7 @@ ends. The kernel takes ports for clients from another range.
 """
 
 import fcntl
+import itertools
 import os
 import pathlib
 import random
@@ -21,7 +22,8 @@ def free_port():
     """A port that no program uses, and that no other test chooses."""
     folder = pathlib.Path(tempfile.gettempdir(), f"placet-test-ports-{os.getuid()}")
     folder.mkdir(exist_ok=True)
-    for port in CHANCE.sample(PORTS, len(PORTS)):
+    first = CHANCE.randrange(len(PORTS))
+    for port in itertools.chain(PORTS[first:], PORTS[:first]):
         lock = open(folder / str(port), "w")
         if _locked(lock) and is_unused(port):
             locks.append(lock)

@@ -84,9 +84,10 @@ def mariadb(port, name, host="127.0.0.1", others=()):
     def connect():
         import pymysql
 
+        # Without `ssl_disabled` the driver reads the system's certificates for each connection.
         return pymysql.connect(
             host=host, port=port, user=USER, password=PASSWORD, database=name or None, autocommit=True,
-            connect_timeout=60, read_timeout=HANG_SECONDS, write_timeout=HANG_SECONDS, charset="utf8mb4")
+            ssl_disabled=True, connect_timeout=60, read_timeout=HANG_SECONDS, write_timeout=HANG_SECONDS, charset="utf8mb4")
 
     hosts = ",".join(f"{host}:{each}" for each in (port, *others))
     shell = ["mariadb", "--no-defaults", f"-h{host}", f"-P{port}", f"-u{USER}", f"-p{PASSWORD}", name]
