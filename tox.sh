@@ -122,7 +122,7 @@ functional_package() {
     step python packaging "$PY" -m functional_tests.packaging.run
     step python options "$PY" -m functional_tests.options.run
     step python operations "$PY" -m functional_tests.operations.run
-    step python "fuzz, short" "$PY" -m functional_tests.fuzz.run --seconds 3
+    step python "fuzz, short" "$PY" -m functional_tests.fuzz.run --inputs 1000
     step python examples "$PY" -m functional_tests.examples.run
     step python documents "$PY" -m functional_tests.documents.run
     step python "test ports" "$PY" -m functional_tests.lib.ports_test

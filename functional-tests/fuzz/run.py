@@ -1,6 +1,6 @@
 """Fuzzes the parsers of placet: queries, bodies, conditions, policy files, database URLs, heads of requests, options.
 
-    python -m functional_tests.fuzz.run [--seconds N] [--seed N] [--binary PATH] [TARGET …]
+    python -m functional_tests.fuzz.run [--seconds N | --inputs N] [--seed N] [--binary PATH] [TARGET …]
 
 Inputs are random edits of known ones. If there is an oracle the answers are compared: OpenStack Placement's JSON
 parser and schemas for bodies, WebOb's parser and these schemas for queries, a second reader for conditions,
@@ -17,6 +17,7 @@ import time
 
 from functional_tests.fuzz import mutation
 from functional_tests.fuzz.targets import TARGETS, UUID
+from functional_tests.lib import upstream
 from functional_tests.lib.test_counts import TestCounts
 from functional_tests.process import cases
 from functional_tests.process.placet_process import Placet
@@ -35,9 +36,9 @@ def failure(target, data, seed):
 
 
 def fuzz(tests, name, target, options):
-    choices, end, tried, failures = random.Random(f"{options.seed}/{name}"), time.monotonic() + options.seconds, 0, set()
+    choices, begin, tried, failures = random.Random(f"{options.seed}/{name}"), time.monotonic(), 0, set()
     inputs = iter(mutation.kept(name) + target.seeds)
-    while time.monotonic() < end and len(failures) < MAX_FAILURES:
+    while len(failures) < MAX_FAILURES and not is_over(target, options, tried, time.monotonic() - begin):
         data, seed = next(inputs, None) or mutation.mutated(choices, target.seeds, target.words), choices.random()
         tried += 1
         wrong = failure(target, data, seed)
@@ -45,7 +46,12 @@ def fuzz(tests, name, target, options):
             failures.add(wrong[:60])
             report(tests, name, target, data, seed)
     if not failures:
-        tests.ok(f"{name}: {tried} inputs in {options.seconds:g} s")
+        tests.ok(f"{name}: {tried} inputs in {time.monotonic() - begin:.0f} s")
+
+
+def is_over(target, options, tried, seconds):
+    """Whether a target has had its inputs, or its time if no number of inputs is given."""
+    return seconds > options.seconds if options.inputs is None else tried >= options.inputs // target.INPUT_COST
 
 
 def report(tests, name, target, data, seed):
@@ -65,6 +71,7 @@ def open_policy(here):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=FULL_SECONDS, help="for each target")
+    parser.add_argument("--inputs", type=int, help="for each target, instead of --seconds; a tenth if each starts a process")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--binary")
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
@@ -72,6 +79,7 @@ def main():
     cases.settings["binary"] = options.binary
     print(f"seed {options.seed} (--seed {options.seed} repeats the inputs)", flush=True)
     tests = TestCounts()
+    upstream.check_schemas_once()
     os.environ.pop("RUST_LOG", None)
     with cases.folder() as here, Placet(here, open_policy(here)) as placet:
         placet.rest.must("POST", "/resource_providers", {"name": "there", "uuid": UUID})

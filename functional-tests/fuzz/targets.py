@@ -32,6 +32,8 @@ OWN_BOUNDS = ("Unpaired surrogate", "levels of nesting", "More than")
 class Http:
     """A target whose input is part of a request to a running placet, on a connection that is kept."""
 
+    INPUT_COST = 1
+
     def __init__(self, placet):
         self.placet, self.raw = placet, None
 
@@ -187,6 +189,8 @@ class Targets(Http):
 
 class Command:
     """A target whose input is a file that a command of placet reads."""
+
+    INPUT_COST = 10  # a process is started for each
 
     def __init__(self, placet):
         self.folder = placet.folder / type(self).__name__
