@@ -43,9 +43,9 @@ ENGINES=mariadb,postgresql-tls
 FEATURES=(--features "$ENGINES")
 # What the one build has made: a line `NAME PATH` for each.
 BINARIES="$TOX/binaries"
-# How long random requests are compared with OpenStack Placement's answers, and the rounds of races on servers. `long`
+# How many random requests are compared with OpenStack Placement's answers, and the rounds of races on servers. `long`
 # sets its own.
-DIFFERENTIAL=(--seconds 25)
+DIFFERENTIAL=(--requests 800)
 ROUNDS=(--rounds 1)
 # The unit tests that read or write a database. The rules of placing are the same on all engines, and SQLite's file and
 # log are its own. Most of these tests wait for the server.
