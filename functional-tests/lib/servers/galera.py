@@ -20,6 +20,7 @@ TIMES = ("evs.keepalive_period=PT0.5S;evs.inactive_check_period=PT0.5S;evs.suspe
 NODES = 3
 GTID_DOMAIN = 100  # of the cluster's commits; a node's local transactions have a higher domain of their own
 SETTLED_SECONDS = 3
+STATE = ("wsrep_ready", "wsrep_local_state_comment", "wsrep_cluster_size")  # of a node
 START_ATTEMPTS = 3  # of starting a node
 
 
@@ -77,15 +78,18 @@ class Server(mariadb.Server):
 
     def answers(self):
         """Whether the node is synced and belongs to the primary component."""
-        return self.status("wsrep_ready") == "ON" and self.status("wsrep_local_state_comment") == "Synced"
+        return self.members() > 0
 
     def status(self, name):
         rows = self.database("").query("SHOW GLOBAL STATUS LIKE ?", [name])
         return rows[0][1] if rows else None
 
     def members(self):
-        """The number of nodes that it sees, including itself."""
-        return int(self.status("wsrep_cluster_size") or 0)
+        """The number of nodes that it sees, including itself. 0 if it is not synced in the primary component."""
+        rows = self.database("").query("SHOW GLOBAL STATUS WHERE Variable_name IN (?, ?, ?)", STATE)
+        state = {name.lower(): value for name, value in rows}
+        ready, comment, size = (state.get(name) for name in STATE)
+        return int(size) if ready == "ON" and comment == "Synced" else 0
 
     def restart(self, wait=True):
         """Starts it again at the position of its data, so that it needs only an incremental state transfer (IST)."""
@@ -150,7 +154,7 @@ class Cluster:
 
     def is_complete(self):
         """Whether every node is synced and sees all others."""
-        return all(node.answers() and node.members() == len(self.nodes) for node in self.nodes)
+        return all(node.members() == len(self.nodes) for node in self.nodes)
 
     def settle(self, seconds=HANG_SECONDS):
         """Waits until the cluster is complete for SETTLED_SECONDS: it may evict a node seconds after a silence."""
