@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Tests placet:  ./tox.sh [quick|lint|unit|functional|conformance|servers|clients|all|long|bench|fuzz|fresh] ...  (all)
 #
-#   quick        before each commit: lint, unit, the gabbi files on SQLite, one round of each race; at most 4 minutes with
-#                a warm target
+#   quick        before each commit: lint, unit, the gabbi files on SQLite, one round of each race; at most 4 minutes
+#                with a warm target
 #   lint         rustfmt, clippy, cargo doc, cargo-deny, the rules of STYLE.md and ARCHITECTURE.md (tidy)
 #   unit         the tests that need no running service
 #   functional   tests of a running placet on SQLite: its own gabbi files, races, adoption, upgrades, options, random
@@ -10,7 +10,8 @@
 #   servers      tests on PostgreSQL, MariaDB and Galera: the unit tests that need a server, gabbi files, conformance,
 #                races, the guide of docs/switching.md (with Keystone too), query plans, random requests to placet and
 #                OpenStack Placement, two processes of each on one database, read-your-writes across three processes,
-#                chaos with three processes, broken commits, held rows, failover to a standby, replicas, rolling restarts
+#                chaos with three processes, broken commits, held rows, failover to a standby, replicas, rolling
+#                restarts
 #   conformance  OpenStack Placement's own gabbi files. The fixture is created with the API in one run, and written into
 #                the database before placet starts in the other
 #   clients      an operator's session with the real `openstack` client; osc-placement's own functional tests; a real
@@ -19,8 +20,8 @@
 #   long         all of these at full size, and the mutants, with which tests have to fail. `long --from STEP` runs STEP
 #                and the steps that have not passed at this commit
 #   fuzz         the parsers, each for 60 s with random edits of known inputs
-#   fresh        as root: this script in a new minimal Debian 12 that has Rust, Python and git alone, and the package and
-#                the tarball installed there
+#   fresh        as root: this script in a new minimal Debian 12 that has Rust, Python and git alone, and the package
+#                and the tarball installed there
 #   prerequisites  what `all` needs of the machine. Each stage begins with this check of what it needs
 #   bench        placet, OpenStack Placement and two baselines compared: tables, .tox/bench.json, and docs/speed.md.
 #                Options after `bench` choose parts: `bench --help`
@@ -47,10 +48,13 @@ BINARIES="$TOX/binaries"
 # sets its own.
 DIFFERENTIAL=(--requests 800)
 ROUNDS=(--rounds 1)
-# The unit tests that read or write a database. The rules of placing are the same on all engines, and SQLite's file and
-# log are its own. Most of these tests wait for the server.
-ON_SERVERS=(--test-threads 6 db:: model:: --skip model::tests::workloads --skip db::file --skip db::wal_checkpointer
-    --skip db::connect::url)
+# The unit tests whose statements, locks, isolation or errors differ between engines. Left out are SQLite's own file and
+# log, and rules that are decided without SQL: they are the same on all engines.
+ON_SERVERS=(--test-threads 6 db:: model::)
+for module in db::file db::wal_checkpointer db::connect::url model::tests::{workloads,limits,placing,choices,claims} \
+    model::tests::{provider_states,providers,domains,descriptions,generation_limits,reads,refusals}; do
+    ON_SERVERS+=(--skip "$module")
+done
 
 source functional-tests/lib/steps.sh
 

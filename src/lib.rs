@@ -15,13 +15,14 @@ pub(crate) mod model;
 pub(crate) mod mutants;
 pub(crate) mod placing;
 pub(crate) mod policy;
-#[cfg(test)]
-pub(crate) mod property_tests;
 pub(crate) mod search;
 pub(crate) mod statistics;
 pub(crate) mod tasks;
 pub(crate) mod version;
 pub(crate) mod wire;
+
+#[cfg(test)]
+mod tests;
 
 /// The items that `benches/` measures without the service. Their interface may change at any time.
 #[doc(hidden)]

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::model::batch::command::{Answer, Command, Write};
 use crate::model::snapshot::load;
 use crate::model::{inventories, resource_classes, resource_providers};
-use crate::property_tests::by_size;
+use crate::tests::by_size;
 pub use commands::{Known, Rng, command};
 
 const ROUNDS: u64 = 60;

@@ -13,17 +13,17 @@ use super::requests::{packing, query, request};
 use super::worlds::{row, world};
 use super::{Found, bare, build_colliding, catalog};
 use crate::error::Result;
-use crate::property_tests;
 use crate::search::group_providers::GroupProviders;
 use crate::search::request::Request;
 use crate::search::snapshot::{ClassId, Delta, ProviderId, ProviderRow, Snapshot, SnapshotChange};
 use crate::search::{self, SearchSettings, candidates, providers};
+use crate::tests::config as sized;
 
 const CASES: u32 = 4_000;
 const FULL_CASES: u32 = 20_000;
 
 pub(super) fn config() -> ProptestConfig {
-    property_tests::config(CASES, FULL_CASES)
+    sized(CASES, FULL_CASES)
 }
 
 /// For properties of small things.
