@@ -212,15 +212,13 @@ all() {
 
 on_sqlite() { functional; conformance; }
 
-# Three chains at a time: with more, the mutants that cause waiting fail for lack of processors. The latencies of
-# reloads are measured before them, and of the optimised build: the other one reads 60,000 providers for longer than a
-# request waits.
+# The latencies of reloads are measured before the chains, and of the optimised build: the other one reads 60,000
+# providers for longer than a request waits. On servers each race has a round of every kind; SQLite has many.
 long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
-    DIFFERENTIAL=() ROUNDS=() ON_SERVERS=(--test-threads 6 db:: model::)
+    DIFFERENTIAL=(--requests 6000) ROUNDS=(--rounds 6) ON_SERVERS=(--test-threads 6 db:: model::)
     lint
     unit
-    features
     # Before the chains, of which two need it.
     keystone_venv
     mutants && step quiet "dist build" cargo build --profile dist --bin placet "${FEATURES[@]}" || return
@@ -228,11 +226,12 @@ long() {
         step python "reloads, large, $engine" "$PY" -m functional_tests.reloads.run --engine "$engine" \
             --providers 60000 --binary "$CARGO_TARGET_DIR/dist/placet"
     done
-    side_by_side long_on_sqlite long_on_postgresql long_on_mariadb
+    side_by_side long_on_sqlite long_on_postgresql long_on_mariadb long_on_copies
 }
 
-# The steps that need no engine of their own are in the shorter chains, so that all chains end at about the same time.
-long_on_postgresql() { long_on_engine postgresql; on_copies; long_mutants; }
+long_on_postgresql() { long_on_engine postgresql; long_mutants; }
+
+long_on_copies() { on_copies; features; }
 
 long_on_mariadb() {
     long_on_engine mariadb
