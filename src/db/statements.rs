@@ -4,11 +4,12 @@
 //! (`src/db/engines/rows/`).
 
 pub mod allocations {
-    use crate::db::engines::rows::{CountKeys, InsertFromRows};
+    use crate::db::engines::rows::{Clock, CountKeys, InsertFromRows};
 
     pub const INSERT: InsertFromRows = InsertFromRows {
         table: "allocations",
         columns: &["resource_provider_id", "consumer_id", "resource_class_id", "used"],
+        clock: Clock::Host,
         is_repeatable: true,
     };
 
@@ -20,18 +21,19 @@ pub mod allocations {
 }
 
 pub mod claims {
-    use crate::db::engines::rows::InsertFromRows;
+    use crate::db::engines::rows::{Clock, InsertFromRows};
 
     /// The answers have generations, which the next plan may change.
     pub const INSERT: InsertFromRows = InsertFromRows {
         table: "placet_claims",
         columns: &["id", "project_id", "digest", "answer"],
+        clock: Clock::Database,
         is_repeatable: false,
     };
 }
 
 pub mod consumers {
-    use crate::db::engines::rows::{InsertFromRows, UpdateFromRows};
+    use crate::db::engines::rows::{Clock, InsertFromRows, UpdateFromRows};
 
     /// Guarded by the generation.
     pub const UPDATE: UpdateFromRows = UpdateFromRows {
@@ -61,12 +63,13 @@ pub mod consumers {
     pub const INSERT: InsertFromRows = InsertFromRows {
         table: "consumers",
         columns: &["uuid", "project_id", "user_id", "generation", "consumer_type_id"],
+        clock: Clock::Host,
         is_repeatable: true,
     };
 }
 
 pub mod descriptions {
-    use crate::db::engines::rows::{DeleteRows, InsertFromRows};
+    use crate::db::engines::rows::{Clock, DeleteRows, InsertFromRows};
 
     pub const INSERT: InsertFromRows = InsertFromRows {
         table: "placet_descriptions",
@@ -78,6 +81,7 @@ pub mod descriptions {
             "sets_trait",
             "body",
         ],
+        clock: Clock::Host,
         is_repeatable: false,
     };
 
@@ -177,7 +181,7 @@ pub mod resource_providers {
 }
 
 pub mod workloads {
-    use crate::db::engines::rows::InsertFromRows;
+    use crate::db::engines::rows::{Clock, InsertFromRows};
 
     pub const INSERT: InsertFromRows = InsertFromRows {
         table: "placet_workloads",
@@ -191,18 +195,21 @@ pub mod workloads {
             "body",
             "named",
         ],
+        clock: Clock::Host,
         is_repeatable: false,
     };
 
     pub const INSERT_NEIGHBOURS: InsertFromRows = InsertFromRows {
         table: "placet_neighbours",
         columns: &["workload", "neighbour"],
+        clock: Clock::Host,
         is_repeatable: false,
     };
 
     pub const INSERT_REPLICAS: InsertFromRows = InsertFromRows {
         table: "placet_replicas",
         columns: &["consumer_id", "workload", "replica", "role", "revision", "adopted"],
+        clock: Clock::Host,
         is_repeatable: false,
     };
 }

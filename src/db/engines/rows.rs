@@ -48,12 +48,23 @@ pub struct UpdateFromRows {
     pub filter: &'static str,
 }
 
+/// The clock that a row's time comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// This host's, for times that clients read.
+    Host,
+    /// The database's, for times that are compared with those of other hosts.
+    Database,
+}
+
 /// `INSERT INTO table …`. The table has a column `created_at`, which is set to the time.
 #[derive(Debug, Clone, Copy)]
 pub struct InsertFromRows {
     pub table: &'static str,
     /// The columns of the values of a row.
     pub columns: &'static [&'static str],
+    /// Where `created_at` comes from.
+    pub clock: Clock,
     /// Whether a second plan of the same commands inserts the same rows.
     pub is_repeatable: bool,
 }
@@ -135,12 +146,16 @@ impl OneRow {
 }
 
 impl InsertFromRows {
-    /// The INSERT with a placeholder for each value.
-    fn with_placeholders(&self, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
-        let row = format!("({})", vec!["?"; self.columns.len() + 1].join(", "));
+    /// The INSERT with a placeholder for each value. `database_time` is the engine's expression of its time.
+    fn with_placeholders(&self, now: NaiveDateTime, database_time: &str, rows: &[Vec<Value>]) -> Fragment {
+        let (time, host_time) = match self.clock {
+            Clock::Host => ("?", Some(now)),
+            Clock::Database => (database_time, None),
+        };
+        let row = format!("({time}, {})", vec!["?"; self.columns.len()].join(", "));
         let (table, columns, placeholders) = (self.table, self.columns.join(", "), vec![row; rows.len()].join(", "));
         let values = |row: &Vec<Value>| {
-            std::iter::once(now.into())
+            (host_time.into_iter().map(Bound::from))
                 .chain(row.iter().cloned().map(Bound::from))
                 .collect()
         };

@@ -4,15 +4,16 @@
 //! is a second in which the writer commits nothing. So it deletes a chunk at a time, between two batches.
 //!
 //! The writer's connection is used because SQLite would show the commits of another one as those of a foreign program.
-//! Ages are measured against the clock of this host; answers may have been stored by another one.
+//! Ages are measured as in [`super::pruning`]: the database's clock wrote both times, so the clocks of hosts need not
+//! agree.
 
 use std::time::{Duration, Instant};
 
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
+use super::pruning::seen_at;
 use super::{Batch, Writer};
-use crate::db::engines::dialect;
 use crate::db::schema::placet_claims;
 use crate::db::{DbConnection, DbResult};
 
@@ -43,22 +44,22 @@ impl AnswerPruning {
         self.due.saturating_duration_since(Instant::now())
     }
 
-    /// Deletes a chunk. Without a connection it waits as long as if there were nothing to delete.
-    fn prune(&mut self, conn: Option<&mut DbConnection>) -> DbResult<()> {
+    /// Deletes a chunk. `writer` is the id of this process's writer. Without a connection it waits as long as if there
+    /// were nothing to delete.
+    fn prune(&mut self, conn: Option<&mut DbConnection>, writer: &str) -> DbResult<()> {
         self.due = Instant::now() + IDLE_PAUSE;
-        if let Some(conn) = conn
-            && prune_chunk(conn, self.memory)?
-        {
+        let Some(conn) = conn else { return Ok(()) };
+        let oldest_kept = seen_at(conn, writer)? - self.memory;
+        if prune_chunk(conn, oldest_kept)? {
             self.due = Instant::now() + CHUNK_PAUSE;
         }
         Ok(())
     }
 }
 
-/// Deletes the oldest answers, if they are older than `memory`. Returns whether more may be left.
-fn prune_chunk(conn: &mut DbConnection, memory: Duration) -> DbResult<bool> {
+/// Deletes the oldest answers that were stored before `oldest_kept`. Returns whether more may be left.
+fn prune_chunk(conn: &mut DbConnection, oldest_kept: NaiveDateTime) -> DbResult<bool> {
     use placet_claims as t;
-    let oldest_kept = dialect::now() - memory;
     let last_of_chunk: Option<NaiveDateTime> = t::table
         .filter(t::created_at.lt(oldest_kept))
         .order(t::created_at)
@@ -79,7 +80,7 @@ impl<B: Batch> Writer<B> {
         if !self.answer_pruning.until_due().is_zero() {
             return;
         }
-        if let Err(error) = self.answer_pruning.prune(self.conn.as_mut()) {
+        if let Err(error) = self.answer_pruning.prune(self.conn.as_mut(), self.identity.id()) {
             log::debug!("Old answers to calls with an id could not be deleted; this is tried again: {error}");
         }
     }
@@ -88,36 +89,64 @@ impl<B: Batch> Writer<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::db::engines::dialect;
+    use crate::db::engines::rows::Value;
+    use crate::db::statements::claims::INSERT;
     use crate::db::tests::support::TestDatabase;
+    use crate::db::writer::identity::Identity;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// Stores answers as a host does whose clock shows `now`.
+    fn store(conn: &mut DbConnection, now: NaiveDateTime, numbers: std::ops::Range<i64>) {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let row = |number: i64| vec![text(&number.to_string()), text("p"), text("d"), text("{}")];
+        let rows: Vec<_> = numbers.map(row).collect();
+        INSERT.run(conn, now, &rows).unwrap();
+    }
+
+    /// Makes the stored answers this old.
+    fn age(conn: &mut DbConnection, number: i64, age: Duration) {
+        use placet_claims as t;
+        let stored = t::table.find((number.to_string(), "p"));
+        let created_at: NaiveDateTime = stored.clone().select(t::created_at).first(conn).unwrap();
+        let older = diesel::update(stored).set(t::created_at.eq(created_at - age));
+        assert_eq!(older.execute(conn).unwrap(), 1);
+    }
+
+    /// Prunes three times. Returns the number of answers that are left after each.
+    fn prune(conn: &mut DbConnection, memory: Duration) -> [i64; 3] {
+        let writer = Identity::register(conn).unwrap();
+        let mut pruning = AnswerPruning::new(memory);
+        [(); 3].map(|()| {
+            pruning.prune(Some(conn), writer.id()).unwrap();
+            placet_claims::table.count().get_result(conn).unwrap()
+        })
+    }
 
     #[test]
     fn answers_are_deleted_in_chunks_when_they_are_too_old() {
         let (_test, database) = TestDatabase::synced();
         let conn = &mut database.connect().unwrap();
-        let hour = Duration::from_secs(3600);
-        let mut insert = |number: i64, age: Duration| {
-            use placet_claims as t;
-            diesel::insert_into(t::table)
-                .values((
-                    t::id.eq(number.to_string()),
-                    t::project_id.eq("p"),
-                    t::created_at.eq(dialect::now() - age),
-                    t::digest.eq("d"),
-                    t::answer.eq("{}"),
-                ))
-                .execute(&mut *conn)
-                .unwrap()
-        };
+        store(conn, dialect::now(), 0..CHUNK_ROWS + 6);
         for number in 0..CHUNK_ROWS + 5 {
-            insert(number, hour * 2 + Duration::from_secs(number.unsigned_abs()));
+            age(conn, number, HOUR * 2 + Duration::from_secs(number.unsigned_abs()));
         }
-        insert(-1, hour / 2);
-        let mut pruning = AnswerPruning::new(hour);
-        let mut count_after = |conn: &mut DbConnection| {
-            pruning.prune(Some(conn)).unwrap();
-            placet_claims::table.count().get_result::<i64>(conn).unwrap()
-        };
-        assert_eq!([count_after(conn), count_after(conn), count_after(conn)], [6, 1, 1]);
+        age(conn, CHUNK_ROWS + 5, HOUR / 2);
+        assert_eq!(prune(conn, HOUR), [6, 1, 1]);
+    }
+
+    #[test]
+    fn hostile_04_an_answer_is_kept_whatever_the_clock_of_the_host_that_stored_it() {
+        let (_test, database) = TestDatabase::synced();
+        let conn = &mut database.connect().unwrap();
+        store(conn, dialect::now() - 24 * HOUR, 0..3);
+        store(conn, dialect::now() + 24 * HOUR, 3..6);
+        assert_eq!(prune(conn, HOUR), [6; 3]);
+        for number in [0, 5] {
+            age(conn, number, 2 * HOUR);
+        }
+        assert_eq!(prune(conn, HOUR), [4; 3]);
     }
 
     /// Found by a reader: the writer's thread did not wait at all while the database was away.
@@ -125,7 +154,7 @@ mod tests {
     fn without_a_connection_nothing_is_due_for_a_while() {
         let mut pruning = AnswerPruning::new(Duration::from_secs(60));
         pruning.due = Instant::now();
-        pruning.prune(None).unwrap();
+        pruning.prune(None, "no writer").unwrap();
         assert!(pruning.until_due() > CHUNK_PAUSE);
     }
 }

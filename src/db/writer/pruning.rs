@@ -22,8 +22,8 @@ const RETENTION_TIME: Duration = Duration::from_secs(600);
 /// A writer without a heartbeat for this long is silent, and is pruned.
 const SILENT_AFTER: Duration = Duration::from_secs(3600);
 
-/// When the writer was last seen.
-fn seen_at(conn: &mut DbConnection, writer: &str) -> DbResult<NaiveDateTime> {
+/// When the writer was last seen, by the database's clock.
+pub fn seen_at(conn: &mut DbConnection, writer: &str) -> DbResult<NaiveDateTime> {
     use placet_writers as w;
     w::table.filter(w::id.eq(writer)).select(w::seen_at).first(conn)
 }

@@ -56,10 +56,12 @@ pub fn chunked_insert_sql(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<V
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::db::engines::rows::Clock;
 
     const INSERT: InsertFromRows = InsertFromRows {
         table: "t",
         columns: &["a", "b"],
+        clock: Clock::Host,
         is_repeatable: true,
     };
 

@@ -41,12 +41,13 @@ fn without<T: PartialEq + Clone>(all: &[T], done: &[T]) -> Option<Vec<T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::db::engines::rows::{CountFrom, CountKeys, InsertFromRows, Value};
+    use crate::db::engines::rows::{Clock, CountFrom, CountKeys, InsertFromRows, Value};
 
     fn insert(table: &'static str, numbers: &[i64]) -> GuardedWrite {
         let it = InsertFromRows {
             table,
             columns: &["n"],
+            clock: Clock::Host,
             is_repeatable: true,
         };
         GuardedWrite::Insert(it, numbers.iter().map(|n| vec![Value::Int(*n)]).collect())

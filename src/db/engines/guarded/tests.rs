@@ -8,7 +8,9 @@ use crate::db::DbConnection;
 use crate::db::engines::dialect;
 use crate::db::engines::dialect::Capabilities;
 use crate::db::engines::guarded::ExecMode;
-use crate::db::engines::rows::{CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, UpdateFromRows, Value};
+use crate::db::engines::rows::{
+    Clock, CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, UpdateFromRows, Value,
+};
 use crate::db::statements;
 use crate::db::tests::support::{Kind, TestDatabase};
 
@@ -17,6 +19,7 @@ const COUNT: OneRow = OneRow("UPDATE placet_writers SET revision = revision + 1 
 const INSERT: InsertFromRows = InsertFromRows {
     table: "traits",
     columns: &["name"],
+    clock: Clock::Host,
     is_repeatable: true,
 };
 

@@ -52,7 +52,7 @@ pub fn update_sql(it: &UpdateFromRows, now: NaiveDateTime, rows: Fragment) -> Fr
 /// The INSERT with a placeholder for each value. An INSERT from a table of rows would hold the table's AUTO_INCREMENT
 /// lock until it ends; if it then waited for a row, no other transaction could insert.
 pub fn insert_sql(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
-    it.with_placeholders(now, rows)
+    it.with_placeholders(now, "CURRENT_TIMESTAMP", rows)
 }
 
 /// `into` is empty, or an INTO clause with the variable that takes the count.

@@ -7,7 +7,7 @@
 use chrono::NaiveDateTime;
 
 use super::statement::{Fragment, Statement, bind_time};
-use super::{CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, UpdateFromRows, Value};
+use super::{Clock, CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, UpdateFromRows, Value};
 
 /// A bound value, or a bound column of values.
 #[derive(Debug)]
@@ -111,9 +111,15 @@ pub fn update_sql(
 
 /// The insert of the table `rows`.
 pub fn insert_sql(it: &InsertFromRows, rows: &str, now: NaiveDateTime, bound: &mut Vec<Array>) -> String {
-    bound.push(now.into());
+    let time = match it.clock {
+        Clock::Host => {
+            bound.push(now.into());
+            "?::timestamp"
+        }
+        Clock::Database => "CURRENT_TIMESTAMP",
+    };
     let (table, columns, values) = (it.table, it.columns.join(", "), it.columns.join(", v."));
-    format!("INSERT INTO {table} (created_at, {columns}) SELECT ?::timestamp, v.{values} FROM {rows} v")
+    format!("INSERT INTO {table} (created_at, {columns}) SELECT {time}, v.{values} FROM {rows} v")
 }
 
 /// What follows FROM in a query for the rows with one of the keys. The keys are bound as one array.

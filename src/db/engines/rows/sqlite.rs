@@ -8,6 +8,9 @@ use chrono::NaiveDateTime;
 use super::statement::{Bound, Fragment, Statement, bind_time};
 use super::{CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, UpdateFromRows, Value};
 
+/// The time in UTC with milliseconds.
+const DATABASE_TIME: &str = "strftime('%Y-%m-%d %H:%M:%f', 'now')";
+
 pub fn update(update: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
     let (columns, placeholders) = (update.columns.join(", "), vec!["?"; update.columns.len()].join(", "));
     let mut bound: Vec<Bound> = rows.iter().flatten().cloned().map(Bound::from).collect();
@@ -20,7 +23,7 @@ pub fn update(update: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) 
 }
 
 pub fn insert(insert: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
-    let Fragment { text, bound } = insert.with_placeholders(now, rows);
+    let Fragment { text, bound } = insert.with_placeholders(now, DATABASE_TIME, rows);
     Statement::cached(text, bound)
 }
 

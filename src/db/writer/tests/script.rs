@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use super::*;
 use crate::db::change_feed::{Position, Revisions};
 use crate::db::engines::guarded::GuardedWrite;
-use crate::db::engines::rows::{CountFrom, InsertFromRows, Value};
+use crate::db::engines::rows::{Clock, CountFrom, InsertFromRows, Value};
 
 /// Numbers from this one on are plannable. Each thousand of them stands for a provider.
 const PLANNABLE: i64 = 1000;
@@ -31,6 +31,7 @@ pub const HOLD_TIME: Duration = Duration::from_millis(100);
 const INSERT: InsertFromRows = InsertFromRows {
     table: "numbers",
     columns: &["n"],
+    clock: Clock::Host,
     is_repeatable: true,
 };
 
