@@ -5,6 +5,7 @@ mod close;
 mod damage;
 pub mod guard;
 mod header;
+pub mod inode_lock;
 pub mod log_record;
 mod log_tie;
 pub mod paths;

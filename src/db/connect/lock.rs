@@ -1,13 +1,19 @@
-//! The file lock that gives an SQLite database to one serving process. That process is the only writer, so it has no
-//! change feed to follow. A database on a server is shared, and has no such lock.
+//! The locks that give an SQLite database to one serving process. That process is the only writer, so it has no change
+//! feed to follow. A database on a server is shared, and has no such locks.
+//!
+//! One lock is on a file beside the database, and is for all that has the database's name: its log, the record of the
+//! log, and the file that a restore replaces. The other one is on the database file itself, under whatever name
+//! ([`crate::db::file::inode_lock`]).
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use rustix::fs::{Access, access};
 
 use crate::db::connect::url::Target;
+use crate::db::file::inode_lock::LockedDatabase;
 use crate::db::file::log_record;
 use crate::db::file::paths::FilePaths;
 use crate::db::{Database, SetupError};
@@ -16,6 +22,8 @@ use crate::db::{Database, SetupError};
 /// however it ends.
 pub struct ServingLock {
     file: File,
+    /// `None` while a restore finds no database to lock.
+    database: Option<Arc<LockedDatabase>>,
 }
 
 impl ServingLock {
@@ -31,8 +39,8 @@ impl ServingLock {
 }
 
 impl Database {
-    /// Locks the embedded database for this process, and checks that its log is its own. `None` if the database is on a
-    /// server, which processes share.
+    /// Locks the embedded database for this process, and checks that its log is its own. Makes the file if there is
+    /// none. `None` if the database is on a server, which processes share.
     ///
     /// # Errors
     /// [`SetupError::Served`] if another process holds the lock, and [`SetupError::ForeignLog`].
@@ -42,30 +50,23 @@ impl Database {
         };
         let connect = |error: io::Error| connect_error(path, &error);
         let paths = FilePaths::of(path).map_err(connect)?;
-        let lock = self.lock(&paths)?;
+        let mut lock = lock_name(&paths)?;
         lock.check(&paths)?;
+        let database = Arc::new(lock_database(&paths)?);
         log_record::forget_if_replaced(&paths, &lock.file).map_err(connect)?;
-        self.guard().set_lock(lock.file.try_clone().map_err(connect)?);
+        self.guard()
+            .set_lock(lock.file.try_clone().map_err(connect)?, database.clone());
+        lock.database = Some(database);
         Ok(Some(lock))
     }
 
-    /// Locks an embedded database for this process.
-    pub(in crate::db) fn lock(&self, paths: &FilePaths) -> Result<ServingLock, SetupError> {
-        let connect = |error: io::Error| connect_error(&paths.database, &error);
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&paths.lock)
-            .map_err(connect)?;
-        match file.try_lock() {
-            Ok(()) => Ok(ServingLock { file }),
-            Err(TryLockError::WouldBlock) => Err(SetupError::Served {
-                place: paths.database.display().to_string(),
-            }),
-            Err(TryLockError::Error(error)) => Err(connect(error)),
+    /// Locks an embedded database for this process, which replaces it. There may be no file yet.
+    pub(in crate::db) fn lock_for_restore(&self, paths: &FilePaths) -> Result<ServingLock, SetupError> {
+        let mut lock = lock_name(paths)?;
+        if paths.database.exists() {
+            lock.database = Some(lock_database(paths)?.into());
         }
+        Ok(lock)
     }
 
     /// Checks that this process may write an embedded database, and make files beside it, as
@@ -103,6 +104,37 @@ impl Database {
     }
 }
 
+/// Locks what has the name of a database.
+fn lock_name(paths: &FilePaths) -> Result<ServingLock, SetupError> {
+    let connect = |error: io::Error| connect_error(&paths.database, &error);
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(&paths.lock)
+        .map_err(connect)?;
+    match file.try_lock() {
+        Ok(()) => Ok(ServingLock { file, database: None }),
+        Err(TryLockError::WouldBlock) => Err(served(paths)),
+        Err(TryLockError::Error(error)) => Err(connect(error)),
+    }
+}
+
+/// Locks the file itself.
+fn lock_database(paths: &FilePaths) -> Result<LockedDatabase, SetupError> {
+    match LockedDatabase::lock(&paths.database) {
+        Ok(locked) => locked.ok_or_else(|| served(paths)),
+        Err(error) => Err(connect_error(&paths.database, &error)),
+    }
+}
+
+fn served(paths: &FilePaths) -> SetupError {
+    SetupError::Served {
+        place: paths.database.display().to_string(),
+    }
+}
+
 /// For a file that this process does not serve: checks that its log is its own, unless a process serves it. Returns
 /// whether one does.
 ///
@@ -114,18 +146,15 @@ pub(in crate::db) fn check_log_of(path: &Path) -> Result<bool, SetupError> {
         return Ok(false);
     };
     let Ok(file) = File::open(&paths.lock) else {
-        return Ok(false);
+        return Ok(LockedDatabase::is_locked(&paths.database));
     };
-    match log_record::check(&paths, &file) {
-        Err(_) if is_served(&file) => Ok(true),
-        Err(error) => Err(error),
-        Ok(()) => Ok(is_served(&file)),
+    let checked = log_record::check(&paths, &file);
+    let is_served =
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) || LockedDatabase::is_locked(&paths.database);
+    match checked {
+        Err(error) if !is_served => Err(error),
+        _ => Ok(is_served),
     }
-}
-
-/// Whether a process holds the lock.
-fn is_served(file: &File) -> bool {
-    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 fn connect_error(path: &Path, error: &io::Error) -> SetupError {

@@ -5,10 +5,11 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::mem::ManuallyDrop;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use super::header::Header;
+use super::inode_lock::LockedDatabase;
 use crate::db::engines::dialect::{self, CheckpointMode, WalStatus};
 use crate::db::{DbConnection, DbResult};
 
@@ -22,8 +23,7 @@ const FRAME_HEADER_BYTES: u64 = 24;
 
 /// The handles of a served file.
 pub struct OpenFiles {
-    /// Never closed: closing any handle of a file releases all POSIX locks that this process holds on it.
-    pub database: ManuallyDrop<File>,
+    pub database: Arc<LockedDatabase>,
     /// SQLite has no POSIX lock on the log.
     pub log: File,
 }

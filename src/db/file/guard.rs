@@ -10,12 +10,12 @@
 
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
-use std::mem::ManuallyDrop;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::damage::{self, OpenFiles};
+use super::inode_lock::LockedDatabase;
 use super::log_tie::LogTie;
 use super::paths::FilePaths;
 use super::rescue;
@@ -30,8 +30,8 @@ pub struct FileGuard {
 
 #[derive(Default)]
 struct Inner {
-    /// The locked file, until [`FileGuard::begin`] takes it.
-    lock: Mutex<Option<File>>,
+    /// The locked files, until [`FileGuard::begin`] takes them.
+    locks: Mutex<Option<(File, Arc<LockedDatabase>)>>,
     served: OnceLock<ServedFile>,
     lost: OnceLock<String>,
     damaged: OnceLock<String>,
@@ -75,15 +75,15 @@ impl std::fmt::Debug for FileGuard {
 }
 
 impl FileGuard {
-    /// Hands over the file that this process has locked for serving.
-    pub fn set_lock(&self, lock: File) {
-        *self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock);
+    /// Hands over what this process has locked for serving: the file with the record of the log, and the database.
+    pub fn set_lock(&self, record: File, database: Arc<LockedDatabase>) {
+        *self.inner.locks.lock().unwrap_or_else(PoisonError::into_inner) = Some((record, database));
     }
 
     /// Begins to guard the file if this process has locked it for serving, and ties the log to it.
     pub fn begin(&self, database: &Database, writer: &str) -> Result<(), SetupError> {
-        let lock = self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let (Some(path), Some(lock)) = (database.target().file(), lock) else {
+        let locks = self.inner.locks.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (Some(path), Some((record, file))) = (database.target().file(), locks) else {
             return Ok(());
         };
         let failed = |error: std::io::Error| SetupError::Connect {
@@ -92,8 +92,7 @@ impl FileGuard {
         };
         let paths = FilePaths::of(path).map_err(failed)?;
         let mut keeper = dialect::connect(database.target(), Purpose::Write, database.lock_timeout())?;
-        let file = ManuallyDrop::new(File::open(&paths.database).map_err(failed)?);
-        let tie = LogTie::begin(lock, &file, &mut keeper, writer).map_err(failed)?;
+        let tie = LogTie::begin(record, &file, &mut keeper, writer).map_err(failed)?;
         let log = File::open(&paths.log).map_err(failed)?;
         let served = ServedFile {
             file_id: file.metadata().map_err(failed)?.into(),

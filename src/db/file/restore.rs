@@ -36,7 +36,7 @@ impl Database {
         };
         let failed = |error: io::Error| file_error(path, &error);
         let paths = FilePaths::of(path).map_err(failed)?;
-        let lock = self.lock(&paths)?;
+        let lock = self.lock_for_restore(&paths)?;
         check_source(from, &paths)?;
         let copy = FilePaths::of(&with_suffix(&paths.database, "-placet-restore")).map_err(failed)?;
         let _removed = [&copy.database, &copy.log, &copy.index].map(|path| PartialFile(path.clone()));

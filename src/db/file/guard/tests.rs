@@ -1,5 +1,7 @@
 //! Tests of what is reported of a log that is gone: alone, and after the file was cut to nothing.
 
+use std::mem::ManuallyDrop;
+
 use diesel::connection::SimpleConnection;
 
 use super::*;
