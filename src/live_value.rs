@@ -30,6 +30,23 @@ impl<T> LiveValue<T> {
         self.current.load_full()
     }
 
+    /// Replaces the value by what `read` returns, if the files `changed` since they were last read. Callers that find a
+    /// change wait until it is in force. Returns whether this one has read it.
+    ///
+    /// # Errors
+    /// Of `read`: the value stays as it is.
+    pub fn refresh<E>(&self, changed: impl Fn() -> bool, read: impl FnOnce() -> Result<T, E>) -> Result<bool, E> {
+        if !changed() {
+            return Ok(false);
+        }
+        let _replacing = self.replacing.lock().unwrap_or_else(PoisonError::into_inner);
+        if !changed() {
+            return Ok(false);
+        }
+        self.current.store(Arc::new(read()?));
+        Ok(true)
+    }
+
     /// Replaces the value by what `read` returns. Callers wait for each other.
     ///
     /// # Errors
@@ -69,6 +86,28 @@ mod tests {
             assert_eq!(slow.join().expect("no panic"), Ok(()));
         });
         assert_eq!(**value.load(), 2);
+    }
+
+    #[test]
+    fn hostile_16_a_caller_waits_for_a_change_that_another_one_reads() {
+        let (value, file, read) = (LiveValue::new(0), AtomicU32::new(1), AtomicU32::new(0));
+        let changed = || file.load(Ordering::SeqCst) != read.load(Ordering::SeqCst);
+        thread::scope(|scope| {
+            let slow = scope.spawn(|| {
+                value.refresh(changed, || {
+                    file.store(2, Ordering::SeqCst);
+                    thread::sleep(Duration::from_millis(50));
+                    read.store(2, Ordering::SeqCst);
+                    Ok::<_, ()>(2)
+                })
+            });
+            while file.load(Ordering::SeqCst) == 1 {
+                thread::yield_now();
+            }
+            assert_eq!(value.refresh(changed, || Err("read twice")), Ok(false));
+            assert_eq!(**value.load(), 2);
+            assert_eq!(slow.join().expect("no panic"), Ok(true));
+        });
     }
 
     #[test]

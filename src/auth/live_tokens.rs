@@ -12,7 +12,7 @@ use crate::policy::Caller;
 
 /// Access to the token file.
 pub trait TokenFile: Send + Sync {
-    /// Whether it changed since the last call. Called for every request.
+    /// Whether it changed since it was last read. Called for every request.
     fn changed(&self) -> bool;
     /// Its text.
     ///
@@ -41,20 +41,23 @@ impl LiveTokens {
 
     /// The caller with the token of the request. Other headers about the caller mean nothing.
     pub fn authenticate(&self, request: &AuthRequest<'_>) -> Option<Arc<Caller>> {
-        if self.file.changed() {
-            self.reload();
-        }
+        self.log_failure(self.current.refresh(|| self.file.changed(), || self.read()));
         let token = (request.header)("x-auth-token")?;
         self.current.load().caller(&token, Utc::now())
     }
 
     /// Reads the file again, whether it changed or not. If it cannot be used, the tokens stay as they are.
     pub fn reload(&self) {
-        let replaced = self.current.replace(|| {
-            let table = read(self.file.as_ref())?;
-            log::info!("{} was read again: {} tokens", self.file.name(), table.count());
-            Ok::<_, String>(table)
-        });
+        self.log_failure(self.current.replace(|| self.read()));
+    }
+
+    fn read(&self) -> Result<TokenTable, String> {
+        let table = read(self.file.as_ref())?;
+        log::info!("{} was read again: {} tokens", self.file.name(), table.count());
+        Ok(table)
+    }
+
+    fn log_failure<T>(&self, replaced: Result<T, String>) {
         if let Err(reason) = replaced {
             log::error!(
                 "{reason}. The tokens that were read before stay in force, also those that were revoked since. Correct the \

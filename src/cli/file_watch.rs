@@ -1,71 +1,94 @@
 //! Detects that files changed, or who may read them, without reading them.
+//!
+//! Every request looks, so that an edit holds from the next request on. A look costs a system call for each file. A file
+//! that did not exist is found within 10 ms, because a search costs more. A look cannot tell two edits in place apart that keep the length and come within one tick of the kernel's
+//! clock (1 to 10 ms).
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
-use std::sync::{Mutex, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
 
 /// What tells two versions of a file or directory apart.
 #[derive(Debug, PartialEq, Eq)]
 struct FileStamp {
     path: PathBuf,
-    /// Seconds and nanoseconds of the last change of the contents, the owner or the mode; size; inode. `None` if there
-    /// is no such file.
-    state: Option<(i64, i64, u64, u64)>,
+    /// `None` if there is no such file.
+    state: Option<FileState>,
 }
 
-/// The state of some files at the last check. Which files they are may change from check to check.
+#[derive(Debug, PartialEq, Eq)]
+struct FileState {
+    /// Seconds and nanoseconds of the last change of the contents, the owner or the mode.
+    changed: (i64, i64),
+    bytes: u64,
+    inode: u64,
+    mode: u32,
+}
+
+/// How often a look finds files that did not exist, in directories that are searched for them.
+const SEARCH_INTERVAL: Duration = Duration::from_millis(10);
+
+/// The state of some files when they were last read. Which files they are may change from one reading to the next.
+#[derive(Default)]
 pub struct FileWatch {
-    /// The shortest time between two checks: each costs system calls, and requests are frequent.
-    interval: Duration,
-    last: Mutex<LastCheck>,
-}
-
-struct LastCheck {
-    at: Instant,
-    stamps: Vec<FileStamp>,
+    read: ArcSwap<Vec<FileStamp>>,
+    searched: Mutex<Option<Instant>>,
+    /// Whether a search has found other files, which were not noted yet.
+    found_others: AtomicBool,
 }
 
 impl FileStamp {
     fn of(path: PathBuf) -> FileStamp {
-        let state = fs::metadata(&path).ok();
-        let state = state.map(|data: Metadata| (data.ctime(), data.ctime_nsec(), data.size(), data.ino()));
+        let state = FileStamp::state(&path);
         FileStamp { path, state }
     }
-}
 
-impl LastCheck {
-    fn of(paths: Vec<PathBuf>) -> LastCheck {
-        LastCheck {
-            at: Instant::now(),
-            stamps: paths.into_iter().map(FileStamp::of).collect(),
-        }
+    fn state(path: &Path) -> Option<FileState> {
+        let data: Metadata = fs::metadata(path).ok()?;
+        Some(FileState {
+            changed: (data.ctime(), data.ctime_nsec()),
+            bytes: data.size(),
+            inode: data.ino(),
+            mode: data.mode(),
+        })
     }
 }
 
 impl FileWatch {
-    /// Records the current state of the files. If they are read after that, a change between the two is detected.
-    pub fn start(interval: Duration, paths: Vec<PathBuf>) -> FileWatch {
-        FileWatch {
-            interval,
-            last: Mutex::new(LastCheck::of(paths)),
-        }
+    /// Records the state of the files. They must be read after that: then a change between the two is detected.
+    pub fn note(&self, paths: Vec<PathBuf>) {
+        self.found_others.store(false, Ordering::SeqCst);
+        self.read.store(stamps(paths).into());
     }
 
-    /// Whether the files changed since the last check. One caller at a time checks; others get `false` at once.
+    /// Whether the files changed since they were last noted. `paths` searches for those that there are now.
     pub fn changed(&self, paths: impl FnOnce() -> Vec<PathBuf>) -> bool {
-        let mut last = match self.last.try_lock() {
-            Ok(last) => last,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
-        };
-        if last.at.elapsed() < self.interval {
-            return false;
+        let noted = self.read.load();
+        if self.must_search() && stamps(paths()) != **noted {
+            self.found_others.store(true, Ordering::SeqCst);
         }
-        let now = LastCheck::of(paths());
-        let changed = now.stamps != last.stamps;
-        *last = now;
-        changed
+        self.found_others.load(Ordering::SeqCst)
+            || noted.iter().any(|stamp| FileStamp::state(&stamp.path) != stamp.state)
     }
+
+    /// Whether the last search was a while ago. One caller at a time searches.
+    fn must_search(&self) -> bool {
+        let Ok(mut searched) = self.searched.try_lock() else {
+            return false;
+        };
+        let is_due = searched.is_none_or(|at| at.elapsed() >= SEARCH_INTERVAL);
+        if is_due {
+            *searched = Some(Instant::now());
+        }
+        is_due
+    }
+}
+
+fn stamps(paths: Vec<PathBuf>) -> Vec<FileStamp> {
+    paths.into_iter().map(FileStamp::of).collect()
 }

@@ -3,14 +3,11 @@
 use std::fs::{self, DirEntry};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::file_watch::FileWatch;
 use crate::config::OsloPolicy;
 use crate::policy::PolicyFile;
 use crate::policy::live::PolicyFiles;
-
-const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The file of the option `policy_file`, then the files in each of `policy_dirs`. A rule in a later file overrides one
 /// in an earlier file.
@@ -20,11 +17,10 @@ pub struct DiskFiles {
 }
 
 impl DiskFiles {
-    /// Records the current state of the files. `read` must follow: then a change between the two calls is detected.
     pub fn new(options: &OsloPolicy) -> DiskFiles {
         DiskFiles {
             options: options.clone(),
-            watch: FileWatch::start(CHECK_INTERVAL, watched(options)),
+            watch: FileWatch::default(),
         }
     }
 }
@@ -35,6 +31,7 @@ impl PolicyFiles for DiskFiles {
     }
 
     fn read(&self) -> Result<Vec<PolicyFile>, String> {
+        self.watch.note(watched(&self.options));
         let mut paths: Vec<PathBuf> = self.options.file().into_iter().collect();
         for dir in self.options.dirs() {
             paths.extend(files_of(&dir)?);
@@ -88,7 +85,6 @@ fn read(path: &Path) -> Result<PolicyFile, String> {
 mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::{PermissionsExt, symlink};
-    use std::thread::sleep;
 
     use super::*;
     use crate::config::Options;
@@ -101,13 +97,14 @@ mod tests {
         options
     }
 
-    /// Asserts that a change is detected once, and returns the texts of all files.
+    /// Asserts that a change is detected until it is read, and returns the texts of all files.
     fn text_after_change(disk: &DiskFiles) -> String {
-        sleep(CHECK_INTERVAL);
+        std::thread::sleep(std::time::Duration::from_millis(10));
         assert!(disk.changed(), "a change was not detected");
-        sleep(CHECK_INTERVAL);
-        assert!(!disk.changed(), "a change was detected twice");
         let files = disk.read().expect("files that can be read");
+        assert!(!disk.changed(), "a change was detected after it was read");
+        // The kernel's clock ticks until the next edit.
+        std::thread::sleep(std::time::Duration::from_millis(10));
         files.into_iter().map(|file| file.text).collect::<Vec<_>>().join(" ")
     }
 
@@ -118,6 +115,8 @@ mod tests {
         let put = |name: &str, text: &str| fs::write(dir.join(name), text).expect("the file is written");
         let disk = DiskFiles::new(&options(dir));
         assert_eq!(disk.read(), Ok(Vec::new()));
+        put("policy.yaml", "first");
+        assert_eq!(text_after_change(&disk), "first");
         put("policy.yaml", "one");
         assert_eq!(text_after_change(&disk), "one");
         // Replaced by a file of the same size.
@@ -173,6 +172,7 @@ mod tests {
         let path = folder.path().join("policy.yaml");
         fs::write(&path, "one").expect("the file is written");
         let disk = DiskFiles::new(&options(folder.path()));
+        disk.read().expect("files that can be read");
         fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("the mode is set");
         assert_eq!(text_after_change(&disk), "one");
     }

@@ -4,14 +4,12 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::file_watch::FileWatch;
 use super::{CommandError, option_file};
 use crate::api::{LiveTls, PemFile, TlsFiles, TlsPems};
 use crate::config::TlsPaths;
 
-const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The permission of users that are neither the owner nor in the group.
 const READABLE_BY_ALL: u32 = 0o004;
 
@@ -26,7 +24,7 @@ struct DiskPems {
 /// A file that cannot be used.
 pub fn live(paths: Option<TlsPaths>) -> Result<Option<Arc<LiveTls>>, CommandError> {
     let Some(paths) = paths else { return Ok(None) };
-    let watch = FileWatch::start(CHECK_INTERVAL, watched(&paths));
+    let watch = FileWatch::default();
     let live = LiveTls::start(Box::new(DiskPems { paths, watch })).map_err(CommandError::Tls)?;
     Ok(Some(Arc::new(live)))
 }
@@ -37,6 +35,7 @@ impl TlsFiles for DiskPems {
     }
 
     fn read(&self) -> Result<(TlsPems, Vec<String>), String> {
+        self.watch.note(watched(&self.paths));
         let TlsPaths {
             certificate,
             key,

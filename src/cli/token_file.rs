@@ -4,14 +4,12 @@ use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::CommandError;
 use super::file_watch::FileWatch;
 use crate::auth::tokens::{self, TokenEntry};
 use crate::auth::{LiveTokens, TokenFile};
 
-const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// Permissions of users that are neither the owner nor in the group.
 const OTHERS: u32 = 0o007;
 const OWNER_ONLY: u32 = 0o600;
@@ -24,11 +22,10 @@ struct DiskTokens {
 }
 
 impl DiskTokens {
-    /// Records the current state of the file. `read` must follow: then a change between the two calls is noticed.
     fn new(path: &Path) -> DiskTokens {
         DiskTokens {
             path: path.to_owned(),
-            watch: FileWatch::start(CHECK_INTERVAL, vec![path.to_owned()]),
+            watch: FileWatch::default(),
         }
     }
 }
@@ -47,6 +44,7 @@ impl TokenFile for DiskTokens {
     }
 
     fn read(&self) -> Result<String, String> {
+        self.watch.note(vec![self.path.clone()]);
         read(&self.path)
     }
 
@@ -187,13 +185,10 @@ mod tests {
         let path = folder.path().join("tokens");
         let disk = DiskTokens::new(&path);
         assert!(disk.read().unwrap_err().contains("placet token create"));
-        let changed = || {
-            std::thread::sleep(2 * CHECK_INTERVAL);
-            disk.changed()
-        };
-        assert!(!changed());
-        fs::write(&path, "").unwrap();
-        assert!(changed());
-        assert!(!changed());
+        assert!(!disk.changed());
+        change(&path, |_| Ok(())).unwrap();
+        assert!(disk.changed());
+        assert!(disk.read().is_ok());
+        assert!(!disk.changed());
     }
 }

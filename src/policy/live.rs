@@ -11,7 +11,7 @@ use crate::live_value::LiveValue;
 
 /// Access to the policy files.
 pub trait PolicyFiles: Send + Sync {
-    /// Whether they changed since the last call. Called for every request.
+    /// Whether they changed since they were last read. Called for every request.
     fn changed(&self) -> bool;
     /// All existing files. A rule in a later file overrides the same rule in an earlier one.
     ///
@@ -44,33 +44,35 @@ impl LivePolicy {
 
     /// The policy for a request that arrives now.
     pub fn current(&self) -> Guard<Arc<Policy>> {
-        if self.files.changed() {
-            self.load("the policy files changed and");
+        let refreshed = self.current.refresh(|| self.files.changed(), || self.read());
+        if refreshed != Ok(false) {
+            log_outcome("the policy files changed and", refreshed.map(|_| ()));
         }
         self.current.load()
     }
 
     /// Loads the files again, whether they changed or not.
     pub fn reload(&self) {
-        self.load("SIGHUP: the policy files");
+        log_outcome("SIGHUP: the policy files", self.current.replace(|| self.read()));
     }
 
-    fn load(&self, subject: &str) {
-        let replaced = self.current.replace(|| {
-            let policy = read(&self.settings, self.files.as_ref())?;
-            let before = self.current.load();
-            for gone in before.files.iter().filter(|file| !policy.files.contains(file)) {
-                log::warn!("{gone}: there is no such file now, so its rules are no longer in force");
-            }
-            Ok::<_, String>(policy)
-        });
-        match replaced {
-            Ok(()) => log::info!("{subject} were loaded again"),
-            Err(reason) => log::error!(
-                "{subject} cannot be used: {reason}. The previous rules stay in force. Correct the file; placet loads it \
-                 again then"
-            ),
+    fn read(&self) -> Result<Policy, String> {
+        let policy = read(&self.settings, self.files.as_ref())?;
+        let before = self.current.load();
+        for gone in before.files.iter().filter(|file| !policy.files.contains(file)) {
+            log::warn!("{gone}: there is no such file now, so its rules are no longer in force");
         }
+        Ok(policy)
+    }
+}
+
+fn log_outcome(subject: &str, replaced: Result<(), String>) {
+    match replaced {
+        Ok(()) => log::info!("{subject} were loaded again"),
+        Err(reason) => log::error!(
+            "{subject} cannot be used: {reason}. The previous rules stay in force. Correct the file; placet loads it again \
+             then"
+        ),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::live_value::LiveValue;
 
 /// Access to the files.
 pub trait TlsFiles: Send + Sync {
-    /// Whether they changed since the last call. Called for every connection.
+    /// Whether they changed since they were last read. Called for every connection.
     fn changed(&self) -> bool;
     /// The files as they are now, and warnings about them.
     ///
@@ -59,21 +59,28 @@ impl LiveTls {
 
     /// The certificates for a connection that is opened now.
     pub fn current(&self) -> Arc<ServerConfig> {
-        if self.files.changed() {
-            self.reload();
+        let refreshed = self
+            .current
+            .refresh(|| self.files.changed(), || read(self.files.as_ref()));
+        if refreshed != Ok(false) {
+            log_outcome(refreshed.map(|_| ()));
         }
         self.current.load_full()
     }
 
     /// Reads the files again. If they cannot be used, the previous certificates stay in use.
     pub fn reload(&self) {
-        match self.current.replace(|| read(self.files.as_ref())) {
-            Ok(()) => log::info!("the TLS certificate was loaded again"),
-            Err(reason) => log::error!(
-                "the TLS files cannot be used: {reason}. The previous certificate stays in use. Correct the files; placet \
-                 loads them again then"
-            ),
-        }
+        log_outcome(self.current.replace(|| read(self.files.as_ref())));
+    }
+}
+
+fn log_outcome(replaced: Result<(), String>) {
+    match replaced {
+        Ok(()) => log::info!("the TLS certificate was loaded again"),
+        Err(reason) => log::error!(
+            "the TLS files cannot be used: {reason}. The previous certificate stays in use. Correct the files; placet \
+             loads them again then"
+        ),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::super::live::{LivePolicy, PolicyFiles};
 use super::*;
 
-/// Files in memory. New content becomes visible at the next call of `changed`.
+/// Files in memory. New content becomes visible when they are read.
 #[derive(Clone, Default)]
 struct MemoryFiles {
     next: Arc<Mutex<Option<Result<String, String>>>>,
@@ -20,15 +20,13 @@ impl MemoryFiles {
 
 impl PolicyFiles for MemoryFiles {
     fn changed(&self) -> bool {
-        let next = self.next.lock().unwrap().take();
-        let changed = next.is_some();
-        if changed {
-            *self.now.lock().unwrap() = next;
-        }
-        changed
+        self.next.lock().unwrap().is_some()
     }
 
     fn read(&self) -> Result<Vec<PolicyFile>, String> {
+        if let Some(next) = self.next.lock().unwrap().take() {
+            *self.now.lock().unwrap() = Some(next);
+        }
         let now = self.now.lock().unwrap().clone();
         now.into_iter()
             .map(|content| content.map(|text| file("policy.yaml", &text)))
