@@ -2,6 +2,7 @@
 
 mod caller;
 mod check;
+mod inherited;
 mod list;
 pub mod live;
 mod load;

@@ -5,7 +5,7 @@ import sqlite3
 from functional_tests.lib.patience import HANG_SECONDS, becomes
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.locked import serving
-from functional_tests.process.placet_process import Placet
+from functional_tests.process.placet_process import Placet, run
 
 # Answers are pruned for the first time this long after the start.
 
@@ -84,6 +84,39 @@ def other_projects():
                 check(rule in answer.json["errors"][0]["detail"], answer)
             equal(placet.rest("GET", f"/allocations/{uuid(4)}").json["allocations"], {})
             equal(claim(placet.rest, [member(3, "other")]).status, 200)
+
+
+@case("hostile_14: a policy file that closes rules of OpenStack's routes closes the native routes that do the same")
+def inherited_rules():
+    closed = ("allocations:update", "allocations:list", "allocation_candidates:list", "resource_providers:list",
+              "resource_providers:update", "resource_providers:traits:update")
+    service = {"x-auth-token": "user:own", "x-roles": "service"}
+    with folder() as here:
+        policy = here / "policy.yaml"
+        policy.write_text("")
+        with Placet(here, {"oslo_policy": {"policy_file": str(policy)}}) as placet:
+            provider(placet.rest, 1, {"VCPU": 8})
+            query = "resources=VCPU:1"
+            description = [{"uuid": uuid(1), "generation": None, "state": "draining"}]
+            requests = [
+                ("POST", "/v1/claims", {"consumers": [{"uuid": uuid(2), "query": query}]}),
+                ("GET", f"/v1/candidates?{query}", None), ("GET", "/v1/providers", None),
+                ("PUT", "/v1/providers", {"providers": description})]
+
+            def statuses():
+                return [placet.rest(*request, headers=service).status for request in requests]
+
+            policy.write_text("".join(f'"placement:{rule}": "!"\n' for rule in closed))
+            equal(statuses(), [403] * 4)
+            checked = run(here, "--config-file", here / "placement.conf", "config", "check")
+            equal(checked.code, 0, checked)
+            check("note: policy: placet:claims:create follows placement:allocation_candidates:list" in checked.out, checked)
+            policy.write_text('"placet:api:use": "!"\n')
+            equal(statuses(), [403] * 4)
+            equal(placet.rest("GET", "/v1/").status, 403)
+            equal(placet.rest("GET", "/resource_providers", headers=service).status, 200)
+            policy.write_text("")
+            equal(statuses(), [200] * 4)
 
 
 @case("a dry run shows the place that the claim gets, and equal places are spread over consumers")

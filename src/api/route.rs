@@ -8,7 +8,7 @@ use actix_web::http::Method;
 use super::http::reply::Reply;
 use super::http::request_context::RequestContext;
 use crate::error::Result;
-use crate::policy::rules::Rule;
+use crate::policy::rules::{self, Rule};
 use crate::version::Version;
 
 /// One row of the route table.
@@ -53,6 +53,14 @@ impl Family {
         last: Version::MAX,
         outside: Outside::NotFound,
     };
+
+    /// The rule that closes all routes of the family.
+    pub fn rule(self) -> Option<&'static Rule> {
+        match self {
+            Family::Placement { .. } => None,
+            Family::Native => Some(&rules::NATIVE_USE),
+        }
+    }
 }
 
 /// Whether a path belongs to the native API, even if no route has it: this decides the form of a refusal.

@@ -270,7 +270,9 @@ pub fn authorized_by(rule: &str) -> Vec<String> {
     let mut routes = Vec::new();
     for route in ROUTES {
         let operation = format!("{} {}", route.method, route.path);
-        let mut rules = route.rule().into_iter().chain(route.other_projects);
+        let mut rules = (route.rule().into_iter())
+            .chain(route.other_projects)
+            .chain(route.family.rule());
         if rules.any(|its_rule| its_rule.name == rule) && !routes.contains(&operation) {
             routes.push(operation);
         }

@@ -66,6 +66,7 @@ fn check_serving(options: &Options, database: bool, findings: &mut Findings) {
     findings.errors.extend(errors.iter().map(ToString::to_string));
     findings.warnings.extend(warnings);
     findings.warnings.extend(policy::warnings(&options.oslo_policy));
+    findings.notes.extend(policy::notes(&options.oslo_policy));
     let metrics_bind = options.placet.metrics_bind.filter(|_| options.placet.metrics);
     let addresses = [Some(options.placet.bind), metrics_bind];
     let mut refused: Vec<CommandError> = addresses

@@ -61,6 +61,13 @@ pub fn warnings(options: &OsloPolicy) -> Vec<String> {
     missing_file_warning(options).into_iter().chain(of_files).collect()
 }
 
+/// What `config check` says of the rules that no file sets.
+pub fn notes(options: &OsloPolicy) -> Vec<String> {
+    let files = DiskFiles::new(options).read();
+    let loaded = files.and_then(|files| policy::load(&settings(options), &files));
+    loaded.map(|loaded| loaded.policy.native_notes()).unwrap_or_default()
+}
+
 fn settings(options: &OsloPolicy) -> PolicySettings {
     PolicySettings {
         enforce_new_defaults: options.enforce_new_defaults,

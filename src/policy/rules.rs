@@ -1,5 +1,8 @@
 //! The default rules of placet, with the names and the checks of OpenStack Placement.
 //!
+//! A route of the native API does what some of OpenStack's routes do. Its rule requires their rules by default, so a
+//! policy file that tightens these holds for the native API too.
+//!
 //! The route table refers to a rule as one of these statics, so that a route without a rule does not compile.
 
 /// One rule and its default.
@@ -18,6 +21,9 @@ pub struct Rule {
 const ADMIN_OR_SERVICE: &str = "rule:admin_or_service_api";
 const SERVICE: &str = "rule:service_api";
 const ADMIN_OR_PROJECT_READER_OR_SERVICE: &str = "rule:admin_or_project_reader_or_service_api";
+/// What chooses places and claims them, for any number of consumers.
+const PLACE_AND_CLAIM: &str = "rule:placement:allocation_candidates:list and rule:placement:allocations:manage and \
+                               rule:placement:allocations:update";
 const OLDER: Option<&str> = Some("role:admin");
 /// Older policy files may set all rules that have an `older_check` under this name.
 pub const OLDER_NAME: &str = "rule:admin_api";
@@ -38,6 +44,13 @@ const fn authorize(name: &'static str, check: &'static str, about: &'static str)
     Rule {
         older_check: None,
         ..common(name, check, about)
+    }
+}
+
+impl Rule {
+    /// Whether it is one of placet's own, for the native API.
+    pub fn is_native(&self) -> bool {
+        self.name.starts_with("placet:")
     }
 }
 
@@ -152,36 +165,73 @@ rules! {
     CANDIDATES_LIST = authorize("placement:allocation_candidates:list", ADMIN_OR_SERVICE, "List allocation candidates.");
     RESHAPE = authorize("placement:reshaper:reshape", SERVICE, "Reshape Inventory and Allocations.");
 
-    CLAIMS_CREATE = authorize("placet:claims:create", ADMIN_OR_SERVICE, "Place and claim in one call.");
+    NATIVE_USE = Rule {
+        project_scope_only: false,
+        ..authorize("placet:api:use", "@", "Use the native API, besides the rule of each of its routes.")
+    };
+    NATIVE_SHOW = Rule {
+        project_scope_only: false,
+        ..authorize("placet:api:show", "@", "List the operations of the native API.")
+    };
+    CLAIMS_CREATE = authorize("placet:claims:create", PLACE_AND_CLAIM, "Place and claim in one call.");
     CLAIMS_CREATE_FOR_OTHERS = authorize(
         "placet:claims:create:other_projects",
         ADMIN_OR_SERVICE,
         "Place and claim for consumers of other projects than the token's.",
     );
-    LIMITS_LIST = authorize("placet:limits:list", ADMIN_OR_SERVICE, "List the limits of resource classes.");
-    LIMITS_SHOW = authorize("placet:limits:show", ADMIN_OR_SERVICE, "Show the limit of a resource class.");
-    LIMITS_UPDATE = authorize("placet:limits:update", ADMIN_OR_SERVICE, "Set the limit of a resource class.");
-    NATIVE_SHOW = Rule {
-        project_scope_only: false,
-        ..authorize("placet:api:show", "@", "List the operations of the native API.")
-    };
-    DOMAINS_LIST = authorize("placet:domains:list", ADMIN_OR_SERVICE, "List the domains of a dimension.");
-    DESCRIPTIONS_LIST = authorize("placet:providers:list", ADMIN_OR_SERVICE, "List what providers are.");
-    DESCRIPTIONS_SHOW = authorize("placet:providers:show", ADMIN_OR_SERVICE, "Show what a provider is.");
-    DESCRIPTIONS_UPDATE = authorize("placet:providers:update", ADMIN_OR_SERVICE, "Describe providers.");
-    WORKLOADS_LIST = authorize("placet:workloads:list", ADMIN_OR_PROJECT_READER_OR_SERVICE, "List the workloads of a project.");
-    WORKLOADS_SHOW = authorize("placet:workloads:show", ADMIN_OR_PROJECT_READER_OR_SERVICE, "Show a workload.");
+    NATIVE_CANDIDATES_LIST = authorize(
+        "placet:candidates:list",
+        "rule:placement:allocation_candidates:list",
+        "List the best allocation candidates.",
+    );
+    LIMITS_LIST = authorize(
+        "placet:limits:list",
+        "rule:placement:resource_providers:inventories:list",
+        "List the limits of resource classes.",
+    );
+    LIMITS_SHOW = authorize(
+        "placet:limits:show",
+        "rule:placement:resource_providers:inventories:show",
+        "Show the limit of a resource class.",
+    );
+    LIMITS_UPDATE = authorize(
+        "placet:limits:update",
+        "rule:placement:resource_providers:inventories:update",
+        "Set the limit of a resource class.",
+    );
+    DOMAINS_LIST = authorize(
+        "placet:domains:list",
+        "rule:placement:resource_providers:list and rule:placement:resource_providers:usages",
+        "List the domains of a dimension.",
+    );
+    DESCRIPTIONS_LIST = authorize(
+        "placet:providers:list",
+        "rule:placement:resource_providers:list",
+        "List what providers are.",
+    );
+    DESCRIPTIONS_SHOW = authorize(
+        "placet:providers:show",
+        "rule:placement:resource_providers:show",
+        "Show what a provider is.",
+    );
+    DESCRIPTIONS_UPDATE = authorize(
+        "placet:providers:update",
+        "rule:placement:resource_providers:update and rule:placement:resource_providers:traits:update",
+        "Describe providers.",
+    );
+    WORKLOADS_LIST = authorize("placet:workloads:list", "rule:placement:usages", "List the workloads of a project.");
+    WORKLOADS_SHOW = authorize("placet:workloads:show", "rule:placement:usages", "Show a workload.");
     VIOLATIONS_LIST = authorize(
         "placet:violations:list",
-        ADMIN_OR_PROJECT_READER_OR_SERVICE,
+        "rule:placement:usages",
         "List which rules of the workloads of a project are broken.",
     );
-    WORKLOADS_UPDATE = authorize("placet:workloads:update", ADMIN_OR_SERVICE, "Create or change a workload.");
-    WORKLOADS_DELETE = authorize("placet:workloads:delete", ADMIN_OR_SERVICE, "Delete a workload.");
+    WORKLOADS_UPDATE = authorize("placet:workloads:update", PLACE_AND_CLAIM, "Create or change a workload.");
+    WORKLOADS_DELETE =
+        authorize("placet:workloads:delete", "rule:placement:allocations:delete", "Delete a workload.");
     WORKLOADS_UPDATE_FOR_OTHERS = authorize(
         "placet:workloads:update:other_projects",
         ADMIN_OR_SERVICE,
         "Create, change or delete workloads of other projects than the token's.",
     );
-    NATIVE_CANDIDATES_LIST = authorize("placet:candidates:list", ADMIN_OR_SERVICE, "List the best allocation candidates.");
 }

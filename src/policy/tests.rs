@@ -2,6 +2,7 @@
 
 mod defaults;
 mod files;
+mod inherited;
 mod language;
 mod list;
 mod live;

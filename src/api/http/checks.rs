@@ -13,6 +13,7 @@ use crate::api::routes::ROUTES;
 use crate::api::service::Service;
 use crate::auth::AuthRequest;
 use crate::error::Error;
+use crate::policy::rules::Rule;
 use crate::policy::{Caller, Target, Verdict};
 use crate::version::Version;
 use crate::wire::usages;
@@ -157,9 +158,12 @@ fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Resul
     Ok(())
 }
 
-/// Checks the policy rule of the route.
+/// Checks the policy rule of the route's family, if it has one, and that of the route.
 pub fn authorize(request: &HttpRequest, route: &Route, caller: &Caller, service: &Service) -> Result<(), Refusal> {
     let Some(rule) = route.rule() else { return Ok(()) };
+    if let Some(rule) = route.family.rule() {
+        authorize_rule(rule, &Target::Own(caller), caller, service)?;
+    }
     let project;
     let target = match route.authorization {
         Authorization::RuleOfProject(_) => {
@@ -168,7 +172,11 @@ pub fn authorize(request: &HttpRequest, route: &Route, caller: &Caller, service:
         }
         Authorization::Rule(_) | Authorization::Public => Target::Own(caller),
     };
-    match service.policy.current().authorize(rule, caller, &target) {
+    authorize_rule(rule, &target, caller, service)
+}
+
+fn authorize_rule(rule: &Rule, target: &Target, caller: &Caller, service: &Service) -> Result<(), Refusal> {
+    match service.policy.current().authorize(rule, caller, target) {
         Verdict::Allowed => Ok(()),
         Verdict::Denied => Err(Error::Forbidden {
             rule: rule.name.to_owned(),
