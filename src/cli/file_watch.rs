@@ -1,8 +1,10 @@
 //! Detects that files changed, or who may read them, without reading them.
 //!
-//! Every request looks, so that an edit holds from the next request on. A look costs a system call for each file. A file
-//! that did not exist is found within 10 ms, because a search costs more. A look cannot tell two edits in place apart that keep the length and come within one tick of the kernel's
-//! clock (1 to 10 ms).
+//! Every request looks, so that an edit holds from the next request on. A look costs a system call for each file. A
+//! file that did not exist is found within 10 ms, because a search costs more.
+//!
+//! A look cannot tell two edits in place apart that keep the length and come within one tick of the kernel's clock (1
+//! to 10 ms).
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
