@@ -3,6 +3,7 @@
 mod background;
 pub mod comparison;
 mod database_watch;
+mod failures;
 pub mod pending;
 mod rounds;
 

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::background::{Background, Stopped};
+use super::failures::Failures;
 use super::rounds::Rounds;
 use crate::model::Model;
 use crate::model::snapshot::comparison::SLICE_PROVIDERS;
@@ -19,10 +20,11 @@ pub fn start(model: Model, interval: Duration) -> std::io::Result<Background> {
 }
 
 fn work(model: &Model, interval: Duration, stopped: &Stopped) {
-    let mut rounds = Rounds::new(interval);
+    let (mut rounds, mut failures) = (Rounds::new(interval), Failures::default());
     while stopped.sleep(rounds.pause(model.provider_count())) {
         match model.compare(rounds.after, SLICE_PROVIDERS) {
             Ok(result) => {
+                failures.end_round();
                 for over in rounds.record(&result) {
                     log::warn!(
                         "Provider {} is over capacity: {} of {} are used, of {} that it has",
@@ -34,7 +36,10 @@ fn work(model: &Model, interval: Duration, stopped: &Stopped) {
                 }
             }
             Err(error) => {
-                log::warn!("The snapshot could not be compared with the tables; this is tried again: {error}")
+                if failures.note("", error.to_string()) {
+                    log::warn!("The snapshot could not be compared with the tables; this is tried again: {error}");
+                }
+                failures.end_round();
             }
         }
     }

@@ -7,6 +7,7 @@ use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use super::background::{Background, Stopped};
+use super::failures::Failures;
 use crate::error::{Error, Result};
 use crate::model::workloads::PendingWorkloads;
 
@@ -21,16 +22,22 @@ const PAUSE_FACTOR: u32 = 9;
 pub fn start(workloads: PendingWorkloads, interval: Duration) -> std::io::Result<Background> {
     let interrupt = workloads.interrupt();
     let background = Background::start("placet-pending", interval, move |stopped| {
-        let mut seen = Weak::new();
+        let (mut seen, mut failures) = (Weak::new(), Failures::default());
         while stopped.sleep(interval) {
             let newest = workloads.newest_snapshot();
             if seen.ptr_eq(&newest) {
                 continue;
             }
             seen = newest;
-            if let Err(error) = round(&workloads, stopped) {
-                log::warn!("Pending replicas could not be placed; this is tried again: {error}");
-                seen = Weak::new();
+            match round(&workloads, stopped, &mut failures) {
+                Ok(()) => failures.end_round(),
+                Err(error) => {
+                    if failures.note("", error.to_string()) {
+                        log::warn!("Pending replicas could not be placed; this is tried again: {error}");
+                    }
+                    failures.cut_round();
+                    seen = Weak::new();
+                }
             }
         }
     })?;
@@ -41,7 +48,7 @@ pub fn start(workloads: PendingWorkloads, interval: Duration) -> std::io::Result
 ///
 /// # Errors
 /// Of the database. What is wrong with one workload keeps no other one from its places.
-fn round(workloads: &PendingWorkloads, stopped: &Stopped) -> Result<()> {
+fn round(workloads: &PendingWorkloads, stopped: &Stopped, failures: &mut Failures) -> Result<()> {
     let mut after = String::new();
     loop {
         let began = Instant::now();
@@ -62,7 +69,10 @@ fn round(workloads: &PendingWorkloads, stopped: &Stopped) -> Result<()> {
                 Err(error @ (Error::Unavailable { .. } | Error::UnknownOutcome { .. })) => return Err(error),
                 // Another client has changed it.
                 Err(Error::StaleWorkload { .. } | Error::WorkloadNotFound { .. }) => {}
-                Err(error) => log::warn!("Workload {workload}: its pending replicas cannot be placed: {error}"),
+                Err(error) if failures.note(&workload, error.to_string()) => {
+                    log::warn!("Workload {workload}: its pending replicas cannot be placed: {error}");
+                }
+                Err(_) => {}
             }
             if !stopped.sleep(began.elapsed() * PAUSE_FACTOR) {
                 return Ok(());
