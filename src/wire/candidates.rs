@@ -33,7 +33,7 @@ pub struct CandidatesQuery {
 /// As of [`read_request`], and `InvalidQuery` for other parameters and values.
 pub fn read_list(query: &str) -> Result<CandidatesQuery> {
     check_ampersands(query)?;
-    let query = Query::read_native(&LIST, query)?;
+    let query = Query::read_native_repeated(&LIST, query)?;
     query.check_single(&["rank", "purpose", "summaries", "limit"])?;
     Ok(CandidatesQuery {
         request: native_request(&query, Zero::Refused)?,
@@ -50,7 +50,7 @@ pub fn read_list(query: &str) -> Result<CandidatesQuery> {
 /// As of [`read_list`].
 pub fn read_query(query: &str, zero: Zero) -> Result<Request> {
     check_ampersands(query)?;
-    native_request(&Query::read_native(&QUERY, query)?, zero)
+    native_request(&Query::read_native_repeated(&QUERY, query)?, zero)
 }
 
 /// As [`read_query`], from parameters that are not in a URL.

@@ -45,7 +45,6 @@ pub fn read_show(query: &str) -> Result<()> {
 /// The first member that is wrong, by its path.
 pub fn read_set(class: &str, query: &str, body: &[u8]) -> Result<(Set, bool)> {
     let parameters = Query::read_native(&SET_PARAMETERS, query)?;
-    parameters.check_single(&["dry_run"])?;
     let body = SET.read(body)?;
     let set = Set {
         class: class.to_owned(),

@@ -66,7 +66,6 @@ pub fn read_show(query: &str) -> Result<()> {
 /// Every member that is wrong, by its path.
 pub fn read_describe(provider: &str, query: &str, body: &[u8]) -> Result<(DescribeAll, bool)> {
     let parameters = Query::read_native(&WRITE_PARAMETERS, query)?;
-    parameters.check_single(&["dry_run"])?;
     let body = ONE.read(body)?;
     let mut mistakes = Vec::new();
     let command = DescribeAll {
@@ -85,7 +84,6 @@ pub fn read_describe(provider: &str, query: &str, body: &[u8]) -> Result<(Descri
 /// Every member that is wrong, by its path.
 pub fn read_describe_all(query: &str, body: &[u8]) -> Result<(DescribeAll, bool)> {
     let parameters = Query::read_native(&WRITE_PARAMETERS, query)?;
-    parameters.check_single(&["dry_run"])?;
     let body = ALL.read(body)?;
     let items = body.field("providers").items();
     let mut mistakes = Vec::new();

@@ -39,9 +39,32 @@ impl Query {
         Query::validated(steps.at(version), raw)
     }
 
-    /// Like `read`, for a request of the native API.
+    /// Like `read`, for a request of the native API. Each parameter occurs once.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateQueryKey`].
     pub fn read_native(schema: &NativeSchema, raw: &str) -> Result<Query> {
-        Query::validated(schema.get(), raw)
+        let query = Query::read_native_repeated(schema, raw)?;
+        let name = |at: &usize| &query.pairs[*at].0;
+        let repeated = query.by_name.windows(2).find(|two| name(&two[0]) == name(&two[1]));
+        match repeated {
+            Some(two) => Err(Query::duplicate(name(&two[0]))),
+            None => Ok(query),
+        }
+    }
+
+    /// Like `read_native`, for a request whose parameters may occur several times.
+    pub fn read_native_repeated(schema: &NativeSchema, raw: &str) -> Result<Query> {
+        let query = Query::validated(schema.get(), raw)?;
+        if let Some((name, _)) = query
+            .pairs()
+            .find(|(name, value)| name.contains('\0') || value.contains('\0'))
+        {
+            return Err(Error::BadRequest {
+                detail: format!("Query parameter '{}' has a NUL character.", name.replace('\0', "\\0")),
+            });
+        }
+        Ok(query)
     }
 
     /// Like `read_native`, for parameters that are not in a URL.

@@ -108,9 +108,18 @@ impl NativeSchema {
         }
     }
 
-    /// Parses a body and validates it.
+    /// Parses a body and validates it. A NUL in a text is refused here, because some databases refuse it, and then the
+    /// commands that share its batch are decided again.
     pub fn read(&self, body: &[u8]) -> Result<Value> {
-        json::read(body, |value| validate(self.get(), value))
+        json::read(body, |value| {
+            validate(self.get(), value)?;
+            match text_with_nul(value, String::new()) {
+                Some(path) => Err(Error::BadRequest {
+                    detail: format!("{path}: a text has no NUL character."),
+                }),
+                None => Ok(()),
+            }
+        })
     }
 
     /// The schema, compiled at the first call.
@@ -121,6 +130,27 @@ impl NativeSchema {
             // The schemas are part of the binary, and a test compiles each.
             native.expect("a native request has a step v1").1
         })
+    }
+}
+
+/// The path of the first text, or name of a member, that has a NUL character. `path` is that of the value.
+fn text_with_nul(value: &Value, path: String) -> Option<String> {
+    match value {
+        Value::String(text) => text.contains('\0').then_some(path),
+        Value::Array(items) => {
+            let mut items = items.iter().enumerate();
+            items.find_map(|(at, item)| text_with_nul(item, format!("{path}[{at}]")))
+        }
+        Value::Object(object) => object.iter().find_map(|(name, item)| {
+            let separator = if path.is_empty() { "" } else { "." };
+            let member = format!("{path}{separator}{}", name.replace('\0', "\\0"));
+            if name.contains('\0') {
+                Some(member)
+            } else {
+                text_with_nul(item, member)
+            }
+        }),
+        _ => None,
     }
 }
 
