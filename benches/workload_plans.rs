@@ -165,6 +165,7 @@ fn put(count: u32, rules: Option<Vec<WishRule>>) -> Put {
             project: "project".to_owned(),
             user: "user".to_owned(),
         },
+        sees_others: false,
         generation: None,
         wish: Wish {
             roles: vec![role(count, asked(0))],

@@ -235,8 +235,8 @@ pub enum Error {
     NoPlace { refusal: Arc<NoPlace> },
     /// Hosts may lack room although the sum is enough.
     #[error(
-        "The hosts that the workload may use have {room} of {class} free within the normal limit, all together, and the \
-         missing replicas need {needed}. Nothing was changed."
+        "The hosts that the workload may use have {room} of {class} free, all together and as far as a normal limit allows, \
+         and the missing replicas need {needed}. Nothing was changed."
     )]
     NoCapacity { class: String, needed: i64, room: i64 },
 

@@ -28,7 +28,7 @@ TOPICS = [
     "hostile_connections", "framing", "targets", "limits", "json_bombs", "slow_clients", "idle_connections",
     "searches", "locked", "whole_file", "old_log", "backup", "lost_file", "pending",
     "full_disk", "small_disk", "read_only", "damaged_file", "stopping", "tls",
-    "systemd", "upgrading",
+    "systemd", "upgrading", "other_projects",
 ]
 # Of a binary with the feature `mutants`, and run by name.
 MUTANT_TOPICS = ["panics"]

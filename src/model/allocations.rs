@@ -8,10 +8,10 @@ use diesel::prelude::*;
 
 use super::resource_providers::{OfProvider, WithGeneration, group_by_provider, with_generation};
 use super::{Moment, modified};
-use crate::db::engines::dialect::{among, in_lists, on_each};
+use crate::db::DbConnection;
+use crate::db::engines::dialect::{among, on_each};
 use crate::db::schema::resource_providers as providers;
 use crate::db::schema::{allocations, consumer_types, consumers, projects, resource_classes, users};
-use crate::db::{DbConnection, DbResult};
 use crate::error::{Error, Result};
 
 /// The consumer type that is shown if a consumer has none.
@@ -34,6 +34,7 @@ pub struct ConsumerClaim {
     /// Project and user; before 1.8 a claim may leave them out.
     pub owner: Option<Owner>,
     pub generation: Expected,
+    pub takeover: Takeover,
     /// From 1.38; before, a new consumer has none and an existing one keeps its own.
     pub consumer_type: Option<String>,
 }
@@ -42,6 +43,15 @@ pub struct ConsumerClaim {
 pub struct Owner {
     pub project: String,
     pub user: String,
+}
+
+/// Whose consumer a claim may replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takeover {
+    /// That of any project, as through OpenStack's routes.
+    AnyProject,
+    /// That of the claim's own project alone. To the claim any other consumer is one that it cannot know.
+    OwnProject,
 }
 
 /// What a claim expects of its consumer (from 1.28).
@@ -267,18 +277,6 @@ fn provider_allocations((generation, rows): (i64, Vec<ShareRow>)) -> ProviderAll
         consumers: shares.into_iter().map(share).collect(),
         modified,
     }
-}
-
-/// The projects of consumers, by uuid.
-pub fn projects_of(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<HashMap<String, String>> {
-    let rows: Vec<(String, String)> = in_lists(uuids, |uuids| {
-        consumers::table
-            .inner_join(projects::table.on(projects::id.eq(consumers::project_id)))
-            .filter(consumers::uuid.eq_any(uuids))
-            .select((consumers::uuid, projects::external_id))
-            .load(&mut *conn)
-    })?;
-    Ok(rows.into_iter().collect())
 }
 
 /// The allocations of one consumer or from one provider, as amounts by class.

@@ -47,7 +47,7 @@ mod writers;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 
-use super::allocations::{Claim, ConsumerClaim, Expected, Owner};
+use super::allocations::{Claim, ConsumerClaim, Expected, Owner, Takeover};
 use super::batch::command::Answer;
 use super::batch::refusals::Verification;
 use super::inventories::{Add, Inventory, Replace};
@@ -186,6 +186,7 @@ fn consumer_claim(consumer: u32, asks: Vec<(u32, &str, i64)>, generation: Expect
             user: "u".into(),
         }),
         generation,
+        takeover: Takeover::AnyProject,
         consumer_type: None,
     }
 }

@@ -55,6 +55,8 @@ pub struct Put {
     pub uuid: String,
     pub name: String,
     pub owner: Owner,
+    /// Whether a refusal may say what workloads of other projects are.
+    pub sees_others: bool,
     /// The generation that the caller knows; `None` if the workload must be new.
     pub generation: Option<i64>,
     pub wish: Wish,

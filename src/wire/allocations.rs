@@ -9,7 +9,7 @@ use super::value::Value;
 use super::{python, uuid};
 use crate::error::{Error, Result};
 use crate::model::allocations::{
-    Claim, ConsumerAllocations, ConsumerClaim, Expected, Given, Owner, ProviderAllocations,
+    Claim, ConsumerAllocations, ConsumerClaim, Expected, Given, Owner, ProviderAllocations, Takeover,
 };
 use crate::version::{ALLOCATIONS_DICT, CONSUMER_GENERATION, CONSUMER_TYPES, Version};
 
@@ -70,6 +70,7 @@ fn claim(version: Version, consumer: String, body: &Value, allocations: AmountsB
     };
     let owner = text("project_id").zip(text("user_id"));
     ConsumerClaim {
+        takeover: Takeover::AnyProject,
         consumer,
         allocations,
         owner: owner.map(|(project, user)| Owner { project, user }),

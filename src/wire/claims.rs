@@ -13,7 +13,7 @@ use super::schema::NativeSchema;
 use super::value::Value;
 use super::{allocations, candidates, uuid};
 use crate::error::{ClaimRefusal, Error, Reasons, Result};
-use crate::model::allocations::{ConsumerClaim, Expected, Owner};
+use crate::model::allocations::{ConsumerClaim, Expected, Owner, Takeover};
 use crate::model::claims::memory::{ClaimId, RepeatableCall};
 use crate::model::claims::{
     ClaimCandidate, ClaimQuery, ClaimedConsumer, PlaceRequest, Placed, RequestedConsumer, Wanted,
@@ -34,9 +34,10 @@ const MAX_CANDIDATES_OF_CALL: usize = 20_000;
 /// The type of a consumer whose request names none.
 const DEFAULT_TYPE: &str = "INSTANCE";
 
-/// What a request may leave out.
-#[derive(Debug, Clone, Default)]
+/// What a request may leave out, and what its caller may replace.
+#[derive(Debug, Clone)]
 pub struct Defaults {
+    pub takeover: Takeover,
     /// Of the token.
     pub project: Option<String>,
     /// Of the token.
@@ -54,7 +55,6 @@ fn bad_request<T>(detail: String) -> Result<T> {
 /// The first member that is wrong, by its path.
 pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRequest> {
     let parameters = Query::read_native(&PARAMETERS, query)?;
-    parameters.check_single(&["dry_run"])?;
     let body = CREATE.read(raw_body)?;
     let mut reader = Reader {
         defaults,
@@ -170,6 +170,7 @@ impl Reader<'_> {
             allocations: Vec::new(),
             owner: Some(owner),
             generation,
+            takeover: self.defaults.takeover,
             consumer_type: Some(text("type").unwrap_or_else(|| DEFAULT_TYPE.to_owned())),
         };
         let wanted = self.wanted(path, consumer)?;

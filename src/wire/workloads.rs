@@ -30,9 +30,11 @@ const MAX_WORKLOADS: usize = 1_000;
 /// The type of replicas whose workload names none.
 const DEFAULT_TYPE: &str = "INSTANCE";
 
-/// What a request may leave out.
+/// What a request may leave out, and what its caller may see.
 #[derive(Debug, Clone, Default)]
 pub struct Defaults {
+    /// Whether a refusal may say what workloads of other projects are.
+    pub sees_others: bool,
     /// Of the token.
     pub project: Option<String>,
     /// Of the token.
@@ -82,7 +84,6 @@ pub fn read_list(query: &str) -> Result<Page> {
 /// `InvalidQuery` for other parameters and values.
 pub fn read_delete(query: &str) -> Result<(Option<i64>, Delete)> {
     let query = Query::read_native(&DELETE_PARAMETERS, query)?;
-    query.check_single(&["dry_run"])?;
     let generation = query.last("generation").map(|text| text.parse().unwrap_or(i64::MAX));
     let is_set = |name: &str| query.last(name) == Some("true");
     let how = Delete {
@@ -98,7 +99,6 @@ pub fn read_delete(query: &str) -> Result<(Option<i64>, Delete)> {
 /// The first member that is wrong, by its path.
 pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<Put> {
     let parameters = Query::read_native(&PUT_PARAMETERS, query)?;
-    parameters.check_single(&["dry_run"])?;
     let Some(uuid) = uuid::canonical(path) else {
         return bad_request(format!("'{path}' in the URL is no uuid."));
     };
@@ -125,6 +125,7 @@ pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -
     Ok(Put {
         name,
         owner,
+        sees_others: defaults.sees_others,
         generation: match body.field("generation") {
             Value::Null => None,
             generation => Some(generation.integer()),

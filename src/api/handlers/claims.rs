@@ -4,6 +4,7 @@ use super::allocation_candidates::MAX_SHORT_ROUNDS;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
+use crate::model::allocations::Takeover;
 use crate::model::claims::{PlaceAnswer, PlaceRequest};
 use crate::policy::rules;
 use crate::search::SearchSettings;
@@ -14,6 +15,11 @@ pub async fn create(context: RequestContext) -> Result<Reply> {
         project: context.caller.project_id.clone(),
         user: context.caller.user_id.clone(),
         rank: context.settings().rank,
+        takeover: if context.authorize_project(&rules::CLAIMS_CREATE_FOR_OTHERS, "").is_ok() {
+            Takeover::AnyProject
+        } else {
+            Takeover::OwnProject
+        },
     };
     let query = context.query.clone();
     let request = context

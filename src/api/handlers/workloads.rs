@@ -3,7 +3,7 @@
 use super::allocation_candidates::MAX_SHORT_ROUNDS;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::workloads::{self, PlanJob, ReportJob};
 use crate::policy::rules::{self, Rule};
 use crate::wire::workloads::{self as wire, Defaults};
@@ -20,9 +20,11 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 pub async fn show(context: RequestContext) -> Result<Reply> {
     wire::read_show(&context.query)?;
     let uuid = wire::read_uuid(context.field("workload_uuid"))?;
-    let read = move |conn: &mut _| workloads::show_with_neighbours(conn, &uuid);
+    let shown = uuid.clone();
+    let read = move |conn: &mut _| workloads::show_with_neighbours(conn, &shown);
     let found = context.reader().read(read).await?;
-    context.authorize_project(&rules::WORKLOADS_SHOW, &found.workload.row.project)?;
+    let project = &found.workload.row.project;
+    (context.authorize_project(&rules::WORKLOADS_SHOW, project)).map_err(|refusal| hidden(refusal, &uuid))?;
     let search = async |job: ReportJob| {
         let search = move |interrupt: &_| job.run(interrupt);
         context.search(MAX_SHORT_ROUNDS, search).await
@@ -36,6 +38,9 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
 
 pub async fn update(context: RequestContext) -> Result<Reply> {
     let defaults = Defaults {
+        sees_others: context
+            .authorize_project(&rules::WORKLOADS_UPDATE_FOR_OTHERS, "")
+            .is_ok(),
         project: context.caller.project_id.clone(),
         user: context.caller.user_id.clone(),
         rank: context.settings().rank,
@@ -58,7 +63,7 @@ pub async fn delete(context: RequestContext) -> Result<Reply> {
     let (generation, how) = wire::read_delete(&context.query)?;
     let uuid = wire::read_uuid(context.field("workload_uuid"))?;
     let stored = context.model().stored_workload(&uuid).await?;
-    authorize_owner(&context, &stored.row.project)?;
+    authorize_owner(&context, &stored.row.project).map_err(|refusal| hidden(refusal, &uuid))?;
     context.model().delete_workload(&uuid, generation, how).await?;
     Ok(Reply::no_content())
 }
@@ -66,7 +71,7 @@ pub async fn delete(context: RequestContext) -> Result<Reply> {
 /// The project whose workloads the caller sees, if it names `project` or none; `None`: those of all projects.
 ///
 /// # Errors
-/// [`crate::error::Error::Forbidden`] if the caller names a project that it may not see.
+/// [`Error::Forbidden`] if the caller names a project that it may not see.
 pub fn visible_project(context: &RequestContext, rule: &Rule, project: Option<String>) -> Result<Option<String>> {
     if let Some(project) = project {
         context.authorize_project(rule, &project)?;
@@ -82,4 +87,12 @@ fn authorize_owner(context: &RequestContext, project: &str) -> Result<()> {
         return Ok(());
     }
     context.authorize_project(&rules::WORKLOADS_UPDATE_FOR_OTHERS, project)
+}
+
+/// What a caller learns of a workload that another project has: as little as of one that nothing has.
+fn hidden(refusal: Error, uuid: &str) -> Error {
+    match refusal {
+        Error::Forbidden { .. } => Error::WorkloadNotFound { uuid: uuid.to_owned() },
+        other => other,
+    }
 }

@@ -128,6 +128,7 @@ pub(super) fn put(n: u32, generation: Option<i64>, wish: Wish) -> Put {
             project: "p".into(),
             user: "u".into(),
         },
+        sees_others: false,
         generation,
         body: format!("{wish:?}"),
         wish,

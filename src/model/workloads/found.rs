@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::rows::{find, namers, places, show, taken, workload_rows};
+use super::rows::{Place, find, namers, places, show, taken, workload_rows};
 use super::wish::{NearRule, Wish, WishRule};
 use super::{Adopted, Put, Replica, ReplicaRow, StoredWorkload, WorkloadRow};
 use crate::db::DbConnection;
@@ -45,11 +45,18 @@ pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
     named.dedup();
     let mut others = find_all(conn, &named)?;
     let stored = others.remove(&put.uuid);
+    let is_foreign = |stored: &&StoredWorkload| stored.row.project != put.owner.project;
+    if !put.sees_others && stored.as_ref().is_some_and(|stored| is_foreign(&stored)) {
+        return Err(match put.generation {
+            Some(_) => Error::stale_workload(&put.uuid, None, put.generation),
+            None => Error::WorkloadNotFound { uuid: put.uuid.clone() },
+        });
+    }
     let current = stored.as_ref().map(|stored| stored.row.generation);
     if current != put.generation {
         return Err(Error::stale_workload(&put.uuid, current, put.generation));
     }
-    if let Some(stored) = stored.as_ref().filter(|it| it.row.project != put.owner.project) {
+    if let Some(stored) = stored.as_ref().filter(is_foreign) {
         return Err(Error::BadRequest {
             detail: format!(
                 "project_id: the workload belongs to project {}, and stays there.",
@@ -94,21 +101,29 @@ fn adopted(conn: &mut DbConnection, put: &Put) -> Result<Vec<(Adopted, Replica)>
     if uuids.is_empty() {
         return Ok(Vec::new());
     }
-    let owners = taken(conn, &uuids)?;
-    if let Some((consumer, workload)) = owners.into_iter().find(|(_, workload)| *workload != put.uuid) {
-        return Err(Error::ConsumerTaken { consumer, workload });
-    }
-    let projects = crate::model::allocations::projects_of(conn, &uuids)?;
+    let owners = owners(conn, put, &uuids)?;
     let mut places = places(conn, &uuids)?;
     let adopted = put.adopted.iter().map(|adopted| {
-        let (generation, allocations) = places.remove(&adopted.consumer).unwrap_or_default();
-        let is_own = projects.get(&adopted.consumer) == Some(&put.owner.project);
-        if allocations.is_empty() || !is_own {
+        let Place {
+            generation,
+            project,
+            allocations,
+        } = places.remove(&adopted.consumer).unwrap_or_default();
+        let is_own = project.as_ref() == Some(&put.owner.project);
+        let owner = owners.get(&adopted.consumer);
+        // A workload of another project, from which this project took the consumer over, is not named.
+        if allocations.is_empty() || !is_own || owner.is_some_and(|owner| owner.project != put.owner.project) {
             return Err(Error::BadRequest {
                 detail: format!(
                     "adopt: the project has no consumer {} with allocations.",
                     adopted.consumer
                 ),
+            });
+        }
+        if let Some(owner) = owner {
+            return Err(Error::ConsumerTaken {
+                consumer: adopted.consumer.clone(),
+                workload: owner.uuid.clone(),
             });
         }
         let row = ReplicaRow {
@@ -126,6 +141,19 @@ fn adopted(conn: &mut DbConnection, put: &Put) -> Result<Vec<(Adopted, Replica)>
         Ok((adopted.clone(), replica))
     });
     adopted.collect()
+}
+
+/// The workloads, other than the one of the request, of which these consumers are replicas, by consumer.
+fn owners(conn: &mut DbConnection, put: &Put, consumers: &[&str]) -> Result<HashMap<String, WorkloadRow>> {
+    let mut taken = taken(conn, consumers)?;
+    taken.retain(|_, workload| *workload != put.uuid);
+    let uuids: BTreeSet<&str> = taken.values().map(String::as_str).collect();
+    let rows = workload_rows(conn, &uuids.into_iter().collect::<Vec<_>>())?;
+    let owner = |(consumer, workload): (String, String)| {
+        let row = rows.iter().find(|row| row.uuid == workload)?;
+        Some((consumer, row.clone()))
+    };
+    Ok(taken.into_iter().filter_map(owner).collect())
 }
 
 /// The refusal of those of `consumers` that exist, in their order; `None` if there is none.

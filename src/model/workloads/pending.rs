@@ -122,6 +122,7 @@ fn retry(stored: StoredWorkload, read: ReadWish) -> Result<Put> {
             project: row.project,
             user: row.user,
         },
+        sees_others: false,
         generation: Some(row.generation),
         wish,
         body: row.body.to_string(),

@@ -22,7 +22,7 @@ use super::unfit::Hosts;
 use super::wish::{Role, Wish};
 use super::{Adopted, Put, Replica, ReplicaRow, Set, StoredWorkload, ids, near};
 use crate::error::{Error, Result};
-use crate::model::allocations::{ConsumerClaim, Expected, ProviderShare};
+use crate::model::allocations::{ConsumerClaim, Expected, ProviderShare, Takeover};
 use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, claim_candidate, negated};
 use crate::placing::{self, Eligible, Proof, Rule, Standing, Workload};
 use crate::search::{Interrupt, Placement, PlannedUsage, SearchSettings, Snapshot};
@@ -333,6 +333,7 @@ impl Planning<'_> {
                 allocations: Vec::new(),
                 owner: Some(put.owner.clone()),
                 generation: replica.generation.map_or(Expected::New, Expected::Is),
+                takeover: Takeover::OwnProject,
                 consumer_type: Some(put.wish.consumer_type.clone()),
             },
             candidates: Candidates::all(Arc::new([place])),

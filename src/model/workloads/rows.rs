@@ -7,7 +7,7 @@ use diesel::prelude::*;
 
 use super::{Replica, ReplicaRow, WorkloadRow};
 use crate::db::engines::dialect::in_lists;
-use crate::db::schema::{allocations, consumers, placet_neighbours as neighbours};
+use crate::db::schema::{allocations, consumers, placet_neighbours as neighbours, projects};
 use crate::db::schema::{placet_replicas as replicas, placet_workloads as workloads};
 use crate::db::schema::{resource_classes, resource_providers};
 use crate::db::{DbConnection, DbResult};
@@ -155,14 +155,23 @@ fn with_replicas(conn: &mut DbConnection, rows: Vec<WorkloadRow>) -> Result<Hash
     let consumers: Vec<&str> = rows.iter().map(|(_, row)| row.consumer.as_str()).collect();
     let mut places = places(conn, &consumers)?;
     for (workload, row) in rows {
-        let (generation, allocations) = places.remove(&row.consumer).unwrap_or_default();
-        if let Some(stored) = found.get_mut(&workload) {
-            stored.replicas.push(Replica {
-                row,
-                generation,
-                allocations,
-            });
-        }
+        let Some(stored) = found.get_mut(&workload) else {
+            continue;
+        };
+        // A consumer that another project took over is no replica any more.
+        let place = places
+            .remove(&row.consumer)
+            .filter(|place| place.is_of(&stored.row.project));
+        let Place {
+            generation,
+            allocations,
+            ..
+        } = place.unwrap_or_default();
+        stored.replicas.push(Replica {
+            row,
+            generation,
+            allocations,
+        });
     }
     for stored in found.values_mut() {
         stored
@@ -282,21 +291,40 @@ pub fn pending(conn: &mut DbConnection, after: &str, limit: i64) -> DbResult<(Ve
     Ok((pending, Some(last)))
 }
 
-/// A consumer's generation and what it has.
-type Place = (Option<i64>, Vec<ProviderShare>);
+/// A consumer, and what it has.
+#[derive(Debug, Default)]
+pub struct Place {
+    /// `None` without a row, which OpenStack Placement has left out.
+    pub generation: Option<i64>,
+    pub project: Option<String>,
+    pub allocations: Vec<ProviderShare>,
+}
 
-/// The consumers' generations and allocations, by uuid.
+impl Place {
+    /// Whether the consumer may be a replica of a workload of this project. One without a row has no project.
+    pub fn is_of(&self, project: &str) -> bool {
+        self.project.as_ref().is_none_or(|its_project| its_project == project)
+    }
+}
+
+/// The consumers, by uuid.
 pub fn places(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<HashMap<String, Place>> {
-    let generations: Vec<(String, i32)> = in_lists(uuids, |uuids| {
+    let rows: Vec<(String, i32, Option<String>)> = in_lists(uuids, |uuids| {
         consumers::table
+            .left_join(projects::table.on(projects::id.eq(consumers::project_id)))
             .filter(consumers::uuid.eq_any(uuids))
-            .select((consumers::uuid, consumers::generation))
+            .select((consumers::uuid, consumers::generation, projects::external_id.nullable()))
             .load(&mut *conn)
     })?;
-    let mut places: HashMap<String, Place> = generations
-        .into_iter()
-        .map(|(uuid, generation)| (uuid, (Some(generation.into()), Vec::new())))
-        .collect();
+    let place = |(uuid, generation, project): (String, i32, Option<String>)| {
+        let place = Place {
+            generation: Some(generation.into()),
+            project,
+            allocations: Vec::new(),
+        };
+        (uuid, place)
+    };
+    let mut places: HashMap<String, Place> = rows.into_iter().map(place).collect();
     let rows: Vec<(String, String, Option<i32>, String, i32)> = in_lists(uuids, |uuids| {
         allocations::table
             .inner_join(resource_providers::table.on(resource_providers::id.eq(allocations::resource_provider_id)))
@@ -313,7 +341,7 @@ pub fn places(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<HashMap<Strin
             .load(&mut *conn)
     })?;
     for (consumer, provider, generation, class, used) in rows {
-        let (_, shares) = places.entry(consumer).or_default();
+        let shares = &mut places.entry(consumer).or_default().allocations;
         let resource = (Arc::from(class), used.into());
         match shares.iter_mut().find(|share| *share.provider == *provider) {
             Some(share) => share.resources.push(resource),

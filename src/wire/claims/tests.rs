@@ -9,6 +9,7 @@ const CONSUMER: &str = "22222222-2222-4222-8222-222222222222";
 
 fn defaults() -> Defaults {
     Defaults {
+        takeover: Takeover::AnyProject,
         project: Some("p".to_owned()),
         user: Some("u".to_owned()),
         rank: Some(Rank::Emptiest),
@@ -46,7 +47,16 @@ fn what_a_consumer_leaves_out_is_taken_from_the_token_and_the_options() {
     );
     let request = read("dry_run=true", body.as_bytes(), &defaults()).unwrap();
     assert!(!request.is_atomic && request.is_dry_run);
-    let error = read("", body.as_bytes(), &Defaults::default()).unwrap_err().to_string();
+    let error = read(
+        "",
+        body.as_bytes(),
+        &Defaults {
+            project: None,
+            ..defaults()
+        },
+    )
+    .unwrap_err()
+    .to_string();
     assert_eq!(
         error,
         "consumers[0].project_id is required, because the token has none."

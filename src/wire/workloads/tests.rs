@@ -8,6 +8,7 @@ const OTHER: &str = "6f000000-0000-4000-8000-000000000002";
 
 fn read(body: &str) -> Result<Put> {
     let defaults = Defaults {
+        sees_others: false,
         project: Some("project".to_owned()),
         user: Some("user".to_owned()),
         rank: None,

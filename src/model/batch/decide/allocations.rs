@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Rules;
 use crate::error::{Error, Result, Room};
-use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Release};
+use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Release, Takeover};
 use crate::model::batch::generation_moves::{GENERATION_MAX, GenerationMoves};
 use crate::model::batch::state::{ConsumerRow, State};
 use crate::model::inventories::Inventory;
@@ -73,7 +73,9 @@ pub fn release(state: &mut State, release: &Release) -> Result<()> {
 
 /// Compares the consumer's generation with the one that the claim expects.
 pub fn check_consumer(state: &mut State, claim: &ConsumerClaim) -> Result<()> {
-    let current = state.consumer(&claim.consumer).now.as_ref().map(|row| row.generation);
+    let row = state.consumer(&claim.consumer).now.as_ref();
+    let is_foreign = row.is_some_and(|row| is_foreign(claim, row));
+    let current = row.map(|row| row.generation);
     let given = match &claim.generation {
         Expected::Is(generation) => Some(Given::from(*generation)),
         Expected::Raw(given) => Some(given.clone()),
@@ -82,6 +84,9 @@ pub fn check_consumer(state: &mut State, claim: &ConsumerClaim) -> Result<()> {
     };
     let (expected, got) = match (given, current) {
         (None, None) => return Ok(()),
+        // What another project has is answered as what does not exist, as far as a taken uuid can be.
+        (Some(given), Some(_)) if is_foreign => ("null".to_owned(), given.literal),
+        (None, Some(_)) if is_foreign => ("another uuid".to_owned(), "None".to_owned()),
         (Some(given), Some(generation)) if given.generation == generation => return Ok(()),
         (Some(given), Some(generation)) => (generation.to_string(), given.literal),
         (Some(given), None) => ("null".to_owned(), given.literal),
@@ -89,6 +94,12 @@ pub fn check_consumer(state: &mut State, claim: &ConsumerClaim) -> Result<()> {
         (None, Some(generation)) => (generation.to_string(), "None".to_owned()),
     };
     Err(Error::StaleConsumerGeneration { expected, got })
+}
+
+/// Whether the consumer belongs to another project, from which the claim may not take it.
+fn is_foreign(claim: &ConsumerClaim, row: &ConsumerRow) -> bool {
+    let is_own = || claim.owner.as_ref().is_some_and(|owner| owner.project == row.project);
+    claim.takeover == Takeover::OwnProject && !is_own()
 }
 
 /// Refuses consumers whose generation would increase beyond what the database stores.

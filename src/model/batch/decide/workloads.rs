@@ -168,7 +168,10 @@ fn check_consumers(state: &mut State, set: &Set) -> Result<()> {
     let standing = set.standing.iter().map(|(consumer, known)| (consumer, *known));
     let mut moved = Vec::new();
     for (consumer, known) in standing.chain(released) {
-        let current = state.consumer(consumer).now.as_ref().map(|row| row.generation);
+        let row = state.consumer(consumer).now.as_ref();
+        // A consumer that another project took over is no replica any more.
+        let row = row.filter(|row| set.row.as_ref().is_none_or(|workload| workload.project == row.project));
+        let current = row.map(|row| row.generation);
         if current != known {
             let detail = format!("Another client changed the allocations of consumer {consumer}.");
             moved.push(RefusedConsumer {

@@ -10,7 +10,7 @@ use crate::db::schema::{
     consumers, placet_descriptions, placet_limits, placet_workloads, resource_providers as provider_rows,
 };
 use crate::db::{DbConnection, DbResult};
-use crate::model::allocations::{Claim, ConsumerClaim, Expected, Owner, Release};
+use crate::model::allocations::{Claim, ConsumerClaim, Expected, Owner, Release, Takeover};
 use crate::model::batch::command::{Command, Write};
 use crate::model::batch::decide::providers::DISABLED_TRAIT;
 use crate::model::claims::{Candidates, ClaimCandidate, ClaimFirst, ConsumerChoice, Limits};
@@ -146,6 +146,7 @@ fn consumer_claim(rng: &mut Rng, known: &Known, consumer: String) -> ConsumerCla
         allocations,
         owner: rng.chance(90).then_some(owner),
         generation,
+        takeover: Takeover::AnyProject,
         consumer_type: rng.chance(50).then(|| rng.of(&["VM", "INSTANCE"]).into()),
     }
 }
