@@ -101,3 +101,19 @@ async fn e29_the_sum_of_normal_room_admits_and_single_hosts_go_over() {
         }
     }
 }
+
+#[actix_web::test]
+async fn hostile_16_a_refusal_for_lack_of_room_says_free_if_there_is_no_normal_limit() {
+    let mut f = fixture();
+    f.host(1, 8).await.unwrap();
+    let asked = Wish {
+        roles: vec![role("replica", 3, 4)],
+        ..wish(0, Some(Vec::new()))
+    };
+    let refused = place(&f.model, put(WORKLOAD, None, asked)).await.unwrap_err();
+    let sentence = refused.to_string();
+    assert!(
+        sentence.contains("have 8 of VCPU free, all together and as far as a normal limit allows"),
+        "{sentence}"
+    );
+}
