@@ -15,6 +15,8 @@ import random
 import tempfile
 import time
 
+import jsonschema
+
 from functional_tests.fuzz import mutation
 from functional_tests.fuzz.targets import TARGETS, UUID
 from functional_tests.lib import upstream
@@ -79,7 +81,7 @@ def main():
     cases.settings["binary"] = options.binary
     print(f"seed {options.seed} (--seed {options.seed} repeats the inputs)", flush=True)
     tests = TestCounts()
-    upstream.check_schemas_once()
+    upstream.check_each_schema_once(jsonschema.Draft202012Validator)
     os.environ.pop("RUST_LOG", None)
     with cases.folder() as here, Placet(here, open_policy(here)) as placet:
         placet.rest.must("POST", "/resource_providers", {"name": "there", "uuid": UUID})
