@@ -147,7 +147,7 @@ class Expressions(Http):
 
     seeds = [b"Value >= 5", b"NodeColor != green", b'HasSSD == true && SomeProperty >= -4 || Name == "a \\" b"',
              b"((OneProperty < 100) || ((AnotherProperty == false) && (OneProperty >= 100)))", b"!(NodeType == NodeType01)",
-             b"a == fd:/dc1/r-0.x && b <= 9223372036854775807", b"!!(a.b-c != \xc3\xa4)", b" "]
+             b"a == fd:/dc1/r-0.x && b <= 9223372036854775807", b"!!(a.b-c != \xc3\xa4)", b" ", b"\0"]
     words = [b"==", b"!=", b">=", b"<", b"&&", b"||", b"!", b"(", b")", b'"', b"\\", b"-", b"true", b"9223372036854775808", b"a == 1",
              b" ", b"\t", b"&", b";", b"%", b"+", b"(" * 65, b"a == 1 || " * 300]
 
@@ -159,6 +159,9 @@ class Expressions(Http):
         if len(query) > LONGEST_QUERY and reply.status != 200:
             return
         code = reply.error.get("code") if reply.status >= 400 else None
+        if "\0" in text:
+            assert code == "placet.bad_request", f"a parameter with a NUL: {reply}"
+            return
         assert reply.status == 200 or code == "placet.invalid_expression", reply
         assert (reply.status == 200) == is_expression(text), f"{text!r}: {reply}"
         if code:
