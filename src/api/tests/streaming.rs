@@ -174,7 +174,7 @@ async fn a_chunked_list_of_providers_has_the_items_of_short_lists() {
     assert_eq!(long.header("last-modified"), newest.as_deref());
 }
 
-/// Waits until so many chunks were made, and checks that no further chunk is made soon after.
+/// Waits until this many chunks were made, and checks that no further chunk is made soon after.
 async fn assert_made(calls: &AtomicUsize, chunks: usize) {
     let made = async {
         while calls.load(Ordering::SeqCst) < chunks {
