@@ -108,14 +108,14 @@ impl NativeSchema {
         }
     }
 
-    /// Parses a body and validates it. A NUL in a text is refused here, because some databases refuse it, and then the
-    /// commands that share its batch are decided again.
+    /// Parses a body and validates it. A NUL in a text is refused here. PostgreSQL refuses a NUL too, but only in the
+    /// writer, and then the whole batch is decided again.
     pub fn read(&self, body: &[u8]) -> Result<Value> {
         json::read(body, |value| {
             validate(self.get(), value)?;
-            match text_with_nul(value, String::new()) {
+            match path_to_nul(value) {
                 Some(path) => Err(Error::BadRequest {
-                    detail: format!("{path}: a text has no NUL character."),
+                    detail: format!("{}: a text has no NUL character.", path.trim_start_matches('.')),
                 }),
                 None => Ok(()),
             }
@@ -133,22 +133,19 @@ impl NativeSchema {
     }
 }
 
-/// The path of the first text, or name of a member, that has a NUL character. `path` is that of the value.
-fn text_with_nul(value: &Value, path: String) -> Option<String> {
+/// The path from a value to the first text, or name of a member, with a NUL character: `.member` or `[index]` for each
+/// step. A value without a NUL costs no memory.
+fn path_to_nul(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => text.contains('\0').then_some(path),
+        Value::String(text) => text.contains('\0').then(String::new),
         Value::Array(items) => {
-            let mut items = items.iter().enumerate();
-            items.find_map(|(at, item)| text_with_nul(item, format!("{path}[{at}]")))
+            (items.iter().enumerate()).find_map(|(at, item)| path_to_nul(item).map(|rest| format!("[{at}]{rest}")))
         }
         Value::Object(object) => object.iter().find_map(|(name, item)| {
-            let separator = if path.is_empty() { "" } else { "." };
-            let member = format!("{path}{separator}{}", name.replace('\0', "\\0"));
             if name.contains('\0') {
-                Some(member)
-            } else {
-                text_with_nul(item, member)
+                return Some(format!(".{}", name.replace('\0', "\\0")));
             }
+            path_to_nul(item).map(|rest| format!(".{name}{rest}"))
         }),
         _ => None,
     }
@@ -328,4 +325,24 @@ fn strings(value: &Value) -> Vec<String> {
 /// Compiles a pattern with Python's meaning of `$`: the end of the text, or the place before a final line feed.
 fn regex(pattern: &str) -> Regex {
     Regex::new(&pattern.replace('$', r"(?:\n?\z)")).expect("a pattern of a schema is a regular expression")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_16_a_nul_is_named_by_its_path() {
+        for (body, path) in [
+            (r#""a\u0000""#, Some("")),
+            (r#"["a", "b\u0000"]"#, Some("[1]")),
+            (r#"{"a": [{"b": "\u0000"}]}"#, Some(".a[0].b")),
+            (r#"{"a": [["", "\u0000"]]}"#, Some(".a[0][1]")),
+            (r#"{"a": {"b\u0000": 1}}"#, Some(".a.b\\0")),
+            (r#"{"a": ["b", {"c": "\\u0000"}], "d": 0, "e": null}"#, None),
+        ] {
+            let value = json::read(body.as_bytes(), |_| Ok(())).expect(body);
+            assert_eq!(path_to_nul(&value).as_deref(), path, "{body}");
+        }
+    }
 }
