@@ -1,6 +1,7 @@
 """Tokens for those without Keystone: `placet token …` and `[placet] token_file`, with real requests."""
 
 import concurrent.futures
+import contextlib
 import datetime
 import os
 import re
@@ -27,6 +28,16 @@ def create(here, path, *roles, user="alice", project="lab", expires="90d"):
     equal(done.code, 0, done)
     check(TOKEN.fullmatch(done.out), done)
     return done.out.strip(), re.match(r"token (\w+) was added", done.err)[1]
+
+
+@contextlib.contextmanager
+def serving_an_admin():
+    """placet with the token of an admin: the folder, the configuration, placet, the token and its id."""
+    with folder() as here:
+        path = config(here)
+        token, number = create(here, path, "admin")
+        with Placet(here, arguments=["--config-file", path]) as placet:
+            yield here, path, placet, token, number
 
 
 def status(placet, token, path="/resource_providers", **headers):
@@ -94,33 +105,27 @@ def soon_expired(placet, here, path):
 
 @case("a token that is made, revoked or expired while placet serves counts from the next request on")
 def changes():
-    with folder() as here:
-        path = config(here)
-        first, number = create(here, path, "admin")
-        with Placet(here, arguments=["--config-file", path]) as placet:
-            equal(status(placet, first), 200)
-            second = soon_expired(placet, here, path)
-            eventually("the token expires", lambda: status(placet, second) == 401)
-            names(run(here, "--config-file", path, "token", "list").out, "(expired)")
-            names(refused(here, "--config-file", path, "token", "revoke", number, "nope"), "nope", "nothing was revoked")
-            equal(status(placet, first), 200)
-            equal(run(here, "--config-file", path, "token", "revoke", number).code, 0)
-            equal(status(placet, first), 401)
+    with serving_an_admin() as (here, path, placet, first, number):
+        equal(status(placet, first), 200)
+        second = soon_expired(placet, here, path)
+        eventually("the token expires", lambda: status(placet, second) == 401)
+        names(run(here, "--config-file", path, "token", "list").out, "(expired)")
+        names(refused(here, "--config-file", path, "token", "revoke", number, "nope"), "nope", "nothing was revoked")
+        equal(status(placet, first), 200)
+        equal(run(here, "--config-file", path, "token", "revoke", number).code, 0)
+        equal(status(placet, first), 401)
 
 
 @case("hostile_16: of many tokens, each counts from the request right after it was made, and none after it was revoked")
 def at_once():
-    with folder() as here:
-        path = config(here)
-        first, _ = create(here, path, "admin")
-        with Placet(here, arguments=["--config-file", path]) as placet:
-            for _ in range(10):
-                # placet has just looked at the file.
-                equal(status(placet, first), 200)
-                token, number = create(here, path, "admin")
-                equal(status(placet, token), 200)
-                equal(run(here, "--config-file", path, "token", "revoke", number).code, 0)
-                equal(status(placet, token), 401)
+    with serving_an_admin() as (here, path, placet, first, _):
+        for _ in range(10):
+            # placet has just looked at the file.
+            equal(status(placet, first), 200)
+            token, number = create(here, path, "admin")
+            equal(status(placet, token), 200)
+            equal(run(here, "--config-file", path, "token", "revoke", number).code, 0)
+            equal(status(placet, token), 401)
 
 
 @case("a broken, readable or missing file keeps the tokens in force and logs an error; a start with it is refused")
