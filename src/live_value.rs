@@ -30,8 +30,8 @@ impl<T> LiveValue<T> {
         self.current.load_full()
     }
 
-    /// Replaces the value by what `read` returns, if the files `changed` since they were last read. Callers that find a
-    /// change wait until it is in force. Returns whether this one has read it.
+    /// Replaces the value by the result of `read`, if the files have `changed` since the last reading. A caller
+    /// that finds a change waits until the new value is in force. Returns whether this caller has read the files.
     ///
     /// # Errors
     /// Of `read`: the value stays as it is.

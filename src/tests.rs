@@ -1,7 +1,7 @@
 //! The number of cases and the seed of the tests with random cases.
 //!
 //! `PLACET_TEST_SIZE=full` takes the full number of cases. `PLACET_CASES` sets another number, `PLACET_SEED` another
-//! seed. A case that ever failed becomes a named test of its own.
+//! seed. A failed case becomes a named test.
 
 use proptest::prelude::ProptestConfig;
 use proptest::test_runner::RngSeed;
@@ -9,7 +9,7 @@ use proptest::test_runner::RngSeed;
 const SEED: u64 = 5;
 
 /// A configuration with a fixed seed and, unless the environment says otherwise, `usual` cases.
-pub fn config(usual: u32, full: u32) -> ProptestConfig {
+pub fn proptest_config(usual: u32, full: u32) -> ProptestConfig {
     let asked = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
     ProptestConfig {
         cases: asked("PLACET_CASES").map_or(by_size(usual, full), |cases| cases as u32),

@@ -12,7 +12,7 @@ use crate::policy::Caller;
 
 /// Access to the token file.
 pub trait TokenFile: Send + Sync {
-    /// Whether it changed since it was last read. Called for every request.
+    /// Whether the file changed since the last reading. Called for every request.
     fn changed(&self) -> bool;
     /// Its text.
     ///

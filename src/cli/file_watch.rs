@@ -3,8 +3,8 @@
 //! Every request looks, so that an edit holds from the next request on. A look costs a system call for each file. A
 //! file that did not exist is found within 10 ms, because a search costs more.
 //!
-//! A look cannot tell two edits in place apart that keep the length and come within one tick of the kernel's clock (1
-//! to 10 ms).
+//! Two edits in place look like a single edit if the length stays the same and both edits come within a tick of the
+//! kernel's clock (1 to 10 ms).
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -32,15 +32,15 @@ struct FileState {
     mode: u32,
 }
 
-/// How often a look finds files that did not exist, in directories that are searched for them.
+/// The time between two searches of the directories for new files.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The state of some files when they were last read. Which files they are may change from one reading to the next.
+/// The state of some files when they were last read. The list of files may differ from reading to reading.
 #[derive(Default)]
 pub struct FileWatch {
     read: ArcSwap<Vec<FileStamp>>,
     searched: Mutex<Option<Instant>>,
-    /// Whether a search has found other files, which were not noted yet.
+    /// Whether a search has found files that are not noted yet.
     found_others: AtomicBool,
 }
 
@@ -62,13 +62,13 @@ impl FileStamp {
 }
 
 impl FileWatch {
-    /// Records the state of the files. They must be read after that: then a change between the two is detected.
+    /// Records the state of the files. Read the files after this call, so that no change is missed.
     pub fn note(&self, paths: Vec<PathBuf>) {
         self.found_others.store(false, Ordering::SeqCst);
         self.read.store(stamps(paths).into());
     }
 
-    /// Whether the files changed since they were last noted. `paths` searches for those that there are now.
+    /// Whether the files changed since the last note. `paths` searches for the files that exist now.
     pub fn changed(&self, paths: impl FnOnce() -> Vec<PathBuf>) -> bool {
         let noted = self.read.load();
         if self.must_search() && stamps(paths()) != **noted {

@@ -61,7 +61,7 @@ pub fn warnings(options: &OsloPolicy) -> Vec<String> {
     missing_file_warning(options).into_iter().chain(of_files).collect()
 }
 
-/// What `config check` says of the rules that no file sets.
+/// The notes of `config check` about rules that no file sets.
 pub fn notes(options: &OsloPolicy) -> Vec<String> {
     let files = DiskFiles::new(options).read();
     let loaded = files.and_then(|files| policy::load(&settings(options), &files));

@@ -250,8 +250,8 @@ impl CheckpointThread {
 
     /// Checkpoints the WAL if it is long enough, and returns its status after that.
     ///
-    /// The file is inspected before pages are copied into it. A copied page may cover the only damage that can be
-    /// found, such as that of the header, while other damaged pages remain.
+    /// The file is inspected before pages are copied into it. A copied page may cover the only visible
+    /// damage, such as a damaged header, while further damaged pages remain.
     fn checkpoint_if_due(&mut self, wakeup: Wakeup) -> Result<WalStatus, SetupError> {
         self.limits = match DiskRoom::of(&self.paths) {
             Ok(room) => self.roomy_limits.within(room),

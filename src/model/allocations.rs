@@ -45,12 +45,12 @@ pub struct Owner {
     pub user: String,
 }
 
-/// Whose consumer a claim may replace.
+/// The projects whose consumers a claim may replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takeover {
-    /// That of any project, as through OpenStack's routes.
+    /// All projects, as through OpenStack's routes.
     AnyProject,
-    /// That of the claim's own project alone. To the claim any other consumer is one that it cannot know.
+    /// The claim's own project alone. A foreign consumer is refused like an unknown consumer.
     OwnProject,
 }
 

@@ -55,7 +55,7 @@ pub struct Put {
     pub uuid: String,
     pub name: String,
     pub owner: Owner,
-    /// Whether a refusal may say what workloads of other projects are.
+    /// Whether a refusal may describe workloads of foreign projects.
     pub sees_others: bool,
     /// The generation that the caller knows; `None` if the workload must be new.
     pub generation: Option<i64>,

@@ -1,4 +1,4 @@
-//! What the policy files mean for the rules of the native API that no file sets.
+//! How policy files decide native rules that no file sets.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use super::check::Check;
 use super::rules;
 
 impl Policy {
-    /// A note for each native rule that no file sets, but that follows rules which files set; and one about all others.
-    /// None if no file sets a rule.
+    /// Notes on the native rules that no file sets: a note for each rule that follows a rule of a file, and a note with
+    /// the names of all remaining rules. Empty if no file sets any rule.
     pub fn native_notes(&self) -> Vec<String> {
         if self.overrides.is_empty() {
             return Vec::new();
@@ -33,7 +33,7 @@ impl Policy {
         notes
     }
 
-    /// The rules which files set, and to which the check of this rule refers.
+    /// The rules of files to which the check of this rule refers.
     fn followed(&self, name: &str) -> BTreeSet<String> {
         let (mut found, mut visited, mut pending) = (BTreeSet::new(), BTreeSet::new(), vec![name]);
         while let Some(next) = pending.pop() {

@@ -11,7 +11,7 @@ use crate::live_value::LiveValue;
 
 /// Access to the policy files.
 pub trait PolicyFiles: Send + Sync {
-    /// Whether they changed since they were last read. Called for every request.
+    /// Whether the files changed since the last reading. Called for every request.
     fn changed(&self) -> bool;
     /// All existing files. A rule in a later file overrides the same rule in an earlier one.
     ///

@@ -1,7 +1,7 @@
 //! The default rules of placet, with the names and the checks of OpenStack Placement.
 //!
-//! A route of the native API does what some of OpenStack's routes do. Its rule requires their rules by default, so a
-//! policy file that tightens these holds for the native API too.
+//! By default the rule of a native route requires the rules of the OpenStack routes with the same effect. So a policy
+//! file for OpenStack's routes holds for the native API too.
 //!
 //! The route table refers to a rule as one of these statics, so that a route without a rule does not compile.
 
@@ -21,7 +21,7 @@ pub struct Rule {
 const ADMIN_OR_SERVICE: &str = "rule:admin_or_service_api";
 const SERVICE: &str = "rule:service_api";
 const ADMIN_OR_PROJECT_READER_OR_SERVICE: &str = "rule:admin_or_project_reader_or_service_api";
-/// What chooses places and claims them, for any number of consumers.
+/// Choosing places and claiming them, for any number of consumers.
 const PLACE_AND_CLAIM: &str = "rule:placement:allocation_candidates:list and rule:placement:allocations:manage and \
                                rule:placement:allocations:update";
 const OLDER: Option<&str> = Some("role:admin");
@@ -48,7 +48,7 @@ const fn authorize(name: &'static str, check: &'static str, about: &'static str)
 }
 
 impl Rule {
-    /// Whether it is one of placet's own, for the native API.
+    /// Whether this is a rule of the native API.
     pub fn is_native(&self) -> bool {
         self.name.starts_with("placet:")
     }

@@ -1,9 +1,9 @@
-//! What failed in the rounds of a task, so that a failure that lasts is logged once.
+//! The failures of a background task, so that a lasting failure is logged once.
 
 use std::collections::HashMap;
 use std::mem::take;
 
-/// The failures of the round before and of this one, by what failed.
+/// The failures of the previous round and of this round, by subject.
 #[derive(Default)]
 pub struct Failures {
     before: HashMap<String, String>,
@@ -11,19 +11,19 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Notes a failure. Returns whether it differs from the one of the round before.
+    /// Notes a failure. Returns whether the previous round had a different failure, or none.
     pub fn note(&mut self, subject: &str, failure: String) -> bool {
         let is_new = self.before.get(subject) != Some(&failure);
         self.now.insert(subject.to_owned(), failure);
         is_new
     }
 
-    /// Ends a round that has seen everything. What did not fail in it is forgotten.
+    /// Ends a complete round. Subjects without a failure are forgotten.
     pub fn end_round(&mut self) {
         self.before = take(&mut self.now);
     }
 
-    /// Ends a round that was cut off: what it has not seen stays as it was.
+    /// Ends a round that was cut off. Failures of unseen subjects are kept.
     pub fn cut_round(&mut self) {
         self.before.extend(take(&mut self.now));
     }

@@ -34,7 +34,7 @@ const MAX_CANDIDATES_OF_CALL: usize = 20_000;
 /// The type of a consumer whose request names none.
 const DEFAULT_TYPE: &str = "INSTANCE";
 
-/// What a request may leave out, and what its caller may replace.
+/// Values for members that a request leaves out, and the caller's rights.
 #[derive(Debug, Clone)]
 pub struct Defaults {
     pub takeover: Takeover,

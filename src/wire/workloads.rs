@@ -30,10 +30,10 @@ const MAX_WORKLOADS: usize = 1_000;
 /// The type of replicas whose workload names none.
 const DEFAULT_TYPE: &str = "INSTANCE";
 
-/// What a request may leave out, and what its caller may see.
+/// Values for members that a request leaves out, and the caller's rights.
 #[derive(Debug, Clone, Default)]
 pub struct Defaults {
-    /// Whether a refusal may say what workloads of other projects are.
+    /// Whether a refusal may describe workloads of foreign projects.
     pub sees_others: bool,
     /// Of the token.
     pub project: Option<String>,

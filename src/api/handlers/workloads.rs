@@ -89,7 +89,7 @@ fn authorize_owner(context: &RequestContext, project: &str) -> Result<()> {
     context.authorize_project(&rules::WORKLOADS_UPDATE_FOR_OTHERS, project)
 }
 
-/// What a caller learns of a workload that another project has: as little as of one that nothing has.
+/// Hides a workload of a foreign project: the caller gets the answer for an unknown uuid.
 fn hidden(refusal: Error, uuid: &str) -> Error {
     match refusal {
         Error::Forbidden { .. } => Error::WorkloadNotFound { uuid: uuid.to_owned() },

@@ -158,7 +158,7 @@ fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Resul
     Ok(())
 }
 
-/// Checks the policy rule of the route's family, if it has one, and that of the route.
+/// Checks the policy rule of the route's family, if the family has a rule, and the policy rule of the route.
 pub fn authorize(request: &HttpRequest, route: &Route, caller: &Caller, service: &Service) -> Result<(), Refusal> {
     let Some(rule) = route.rule() else { return Ok(()) };
     if let Some(rule) = route.family.rule() {

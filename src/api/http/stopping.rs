@@ -64,8 +64,8 @@ impl Settling {
     }
 
     /// Returns when the queues of the listeners were empty once, no more connections are accepted, and all services
-    /// serve what was accepted. Closes these handles of the listeners, because a connection is refused once all are
-    /// closed.
+    /// serve the accepted connections. Closes these handles of the listeners: the kernel refuses a connection when all
+    /// handles are closed.
     async fn settle(&self, listeners: Vec<TcpListener>, server: &ServerHandle, services: usize) {
         while listeners.iter().any(has_waiting_connection) {
             sleep(Duration::from_millis(1)).await;
@@ -96,10 +96,10 @@ fn has_waiting_connection(listener: &TcpListener) -> bool {
     poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
-/// Stops the server at SIGTERM, SIGINT or SIGQUIT, after `drain_time`, and after what had arrived by then is being
-/// served. Must be called on a runtime.
+/// Stops the server at SIGTERM, SIGINT or SIGQUIT, after `drain_time`, when all connections that arrived by
+/// then are being served. Must be called on a runtime.
 ///
-/// actix has handlers of its own. After a signal they let the process live for 0.3 s longer than its last request.
+/// The signal handlers of actix are not used: they keep the process for 0.3 s after its last request.
 pub fn stop_at_signal(front: Data<Front>, stop: Stop) -> io::Result<()> {
     let Stop {
         drain_time,

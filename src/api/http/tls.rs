@@ -18,7 +18,7 @@ use crate::live_value::LiveValue;
 
 /// Access to the files.
 pub trait TlsFiles: Send + Sync {
-    /// Whether they changed since they were last read. Called for every connection.
+    /// Whether the files changed since the last reading. Called for every connection.
     fn changed(&self) -> bool;
     /// The files as they are now, and warnings about them.
     ///

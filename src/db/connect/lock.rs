@@ -1,9 +1,9 @@
-//! The locks that give an SQLite database to one serving process. That process is the only writer, so it has no change
-//! feed to follow. A database on a server is shared, and has no such locks.
+//! The locks that give an SQLite database to one serving process. The process is the only writer, and has no change
+//! feed to follow. A database on a server is shared, and has no locks of this kind.
 //!
-//! One lock is on a file beside the database, and is for all that has the database's name: its log, the record of the
-//! log, and the file that a restore replaces. The other one is on the database file itself, under whatever name
-//! ([`crate::db::file::inode_lock`]).
+//! 1. The lock of the name is on a file beside the database. It covers every file with the database's name: the log,
+//!    the record of the log, and the file that a restore replaces.
+//! 2. The lock of the inode is on the database file itself, under every name ([`crate::db::file::inode_lock`]).
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -39,8 +39,8 @@ impl ServingLock {
 }
 
 impl Database {
-    /// Locks the embedded database for this process, and checks that its log is its own. Makes the file if there is
-    /// none. `None` if the database is on a server, which processes share.
+    /// Locks the embedded database for this process, and checks that the log belongs to the database. Makes a missing
+    /// file. `None` if the database is on a server, which processes share.
     ///
     /// # Errors
     /// [`SetupError::Served`] if another process holds the lock, and [`SetupError::ForeignLog`].
@@ -60,7 +60,7 @@ impl Database {
         Ok(Some(lock))
     }
 
-    /// Locks an embedded database for this process, which replaces it. There may be no file yet.
+    /// Locks an embedded database for this process, which replaces the file. The file may be missing.
     pub(in crate::db) fn lock_for_restore(&self, paths: &FilePaths) -> Result<ServingLock, SetupError> {
         let mut lock = lock_name(paths)?;
         if paths.database.exists() {
@@ -104,7 +104,7 @@ impl Database {
     }
 }
 
-/// Locks what has the name of a database.
+/// Locks the name of a database.
 fn lock_name(paths: &FilePaths) -> Result<ServingLock, SetupError> {
     let connect = |error: io::Error| connect_error(&paths.database, &error);
     let file = OpenOptions::new()
@@ -121,7 +121,7 @@ fn lock_name(paths: &FilePaths) -> Result<ServingLock, SetupError> {
     }
 }
 
-/// Locks the file itself.
+/// Locks the database file itself.
 fn lock_database(paths: &FilePaths) -> Result<LockedDatabase, SetupError> {
     match LockedDatabase::lock(&paths.database) {
         Ok(locked) => locked.ok_or_else(|| served(paths)),

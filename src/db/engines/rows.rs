@@ -51,9 +51,9 @@ pub struct UpdateFromRows {
 /// The clock that a row's time comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// This host's, for times that clients read.
+    /// The clock of this host, for times that clients read.
     Host,
-    /// The database's, for times that are compared with those of other hosts.
+    /// The clock of the database, for times of several hosts that are compared.
     Database,
 }
 
@@ -146,7 +146,7 @@ impl OneRow {
 }
 
 impl InsertFromRows {
-    /// The INSERT with a placeholder for each value. `database_time` is the engine's expression of its time.
+    /// The INSERT with a placeholder for each value. `database_time` is the engine's SQL for its current time.
     fn with_placeholders(&self, now: NaiveDateTime, database_time: &str, rows: &[Vec<Value>]) -> Fragment {
         let (time, host_time) = match self.clock {
             Clock::Host => ("?", Some(now)),

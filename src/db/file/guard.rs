@@ -75,7 +75,7 @@ impl std::fmt::Debug for FileGuard {
 }
 
 impl FileGuard {
-    /// Hands over what this process has locked for serving: the file with the record of the log, and the database.
+    /// Hands over the locked files of this process: the record of the log, and the database.
     pub fn set_lock(&self, record: File, database: Arc<LockedDatabase>) {
         *self.inner.locks.lock().unwrap_or_else(PoisonError::into_inner) = Some((record, database));
     }
@@ -146,8 +146,8 @@ impl FileGuard {
         Ok(())
     }
 
-    /// SQLite removes the log when a connection opens a file that was cut to nothing. So a log that is gone may be the
-    /// consequence of damage, after which the log alone does not have every row.
+    /// SQLite removes the log when a connection opens a file of 0 bytes. So a missing log may be the consequence
+    /// of damage, and the file then lacks rows.
     fn lose_log(&self, served: &ServedFile) -> SetupError {
         if let Some(conn) = &mut *served.keeper() {
             drop(self.look_for_damage(served, conn));
@@ -181,7 +181,7 @@ impl FileGuard {
             })
     }
 
-    /// Looks for damage that no statement has met yet, and notes it.
+    /// Looks for damage that no statement has met yet, and notes the damage.
     fn look_for_damage(&self, served: &ServedFile, conn: &mut DbConnection) -> DbResult<()> {
         let found = damage::find(&served.open, conn).inspect_err(|error| self.note_error(&error.to_string()))?;
         if let Some(detail) = found {

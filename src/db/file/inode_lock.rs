@@ -1,10 +1,10 @@
-//! The lock on a database file itself, beside the one on the file with its name ([`crate::db::connect::lock`]).
+//! The lock on a database file itself, beside the lock of the name ([`crate::db::connect::lock`]).
 //!
-//! A hard link or a bind mount gives a file a second name, with a log and a lock file of that name. Two processes that
-//! served it would not see each other's log, and lose rows. The kernel keeps a `flock` with the inode, so it is the
-//! same under every name. SQLite locks the file with POSIX locks, which do not meet it on a local file system.
+//! A hard link or a bind mount gives a file a second name, with a log and a lock file of that name. Two serving
+//! processes would not see each other's log, and would lose rows. The kernel keeps a `flock` with the inode, so every
+//! name of the file has the same lock. SQLite uses POSIX locks, which do not meet a `flock` on a local file system.
 //!
-//! The lock alone would not do: a restore, or an operator, puts another inode at the name, beside the same log.
+//! The lock of the name is still needed: a restore, or an operator, puts a new inode at the name, beside the same log.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -15,12 +15,12 @@ use std::path::Path;
 
 /// An open database file, locked if the file system has such locks.
 ///
-/// It is never closed: closing any handle of a file releases all POSIX locks that this process holds on it. Dropping it
-/// releases the lock.
+/// The file is never closed: closing any handle of a file releases all POSIX locks of this process on the file. A drop
+/// releases the `flock`.
 pub struct LockedDatabase(ManuallyDrop<File>);
 
 impl LockedDatabase {
-    /// Locks a database file. If there is none, an empty one is made, as SQLite makes it. `None` if another process
+    /// Locks a database file. A missing file is made, empty and as SQLite makes a file. `None` if a second process
     /// holds the lock.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl LockedDatabase {
         Ok(Some(LockedDatabase(file)))
     }
 
-    /// Whether a process holds the lock on this file, under whatever name. Must be called before the first connection
+    /// Whether a process holds the lock on this file, under any name. Call this function before the first connection
     /// of this process is opened, because it closes the file.
     pub fn is_locked(database: &Path) -> bool {
         File::open(database).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
@@ -66,7 +66,7 @@ impl Deref for LockedDatabase {
 
 impl Drop for LockedDatabase {
     fn drop(&mut self) {
-        // Without a lock there is nothing to release.
+        // An error means that the file system has no such lock.
         drop(self.0.unlock());
     }
 }

@@ -4,7 +4,7 @@
 //! is a second in which the writer commits nothing. So it deletes a chunk at a time, between two batches.
 //!
 //! The writer's connection is used because SQLite would show the commits of another one as those of a foreign program.
-//! Ages are measured as in [`super::pruning`]: the database's clock wrote both times, so the clocks of hosts need not
+//! Ages are measured as in [`super::pruning`]: the database's clock wrote both times, and the clocks of hosts need not
 //! agree.
 
 use std::time::{Duration, Instant};
@@ -44,8 +44,8 @@ impl AnswerPruning {
         self.due.saturating_duration_since(Instant::now())
     }
 
-    /// Deletes a chunk. `writer` is the id of this process's writer. Without a connection it waits as long as if there
-    /// were nothing to delete.
+    /// Deletes a chunk. `writer` is the id of this process's writer. Without a connection the next chunk is due after
+    /// the pause of an idle table.
     fn prune(&mut self, conn: Option<&mut DbConnection>, writer: &str) -> DbResult<()> {
         self.due = Instant::now() + IDLE_PAUSE;
         let Some(conn) = conn else { return Ok(()) };

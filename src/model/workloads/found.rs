@@ -111,7 +111,7 @@ fn adopted(conn: &mut DbConnection, put: &Put) -> Result<Vec<(Adopted, Replica)>
         } = places.remove(&adopted.consumer).unwrap_or_default();
         let is_own = project.as_ref() == Some(&put.owner.project);
         let owner = owners.get(&adopted.consumer);
-        // A workload of another project, from which this project took the consumer over, is not named.
+        // A refusal does not name a foreign workload whose consumer this project has taken over.
         if allocations.is_empty() || !is_own || owner.is_some_and(|owner| owner.project != put.owner.project) {
             return Err(Error::BadRequest {
                 detail: format!(
@@ -143,7 +143,7 @@ fn adopted(conn: &mut DbConnection, put: &Put) -> Result<Vec<(Adopted, Replica)>
     adopted.collect()
 }
 
-/// The workloads, other than the one of the request, of which these consumers are replicas, by consumer.
+/// By consumer, the workload of which the consumer is a replica; not the workload of the request.
 fn owners(conn: &mut DbConnection, put: &Put, consumers: &[&str]) -> Result<HashMap<String, WorkloadRow>> {
     let mut taken = taken(conn, consumers)?;
     taken.retain(|_, workload| *workload != put.uuid);

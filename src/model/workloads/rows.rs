@@ -158,7 +158,7 @@ fn with_replicas(conn: &mut DbConnection, rows: Vec<WorkloadRow>) -> Result<Hash
         let Some(stored) = found.get_mut(&workload) else {
             continue;
         };
-        // A consumer that another project took over is no replica any more.
+        // A consumer of a foreign project is not a replica any more.
         let place = places
             .remove(&row.consumer)
             .filter(|place| place.is_of(&stored.row.project));
@@ -291,17 +291,17 @@ pub fn pending(conn: &mut DbConnection, after: &str, limit: i64) -> DbResult<(Ve
     Ok((pending, Some(last)))
 }
 
-/// A consumer, and what it has.
+/// A consumer with its allocations.
 #[derive(Debug, Default)]
 pub struct Place {
-    /// `None` without a row, which OpenStack Placement has left out.
+    /// `None` if OpenStack Placement has written allocations without a consumer.
     pub generation: Option<i64>,
     pub project: Option<String>,
     pub allocations: Vec<ProviderShare>,
 }
 
 impl Place {
-    /// Whether the consumer may be a replica of a workload of this project. One without a row has no project.
+    /// Whether the consumer may be a replica of a workload of this project. A consumer without a row has no project.
     pub fn is_of(&self, project: &str) -> bool {
         self.project.as_ref().is_none_or(|its_project| its_project == project)
     }

@@ -10,14 +10,14 @@ use super::random_cases::{Case, any_case, any_crowd, any_strict_case};
 use super::worlds::{ATOMIC, subsets};
 use crate::placing::release::Released;
 use crate::placing::{Broken, Effort, Proof, Replica, Rule, Standing, Workload};
-use crate::tests::config as sized;
+use crate::tests::proptest_config;
 
 /// Of each property.
 const CASES: u32 = 500;
 const FULL_CASES: u32 = 20_000;
 
 fn config() -> ProptestConfig {
-    sized(CASES, FULL_CASES)
+    proptest_config(CASES, FULL_CASES)
 }
 
 /// The placement is one of the oracle's, and the best of them.

@@ -1,4 +1,4 @@
-//! The rules of the native API, which follow those of OpenStack's routes.
+//! Native rules follow the rules of OpenStack's routes.
 
 use super::*;
 

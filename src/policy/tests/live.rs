@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::super::live::{LivePolicy, PolicyFiles};
 use super::*;
 
-/// Files in memory. New content becomes visible when they are read.
+/// Files in memory. New content becomes visible at the next reading.
 #[derive(Clone, Default)]
 struct MemoryFiles {
     next: Arc<Mutex<Option<Result<String, String>>>>,

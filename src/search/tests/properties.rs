@@ -17,13 +17,13 @@ use crate::search::group_providers::GroupProviders;
 use crate::search::request::Request;
 use crate::search::snapshot::{ClassId, Delta, ProviderId, ProviderRow, Snapshot, SnapshotChange};
 use crate::search::{self, SearchSettings, candidates, providers};
-use crate::tests::config as sized;
+use crate::tests::proptest_config;
 
 const CASES: u32 = 4_000;
 const FULL_CASES: u32 = 20_000;
 
 pub(super) fn config() -> ProptestConfig {
-    sized(CASES, FULL_CASES)
+    proptest_config(CASES, FULL_CASES)
 }
 
 /// For properties of small things.

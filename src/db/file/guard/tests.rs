@@ -1,4 +1,4 @@
-//! Tests of what is reported of a log that is gone: alone, and after the file was cut to nothing.
+//! Tests of the report about a missing log: beside a whole file, and beside a file that was cut to 0 bytes.
 
 use std::mem::ManuallyDrop;
 

@@ -84,7 +84,7 @@ pub fn check_consumer(state: &mut State, claim: &ConsumerClaim) -> Result<()> {
     };
     let (expected, got) = match (given, current) {
         (None, None) => return Ok(()),
-        // What another project has is answered as what does not exist, as far as a taken uuid can be.
+        // A foreign consumer is refused like an unknown consumer, although its uuid is taken.
         (Some(given), Some(_)) if is_foreign => ("null".to_owned(), given.literal),
         (None, Some(_)) if is_foreign => ("another uuid".to_owned(), "None".to_owned()),
         (Some(given), Some(generation)) if given.generation == generation => return Ok(()),
@@ -96,7 +96,7 @@ pub fn check_consumer(state: &mut State, claim: &ConsumerClaim) -> Result<()> {
     Err(Error::StaleConsumerGeneration { expected, got })
 }
 
-/// Whether the consumer belongs to another project, from which the claim may not take it.
+/// Whether the consumer belongs to a project from which the claim may not take consumers.
 fn is_foreign(claim: &ConsumerClaim, row: &ConsumerRow) -> bool {
     let is_own = || claim.owner.as_ref().is_some_and(|owner| owner.project == row.project);
     claim.takeover == Takeover::OwnProject && !is_own()

@@ -169,7 +169,7 @@ fn check_consumers(state: &mut State, set: &Set) -> Result<()> {
     let mut moved = Vec::new();
     for (consumer, known) in standing.chain(released) {
         let row = state.consumer(consumer).now.as_ref();
-        // A consumer that another project took over is no replica any more.
+        // A consumer of a foreign project is not a replica any more.
         let row = row.filter(|row| set.row.as_ref().is_none_or(|workload| workload.project == row.project));
         let current = row.map(|row| row.generation);
         if current != known {
