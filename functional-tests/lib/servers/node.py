@@ -22,7 +22,7 @@ class Node:
     def __init__(self, name, durable=False):
         self.name, self.durable = name, durable
         self.owner = machine.user(*self.users)
-        self.folder = machine.new_folder(self.owner)
+        self.folder = machine.new_folder(self.owner, durable)
         self.process = None
         self.port = None
 

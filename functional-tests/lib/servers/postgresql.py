@@ -12,7 +12,6 @@ FAST = {"fsync": "off", "synchronous_commit": "on", "full_page_writes": "off"}
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 
 
-
 class Server(Node):
     users = ("postgres",)
     stop_signal = signal.SIGINT  # its "fast" shutdown, which waits for no client
@@ -40,7 +39,9 @@ class Server(Node):
     def command(self):
         settings = {
             "port": self.port, "listen_addresses": "127.0.0.1", "unix_socket_directories": "",
-            "max_connections": 200, "shared_buffers": "64MB", "max_wal_size": "256MB"} | self.settings
+            "max_connections": 200, "shared_buffers": "64MB", "max_wal_size": "256MB",
+            # In the data directory, where nothing remains of a server that is killed.
+            "dynamic_shared_memory_type": "mmap"} | self.settings
         return [self.program, "-D", self.data, *(f"--{name}={value}" for name, value in settings.items())]
 
     def answers(self):
