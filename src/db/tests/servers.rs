@@ -19,23 +19,19 @@ use crate::db::{Database, DatabaseSettings, DbConnection, SetupError};
 
 /// A database with two traits; `None` if the tests do not run on a server.
 fn on_server() -> Option<(TestDatabase, Database, Kind)> {
-    let kept = TestDatabase::empty();
+    let (kept, _) = TestDatabase::synced();
     let database = Database::open(&DatabaseSettings {
         lock_timeout: Duration::from_secs(20),
         ..DatabaseSettings::new(&kept.url)
     })
     .expect("a URL");
-    let kind = Kind::of(&database.connect_to(Purpose::Create).expect("a connection"));
+    let mut conn = database.connect().expect("a connection");
+    let kind = Kind::of(&conn);
     if kind == Kind::Sqlite {
         return None;
     }
-    database.sync().expect("sync");
     let rows = "INSERT INTO traits (name) VALUES ('A'), ('B')";
-    database
-        .connect()
-        .expect("a connection")
-        .batch_execute(rows)
-        .expect(rows);
+    conn.batch_execute(rows).expect(rows);
     Some((kept, database, kind))
 }
 

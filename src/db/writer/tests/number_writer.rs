@@ -37,16 +37,14 @@ pub struct NumberWriter {
 }
 
 pub fn number_writer(queue_size: usize, timeout: Duration) -> NumberWriter {
-    let test_database = TestDatabase::empty();
+    let (test_database, _) = TestDatabase::synced();
     let url = test_database.url.clone();
     writer_at(&url, test_database, queue_size, timeout)
 }
 
-/// A writer that reaches the database at this URL.
+/// A writer that reaches the test's database, which has all tables, at this URL.
 pub fn writer_at(url: &str, test_database: TestDatabase, queue_size: usize, timeout: Duration) -> NumberWriter {
-    let database = Database::open(&DatabaseSettings::new(&test_database.url)).unwrap();
-    database.sync().unwrap();
-    let mut conn = database.connect().unwrap();
+    let mut conn = test_database.open().connect().unwrap();
     diesel::sql_query("CREATE TABLE numbers (n INTEGER NOT NULL UNIQUE, created_at TIMESTAMP NULL)")
         .execute(&mut conn)
         .unwrap();

@@ -61,7 +61,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A writer that reaches its server through a relay. `None` on SQLite.
 pub fn relayed_writer(timeout: Duration) -> Option<(NumberWriter, Relay)> {
-    let test_database = TestDatabase::empty();
+    let (test_database, _) = TestDatabase::synced();
     let url = test_database.url.clone();
     let (start, place) = url.rsplit_once('@')?;
     let (server, name) = place.split_once('/')?;
