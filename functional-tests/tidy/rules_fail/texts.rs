@@ -237,14 +237,14 @@ fn white_space_at_ends_fails() {
 #[test]
 fn suites_that_compile_fail() {
     let tox = "build_once() {\n    cargo build\n}\nmutants() {\n    cargo build\n}\nfeatures() {\n    cargo build\n}\n\
-               long() {\n    cargo build\n}\nbench_build() { cargo build; }\n";
+               dist_build() {\n    cargo build\n}\nbench_build() { cargo build; }\n";
     assert_eq!(builds::builds(tox), Vec::<String>::new());
     assert_eq!(builds::builds(&format!("{tox}# cargo build\n")).len(), 0);
     assert_eq!(
         builds::builds(&format!("{tox}unit() {{\n    cargo test\n}}\n")).len(),
         1
     );
-    assert_eq!(builds::builds(&tox.replace("long()", "all()")).len(), 2);
+    assert_eq!(builds::builds(&tox.replace("dist_build()", "all()")).len(), 2);
     let steps = "step python \"gabbi, $engine\" x\nstep python clients x\n";
     assert_eq!(builds::starts("# a\ngabbi, mariadb  4\nclients  2\n", steps).len(), 0);
     assert_eq!(builds::starts("gabbi  4\nclient  2\n", steps).len(), 2);
