@@ -62,11 +62,11 @@ fn session_query(kind: Kind) -> &'static str {
     }
 }
 
-/// The statement that ends a session.
+/// The statement that ends a session. PostgreSQL's answers when the session has ended.
 fn kill_statement(kind: Kind, session: &str) -> String {
     match kind {
         Kind::Mariadb => format!("KILL {session}"),
-        _ => format!("SELECT pg_terminate_backend({session})"),
+        _ => format!("SELECT pg_terminate_backend({session}, 60000)"),
     }
 }
 
@@ -75,13 +75,15 @@ fn a_deadlock_is_a_fault_to_retry() {
     let Some((_kept, database, _)) = on_server() else {
         return;
     };
+    let both_hold_a_row = std::sync::Barrier::new(2);
     let faults: Vec<Fault> = std::thread::scope(|scope| {
         let one = |first: &'static str, second: &'static str| {
             let mut conn = database.connect().expect("a connection");
+            let both_hold_a_row = &both_hold_a_row;
             scope.spawn(move || {
                 dialect::begin_write(&mut conn).expect("begin");
                 touch(&mut conn, first).expect("the first row is free");
-                std::thread::sleep(Duration::from_millis(500));
+                both_hold_a_row.wait();
                 let result = touch(&mut conn, second);
                 dialect::rollback(&mut conn).expect("rolled back");
                 result.err().map(|error| classify(&error))

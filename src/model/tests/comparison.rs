@@ -131,13 +131,13 @@ async fn an_unknown_name_is_looked_up_in_the_tables_before_it_is_refused() {
 
 /// Returns when everything was reloaded after a foreign write.
 async fn until_reloaded(model: &Model) {
-    for _ in 0..1000 {
-        if model.store.may_decide() {
-            return;
+    let reloaded = async {
+        while !model.store.may_decide() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("nothing was reloaded for ten seconds");
+    };
+    let reloaded = tokio::time::timeout(Duration::from_secs(600), reloaded).await;
+    reloaded.expect("nothing was reloaded for ten minutes");
 }
 
 /// Of two refusals that wait for a comparison at the same time, the second uses that of the first. The next comparison

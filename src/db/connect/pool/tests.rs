@@ -8,7 +8,7 @@ use super::ReadPermit;
 use crate::db::{Database, DatabaseSettings};
 use crate::error::Error;
 
-const PERMIT_TIMEOUT: Duration = Duration::from_millis(50);
+const PERMIT_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A database whose file does not exist, with a pool of `max_pool_size` connections.
 fn database(max_pool_size: u32, pool_timeout: Duration) -> (TempDir, Database) {

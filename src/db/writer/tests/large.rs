@@ -49,7 +49,7 @@ async fn a_large_command_whose_rows_could_not_be_inserted_beside_others_is_commi
 /// After half of its time it becomes a batch of its own, and so does the next one at once.
 #[actix_web::test]
 async fn a_large_command_whose_rows_take_too_long_is_committed_without_the_second_connection() {
-    let Some(mut writer) = with_slow_inserts(number_writer(100, Duration::from_secs(1))) else {
+    let Some(mut writer) = with_slow_inserts(number_writer(100, Duration::from_secs(3))) else {
         return;
     };
     assert_eq!(submit(&writer.handle, LARGE).await, Ok(LARGE * 10));
@@ -177,7 +177,7 @@ async fn a_large_command_that_is_cancelled_after_its_rows_were_inserted_is_rolle
         return;
     };
     writer.script.block(CatchUp);
-    let deadline = BootInstant::now() + Duration::from_secs(1);
+    let deadline = BootInstant::now() + Duration::from_secs(4);
     let cancelled = writer.handle.submit(LARGE, deadline).await.map(|_| ());
     assert!(matches!(cancelled, Err(Error::Unavailable { .. })), "{cancelled:?}");
     assert_eq!(writer.script.calls().last(), Some(&CatchUp));

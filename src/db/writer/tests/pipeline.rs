@@ -5,14 +5,14 @@ use super::script::{Call, granted};
 use super::*;
 use crate::db::change_feed;
 
-/// Numbers of each thousand whose INSERT takes a while, or longer than a caller waits. That of a large number takes 1.5
+/// Numbers of each thousand whose INSERT takes a while, or longer than a caller waits. That of a large number takes 4
 /// s.
 const SLOW_INSERT: i64 = 600;
 const TOO_SLOW_INSERT: i64 = 601;
 
 /// The time that the INSERT of a slow number takes, and the time within it when other numbers are submitted.
-const INSERT_TIME: Duration = Duration::from_millis(400);
-const SUBMIT_DELAY: Duration = Duration::from_millis(150);
+const INSERT_TIME: Duration = Duration::from_millis(1600);
+const SUBMIT_DELAY: Duration = Duration::from_millis(600);
 
 /// The first batch has enough commands to be pipelined, and one that is slow. The others are submitted during it.
 const FIRST: [i64; 7] = [5001, 5002, 5003, 5004, 5005, 5006, 5000 + SLOW_INSERT];
@@ -29,14 +29,14 @@ pub fn with_slow_inserts(mut writer: NumberWriter) -> Option<NumberWriter> {
         #[cfg(feature = "postgresql")]
         Kind::Postgresql => {
             "CREATE FUNCTION wait_for_slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-                 PERFORM pg_sleep(CASE NEW.n % 1000 WHEN 600 THEN 0.4 WHEN 601 THEN 3 WHEN 800 THEN 1.5 ELSE 0 END);
+                 PERFORM pg_sleep(CASE NEW.n % 1000 WHEN 600 THEN 1.6 WHEN 601 THEN 8 WHEN 800 THEN 4 ELSE 0 END);
                  RETURN NEW;
              END $$;
              CREATE TRIGGER waits_for_slow BEFORE INSERT ON numbers FOR EACH ROW EXECUTE FUNCTION wait_for_slow()"
         }
         Kind::Mariadb => {
             "CREATE TRIGGER waits_for_slow BEFORE INSERT ON numbers FOR EACH ROW
-                 SET @waited = CASE NEW.n % 1000 WHEN 600 THEN SLEEP(0.4) WHEN 601 THEN SLEEP(3) WHEN 800 THEN SLEEP(1.5) ELSE 0 END"
+                 SET @waited = CASE NEW.n % 1000 WHEN 600 THEN SLEEP(1.6) WHEN 601 THEN SLEEP(8) WHEN 800 THEN SLEEP(4) ELSE 0 END"
         }
     };
     writer.conn.batch_execute(trigger).unwrap();
@@ -207,7 +207,7 @@ async fn a_plan_that_rests_on_a_failed_commit_is_dropped_and_its_commands_are_pl
 
 #[actix_web::test]
 async fn a_cancelled_command_is_not_committed_by_the_commit_thread_either() {
-    let Some(mut writer) = pipelined_writer(2 * SHORT_TIMEOUT) else {
+    let Some(mut writer) = pipelined_writer(3 * SHORT_TIMEOUT) else {
         return;
     };
     let first = [5001, 5002, 5003, 5004, 5005, 5000 + TOO_SLOW_INSERT];

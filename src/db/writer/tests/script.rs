@@ -26,7 +26,7 @@ pub const PANICS_IN_PLAN: i64 = 500;
 const LARGE: [i64; 2] = [800, 801];
 
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
-pub const HOLD_TIME: Duration = Duration::from_millis(100);
+pub const HOLD_TIME: Duration = Duration::from_millis(250);
 
 const INSERT: InsertFromRows = InsertFromRows {
     table: "numbers",

@@ -60,7 +60,7 @@ impl Drop for InterruptOnDrop {
 async fn a_request_whose_time_is_up_is_busy_and_its_plan_ends() {
     let (kept, database) = TestDatabase::synced();
     let serving = database.lock_for_serving().unwrap().into();
-    let timeout = Duration::from_millis(300);
+    let timeout = Duration::from_secs(2);
     let settings = WriterSettings {
         commit_timeout: timeout,
         ..writer_settings()

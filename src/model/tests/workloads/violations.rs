@@ -150,7 +150,7 @@ async fn a_page_that_takes_too_long_is_busy_and_its_search_ends() {
     let (kept, database) = TestDatabase::synced();
     let serving = database.lock_for_serving().unwrap().into();
     let short = WriterSettings {
-        commit_timeout: Duration::from_millis(300),
+        commit_timeout: Duration::from_secs(2),
         ..writer_settings()
     };
     let (model, _running) = Model::start(database, &short, rules(), serving).unwrap();
