@@ -16,6 +16,10 @@ class Ledger:
         if not isinstance(database, databases.Database):
             database = databases.sqlite(database)
         self.connection = database.connect()
+        if database.engine == "mariadb":
+            # A node of Galera may apply a commit after another node has acknowledged it. Each read waits for all of
+            # these commits.
+            self.connection.execute("SET SESSION wsrep_sync_wait = 1")
 
     def query(self, sql, values=()):
         return [tuple(row) for row in self.connection.execute(sql, values).fetchall()]
