@@ -18,7 +18,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHIPPED = [
     "README.md", "CHANGELOG.md", "ARCHITECTURE.md", "LICENSE", "docs/*.md", "docs/*.svg", "docs/internals/*.md",
-    "api-ref/*.html", "api-ref/*.css", "api-ref/openapi.json", "examples/*.py", "examples/*.conf",
+    "api-ref/*.html", "api-ref/*.css", "api-ref/openapi.json", "examples/*",
     "contrib/devstack/*", "contrib/grafana/*.json", "contrib/haproxy/*.cfg", "contrib/kolla/*", "contrib/prometheus/alerts.yml",
     "contrib/systemd/*",
 ]

@@ -19,7 +19,7 @@ DOCUMENTS = "usr/share/doc/placet"
 WANTED_DOCUMENTS = [
     "README.md", "LICENSE", "CHANGELOG.md", "docs/install.md", "docs/bench.svg", "docs/internals/writer.md",
     "api-ref/index.html", "api-ref/openapi.json", "examples/scheduler.py", "examples/nova-style.py",
-    "examples/placement.conf", "contrib/prometheus/alerts.yml", "contrib/grafana/placet.json",
+    "examples/api.sh", "examples/placement.conf", "contrib/prometheus/alerts.yml", "contrib/grafana/placet.json",
     "contrib/haproxy/placement.cfg", "contrib/systemd/placet.service",
 ]
 # A page with one link that is right, and four that lead nowhere: to no file, out of the folder, to no heading, to no
