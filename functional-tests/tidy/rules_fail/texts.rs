@@ -236,7 +236,7 @@ fn white_space_at_ends_fails() {
 
 #[test]
 fn suites_that_compile_fail() {
-    let tox = "build_once() {\n    cargo build\n}\nmutants() {\n    cargo build\n}\nfeatures() {\n    cargo build\n}\n\
+    let tox = "build_once() {\n    cargo build\n}\nmutants_build() {\n    cargo build\n}\nfeatures() {\n    cargo build\n}\n\
                dist_build() {\n    cargo build\n}\nbench_build() { cargo build; }\n";
     assert_eq!(builds::builds(tox), Vec::<String>::new());
     assert_eq!(builds::builds(&format!("{tox}# cargo build\n")).len(), 0);
