@@ -63,10 +63,10 @@ def memory():
                 held.append(RawConnection(placet.port))
                 held[0].send(data[:-10])
             reply = once(placet.port, data)
-            # Until the first body is read, the second is. If the second came first, the first one is refused.
-            if reply.status != 503 and select.select([held[0].socket], [], [], 0)[0]:
+            # Until the first body is read, the second is. If their parts came in turns, the first one may be refused.
+            if select.select([held[0].socket], [], [], 0)[0]:
                 held.pop().socket.close()
-            return reply.status == 503 and reply
+            return held and reply.status == 503 and reply
 
         reply = eventually("a body is refused", refusal_beside)
         with held[0] as first:
