@@ -146,7 +146,7 @@ impl OneRow {
 }
 
 impl InsertFromRows {
-    /// The INSERT with a placeholder for each value. `database_time` is the engine's SQL for its current time.
+    /// The INSERT with a bind parameter for each value. `database_time` is the engine's SQL for its current time.
     fn with_placeholders(&self, now: NaiveDateTime, database_time: &str, rows: &[Vec<Value>]) -> Fragment {
         let (time, host_time) = match self.clock {
             Clock::Host => ("?", Some(now)),
