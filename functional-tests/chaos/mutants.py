@@ -1,6 +1,6 @@
 """Chaos must notice a missing safeguard: it is run with each mutant, and must fail.
 
-    python -m functional_tests.chaos.mutants --binary PATH [--attempts N] [--only MUTANT,…]
+    python -m functional_tests.chaos.mutants --binary PATH [--runs N] [--only MUTANT,…]
 
 The binary must be built with `cargo build --features mutants,mariadb`. A run ends at the first violation. The same runs
 must pass without a mutant for CONTROL_SECONDS.

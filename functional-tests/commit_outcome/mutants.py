@@ -1,6 +1,6 @@
 """Without the fence a late COMMIT takes effect although its caller was refused: the test must notice that.
 
-    python -m functional_tests.commit_outcome.mutants [--engine postgresql|mariadb] --binary PATH [--attempts N]
+    python -m functional_tests.commit_outcome.mutants [--engine postgresql|mariadb] --binary PATH [--runs N]
 
 The binary must be built with `cargo build --features mutants`.
 """

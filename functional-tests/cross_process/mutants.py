@@ -1,6 +1,6 @@
 """Runs the suite cross_process with mutants, each of which lacks a safeguard. Each must make the suite fail.
 
-    python -m functional_tests.cross_process.mutants --binary PATH [--attempts N] [--only MUTANT,…]
+    python -m functional_tests.cross_process.mutants --binary PATH [--runs N] [--only MUTANT,…]
 
 The binary is one built with `cargo build --features mutants`.
 

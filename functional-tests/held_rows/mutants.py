@@ -1,6 +1,6 @@
 """The test must notice a missing safeguard: it is run with the mutant, and must fail.
 
-    python -m functional_tests.held_rows.mutants --binary PATH [--engine postgresql|mariadb] [--attempts N]
+    python -m functional_tests.held_rows.mutants --binary PATH [--engine postgresql|mariadb] [--runs N]
                                                  [--only MUTANT,…]
 
 The binary must be built with `cargo build --features mutants,mariadb`.

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -21,13 +22,13 @@ class Case(NamedTuple):
 
 
 def arguments(description, engines=()):
-    """Parses the command line: `binary`, `attempts`, `only`, and, if there are `engines`, `engine`.
+    """Parses the command line: `binary`, `runs`, `only`, and, if there are `engines`, `engine`.
 
     The binary must be built with the feature `mutants`. The default engine is the first of `engines`.
     """
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--binary", required=True)
-    parser.add_argument("--attempts", type=int, default=3, help="runs of a mutant, one of which must notice it")
+    parser.add_argument("--runs", type=int, default=1, help="runs of each mutant, each with another seed")
     parser.add_argument("--only", help="only these mutants, separated by commas, and no run without a mutant")
     if engines:
         parser.add_argument("--engine", choices=engines, default=engines[0])
@@ -60,17 +61,19 @@ class MutantRuns:
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
     def is_noticed(self, case):
-        """Runs the mutant, each time with another seed, until it is noticed: whether a window is hit is a chance."""
-        missed = []
-        for attempt in range(self.given.attempts):
+        took, missed = [], []
+        for seed in range(SEED, SEED + self.given.runs):
             begin = time.monotonic()
-            done = self.run([*case.options, "--mutant", case.mutant], SEED + attempt)
+            done = self.run([*case.options, "--mutant", case.mutant], seed)
             lines = [line for line in done.stdout.splitlines() if any(word in line for word in case.reasons)]
-            if done.returncode != 0 and lines:
-                print(f"{case.mutant}: noticed in run {attempt + 1}, after {time.monotonic() - begin:.0f} s, as "
-                      f"{lines[0].strip()[:200]}", flush=True)
-                return
-            missed.append(
-                f"it passed with seed {SEED + attempt}" if done.returncode == 0
-                else f"it failed without any of {case.reasons}:\n{done.stdout[-3000:]}{done.stderr[-2000:]}")
-        raise AssertionError("\n".join(missed))
+            if done.returncode == 0:
+                missed.append(f"it passed with seed {seed}")
+            elif not lines:
+                missed.append(f"it failed without any of {case.reasons}:\n{done.stdout[-3000:]}{done.stderr[-2000:]}")
+            else:
+                took.append(time.monotonic() - begin)
+                said = lines[0].strip()[:200]
+        if took:
+            print(f"{case.mutant}: noticed in {len(took)} of {self.given.runs} runs, after "
+                  f"{statistics.median(took):.0f} s (median), {max(took):.0f} s at most; as {said}", flush=True)
+        assert not missed, "\n".join(missed)

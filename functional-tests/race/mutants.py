@@ -1,6 +1,6 @@
 """The race must notice a missing safeguard: it is run with each mutant, and must fail.
 
-    python -m functional_tests.race.mutants --binary PATH [--attempts N] [--only MUTANT,…]
+    python -m functional_tests.race.mutants --binary PATH [--runs N] [--only MUTANT,…]
 
 The binary must be built with `cargo build --features mutants`. A race has as many rounds as in `./tox.sh`, so that this
 number is known to notice the mutants.
