@@ -65,7 +65,7 @@ has_passed() {
     [[ $1 != "$from" ]] || touch "$FROM_FILE"
     [[ -n $from && $1 != "$from" && $commit != modified && -f $RESULTS_FILE ]] || return 1
     read -r p f s < <(awk -v stage="$stage" -v commit="$commit" -v name="$1" '
-        $1 == stage && $2 == commit { row = $0; sub(/^([^ ]+ ){5}/, "", row); if (row == name) last = $3 " " $4 " " $5 }
+        $1 == stage && $2 == commit { row = $0; sub(/^[^ ]+ [^ ]+ [^ ]+ [^ ]+ [^ ]+ /, "", row); if (row == name) last = $3 " " $4 " " $5 }
         END { print last }' "$RESULTS_FILE")
     [[ $f == 0 ]] && count "$1 (before)" "$p" 0 "$s" 0 0 0
 }

@@ -61,8 +61,8 @@ async fn a_batch_that_lost_a_guard_waits_for_the_row() {
     actix_web::rt::time::sleep(std::time::Duration::from_millis(300)).await;
     assert!(!second.is_finished(), "it waits");
     first.commit_decided(change.unwrap()).unwrap();
-    // After the first 155 ms a probe each 100 ms.
-    let probes = 3 * (6 + began.elapsed().as_millis() as u64 / 100);
+    // Seven probes in 300 ms, and each 100 ms another one.
+    let probes = 3 * (4 + began.elapsed().as_millis() as u64 / 100);
     second.await.unwrap().unwrap();
     let (sent, attempts) = (other.statements() - before, 20);
     assert!(sent <= probes + attempts, "{sent} statements");
