@@ -142,6 +142,14 @@ def judge(tests, workers, options):
           "most", flush=True)
 
 
+def print_errors(members):
+    """Prints the errors that the processes logged: an answer with 500 names its cause in the log alone."""
+    for number, member in enumerate(members):
+        for line in member.log().splitlines():
+            if "ERROR" in line:
+                print(f"        process {number}: {line}", flush=True)
+
+
 def main():
     parser = command_line.parser(__doc__, "--binary", "--engine", "--mutant", "--seed")
     parser.add_argument("--processes", type=int, default=3)
@@ -163,6 +171,8 @@ def main():
             ports = [member.port for member in members]
             workers = run(options, ports)
             judge(tests, workers, options)
+            if tests.failed:
+                print_errors(members)
             if len(ports) > 1:
                 tests.step("a deleted name is not given", deletions.race, random.Random(options.seed), ports, database,
                            DELETION_ROUNDS)
