@@ -60,6 +60,23 @@ static SYNCED_TEMPLATE: LazyLock<String> = LazyLock::new(|| {
     }
 });
 
+/// Prints the errors that placet logs: the answer to a statement that a server refused does not say why.
+struct ErrorPrinter;
+
+impl log::Log for ErrorPrinter {
+    fn enabled(&self, line: &log::Metadata<'_>) -> bool {
+        line.level() == log::Level::Error
+    }
+
+    fn log(&self, line: &log::Record<'_>) {
+        if self.enabled(line.metadata()) {
+            eprintln!("{}: {}", line.target(), line.args());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
 /// The URL of an existing database on a server, if the tests run on one.
 fn server() -> Option<String> {
     std::env::var("PLACET_TEST_DATABASE")
@@ -92,6 +109,9 @@ impl TestDatabase {
 
     /// A new database on the server; `copy` says of which database it is a copy.
     fn on(server: String, copy: &str) -> TestDatabase {
+        if log::set_logger(&ErrorPrinter).is_ok() {
+            log::set_max_level(log::LevelFilter::Error);
+        }
         let name = format!("placet_test_{}", Uuid::new_v4().simple());
         administer(&server, &format!("CREATE DATABASE {name}{copy}"));
         let (place, options) = server.split_once('?').unwrap_or((&server, ""));
