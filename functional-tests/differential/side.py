@@ -125,7 +125,7 @@ class Side:
             for name in self.named(path):
                 self.send(Request("DELETE", f"/{path}/{name}", version="1.39"))
         self.forget_empty_consumers()
-        # OpenStack Placement keeps those that a refused request named, and MariaDB finds them by any spelling.
+        # OpenStack Placement keeps the users and projects of a refused request. MariaDB finds them by any spelling.
         for table in ("users", "projects"):
             self.tables.execute(f"DELETE FROM {table}")
 

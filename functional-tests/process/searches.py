@@ -9,7 +9,8 @@ import struct
 import time
 from random import Random
 
-from functional_tests.lib.patience import HANG_SECONDS, IN_TIME_SECONDS, SERVICE_SECONDS, eventually
+from functional_tests.lib.patience import HANG_SECONDS, IN_TIME_SECONDS, SERVICE_SECONDS, becomes, eventually
+from functional_tests.metrics import scrape
 from functional_tests.process.cases import case, check, equal, folder, settings
 from functional_tests.process.locked import serving
 from functional_tests.process.placet_process import Placet
@@ -119,13 +120,9 @@ def unpackable(rest):
     return path(amounts[:-1] + [20_190 - sum(amounts[:-1])], "&limit=1")
 
 
-def is_answered(answer):
-    """False if as many searches as may wait were tried for the first time at this moment."""
-    if answer.status == 503:
-        check("search_queue_size" in str(answer), answer)
-        return False
-    check(answer.status < 300, answer)
-    return True
+def first_attempts(placet):
+    """The number of searches that wait for their first attempt."""
+    return scrape.read(placet.port).sum("placet_queue_length", queue="attempts")
 
 
 @case("long searches from many clients delay no other request, are refused beyond the queue's size, and end with them")
@@ -152,10 +149,11 @@ def many_searches():
                         refused += 1
                     raws.remove(raw)
                     raw.socket.close()
-            # A short search may wait for the first attempts at those that came before it, but not for their ends.
+            # A short search may wait for the first attempts at the searches before it, but not for their ends.
+            becomes("the number of searches without a first attempt", 0, lambda: first_attempts(placet))
             for each in ("/resource_providers", "/resource_providers?name=none", "/traits/CUSTOM_ONE",
                          "/allocation_candidates?resources=VCPU:1"):
-                eventually(f"{each} is answered", lambda each=each: is_answered(placet.rest("GET", each)))
+                check(placet.rest("GET", each).status < 300, each)
             # What waited for the searches would be answered after them.
             answered, _, _ = select.select([raw.socket for raw in raws], [], [], 0)
             check(len(raws) - len(answered) > queue // 2, f"only {len(raws) - len(answered)} searches still wait")
