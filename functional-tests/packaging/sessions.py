@@ -46,6 +46,9 @@ def inside(tests, binary):
         configure(root, cloud)
         with served(root) as rest:
             sessions.with_all(tests, cloud, pathlib.Path(folder), rest.port)
+        if tests.failed:
+            for name, text in {"placet": (root.base / "log").read_text(), "Keystone": keystone.log()}.items():
+                print(f"the end of the log of {name}:\n{text[-3000:]}")
         validations = keystone.validations()
         tests.equal("Keystone validated tokens for the installed service", True, validations > 0)
 

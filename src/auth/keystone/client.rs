@@ -127,7 +127,10 @@ impl Client {
         loop {
             let began = Instant::now();
             let http = self.http.load_full();
-            let exchanged = exchange(request(&http)).await;
+            let mut exchanged = exchange(request(&http)).await;
+            if exchanged.as_ref().is_err_and(was_closed) {
+                exchanged = exchange(request(&http)).await;
+            }
             let outcome = outcome(call, exchanged.as_ref().ok().map(|answer| answer.status));
             self.statistics.count_call(call, outcome, began.elapsed());
             let error = match exchanged {
@@ -164,6 +167,13 @@ fn connections(settings: &ConnectionSettings) -> Result<HttpClient, SetupError> 
         .no_proxy();
     let http = tls::configure(builder, settings)?.build();
     http.map_err(|error| SetupError::Client(chain(&error)))
+}
+
+/// Whether the connection was closed before the answer. Keystone, or a proxy before it, may close a kept connection at
+/// the moment at which a request is sent on it. Such a request is repeated at once: both kinds of calls may be sent
+/// twice.
+fn was_closed(error: &reqwest::Error) -> bool {
+    !error.is_connect() && !error.is_timeout()
 }
 
 /// What an answer with this status means; without a status there was no answer.

@@ -26,9 +26,23 @@ async fn a_request_that_finds_no_answer_is_repeated() {
     let keystone = start(&server, |settings| settings.connection.max_retries = 1);
     with_token(&keystone, "t").await.expect("a caller");
     server.add("u", of_project("ann", &["admin"]));
-    server.change(|state| state.dropped_connections = 1);
+    server.change(|state| state.dropped_connections = 3);
     with_token(&keystone, "u").await.expect("a caller");
     server.add("v", of_project("ann", &["admin"]));
+    server.change(|state| state.dropped_connections = 4);
+    assert_eq!(with_token(&keystone, "v").await, Err(unavailable()));
+}
+
+#[tokio::test]
+async fn a_request_whose_connection_is_closed_is_sent_once_more_without_retries() {
+    let server = TestKeystone::start();
+    for token in ["t", "u", "v"] {
+        server.add(token, of_project("ann", &["admin"]));
+    }
+    let keystone = start(&server, |settings| settings.connection.max_retries = 0);
+    with_token(&keystone, "t").await.expect("a caller");
+    server.change(|state| state.dropped_connections = 1);
+    with_token(&keystone, "u").await.expect("a caller");
     server.change(|state| state.dropped_connections = 2);
     assert_eq!(with_token(&keystone, "v").await, Err(unavailable()));
 }
