@@ -32,7 +32,7 @@ pub use capabilities::{Capabilities, capabilities, commit_prepared};
 pub use casts::{bigint_cast, text_cast};
 pub use change_feed::changes_after;
 pub use copies::{allow_writes, copy_into, integrity_fault};
-pub use lists::{LIST_MAX, each_chunk, in_lists, padded, rows_at_once};
+pub use lists::{LIST_MAX, each_chunk, in_lists, lock_in_lists, padded, rows_at_once};
 #[cfg(feature = "mariadb")]
 pub(crate) use lock_rows::BoundedWait;
 pub use lock_rows::LOCK_WAIT;

@@ -25,10 +25,28 @@ pub fn each_chunk<R>(rows: &[R], mut insert: impl FnMut(&[R]) -> QueryResult<usi
     rows.chunks(ROWS_MAX).try_fold(0, |sum, chunk| Ok(sum + insert(chunk)?))
 }
 
+/// The maximum number of rows that one statement locks. MariaDB's bound for the wait for a lock (`LOCK_WAIT`) counts
+/// the time in which a statement works too. Locking a row takes some microseconds, so this many rows take a small part
+/// of the bound, on slow machines too.
+const LOCKED_ROWS_MAX: usize = 500;
+
 /// Runs a query for each chunk of keys that one statement can bind. Returns the results of all of them.
-pub fn in_lists<K, T>(keys: &[K], mut query: impl FnMut(&[K]) -> QueryResult<Vec<T>>) -> QueryResult<Vec<T>> {
+pub fn in_lists<K, T>(keys: &[K], query: impl FnMut(&[K]) -> QueryResult<Vec<T>>) -> QueryResult<Vec<T>> {
+    in_chunks(keys, LIST_MAX, query)
+}
+
+/// As [`in_lists`], for a query that locks its rows (`lock_rows!`). The keys are in the order in which rows are locked.
+pub fn lock_in_lists<K, T>(keys: &[K], query: impl FnMut(&[K]) -> QueryResult<Vec<T>>) -> QueryResult<Vec<T>> {
+    in_chunks(keys, LOCKED_ROWS_MAX, query)
+}
+
+fn in_chunks<K, T>(
+    keys: &[K],
+    keys_max: usize,
+    mut query: impl FnMut(&[K]) -> QueryResult<Vec<T>>,
+) -> QueryResult<Vec<T>> {
     let mut found = Vec::new();
-    for chunk in keys.chunks(LIST_MAX) {
+    for chunk in keys.chunks(keys_max) {
         found.append(&mut query(chunk)?);
     }
     Ok(found)
@@ -41,7 +59,19 @@ pub fn padded<T>(all: &[T]) -> impl Iterator<Item = &T> {
 
 #[cfg(test)]
 mod tests {
-    use super::padded;
+    use super::{LOCKED_ROWS_MAX, lock_in_lists, padded};
+
+    #[test]
+    fn a_statement_locks_few_of_many_rows() {
+        let keys: Vec<usize> = (0..12_000).collect();
+        let mut statements = 0;
+        let locked = lock_in_lists(&keys, |keys| {
+            statements += 1;
+            assert!(keys.len() <= LOCKED_ROWS_MAX);
+            Ok(keys.to_vec())
+        });
+        assert_eq!((locked, statements), (Ok(keys), 24));
+    }
 
     #[test]
     fn a_list_is_padded_with_its_last_item_to_a_power_of_two() {

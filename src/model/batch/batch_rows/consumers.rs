@@ -6,7 +6,7 @@ use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
 use super::{LOCK_ATTEMPTS, RowAccess};
-use crate::db::engines::dialect::{has_other_writers, in_lists, insert_rows, lock_rows};
+use crate::db::engines::dialect::{has_other_writers, in_lists, insert_rows, lock_in_lists, lock_rows};
 use crate::db::schema::{allocations, consumer_types, consumers, projects, users};
 use crate::db::{DbConnection, DbResult};
 use crate::model::batch::collation::CollatedNames;
@@ -121,7 +121,7 @@ fn lock_consumers(
         if missing.is_empty() {
             break;
         }
-        let locked: Vec<String> = in_lists(&missing, |uuids| {
+        let locked: Vec<String> = lock_in_lists(&missing, |uuids| {
             lock_rows!(
                 conn,
                 t::table.filter(t::uuid.eq_any(uuids)).order(t::uuid).select(t::uuid)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use diesel::prelude::*;
 
 use super::{LOCK_ATTEMPTS, RowAccess};
-use crate::db::engines::dialect::{compares_exactly, folding, has_other_writers, in_lists, lock_rows};
+use crate::db::engines::dialect::{compares_exactly, folding, has_other_writers, in_lists, lock_in_lists, lock_rows};
 use crate::db::schema::resource_providers;
 use crate::db::{DbConnection, DbResult};
 use crate::model::batch::base::Rows;
@@ -151,7 +151,7 @@ fn names_of(
 /// Locks providers, in the order of their ids.
 pub fn lock_providers(conn: &mut DbConnection, ids: &[i32]) -> DbResult<()> {
     use resource_providers as t;
-    in_lists(ids, |ids| -> DbResult<Vec<i32>> {
+    lock_in_lists(ids, |ids| -> DbResult<Vec<i32>> {
         lock_rows!(conn, t::table.filter(t::id.eq_any(ids)).order(t::id).select(t::id))
     })
     .map(|_| ())
