@@ -6,7 +6,7 @@ use diesel::result::DatabaseErrorInformation;
 use crate::db::Fault;
 
 /// Beginnings of messages, and what to do about them.
-const KNOWN: [(&str, Fault); 41] = [
+const KNOWN: [(&str, Fault); 43] = [
     // SQLite
     ("database is locked", Fault::Retry),
     ("database table is locked", Fault::Retry),
@@ -42,6 +42,10 @@ const KNOWN: [(&str, Fault); 41] = [
     ("Record has changed since last read", Fault::Retry),
     ("Query execution was interrupted", Fault::Retry),
     ("Disk full", Fault::Stop),
+    // MariaDB: 1467, 1615. With more tables on the server than `table_definition_cache` a table is closed and opened
+    // again at any time. An INSERT may then find no counter, and a statement may have to be prepared too often.
+    ("Failed to read auto-increment value", Fault::Retry),
+    ("Prepared statement needs to be re-prepared", Fault::Retry),
     // 1180: the outcome is unknown. 1047: another node may have the quorum. 1290, 1836: another node may accept writes.
     ("Got error", Fault::ConnectionLost),
     ("WSREP has not yet prepared node", Fault::ConnectionLost),
@@ -215,6 +219,18 @@ fn sqlite_constraint(message: &str) -> Option<String> {
 #[cfg(all(test, feature = "mariadb"))]
 mod tests {
     use diesel::result::{DatabaseErrorKind::Unknown, Error::DatabaseError};
+
+    use crate::db::Fault;
+
+    #[test]
+    fn a_statement_whose_table_is_opened_again_is_run_again() {
+        for message in [
+            "Failed to read auto-increment value from storage engine",
+            "Prepared statement needs to be re-prepared",
+        ] {
+            assert_eq!(super::classify_message(message), Fault::Retry, "{message}");
+        }
+    }
 
     #[test]
     fn a_commit_needs_no_fence_only_if_the_transaction_was_certainly_rolled_back() {
