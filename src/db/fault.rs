@@ -52,7 +52,7 @@ pub fn classify(error: &DieselError) -> Fault {
 
 /// Whether a unique or foreign key constraint refused a row, which depends on other rows, or a row is gone that the
 /// transaction had inserted or found. Such a row is gone if another program deleted it, or if Galera rolled the
-/// transaction back while a statement was being prepared, and told nobody.
+/// transaction back while a statement was being prepared, which is answered without an error.
 pub fn is_constraint(error: &DieselError) -> bool {
     use DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
     matches!(
