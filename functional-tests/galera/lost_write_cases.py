@@ -13,8 +13,6 @@ from functional_tests.galera import lost_writes
 from functional_tests.lib.patience import HANG_SECONDS
 
 HOLDS = {topology.HOSTS[0]: {"VCPU": 2}, topology.POOL: {"DISK_GB": 3}}
-# A node flushes its log for reasons of its own, too. Then no claim is lost, and the nodes are killed again.
-KILLS = 5
 UNREPLICATED = "SET SESSION wsrep_on = OFF, sql_log_bin = OFF"
 
 
@@ -31,15 +29,6 @@ class Case:
         self.members[member].rest.must("PUT", f"/allocations/{consumer}", topology.body(HOLDS, None))
         op.end(OK)
         return consumer
-
-    def wait_until_granted(self):
-        """Waits until every process grants claims again."""
-        deadline = time.monotonic() + HANG_SECONDS
-        for member in self.members:
-            path = f"/allocations/{topology.new_consumer(self.chance)}"
-            while (answer := member.rest("PUT", path, topology.body(HOLDS, None))).status != 204:
-                assert time.monotonic() < deadline, answer
-                time.sleep(0.1)
 
     def remove(self, consumer, nodes):
         """Deletes the consumer's transaction from these nodes' tables, without a trace in the logs."""
@@ -124,18 +113,6 @@ class Case:
 
     def killed(self):
         """SIGKILL to all nodes, whose logs are rarely flushed: the engine loses acknowledged commits."""
-        for _ in range(KILLS):
-            gone = self.kill_all()
-            if gone:
-                break
-            self.wait_until_granted()
-        assert gone, "no claim was lost, so the case proves nothing"
-        for consumer in gone:
-            lines = self.explained(consumer)
-            assert any("lost by the engine" in line and consumer in line for line in lines), lines
-
-    def kill_all(self):
-        """Kills all nodes, and starts them again. Returns the claims that are lost."""
         for node in self.engine.nodes:
             node.database("").run("SET GLOBAL innodb_flush_log_at_trx_commit = 0, innodb_flush_log_at_timeout = 600")
         time.sleep(2)  # a flush may be in progress
@@ -153,7 +130,10 @@ class Case:
         there = {row[0] for row in self.database.query("SELECT uuid FROM consumers")}
         gone = [consumer for consumer in consumers if consumer not in there]
         print(f"        {len(gone)} of {len(consumers)} acknowledged claims are lost")
-        return gone
+        assert gone, "no claim was lost, so the case proves nothing"
+        for consumer in gone:
+            lines = self.explained(consumer)
+            assert any("lost by the engine" in line and consumer in line for line in lines), lines
 
 
 def check(tests, engine, database, members, kill_all):
