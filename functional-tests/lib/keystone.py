@@ -136,7 +136,7 @@ class Keystone:
     @contextlib.contextmanager
     def without_keys(self):
         """Keystone reads its keys for each token that is not in its cache, and answers 500 without them."""
-        self._empty_cache()
+        self.empty_cache()
         keys = self.folder / "fernet-keys"
         away = keys.rename(self.folder / "keys-away")
         try:
@@ -153,9 +153,9 @@ class Keystone:
                 yield
             finally:
                 shutil.rmtree(self.folder / "fernet-keys")
-        self._empty_cache()
+        self.empty_cache()
 
-    def _empty_cache(self):
+    def empty_cache(self):
         """Keystone empties its cache of tokens when a user is deleted."""
         rest = self.admin()
         made = rest.must("POST", "/v3/users", {"user": {"name": "deleted-at-once", "domain_id": DOMAIN["id"]}}).json
