@@ -9,6 +9,7 @@ mod domains_in_use;
 mod eligible_hosts;
 mod exchanges;
 mod figures;
+mod hostile;
 mod interleaving;
 mod interrupts;
 mod neighbours;

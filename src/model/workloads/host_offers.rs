@@ -4,8 +4,10 @@
 //! first; of a host without one the best within the capacity, with what it goes over the normal limits.
 //!
 //! A search finds the costs of all hosts, and candidates are built for the hosts that get a replica. A host is mostly
-//! asked for one. If a rule lets it take several, each next one is searched with those before it.
+//! asked for one. If a rule lets it take several, `series` goes on from what the replicas before have taken: the next
+//! place costs one sum on a host that is one provider, and one search of the tree on any other.
 
+mod series;
 mod together;
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -16,11 +18,9 @@ use std::sync::Arc;
 use super::hosts::HostList;
 use super::wish::Role;
 use crate::error::Result;
-use crate::model::claims::negated;
 use crate::placing::{Hosts, Offer};
-use crate::search::{
-    self, Candidate, HostCosts, Placement, PlannedUsage, Rank, Request, Scoring, SearchSettings, Slot,
-};
+use crate::search::{self, Candidate, HostCosts, PlannedUsage, Rank, Request, Scoring, SearchSettings, Slot, Snapshot};
+use series::Series;
 
 /// Costs are compared as whole numbers.
 const COST_SCALE: f64 = (1 << 24) as f64;
@@ -33,17 +33,18 @@ pub struct HostOffers<'a> {
     roles: Vec<RoleOffers<'a>>,
     settings: &'a SearchSettings,
     /// With the normal limits, and what the workload gives back.
-    normal: RefCell<PlannedUsage>,
-    /// With the capacities.
-    hard: RefCell<PlannedUsage>,
-    /// What a host offers for several replicas, by the roles in their order; as many as have room.
-    series: RefCell<Series>,
+    normal: Arc<Snapshot>,
+    /// With the capacities. The same if there are no normal limits.
+    hard: Arc<Snapshot>,
+    /// What hosts offer for several replicas of one role, by host and role.
+    series: RefCell<HashMap<(u32, usize), Series>>,
+    /// The series that was asked last: only this one keeps its usage.
+    last: Cell<Option<(u32, usize)>>,
+    /// Whether replicas of several roles find places together on a host, by host and roles.
+    fitting: RefCell<HashMap<(u32, Vec<usize>), bool>>,
     /// Whether all candidates were compared, and no better packing of replicas in a tree is possible.
     is_exact: Cell<bool>,
 }
-
-/// Places by host and roles; `None` if there is no room for the last of them.
-type Series = HashMap<(u32, Vec<usize>), Option<Offered>>;
 
 struct RoleOffers<'a> {
     request: &'a Request,
@@ -144,14 +145,22 @@ impl<'a> HostOffers<'a> {
                 alone: OnceCell::new(),
             });
         }
+        let hard = Arc::clone(hard.snapshot());
+        let has_limits = hard.catalog().has_normal_limits();
         Ok(HostOffers {
             list,
             is_exact: Cell::new(offers.iter().flat_map(|it| &it.first).all(|first| first.is_exact)),
             roles: offers,
             settings,
-            normal: RefCell::new(normal),
-            hard: RefCell::new(hard),
+            normal: if has_limits {
+                Arc::clone(normal.snapshot())
+            } else {
+                Arc::clone(&hard)
+            },
+            hard,
             series: RefCell::default(),
+            last: Cell::new(None),
+            fitting: RefCell::default(),
         })
     }
 
@@ -160,37 +169,21 @@ impl<'a> HostOffers<'a> {
         self.is_exact.get()
     }
 
-    /// The place of one new replica on a host, after those of `before`.
-    fn next(&self, host: u32, before: &[usize], role: usize) -> Option<Offered> {
-        if before.is_empty() {
-            return self.first(host, role);
-        }
-        let mut key = before.to_vec();
-        key.push(role);
-        if let Some(known) = self.series.borrow().get(&(host, key.clone())) {
-            return known.clone();
-        }
-        let offered = self.search_next(host, before, role);
-        self.series.borrow_mut().insert((host, key), offered.clone());
-        offered
-    }
-
     /// The place of the first new replica on a host.
     fn first(&self, host: u32, role: usize) -> Option<Offered> {
         let (of_role, slot) = (&self.roles[role], self.list.slots[host as usize]);
         let first = of_role.first.as_ref()?;
         let offer = first.of(slot)?;
-        let usage = match first.normal.of(slot) {
+        let snapshot = match first.normal.of(slot) {
             Some(_) => &self.normal,
             None => &self.hard,
         };
-        let snapshot = Arc::clone(usage.borrow_mut().snapshot());
         let is_alone = snapshot.is_alone(slot);
         if let Some(known) = of_role.alone.get().filter(|_| is_alone) {
             let candidate = known.moved_to(slot);
             return Some(Offered { offer, candidate });
         }
-        let found = search::best_in_host(&snapshot, of_role.request, of_role.scoring, slot, self.settings);
+        let found = search::best_in_host(snapshot, of_role.request, of_role.scoring, slot, self.settings);
         let candidate = found.ok().flatten()?;
         if is_alone {
             // It is set once, because only one thread plans.
@@ -199,61 +192,8 @@ impl<'a> HostOffers<'a> {
         Some(Offered { offer, candidate })
     }
 
-    fn search_next(&self, host: u32, before: &[usize], role: usize) -> Option<Offered> {
-        let mut taken: Vec<Placement> = Vec::new();
-        for at in 0..before.len() {
-            taken.extend(self.next(host, &before[..at], before[at])?.candidate.placements);
-        }
-        let slot = self.list.slots[host as usize];
-        let alone = self.hard.borrow_mut().snapshot().is_alone(slot);
-        let of_role = &self.roles[role];
-        if alone {
-            // A tree that is one provider has one candidate.
-            let candidate = self.first(host, role)?.candidate;
-            let all: Vec<Placement> = taken.iter().chain(&candidate.placements).copied().collect();
-            let all = summed(all);
-            if !self.hard.borrow().has_room(&all) {
-                return None;
-            }
-            let normal = self.normal.borrow();
-            let over = normal.added_over(&all) - normal.added_over(&summed(taken));
-            return Some(self.offered(of_role, over, candidate, &all));
-        }
-        self.search_tree(of_role, slot, &taken)
-    }
-
-    /// Searches the tree of a host again, with what is taken there.
-    fn search_tree(&self, role: &RoleOffers<'_>, slot: Slot, taken: &[Placement]) -> Option<Offered> {
-        let mut found = None;
-        for usage in [&self.normal, &self.hard] {
-            let mut usage = usage.borrow_mut();
-            usage.add(taken);
-            let snapshot = Arc::clone(usage.snapshot());
-            usage.add(&negated(taken));
-            let best = search::best_in_host(&snapshot, role.request, role.scoring, slot, self.settings);
-            if let Ok(Some(candidate)) = best {
-                found = Some(candidate);
-                break;
-            }
-        }
-        let candidate = found?;
-        let all: Vec<Placement> = summed(taken.iter().chain(&candidate.placements).copied().collect());
-        let normal = self.normal.borrow();
-        let over = normal.added_over(&all) - normal.added_over(&summed(taken.to_vec()));
-        drop(normal);
-        Some(self.offered(role, over, candidate, &all))
-    }
-
-    fn offered(&self, role: &RoleOffers<'_>, over: i64, candidate: Candidate, all: &[Placement]) -> Offered {
-        let cost = role
-            .scoring
-            .and_then(|scoring| self.hard.borrow().cost_of(scoring, all))
-            .unwrap_or_default();
-        let offer = Offer {
-            over: over.clamp(0, MAX_OVER),
-            score: score(cost),
-        };
-        Offered { offer, candidate }
+    fn is_alone(&self, host: u32) -> bool {
+        self.hard.is_alone(self.list.slots[host as usize])
     }
 }
 
@@ -262,46 +202,22 @@ impl Hosts for HostOffers<'_> {
         if already == 0 {
             return self.roles[role].first.as_ref()?.of(self.list.slots[host as usize]);
         }
-        let before = vec![role; already as usize];
-        let previous = self.offer(host, role, already - 1)?;
-        let Some(Offered { offer: next, .. }) = self.next(host, &before, role) else {
-            self.give_up(host, &vec![role; already as usize + 1]);
-            return None;
-        };
-        // With rank `fullest` each next replica scores better; here costs may not fall.
-        Some(Offer {
-            over: next.over.max(previous.over),
-            score: if next.over > previous.over {
-                next.score
-            } else {
-                next.score.max(previous.score)
-            },
-        })
+        self.in_series(host, role, already)
     }
 
     fn fits(&self, host: u32, counts: &[u32]) -> bool {
         let roles = counts.iter().enumerate();
-        let roles = roles.flat_map(|(role, count)| vec![role; *count as usize]);
-        self.together(host, &roles.collect::<Vec<usize>>()).is_some()
+        let roles = roles.flat_map(|(role, count)| std::iter::repeat_n(role, *count as usize));
+        let asked = (host, roles.collect::<Vec<usize>>());
+        let known = self.fitting.borrow().get(&asked).copied();
+        known.unwrap_or_else(|| {
+            let fits = self.together(host, &asked.1).is_some();
+            self.fitting.borrow_mut().insert(asked, fits);
+            fits
+        })
     }
 }
 
 fn score(cost: f64) -> i64 {
     (cost * COST_SCALE).clamp(-MAX_COST, MAX_COST) as i64
-}
-
-/// Each provider and class once.
-fn summed(mut placements: Vec<Placement>) -> Vec<Placement> {
-    placements.sort_unstable_by_key(|it| (it.slot, it.class));
-    let mut all: Vec<Placement> = Vec::with_capacity(placements.len());
-    for it in placements {
-        match all
-            .last_mut()
-            .filter(|last| (last.slot, last.class) == (it.slot, it.class))
-        {
-            Some(last) => last.amount = last.amount.saturating_add(it.amount),
-            None => all.push(it),
-        }
-    }
-    all
 }

@@ -4,8 +4,11 @@
 //! find none although all of them fit in another way. So roles are tried in their order, and then the largest first. If
 //! neither does, the answer is exact only if another packing cannot do either.
 
+use std::collections::HashMap;
+
+use super::series::Taken;
 use super::{HostOffers, Offered, RoleOffers};
-use crate::search::{PlannedUsage, Request, Slot};
+use crate::search::{Request, Slot, Snapshot};
 
 impl HostOffers<'_> {
     /// The places of new replicas of these roles on a host; `None` if none were found for all of them.
@@ -23,25 +26,33 @@ impl HostOffers<'_> {
     }
 
     fn in_order(&self, host: u32, roles: &[usize]) -> Option<Vec<(usize, Offered)>> {
-        let places = roles.iter().enumerate();
-        let places = places.map(|(at, &role)| Some((role, self.next(host, &roles[..at], role)?)));
+        let mut taken = Taken::default();
+        let places = roles
+            .iter()
+            .map(|&role| Some((role, self.next(host, &mut taken, role)?)));
         places.collect()
     }
 
     /// Roles by how much a replica asks for, as shares of what all of these replicas ask for.
     fn largest_first(&self, roles: &[usize]) -> Vec<usize> {
-        let all = || roles.iter().flat_map(|&role| amounts(&self.roles[role]));
-        let sum = |class: &str| -> f64 {
-            let same = all().filter(|(other, _)| *other == class);
-            same.map(|(_, amount)| amount as f64).sum()
-        };
+        let sums = self.sums(roles);
         let size = |role: usize| -> f64 {
-            let shares = amounts(&self.roles[role]).map(|(class, amount)| amount as f64 / sum(class));
+            let shares = amounts(&self.roles[role]).map(|(class, amount)| amount as f64 / sums[class] as f64);
             shares.sum()
         };
         let mut sizes: Vec<(f64, usize)> = roles.iter().map(|&role| (size(role), role)).collect();
         sizes.sort_by(|one, other| other.0.total_cmp(&one.0));
         sizes.into_iter().map(|(_, role)| role).collect()
+    }
+
+    /// By class how much these replicas ask for.
+    fn sums(&self, roles: &[usize]) -> HashMap<&str, i64> {
+        let mut sums: HashMap<&str, i64> = HashMap::new();
+        for (class, amount) in roles.iter().flat_map(|&role| amounts(&self.roles[role])) {
+            let sum = sums.entry(class).or_default();
+            *sum = sum.saturating_add(amount);
+        }
+        sums
     }
 
     /// Notes that no places were found for these roles together, unless that is a proof that there are none.
@@ -50,17 +61,10 @@ impl HostOffers<'_> {
         let is_proven = !self.is_exact.get()
             || self.is_alone(host)
             || is_equal && packs_greedily(self.roles[roles[0]].request)
-            || is_short(&mut self.hard.borrow_mut(), self.list.slots[host as usize], || {
-                roles.iter().flat_map(|&role| amounts(&self.roles[role]))
-            });
+            || is_short(&self.hard, self.list.slots[host as usize], self.sums(roles));
         if !is_proven {
             self.is_exact.set(false);
         }
-    }
-
-    fn is_alone(&self, host: u32) -> bool {
-        let slot = self.list.slots[host as usize];
-        self.hard.borrow_mut().snapshot().is_alone(slot)
     }
 }
 
@@ -80,16 +84,8 @@ fn packs_greedily(request: &Request) -> bool {
 }
 
 /// Whether the tree of a host has less left of a class than is asked for, all providers together.
-fn is_short<'a, I: Iterator<Item = (&'a str, i64)>>(
-    usage: &mut PlannedUsage,
-    host: Slot,
-    amounts: impl Fn() -> I,
-) -> bool {
-    let snapshot = usage.snapshot();
-    let classes = amounts().map(|(class, _)| class);
-    classes.into_iter().any(|class| {
-        let same = amounts().filter(|(other, _)| *other == class);
-        let sum = same.fold(0_i64, |sum, (_, amount)| sum.saturating_add(amount));
+fn is_short(snapshot: &Snapshot, host: Slot, sums: HashMap<&str, i64>) -> bool {
+    sums.into_iter().any(|(class, sum)| {
         let id = snapshot.catalog().class_id(class);
         id.is_none_or(|id| snapshot.free_of(id, [host].into_iter(), sum) < sum)
     })

@@ -1,0 +1,166 @@
+//! The places of several replicas on one host, one after the other: each is found with what those before it have taken.
+//!
+//! Naively, each place would be found from the first on: the cost of all places would grow with the cube of their
+//! number. So what was taken goes along, and a place adds to it.
+
+use std::sync::Arc;
+
+use super::{HostOffers, MAX_OVER, Offered, RoleOffers, score};
+use crate::placing::Offer;
+use crate::search::{self, Candidate, Placement, PlannedUsage, Slot, Snapshot};
+
+/// What a host offers for replicas of one role.
+#[derive(Default)]
+pub struct Series {
+    /// By the number of replicas before.
+    offers: Vec<Offer>,
+    taken: Taken,
+    /// Whether there is no room for more.
+    has_ended: bool,
+}
+
+/// What replicas on a host have taken.
+#[derive(Default)]
+pub struct Taken {
+    /// Each provider and class once.
+    all: Vec<Placement>,
+    /// By how much that goes over the normal limits.
+    over: i64,
+    /// Of a host of several providers: the usage within the normal limits, and within the capacities.
+    usages: Option<[PlannedUsage; 2]>,
+}
+
+impl Taken {
+    /// All of it, and a place more.
+    fn with(&self, place: &[Placement]) -> Vec<Placement> {
+        let mut all = self.all.clone();
+        for it in place {
+            match all
+                .iter_mut()
+                .find(|known| (known.slot, known.class) == (it.slot, it.class))
+            {
+                Some(known) => known.amount = known.amount.saturating_add(it.amount),
+                None => all.push(*it),
+            }
+        }
+        all
+    }
+
+    fn usages(&mut self, normal: &Arc<Snapshot>, hard: &Arc<Snapshot>) -> &mut [PlannedUsage; 2] {
+        let all = &self.all;
+        self.usages.get_or_insert_with(|| {
+            [normal, hard].map(|snapshot| {
+                let mut usage = PlannedUsage::new(Arc::clone(snapshot));
+                usage.add(all);
+                usage
+            })
+        })
+    }
+}
+
+impl HostOffers<'_> {
+    /// What one more replica costs on a host that gets `already` of the role, which are more than none.
+    pub(super) fn in_series(&self, host: u32, role: usize, already: u32) -> Option<Offer> {
+        let mut all = self.series.borrow_mut();
+        let last = self
+            .last
+            .replace(Some((host, role)))
+            .filter(|last| *last != (host, role));
+        if let Some(left) = last.and_then(|last| all.get_mut(&last)) {
+            left.taken.usages = None;
+        }
+        let series = all.entry((host, role)).or_default();
+        while series.offers.len() <= already as usize && !series.has_ended {
+            match self.extend(host, role, series) {
+                Some(offer) => series.offers.push(offer),
+                None => series.has_ended = true,
+            }
+        }
+        series.offers.get(already as usize).copied()
+    }
+
+    /// The offer after those of a series.
+    fn extend(&self, host: u32, role: usize, series: &mut Series) -> Option<Offer> {
+        let Some(Offered { offer: next, .. }) = self.next(host, &mut series.taken, role) else {
+            self.give_up(host, &vec![role; series.offers.len() + 1]);
+            return None;
+        };
+        let Some(previous) = series.offers.last() else {
+            return Some(next);
+        };
+        // With rank `fullest` each next replica scores better; here costs may not fall.
+        Some(Offer {
+            over: next.over.max(previous.over),
+            score: if next.over > previous.over {
+                next.score
+            } else {
+                next.score.max(previous.score)
+            },
+        })
+    }
+
+    /// The place of one new replica on a host, after those that have taken something. Adds what it takes.
+    pub(super) fn next(&self, host: u32, taken: &mut Taken, role: usize) -> Option<Offered> {
+        if self.settings.interrupt.is_set() {
+            return None;
+        }
+        let offered = if taken.all.is_empty() {
+            self.first(host, role)?
+        } else {
+            self.further(host, taken, &self.roles[role], self.first_alone(host, role))?
+        };
+        let place = &offered.candidate.placements;
+        taken.all = taken.with(place);
+        taken.over = PlannedUsage::new(Arc::clone(&self.normal)).added_over(&taken.all);
+        if let Some(usages) = &mut taken.usages {
+            usages.iter_mut().for_each(|usage| {
+                usage.add(place);
+            });
+        }
+        Some(offered)
+    }
+
+    /// The only candidate on a host that is one provider.
+    fn first_alone(&self, host: u32, role: usize) -> Option<Option<Candidate>> {
+        let is_alone = self.is_alone(host);
+        is_alone.then(|| Some(self.first(host, role)?.candidate))
+    }
+
+    /// `alone` is the candidate of a host that is one provider.
+    fn further(
+        &self,
+        host: u32,
+        taken: &mut Taken,
+        role: &RoleOffers<'_>,
+        alone: Option<Option<Candidate>>,
+    ) -> Option<Offered> {
+        let hard = PlannedUsage::new(Arc::clone(&self.hard));
+        let (candidate, is_alone) = match alone {
+            Some(candidate) => (candidate?, true),
+            None => (self.search_tree(role, self.list.slots[host as usize], taken)?, false),
+        };
+        let all = taken.with(&candidate.placements);
+        if is_alone && !hard.has_room(&all) {
+            return None;
+        }
+        let over = PlannedUsage::new(Arc::clone(&self.normal)).added_over(&all) - taken.over;
+        let cost = role.scoring.and_then(|scoring| hard.cost_of(scoring, &all));
+        let offer = Offer {
+            over: over.clamp(0, MAX_OVER),
+            score: score(cost.unwrap_or_default()),
+        };
+        Some(Offered { offer, candidate })
+    }
+
+    /// The best candidate in the tree of a host, with what is taken there.
+    fn search_tree(&self, role: &RoleOffers<'_>, slot: Slot, taken: &mut Taken) -> Option<Candidate> {
+        let has_limits = !Arc::ptr_eq(&self.normal, &self.hard);
+        let usages = taken.usages(&self.normal, &self.hard);
+        let usages = usages.iter_mut().take(if has_limits { 2 } else { 1 });
+        let mut found = usages.map(|usage| {
+            let snapshot = Arc::clone(usage.snapshot());
+            search::best_in_host(&snapshot, role.request, role.scoring, slot, self.settings)
+        });
+        found.find_map(|found| found.ok().flatten())
+    }
+}
