@@ -7,6 +7,7 @@
 
 use std::time::{Duration, Instant};
 
+use placet::benchmarked::Interrupt;
 use placet::benchmarked::placing::{
     Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Level, Mode, Offer, Proof, Replica, Rule, Spread,
     Standing, Workload, judge, place, release,
@@ -69,9 +70,14 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
         atomic: true,
         seed: 7,
         budget: Effort::BUDGET,
-        interrupted: &|_| false,
+        interrupt: Interrupt::default(),
     };
-    let eligible = Eligible::of(cluster, vec![vec![true; cluster.hosts as usize].into()], Vec::new());
+    let eligible = Eligible::of(
+        cluster,
+        vec![vec![true; cluster.hosts as usize].into()],
+        Vec::new(),
+        &Interrupt::default(),
+    );
     let placed = place((cluster, &eligible), &hosts, &workload, &effort);
     assert_eq!(placed.proof, Proof::Exact);
     let number = placed.replicas.len();
@@ -87,7 +93,9 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
         ..workload
     };
     print(&line("judge"), rounds, || {
-        judge(cluster, &eligible, &standing, 0).violations.len()
+        judge((cluster, &eligible), &standing, 0, &Interrupt::default())
+            .violations
+            .len()
     });
     let half = Workload {
         wanted: &[n / 2],
@@ -100,7 +108,9 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
     };
     let replicas: Vec<Replica> = placed.replicas.iter().map(replica).collect();
     print(&line("release"), rounds, || {
-        release(cluster, &eligible, &half, &replicas, &|_| false).gone.len()
+        release(cluster, &eligible, &half, &replicas, &Interrupt::default())
+            .gone
+            .len()
     });
 }
 

@@ -9,6 +9,7 @@ pub mod cli;
 pub(crate) mod config;
 pub(crate) mod db;
 pub(crate) mod error;
+pub(crate) mod interrupt;
 pub(crate) mod live_value;
 pub(crate) mod log_context;
 pub(crate) mod model;

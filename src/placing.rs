@@ -10,11 +10,13 @@
 //! - `modes`: what a rule means for n replicas on the eligible hosts; `near`: where the rules to others exclude hosts;
 //! - `cells`, `cell_index`, `cell_places`, `slot_costs`, `prune`: hosts in equal domains, and which of them may be
 //!   needed;
+//! - `budget`: the steps of all that is computed, on the interrupt of the request;
 //! - `bounds`, `relaxed`, `flow`: the placement as a minimum-cost flow; `search`, `role_prices`: the rest, by branch
 //!   and bound;
 //! - `tests/naive`: all sets of hosts, one after the other, with which tests compare the answers.
 
 mod bounds;
+mod budget;
 mod ceiling;
 mod cell_index;
 mod cell_numbers;
@@ -49,6 +51,7 @@ mod slot_costs;
 #[cfg(test)]
 mod tests;
 
+pub use budget::STEPS_A_ROUND;
 pub use cluster::{Cluster, Dimension, Hosts, Offer, Standing, Workload};
 pub use domain_tree::{DomainId, DomainTree};
 pub use eligible::{Eligible, needed_dimensions};

@@ -20,7 +20,6 @@
 //! - `rejected`: why one host has no candidate;
 //! - `totals`: sums over the whole cloud, for the metrics;
 //! - `explain`: why a provider was rejected; `group_conflict`: why groups do not fit together;
-//! - `interrupt`: cancels a search from outside;
 //! - `tests/oracle`: a slow and simple implementation, with which tests compare the answers.
 
 mod block_walk;
@@ -31,7 +30,6 @@ mod explain;
 mod expression;
 mod group_conflict;
 mod group_providers;
-mod interrupt;
 mod over_normal;
 mod providers;
 mod purpose;
@@ -52,13 +50,13 @@ mod zone_filter;
 #[cfg(test)]
 mod tests;
 
+pub use crate::interrupt::Interrupt;
 pub use block_walk::SharedOrder;
 pub use by_host::{HostCosts, best_in_host, best_of_each_host, each_host, eligible_hosts, explain_each_host};
 pub use candidates::{Candidate, Placement, SearchLimits, SearchSettings, TreeOrder, candidates};
 pub use explain::{Explain, Rejection};
 pub use expression::{BUILT_IN_PROPERTIES, Comparison, Expression, Verdict};
 pub use group_conflict::{GroupConflict, Relation, group_conflict};
-pub use interrupt::Interrupt;
 pub use over_normal::{for_purpose, least_over};
 pub use providers::providers;
 pub use purpose::Purpose;

@@ -5,6 +5,8 @@
 //! hosts of their own beside children (mixed ones), and children that stand above their share. There the range of
 //! the replicas below a domain is wide, and the search splits it.
 
+use std::collections::HashMap;
+
 use super::compared::{ComparedDimension, Demands};
 use super::cost::Cost;
 use super::even::{Range, share, share_with};
@@ -72,12 +74,10 @@ pub fn bounds(dimension: &ComparedDimension, direct: &[u32], totals: Totals, spl
     let all = Range::of(totals.all, totals.all);
     walk.follows[0] = Some(all);
     (walk.domains[0].hard, walk.domains[0].even) = (all, all);
+    let split_of: HashMap<u32, Range> = splits.iter().map(|split| (split.domain, split.range)).collect();
     let mut cost_before = Cost::ZERO;
     for domain in (0..tree.len() as u32).filter(|&domain| tree.is_live(domain)) {
-        let split = splits
-            .iter()
-            .find(|split| split.domain == domain)
-            .map(|split| split.range);
+        let split = split_of.get(&domain).copied();
         if !tree.children(domain).is_empty() {
             walk.limit_below(domain, split)?;
             walk.limit_children(domain);

@@ -84,15 +84,16 @@ impl Cells {
             slots,
             cut: places.cut,
         };
-        cells.sort(kept);
+        if !costs.budget.count(u64::from(end)) {
+            cells.sort(kept);
+        }
         cells
     }
 
     /// The cells of all items with all slots that can be taken.
-    pub fn all(items: &impl Items, compared: &Compared, missing: &[u32], prices: &[Cost]) -> Cells {
-        let costs = SlotCosts::new(items, missing, prices);
-        let places = CellPlaces::of(items, compared, &costs);
-        Cells::of(items, &places, &places.all(&costs), &costs)
+    pub fn all(items: &impl Items, compared: &Compared, costs: &SlotCosts) -> Cells {
+        let places = CellPlaces::of(items, compared, costs);
+        Cells::of(items, &places, &places.all(costs), costs)
     }
 
     pub fn len(&self) -> usize {

@@ -72,6 +72,8 @@ pub struct ComparedDimension {
     pub demands: Demands,
     /// Standing replicas in each domain and below it. Those of a dead domain count in the live ones above it.
     pub standing: Vec<u32>,
+    /// Those of them that are in live children of each domain.
+    pub below: Vec<u32>,
     /// A domain beside others with replicas, and the most that a strict rule admits there; see [`outer_domain`].
     pub outer: Option<(u32, u32)>,
 }
@@ -89,12 +91,7 @@ impl ComparedDimension {
 
     /// Standing replicas in a domain that are in none of its live children.
     pub fn beside(&self, domain: u32) -> u32 {
-        let inside = self
-            .tree
-            .children(domain)
-            .iter()
-            .map(|&child| self.standing[child as usize]);
-        self.standing[domain as usize] - inside.sum::<u32>()
+        self.standing[domain as usize] - self.below[domain as usize]
     }
 
     /// The most replicas that hard rules admit in a domain, apart from those that stand.
@@ -164,6 +161,8 @@ impl Compared {
                 counts[cluster.dimensions[dimension].leaves[replica.host as usize].0 as usize] += 1;
             }
             tree.sum_up(&mut counts);
+            let children = |domain| tree.children(domain).iter().map(|&child| counts[child as usize]);
+            let below = (0..tree.len() as u32).map(|domain| children(domain).sum()).collect();
             let mut outer = None;
             if let Some(cap) = strict_cap(rules, dimension).filter(|_| keeps_hard) {
                 let occupied = occupied_tree(cluster, eligible, standing, dimension);
@@ -178,6 +177,7 @@ impl Compared {
                 tree: tree.clone(),
                 demands,
                 standing: counts,
+                below,
                 outer,
             })
         });

@@ -7,20 +7,34 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DomainId(pub u32);
 
+/// The longest path that has a text of its own, in bytes.
+const OWN_BYTES: usize = 64;
+
 /// The domains of one dimension. A domain has a greater id than its parent.
+///
+/// Naively, each domain would have its path as a text: of a path with 500 segments that is a quarter of a megabyte. A
+/// long path therefore shares the text of the path with which it came. Domains are found by their last segments.
 #[derive(Clone, Debug)]
 pub struct DomainTree {
     parents: Vec<DomainId>,
-    paths: Vec<Arc<str>>,
-    ids: HashMap<Arc<str>, DomainId>,
+    /// By domain: a text, and the length of the path in it.
+    paths: Vec<(Arc<str>, u32)>,
+    /// The numbers of the segments, by their texts.
+    segments: HashMap<Arc<str>, u32>,
+    /// By parent and segment.
+    ids: HashMap<(DomainId, u32), DomainId>,
+    /// Of all texts together.
+    bytes: usize,
 }
 
 impl Default for DomainTree {
     fn default() -> DomainTree {
         DomainTree {
             parents: vec![DomainTree::ROOT],
-            paths: vec!["".into()],
+            paths: vec![("".into(), 0)],
+            segments: HashMap::new(),
             ids: HashMap::new(),
+            bytes: 0,
         }
     }
 }
@@ -31,27 +45,71 @@ impl DomainTree {
     /// The domain of a path whose segments are separated by `/`; it and those in which it lies are added if they are
     /// new.
     pub fn intern(&mut self, path: &str) -> DomainId {
-        if let Some(&id) = self.ids.get(path) {
-            return id;
+        let (mut domain, mut shared) = (DomainTree::ROOT, None);
+        for (segment, end) in segments(path) {
+            let segment = self.segment(segment);
+            domain = match self.ids.get(&(domain, segment)) {
+                Some(known) => *known,
+                None => {
+                    let text = if end <= OWN_BYTES {
+                        path[..end].into()
+                    } else {
+                        Arc::clone(shared.get_or_insert_with(|| Arc::<str>::from(path)))
+                    };
+                    self.add((domain, segment), (text, end as u32))
+                }
+            };
         }
-        let above = path.rfind('/').filter(|&at| at > 0);
-        let parent = above.map_or(DomainTree::ROOT, |at| self.intern(&path[..at]));
+        self.bytes += shared.map_or(0, |text| text.len());
+        domain
+    }
+
+    fn segment(&mut self, text: &str) -> u32 {
+        if let Some(known) = self.segments.get(text) {
+            return *known;
+        }
+        let number = self.segments.len() as u32;
+        self.bytes += text.len();
+        self.segments.insert(text.into(), number);
+        number
+    }
+
+    fn add(&mut self, (parent, segment): (DomainId, u32), path: (Arc<str>, u32)) -> DomainId {
         let id = DomainId(self.parents.len() as u32);
-        let path: Arc<str> = path.into();
         self.parents.push(parent);
-        self.paths.push(Arc::clone(&path));
-        self.ids.insert(path, id);
+        self.paths.push(path);
+        self.ids.insert((parent, segment), id);
         id
+    }
+
+    /// About how many bytes it occupies.
+    pub fn bytes(&self) -> usize {
+        // Texts have a header, and hash maps have free places.
+        self.bytes + self.parents.len() * (64 + OWN_BYTES) + self.segments.len() * 96
     }
 
     /// The domain of a path that was interned.
     pub fn find(&self, path: &str) -> Option<DomainId> {
-        self.ids.get(path).copied()
+        segments(path).try_fold(DomainTree::ROOT, |domain, (segment, _)| {
+            let segment = *self.segments.get(segment)?;
+            self.ids.get(&(domain, segment)).copied()
+        })
     }
 
     /// The whole path, as in `fd:/dc1/r0`; empty for [`DomainTree::ROOT`].
-    pub fn path(&self, domain: DomainId) -> &Arc<str> {
-        &self.paths[domain.0 as usize]
+    pub fn path(&self, domain: DomainId) -> &str {
+        let (text, length) = &self.paths[domain.0 as usize];
+        &text[..*length as usize]
+    }
+
+    /// The path, for an owner of its own.
+    pub fn shared_path(&self, domain: DomainId) -> Arc<str> {
+        let (text, length) = &self.paths[domain.0 as usize];
+        if *length as usize == text.len() {
+            Arc::clone(text)
+        } else {
+            self.path(domain).into()
+        }
     }
 
     /// The domain in which it lies. The root is its own parent.
@@ -63,4 +121,15 @@ impl DomainTree {
     pub fn count(&self) -> usize {
         self.parents.len()
     }
+}
+
+/// The segments of a path, each with its end. All but the first begin with the `/` before them.
+fn segments(path: &str) -> impl Iterator<Item = (&str, usize)> {
+    let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
+    let mut begin = 0;
+    ends.chain([path.len()]).map(move |end| {
+        let segment = &path[begin..end];
+        begin = end;
+        (segment, end)
+    })
 }

@@ -6,6 +6,10 @@ use super::cluster::Cluster;
 use super::domain_tree::DomainTree;
 use super::live_tree::LiveTree;
 use super::rules::{Axis, Level, Rule};
+use crate::interrupt::Interrupt;
+
+/// Whether a host is eligible for a role is looked at this often in about the time of a step of an [`Interrupt`].
+const LOOKS_A_ROUND: u64 = 64;
 
 /// The eligible hosts of a cluster. A host is eligible for a role if it is what the role asks for, and has a domain in
 /// each dimension that the rules need. Room does not matter, nor what else is there, so callers may keep this while
@@ -29,14 +33,24 @@ pub struct Eligible {
 
 impl Eligible {
     /// `asked` has for each role whether each host of the cluster is what it asks for. In the dimensions of `needed`
-    /// (`needed_dimensions`) a host needs a domain.
-    pub fn of(cluster: &Cluster, asked: Vec<Arc<[bool]>>, needed: Vec<usize>) -> Eligible {
+    /// (`needed_dimensions`) a host needs a domain. After `interrupt` is set it comes soon, and means nothing.
+    pub fn of(cluster: &Cluster, asked: Vec<Arc<[bool]>>, needed: Vec<usize>, interrupt: &Interrupt) -> Eligible {
+        let hosts = cluster.hosts as usize;
+        let goes_on = |_: &&Arc<[bool]>| !interrupt.count(hosts as u64 / LOOKS_A_ROUND);
         let lacks = |host: usize| lacking(cluster, &needed, host).is_some();
-        let has_lack = (0..cluster.hosts as usize).any(lacks);
+        let has_lack = (0..hosts).any(lacks);
         let by_role: Vec<Arc<[bool]>> = if has_lack {
             let described = |of_role: &Arc<[bool]>| {
                 let all = of_role.iter().enumerate();
                 all.map(|(host, is_asked)| *is_asked && !lacks(host)).collect()
+            };
+            let nowhere: Arc<[bool]> = vec![false; hosts].into();
+            let described = |of_role: &Arc<[bool]>| {
+                if goes_on(&of_role) {
+                    described(of_role)
+                } else {
+                    Arc::clone(&nowhere)
+                }
             };
             asked.iter().map(described).collect()
         } else {
@@ -44,9 +58,15 @@ impl Eligible {
         };
         let any: Arc<[bool]> = match by_role.as_slice() {
             [only] => Arc::clone(only),
-            all => (0..cluster.hosts as usize)
-                .map(|host| all.iter().any(|of_role| of_role[host]))
-                .collect(),
+            all => {
+                let mut any = vec![false; hosts];
+                for of_role in all.iter().take_while(goes_on) {
+                    any.iter_mut()
+                        .zip(&**of_role)
+                        .for_each(|(any, is_eligible)| *any |= is_eligible);
+                }
+                any.into()
+            }
         };
         let trees = cluster.dimensions.iter().map(|dimension| {
             let mut direct = vec![0; dimension.tree.count()];
@@ -63,6 +83,13 @@ impl Eligible {
             by_role,
             any,
         }
+    }
+
+    /// About how many bytes it occupies.
+    pub fn bytes(&self) -> usize {
+        let by_role = self.asked.iter().chain(&self.by_role).chain([&self.any]);
+        let trees = self.trees.iter().map(LiveTree::bytes);
+        by_role.map(|hosts| hosts.len()).sum::<usize>() + trees.sum::<usize>()
     }
 
     pub fn is_eligible(&self, host: u32, role: usize) -> bool {

@@ -6,8 +6,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::budget::Budget;
 use super::cost::Cost;
-use super::place::Interrupted;
 
 /// An arc of a [`Network`] before it is built.
 #[derive(Clone, Copy, Debug)]
@@ -38,9 +38,21 @@ pub struct Network<'a, C> {
     distances: Vec<Option<Cost>>,
     by: Vec<Step>,
     touched: Vec<u32>,
-    /// The number of arcs looked at so far.
-    pub steps: u64,
+    budget: &'a Budget<'a>,
 }
+
+/// What was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// The number of units.
+    pub units: u32,
+    pub cost: Cost,
+    /// Whether no other flow of this value costs less.
+    pub is_cheapest: bool,
+}
+
+/// Nodes by their distance, the nearest first.
+type Queue = BinaryHeap<(Reverse<Cost>, u32)>;
 
 /// How a node is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +63,8 @@ enum Step {
 
 impl<'a, C: UnitCosts> Network<'a, C> {
     /// The arcs must be sorted by the node from which they lead.
-    pub fn new(nodes: usize, arcs: Vec<Arc>, costs: &'a C) -> Network<'a, C> {
+    pub fn new(nodes: usize, arcs: Vec<Arc>, costs: &'a C, budget: &'a Budget<'a>) -> Network<'a, C> {
+        budget.count(arcs.len() as u64);
         let mut starts = vec![0_u32; nodes + 1];
         for arc in &arcs {
             starts[arc.from as usize + 1] += 1;
@@ -69,26 +82,43 @@ impl<'a, C: UnitCosts> Network<'a, C> {
             distances: vec![None; nodes],
             by: vec![Step::Forward(0); nodes],
             touched: Vec::new(),
-            steps: arcs.len() as u64,
             arcs,
+            budget,
         };
         network.set_potentials();
         network
     }
 
-    /// Sends up to `wanted` units at the least cost; returns how many, and their cost.
-    pub fn send(&mut self, wanted: u32, interrupted: Interrupted) -> (u32, Cost) {
-        let (mut cost, mut counted) = (Cost::ZERO, 0);
-        for sent in 0..wanted {
-            if interrupted(self.steps - std::mem::replace(&mut counted, self.steps)) {
-                return (sent, cost);
-            }
-            match self.augment() {
-                Some(of_path) => cost += of_path,
-                None => return (sent, cost),
-            }
+    /// Sends up to `wanted` units at the least cost.
+    pub fn send(&mut self, wanted: u32) -> Sent {
+        self.send_while(wanted, |_| true)
+    }
+
+    /// As [`Network::send`] until one part in `share` of the budget is spent. The units after that take the first path
+    /// that is found: their number is the greatest all the same.
+    pub fn send_within(&mut self, share: u64, wanted: u32) -> Sent {
+        let mut sent = self.send_while(wanted, |budget| !budget.is_spent(share, 0));
+        while sent.units < wanted && self.budget.is_spent(share, 0) && !self.budget.has_ended() {
+            sent.is_cheapest = false;
+            let Some(cost) = self.send_anywhere() else { break };
+            sent.cost += cost;
+            sent.units += 1;
         }
-        (wanted, cost)
+        sent
+    }
+
+    fn send_while(&mut self, wanted: u32, goes_on: impl Fn(&Budget) -> bool) -> Sent {
+        let mut sent = Sent {
+            units: 0,
+            cost: Cost::ZERO,
+            is_cheapest: true,
+        };
+        while sent.units < wanted && goes_on(self.budget) {
+            let Some(cost) = self.augment() else { break };
+            sent.cost += cost;
+            sent.units += 1;
+        }
+        sent
     }
 
     pub fn flow(&self, arc: usize) -> u32 {
@@ -131,6 +161,11 @@ impl<'a, C: UnitCosts> Network<'a, C> {
             }
         }
         length?;
+        Some(self.move_path(sink))
+    }
+
+    /// Moves a unit along the steps by which the nodes before the sink were reached; returns what it costs.
+    fn move_path(&mut self, sink: usize) -> Cost {
         let mut cost = Cost::ZERO;
         let mut node = sink;
         while node != 0 {
@@ -138,17 +173,69 @@ impl<'a, C: UnitCosts> Network<'a, C> {
             cost += unit;
             node = before;
         }
-        Some(cost)
+        cost
+    }
+
+    /// Sends one unit along any path, if there is one: from each node first to one from which the sink is the next, and
+    /// over the step that costs least.
+    fn send_anywhere(&mut self) -> Option<Cost> {
+        let sink = self.distances.len() - 1;
+        let mut stack = vec![(0_u32, Step::Forward(0))];
+        let mut reached = false;
+        while let Some((node, step)) = stack.pop() {
+            let at = node as usize;
+            if self.distances[at].is_some() {
+                continue;
+            }
+            (self.distances[at], self.by[at]) = (Some(Cost::ZERO), step);
+            self.touched.push(node);
+            reached = at == sink;
+            let mut steps = self.steps_from(node);
+            if reached || self.budget.count(steps.len() as u64 + 1) {
+                break;
+            }
+            steps.sort_unstable_by_key(|(cost, node, _)| (self.is_last(*node), Reverse(*cost)));
+            stack.extend(steps.into_iter().map(|(_, node, step)| (node, step)));
+        }
+        for at in std::mem::take(&mut self.touched) {
+            self.distances[at as usize] = None;
+        }
+        reached.then(|| self.move_path(sink))
+    }
+
+    /// Whether the only arc from a node leads to the sink, and has room.
+    fn is_last(&self, node: u32) -> bool {
+        let (from, to) = (self.starts[node as usize], self.starts[node as usize + 1]);
+        let leads_to_sink = |arc: u32| self.arcs[arc as usize].to as usize + 1 == self.distances.len();
+        from + 1 == to && leads_to_sink(from) && self.next[from as usize].is_some()
+    }
+
+    /// The steps from a node, with their costs less what the potentials say.
+    fn steps_from(&self, node: u32) -> Vec<(Cost, u32, Step)> {
+        let base = self.potentials[node as usize].unwrap_or_default();
+        let reduced = |cost: Cost, to: u32| Some(base + cost - self.potentials[to as usize]?);
+        let forward = (self.starts[node as usize]..self.starts[node as usize + 1]).filter_map(|arc| {
+            let to = self.arcs[arc as usize].to;
+            Some((reduced(self.next[arc as usize]?, to)?, to, Step::Forward(arc)))
+        });
+        let back = self.used[node as usize].iter().filter_map(|&arc| {
+            let to = self.arcs[arc as usize].from;
+            Some((reduced(-self.last(arc), to)?, to, Step::Back(arc)))
+        });
+        forward.chain(back).collect()
     }
 
     /// Dijkstra with the costs that potentials reduce. All potentials are kept relative to the sink's, so that nodes
     /// that were not reached need no update.
+    ///
+    /// Of nodes at one distance the last is looked at first: it is the nearest to the sink, and most paths need no
+    /// other. False, too, if the answer is not wanted any more.
     fn search(&mut self, sink: usize) -> bool {
-        let mut queue = BinaryHeap::new();
+        let mut queue = Queue::new();
         self.distances[0] = Some(Cost::ZERO);
         self.touched.push(0);
-        queue.push(Reverse((Cost::ZERO, 0_u32)));
-        while let Some(Reverse((distance, node))) = queue.pop() {
+        queue.push((Reverse(Cost::ZERO), 0_u32));
+        while let Some((Reverse(distance), node)) = queue.pop() {
             if node as usize == sink {
                 return true;
             }
@@ -160,13 +247,16 @@ impl<'a, C: UnitCosts> Network<'a, C> {
             };
             let base = distance + potential;
             let (from, to) = (self.starts[node as usize], self.starts[node as usize + 1]);
-            self.steps += u64::from(to - from) + 1;
+            let used = self.used[node as usize].len();
+            if self.budget.count(u64::from(to - from) + used as u64 + 1) {
+                return false;
+            }
             for arc in from..to {
                 if let Some(unit) = self.next[arc as usize] {
                     self.reach(&mut queue, self.arcs[arc as usize].to, base + unit, Step::Forward(arc));
                 }
             }
-            for at in 0..self.used[node as usize].len() {
+            for at in 0..used {
                 let arc = self.used[node as usize][at];
                 let last = self.last(arc);
                 self.reach(&mut queue, self.arcs[arc as usize].from, base - last, Step::Back(arc));
@@ -175,7 +265,7 @@ impl<'a, C: UnitCosts> Network<'a, C> {
         false
     }
 
-    fn reach(&mut self, queue: &mut BinaryHeap<Reverse<(Cost, u32)>>, node: u32, base: Cost, step: Step) {
+    fn reach(&mut self, queue: &mut Queue, node: u32, base: Cost, step: Step) {
         let Some(potential) = self.potentials[node as usize] else {
             return;
         };
@@ -187,7 +277,7 @@ impl<'a, C: UnitCosts> Network<'a, C> {
             }
             *known = Some(distance);
             self.by[node as usize] = step;
-            queue.push(Reverse((distance, node)));
+            queue.push((Reverse(distance), node));
         }
     }
 

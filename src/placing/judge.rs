@@ -1,5 +1,8 @@
 //! Judges standing replicas: modes, `safe`, and which rules are broken where.
 
+use std::collections::HashMap;
+
+use super::budget::STEPS_A_ROUND;
 use super::cluster::{Cluster, Workload};
 use super::domain_tree::DomainId;
 use super::eligible::Eligible;
@@ -7,6 +10,7 @@ use super::live_tree::LiveTree;
 use super::modes::{AxisRule, axis_rules, has_host_rule};
 use super::near::NearRules;
 use super::rules::{Axis, Members, Mode, NearKind, Rule};
+use crate::interrupt::Interrupt;
 
 /// How replicas stand to the rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,14 +76,22 @@ pub struct DomainCount {
 }
 
 /// How the standing replicas stand to the rules, for the number that is wanted. `down` of them are on hosts that are
-/// not up.
-pub fn judge(cluster: &Cluster, eligible: &Eligible, workload: &Workload, down: u32) -> Judgement {
+/// not up. After `interrupt` is set the answer comes soon, and means nothing.
+pub fn judge(
+    (cluster, eligible): (&Cluster, &Eligible),
+    workload: &Workload,
+    down: u32,
+    interrupt: &Interrupt,
+) -> Judgement {
+    let domains = eligible.trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
+    interrupt.count((domains + workload.standing.len() as u64) / STEPS_A_ROUND);
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
     let judging = Judging {
         cluster,
         workload,
         eligible,
         n: workload.wanted.iter().sum(),
+        interrupt,
         counts: counts(cluster, workload, &eligible.trees),
     };
     let mut violations = judging.not_eligible();
@@ -119,6 +131,7 @@ pub(super) struct Judging<'a> {
     pub workload: &'a Workload<'a>,
     pub eligible: &'a Eligible,
     pub n: u32,
+    interrupt: &'a Interrupt,
     /// By dimension and domain the replicas in it and below.
     pub counts: Vec<Vec<u32>>,
 }
@@ -202,9 +215,11 @@ impl Judging<'_> {
     fn broken_in(&self, rule: &AxisRule, dimension: usize) -> Vec<Violation> {
         let tree = &self.eligible.trees[dimension];
         let mut all = Vec::new();
+        let mut known: HashMap<DomainId, usize> = HashMap::new();
         for &domain in tree.limited_level() {
             let count = self.count(dimension, domain);
             if let Some(cap) = rule.cap.filter(|cap| count.count > *cap) {
+                known.insert(count.domain, all.len());
                 all.push(self.in_domain(rule, dimension, count, cap, None));
             }
         }
@@ -217,13 +232,19 @@ impl Judging<'_> {
                 continue;
             };
             let limit = least.count + 1;
+            if self.interrupt.has_ended() {
+                break;
+            }
             for child in children.filter(|child| child.count > limit) {
                 let found = self.in_domain(rule, dimension, child, limit, Some(least));
                 // The lower limit says all about a domain that is above both.
-                match all.iter_mut().find(|it| it.domain == found.domain) {
+                match known.get(&found.domain).map(|at| &mut all[*at]) {
                     Some(same) if found.limit < same.limit => *same = found,
                     Some(_) => {}
-                    None => all.push(found),
+                    None => {
+                        known.insert(found.domain, all.len());
+                        all.push(found);
+                    }
                 }
             }
         }
@@ -252,6 +273,12 @@ impl Judging<'_> {
     fn replicas_in(&self, dimension: usize, domain: DomainId) -> Vec<usize> {
         let tree = &self.eligible.trees[dimension];
         let leaves = &self.cluster.dimensions[dimension].leaves;
+        if self
+            .interrupt
+            .count(self.workload.standing.len() as u64 / STEPS_A_ROUND)
+        {
+            return Vec::new();
+        }
         let standing = self.workload.standing.iter().enumerate();
         let inside = standing.filter(|(_, replica)| tree.is_in(leaves[replica.host as usize].0, domain.0));
         inside.map(|(at, _)| at).collect()
@@ -261,17 +288,19 @@ impl Judging<'_> {
     fn near(&self) -> Vec<Violation> {
         let rules = NearRules::of(self.cluster, self.workload.rules);
         let mut all: Vec<Violation> = Vec::new();
+        let mut known: HashMap<(usize, Axis, DomainId), usize> = HashMap::new();
         for (host, replicas) in self.by_host() {
             for rule in rules.broken_by(host) {
                 let (axis, domain) = self.near_domain(rule, host);
-                let same = |other: &&mut Violation| {
-                    (other.rule, other.axis, other.domain) == (Broken::Rule(rule), axis, domain)
-                };
-                if let Some(known) = all.iter_mut().find(same) {
+                if self.interrupt.is_set() {
+                    return all;
+                }
+                if let Some(known) = known.get(&(rule, axis, domain)).map(|at| &mut all[*at]) {
                     known.count += replicas.len() as u32;
                     known.replicas.extend_from_slice(&replicas);
                     continue;
                 }
+                known.insert((rule, axis, domain), all.len());
                 all.push(Violation {
                     axis,
                     domain,

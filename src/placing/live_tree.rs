@@ -55,6 +55,11 @@ impl LiveTree {
         self.parents.len()
     }
 
+    /// About how many bytes it occupies.
+    pub fn bytes(&self) -> usize {
+        (self.parents.len() + self.hosts.len() + self.starts.len() + self.children.len()) * size_of::<u32>()
+    }
+
     pub fn parent(&self, domain: u32) -> u32 {
         self.parents[domain as usize]
     }

@@ -1,9 +1,41 @@
 //! `Near` rules: which hosts they exclude, and what those cost that they only advise against.
 
+use super::budget::Budget;
 use super::cluster::Cluster;
 use super::cost::Cost;
 use super::domain_tree::DomainId;
 use super::rules::{Level, Members, Near, NearKind, Rule};
+
+/// What the `Near` rules of a workload are on each host: a host is asked once for each offer.
+pub struct NearHosts {
+    /// By host; empty without rules.
+    hosts: Vec<(Cost, Option<usize>)>,
+}
+
+impl NearHosts {
+    pub fn of(cluster: &Cluster, rules: &[Rule], budget: &Budget) -> NearHosts {
+        let rules = NearRules::of(cluster, rules);
+        let number = rules.rules.len() as u64;
+        let hosts = if number == 0 { 0 } else { cluster.hosts };
+        let hosts = (0..hosts).map(|host| {
+            if budget.count(number) {
+                return (Cost::ZERO, None);
+            }
+            (rules.cost(host), rules.excluding(host))
+        });
+        NearHosts { hosts: hosts.collect() }
+    }
+
+    /// As [`NearRules::cost`].
+    pub fn cost(&self, host: u32) -> Cost {
+        self.hosts.get(host as usize).map_or(Cost::ZERO, |(cost, _)| *cost)
+    }
+
+    /// As [`NearRules::excluding`].
+    pub fn excluding(&self, host: u32) -> Option<usize> {
+        self.hosts.get(host as usize).and_then(|(_, excluding)| *excluding)
+    }
+}
 
 /// The `Near` rules of a workload, ready to judge hosts.
 pub struct NearRules<'a> {

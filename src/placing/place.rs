@@ -1,40 +1,39 @@
 //! Places the missing replicas of a workload.
 
 use super::bounds::Totals;
+use super::budget::Budget;
 use super::ceiling::ceiling;
 use super::cell_places::CellPlaces;
-use super::cells::{Cells, Items};
+use super::cells::Cells;
 use super::cluster::{Cluster, Hosts, Standing, Workload};
 use super::compared::Compared;
 use super::cost::Cost;
 use super::eligible::Eligible;
 use super::host_items::HostItems;
 use super::modes::{AxisRule, axis_rules, has_host_rule};
-use super::near::NearRules;
+use super::near::NearHosts;
 use super::prune::prune;
 use super::refusal::{Refusal, refusal};
 use super::role_prices::prices;
 use super::roles::Assigned;
 use super::search::{Outcome, Wanted, search};
 use super::slot_costs::SlotCosts;
-
-/// Called with the number of hosts or arcs that were looked at since its last call. True: the answer is not wanted any
-/// more. Then it comes soon, and means nothing.
-pub type Interrupted<'a> = &'a dyn Fn(u64) -> bool;
+use crate::interrupt::Interrupt;
 
 /// Whether [`place`] may leave replicas without a place, and how much work it may do.
-#[derive(Clone, Copy)]
-pub struct Effort<'a> {
+#[derive(Clone)]
+pub struct Effort {
     /// Whether all missing replicas are placed or none.
     pub atomic: bool,
     /// Decides between placements that are equal otherwise.
     pub seed: u64,
-    /// The number of steps of the search, [`Effort::BUDGET`] by default. A step looks at one arc of a flow.
+    /// The number of steps, [`Effort::BUDGET`] by default. A step looks at one host, one offer or one arc of a flow.
     pub budget: u64,
-    pub interrupted: Interrupted<'a>,
+    /// Counts the steps, each as a quarter of its own. After it is set the answer comes soon, and means nothing.
+    pub interrupt: Interrupt,
 }
 
-impl Effort<'_> {
+impl Effort {
     /// Up to some tenths of a second. The first flow is completed in any case, and most searches are one flow.
     pub const BUDGET: u64 = 10_000_000;
 }
@@ -72,30 +71,34 @@ pub fn place(
     workload: &Workload,
     effort: &Effort,
 ) -> Placed {
+    let budget = Budget::new(&effort.interrupt, effort.budget);
     let mut missing = workload.wanted.to_vec();
     for replica in workload.standing {
         missing[replica.role] = missing[replica.role].saturating_sub(1);
     }
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
+    let sizes = cluster.dimensions.iter().map(|dimension| dimension.tree.count() as u64);
+    budget.count(sizes.sum());
     let compared = compared(cluster, eligible, &rules, workload);
     let placing = Placing {
         cluster,
         hosts,
         eligible,
-        near: NearRules::of(cluster, workload.rules),
+        near: NearHosts::of(cluster, workload.rules, &budget),
         compared: &compared,
         standing: standing_by_host(cluster, workload),
         missing: &missing,
         effort,
+        budget: &budget,
     };
-    (effort.interrupted)(cluster.hosts.into());
+    budget.count(cluster.hosts.into());
     let (replicas, proof) = placing.best();
     let mut unplaced = missing.clone();
     for replica in &replicas {
         unplaced[replica.role] -= 1;
     }
     let is_short = unplaced.iter().any(|&number| number > 0);
-    let has_reasons = is_short && !(effort.interrupted)(0);
+    let has_reasons = is_short && !budget.has_ended();
     Placed {
         refusal: has_reasons.then(|| refusal(&placing, &rules)),
         replicas,
@@ -138,22 +141,24 @@ pub struct Placing<'a, H> {
     pub cluster: &'a Cluster,
     pub hosts: &'a H,
     pub eligible: &'a Eligible,
-    pub near: NearRules<'a>,
+    pub near: NearHosts,
     pub compared: &'a Compared,
     /// Replicas by host.
     pub standing: Vec<u32>,
     /// By role.
     pub missing: &'a [u32],
-    pub effort: &'a Effort<'a>,
+    pub effort: &'a Effort,
+    pub budget: &'a Budget<'a>,
 }
 
 impl<H: Hosts> Placing<'_, H> {
     /// The most replicas that can be placed, in the best places.
     fn best(&self) -> (Vec<Standing>, Proof) {
         let mut new = self.missing.iter().sum();
-        let (mut budget, mut proof, mut cells) = (self.effort.budget, Proof::Exact, None);
+        let (mut proof, mut cells) = (Proof::Exact, None);
         while new > 0 {
-            let outcome = self.attempt(new, budget, &mut cells);
+            let tried = new;
+            let outcome = self.attempt(tried, &mut cells);
             if !outcome.is_exact {
                 proof = Proof::BudgetSpent;
             }
@@ -162,35 +167,42 @@ impl<H: Hosts> Placing<'_, H> {
                 replicas.sort_by_key(|replica| (replica.role, replica.host));
                 return (replicas, proof);
             }
-            if self.effort.atomic || (self.effort.interrupted)(0) {
+            if self.effort.atomic || self.budget.has_ended() {
                 break;
             }
-            budget = budget.saturating_sub(outcome.steps);
             new = outcome.most.min(new - 1);
+            if self.budget.is_spent(1, 0) {
+                proof = Proof::BudgetSpent;
+                new = new.min(tried / 2);
+            }
         }
         (Vec::new(), proof)
     }
 
     /// The best places of `new` replicas. `known` are the cells of an attempt before, if they stay the same.
-    fn attempt(&self, new: u32, budget: u64, known: &mut Option<Cells>) -> Outcome {
+    fn attempt(&self, new: u32, known: &mut Option<Cells>) -> Outcome {
         let bounds = self.compared.hosts.bounds(self.compared.standing + new);
         let cost_before = self.compared.hosts.cost_before(&bounds);
         let items = HostItems { placing: self, bounds };
         let is_of_one_role = self.missing.iter().filter(|missing| **missing > 0).count() == 1;
+        let no_prices = vec![Cost::ZERO; self.missing.len()];
         let mut wanted = Wanted {
             missing: self.missing,
             new,
             cost_before,
-            prices: &vec![Cost::ZERO; self.missing.len()],
-            budget,
+            prices: &no_prices,
+            budget: self.budget,
             has_fallback: false,
-            interrupted: self.effort.interrupted,
         };
-        let corrected = (!is_of_one_role).then(|| prices(&items, self.compared, wanted));
-        wanted.prices = corrected.as_deref().unwrap_or(wanted.prices);
-        let cells = known
-            .take()
-            .unwrap_or_else(|| self.cells(&items, wanted, is_of_one_role));
+        let corrected;
+        let cells = if is_of_one_role {
+            known.take().unwrap_or_else(|| self.cells(&items, wanted))
+        } else {
+            let (prices, cells) = prices(&items, self.compared, wanted);
+            corrected = prices;
+            wanted.prices = &corrected;
+            cells
+        };
         let placeable = ceiling(self.compared, &cells.direct(self.compared, new), new);
         let mut outcome = if placeable < new {
             Outcome::of_ceiling(placeable)
@@ -204,19 +216,15 @@ impl<H: Hosts> Placing<'_, H> {
         outcome
     }
 
-    fn cells(&self, items: &HostItems<H>, wanted: Wanted, is_of_one_role: bool) -> Cells {
-        let costs = SlotCosts::new(items, wanted.missing, wanted.prices);
+    /// Those that are needed for replicas of one role.
+    fn cells(&self, items: &HostItems<H>, wanted: Wanted) -> Cells {
+        let costs = SlotCosts::new(items, wanted.missing, wanted.prices, self.budget);
         let places = CellPlaces::of(items, self.compared, &costs);
-        (wanted.interrupted)(items.count().into());
         let totals = Totals {
             new: wanted.new,
             all: self.compared.standing + wanted.new,
         };
-        let kept = if is_of_one_role {
-            prune(&places, self.compared, totals, &costs)
-        } else {
-            places.all(&costs)
-        };
+        let kept = prune(&places, self.compared, totals, &costs);
         Cells::of(items, &places, &kept, &costs)
     }
 }

@@ -33,7 +33,9 @@ pub fn prune(places: &CellPlaces, compared: &Compared, totals: Totals, costs: &S
         is_dropped: vec![false; dimension.tree.len()],
     };
     let has_places = |group: &&[u32]| group.iter().any(|cell| places.counts[*cell as usize] > 0);
+    let size = dimension.tree.len() as u64;
     let groups = places.index.groups(at).filter(has_places);
+    let groups = groups.take_while(|_| !costs.budget.count(size));
     groups.flat_map(|group| pruning.kept(group)).collect()
 }
 
@@ -55,7 +57,7 @@ const NO_CELL: u32 = u32::MAX;
 
 struct Pruning<'a> {
     places: &'a CellPlaces,
-    costs: &'a SlotCosts,
+    costs: &'a SlotCosts<'a>,
     /// The compared dimension whose domains are dropped.
     at: usize,
     dimension: &'a ComparedDimension,

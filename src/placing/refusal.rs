@@ -63,7 +63,7 @@ pub struct DomainLimit {
     pub room: u32,
 }
 
-/// Why the missing replicas have no place together.
+/// Why the missing replicas have no place together. Means nothing if the answer is not wanted any more.
 pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
     let missing = placing.missing.iter().sum();
     let total = placing.compared.standing + missing;
@@ -72,7 +72,11 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
     let mut removed: BTreeMap<Removed, u32> = BTreeMap::new();
     let mut named: BTreeMap<Removed, Vec<u32>> = BTreeMap::new();
     let (mut left, mut room) = (0, 0);
+    let conditions = (placing.missing.len() + limited.len()) as u64;
     for host in 0..placing.cluster.hosts {
+        if placing.budget.count(conditions) {
+            break;
+        }
         let by = match free_places(placing, &bounds, host) {
             Ok(more) => {
                 room += more;
@@ -152,6 +156,7 @@ fn places<H: Hosts>(placing: &Placing<H>, host: u32, role: usize, most: u32) -> 
     let (mut room, mut none) = (0, most + 1);
     while room + 1 < none {
         let middle = room + (none - room) / 2;
+        placing.budget.count(1);
         match placing.hosts.offer(host, role, middle - 1) {
             Some(_) => room = middle,
             None => none = middle,

@@ -7,12 +7,12 @@
 use std::collections::HashMap;
 
 use super::bounds::{Bounds, Split, Totals, bounds};
+use super::budget::Budget;
 use super::cells::{Cells, Slot};
 use super::compared::Compared;
 use super::cost::Cost;
 use super::even::Range;
 use super::flow::{Arc, Network, UnitCosts};
-use super::place::Interrupted;
 use super::roles::RoleLimits;
 
 /// A part of the search.
@@ -40,6 +40,7 @@ pub struct Relaxation<'a> {
     by_leaf: Vec<u32>,
     /// What the hosts cost before a replica is placed.
     cost_before: Cost,
+    budget: &'a Budget<'a>,
 }
 
 /// The cheapest choice within a part.
@@ -60,7 +61,12 @@ pub enum Nothing {
 }
 
 impl<'a> Relaxation<'a> {
-    pub fn new(compared: &'a Compared, cells: &'a Cells, new: u32, cost_before: Cost) -> Relaxation<'a> {
+    pub fn new(
+        compared: &'a Compared,
+        cells: &'a Cells,
+        (new, cost_before): (u32, Cost),
+        budget: &'a Budget<'a>,
+    ) -> Relaxation<'a> {
         let all = &compared.dimensions;
         let mut order: Vec<usize> = (0..all.len()).collect();
         let size = |at: usize| {
@@ -87,11 +93,12 @@ impl<'a> Relaxation<'a> {
             flow,
             by_leaf,
             cost_before,
+            budget,
         }
     }
 
-    /// The cheapest choice of a part; adds to the number of steps.
-    pub fn solve(&self, part: &Part, steps: &mut u64, interrupted: Interrupted) -> Result<Choice, Nothing> {
+    /// The cheapest choice of a part.
+    pub fn solve(&self, part: &Part) -> Result<Choice, Nothing> {
         let mut ends = [None, None];
         for (end, compared) in ends.iter_mut().zip(self.flow) {
             let Some(at) = compared else { continue };
@@ -102,16 +109,16 @@ impl<'a> Relaxation<'a> {
                 .copied()
                 .collect();
             let dimension = &self.compared.dimensions[at];
+            self.budget.count(dimension.tree.len() as u64);
             *end = Some(bounds(dimension, &self.direct[at], self.totals, &splits).ok_or(Nothing::Bounds)?);
         }
         let plan = Plan::new(self, part, &ends);
-        let mut network = Network::new(plan.nodes, plan.arcs.clone(), &plan);
-        let (sent, cost) = network.send(self.totals.new, interrupted);
-        *steps += network.steps;
-        if sent < self.totals.new {
-            return Err(Nothing::Most(sent));
+        let mut network = Network::new(plan.nodes, plan.arcs.clone(), &plan, self.budget);
+        let sent = network.send(self.totals.new);
+        if sent.units < self.totals.new {
+            return Err(Nothing::Most(sent.units));
         }
-        let cost = cost + plan.cost_before() + self.cost_before;
+        let cost = sent.cost + plan.cost_before() + self.cost_before;
         if !cost.keeps_hard_bounds() {
             return Err(Nothing::Bounds);
         }
@@ -284,9 +291,8 @@ impl<'a> Plan<'a> {
     /// The range of the replicas in the children of a domain, and how many of them stand.
     fn below(&self, end: usize, domain: u32) -> Option<(Range, u32)> {
         let dimension = &self.relaxation.compared.dimensions[self.end(end)?];
-        let children = dimension.tree.children(domain);
-        let standing = children.iter().map(|&child| dimension.standing[child as usize]).sum();
-        Some((self.ends[end].as_ref()?.below[domain as usize], standing))
+        let range = self.ends[end].as_ref()?.below[domain as usize];
+        Some((range, dimension.below[domain as usize]))
     }
 
     fn cell_unit(&self, cell: u32, number: u32) -> Option<Cost> {

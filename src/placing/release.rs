@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::budget::Budget;
 use super::cell_index::CellIndex;
 use super::cells::{Cells, Items};
 use super::cluster::{Cluster, Standing, Workload};
@@ -11,10 +12,12 @@ use super::cost::Cost;
 use super::eligible::Eligible;
 use super::modes::{AxisRule, axis_rules, has_host_rule};
 use super::near::NearRules;
-use super::place::{Effort, Interrupted, Proof};
+use super::place::{Effort, Proof};
 use super::role_prices::prices;
 use super::rules::{Axis, Level};
 use super::search::{Wanted, search};
+use super::slot_costs::SlotCosts;
+use crate::interrupt::Interrupt;
 
 /// A replica that may go when fewer are wanted. Its index is its place in the order of ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,23 +40,25 @@ pub struct Released {
 
 /// The replicas that go, so that of each role at most [`Workload::wanted`] are left. First those without a place, then
 /// those on lost hosts, those that break a hard rule by themselves, those without which the rest breaks the rules
-/// least, those of the highest index. [`Workload::standing`] is not looked at.
+/// least, those of the highest index. [`Workload::standing`] is not looked at. After `interrupt` is set the answer
+/// comes soon, and means nothing.
 pub fn release(
     cluster: &Cluster,
     eligible: &Eligible,
     workload: &Workload,
     replicas: &[Replica],
-    interrupted: Interrupted,
+    interrupt: &Interrupt,
 ) -> Released {
+    let budget = Budget::new(interrupt, Effort::BUDGET);
     let (mut gone, surplus) = unplaced(workload, replicas);
     let mut proof = Proof::Exact;
     if surplus.iter().any(|&number| number > 0) {
         let (falling, staying) = placed(replicas, &surplus);
-        let number = |role: usize| falling.iter().filter(|(_, replica)| replica.role == role).count() as u32;
-        let keep: Vec<u32> = (0..)
-            .zip(&surplus)
-            .map(|(role, surplus)| number(role).saturating_sub(*surplus))
-            .collect();
+        let mut keep = vec![0_u32; surplus.len()];
+        falling.iter().for_each(|(_, replica)| keep[replica.role] += 1);
+        for (keep, surplus) in keep.iter_mut().zip(&surplus) {
+            *keep = keep.saturating_sub(*surplus);
+        }
         let rules = axis_rules(workload, &eligible.trees, eligible.count);
         let falling = Falling {
             items: Kept {
@@ -63,7 +68,7 @@ pub fn release(
             },
             eligible,
             rules: &rules,
-            interrupted,
+            budget: &budget,
         };
         let stays = falling.stays(&keep, staying, &mut proof);
         let released = falling.items.falling.iter().zip(stays).filter(|(_, stays)| !stays);
@@ -107,7 +112,7 @@ struct Falling<'a> {
     items: Kept<'a>,
     eligible: &'a Eligible,
     rules: &'a [AxisRule],
-    interrupted: Interrupted<'a>,
+    budget: &'a Budget<'a>,
 }
 
 impl Falling<'_> {
@@ -117,11 +122,14 @@ impl Falling<'_> {
     /// own, one role after the other: for one role alone the first flow is an answer.
     fn stays(&self, keep: &[u32], mut staying: Vec<Standing>, proof: &mut Proof) -> Vec<bool> {
         let mut stays = vec![false; self.items.falling.len()];
-        if self.keep_best(keep, &staying, &mut stays, proof) || (self.interrupted)(0) {
+        if self.keep_best(keep, &staying, &mut stays, proof) || self.budget.has_ended() {
             return stays;
         }
         *proof = Proof::BudgetSpent;
-        for role in 0..keep.len() {
+        for role in (0..keep.len()).filter(|&role| keep[role] > 0) {
+            if self.budget.has_ended() {
+                break;
+            }
             let mut of_role = vec![0; keep.len()];
             of_role[role] = keep[role];
             self.keep_best(&of_role, &staying, &mut stays, proof);
@@ -135,20 +143,29 @@ impl Falling<'_> {
     /// Lets the best stay beside those that stay already. False if the search found none before its budget was spent.
     fn keep_best(&self, keep: &[u32], staying: &[Standing], stays: &mut [bool], proof: &mut Proof) -> bool {
         let Eligible { trees, any, .. } = self.eligible;
+        let domains = trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
+        self.budget.count(domains + any.len() as u64);
         let compared = Compared::new(self.items.cluster, trees, any, self.rules, staying, (false, false));
         let is_of_one_role = keep.iter().filter(|number| **number > 0).count() <= 1;
+        let no_prices = vec![Cost::ZERO; keep.len()];
         let mut wanted = Wanted {
             missing: keep,
             new: keep.iter().sum(),
             cost_before: Cost::ZERO,
-            prices: &vec![Cost::ZERO; keep.len()],
-            budget: Effort::BUDGET,
+            prices: &no_prices,
+            budget: self.budget,
             has_fallback: !is_of_one_role,
-            interrupted: self.interrupted,
         };
-        let corrected = (!is_of_one_role).then(|| prices(&self.items, &compared, wanted));
-        wanted.prices = corrected.as_deref().unwrap_or(wanted.prices);
-        let cells = Cells::all(&self.items, &compared, keep, wanted.prices);
+        let corrected;
+        let cells = if is_of_one_role {
+            let costs = SlotCosts::new(&self.items, keep, wanted.prices, self.budget);
+            Cells::all(&self.items, &compared, &costs)
+        } else {
+            let (prices, cells) = prices(&self.items, &compared, wanted);
+            corrected = prices;
+            wanted.prices = &corrected;
+            cells
+        };
         let outcome = search(&self.items, &compared, &cells, wanted);
         if !outcome.is_exact {
             *proof = Proof::BudgetSpent;

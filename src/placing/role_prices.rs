@@ -2,7 +2,8 @@
 //! relaxation).
 //!
 //! A role that is the cheapest everywhere would be taken for all replicas otherwise, and the flow's cost be far below
-//! that of any placement. Whatever the prices are, the flow's cost stays a lower bound.
+//! that of any placement. Whatever the prices are, the flow's cost stays a lower bound. So the prices of a budget that
+//! was spent are good enough.
 
 use super::cells::{Cells, Items};
 use super::compared::Compared;
@@ -10,46 +11,69 @@ use super::cost::Cost;
 use super::relaxed::{Choice, Part};
 use super::roles::{Unassigned, assign};
 use super::search::{Wanted, relaxation};
+use super::slot_costs::SlotCosts;
 
 /// How often prices are corrected, as long as that raises the lower bound.
 const ROUNDS: u32 = 8;
 
+/// When one part in this number of the budget is spent, no round begins.
+const SHARE: u64 = 4;
+
 /// Domains further down than this are not distinguished when a price is guessed.
 const MAX_DEPTH: usize = 4;
 
-/// A price for each role.
-pub fn prices(items: &impl Items, compared: &Compared, wanted: Wanted) -> Vec<Cost> {
-    let mut prices = vec![Cost::ZERO; wanted.missing.len()];
-    let mut best: Option<(Cost, Vec<Cost>)> = None;
-    for _ in 0..ROUNDS {
-        let cells = Cells::all(items, compared, wanted.missing, &prices);
-        if (wanted.interrupted)(items.count().into()) {
+/// A price for each role, and the cells at these prices.
+pub fn prices(items: &impl Items, compared: &Compared, wanted: Wanted) -> (Vec<Cost>, Cells) {
+    let none = vec![Cost::ZERO; wanted.missing.len()];
+    let cells_at = |prices: &[Cost]| {
+        let costs = SlotCosts::new(items, wanted.missing, prices, wanted.budget);
+        Cells::all(items, compared, &costs)
+    };
+    let cells = cells_at(&none);
+    let mut best = (none, cells);
+    let Round { mut cost, mut next } = round(items, compared, &best, wanted);
+    for _ in 1..ROUNDS {
+        let Some(prices) = next.take() else { break };
+        if wanted.budget.is_spent(SHARE, 0) || wanted.budget.has_ended() {
             break;
         }
-        let priced = Wanted {
-            prices: &prices,
-            ..wanted
-        };
-        let relaxation = relaxation(compared, &cells, priced);
-        let Ok(choice) = relaxation.solve(&Part::default(), &mut 0, wanted.interrupted) else {
-            break;
-        };
-        if best.as_ref().is_some_and(|(cost, _)| choice.cost <= *cost) {
+        let cells = cells_at(&prices);
+        let priced = (prices, cells);
+        let found = round(items, compared, &priced, wanted);
+        if found.cost <= cost {
             break;
         }
-        let next = match assign(items, &cells, &choice.taken, wanted.missing, &Part::default().roles) {
-            Ok(assigned) => Some(assigned.prices),
-            Err(Unassigned::None) => raised((items, &cells), compared, &choice, priced),
-            Err(Unassigned::Together(..)) => None,
-        };
-        let cost = choice.cost;
-        let Some(next) = next else {
-            best = Some((cost, prices));
-            break;
-        };
-        best = Some((cost, std::mem::replace(&mut prices, next)));
+        (best, cost, next) = (priced, found.cost, found.next);
     }
-    best.map_or_else(|| vec![Cost::ZERO; wanted.missing.len()], |(_, prices)| prices)
+    best
+}
+
+/// What the cheapest choice costs at some prices; `None` without a choice. And prices that may raise it.
+struct Round {
+    cost: Option<Cost>,
+    next: Option<Vec<Cost>>,
+}
+
+fn round(items: &impl Items, compared: &Compared, (prices, cells): &(Vec<Cost>, Cells), wanted: Wanted) -> Round {
+    let priced = Wanted { prices, ..wanted };
+    let Ok(choice) = relaxation(compared, cells, priced).solve(&Part::default()) else {
+        return Round { cost: None, next: None };
+    };
+    let assigned = assign(
+        (items, &Part::default().roles),
+        (cells, &choice.taken),
+        wanted.missing,
+        (wanted.budget, SHARE),
+    );
+    let next = match assigned {
+        Ok(assigned) => assigned.is_cheapest.then_some(assigned.prices),
+        Err(Unassigned::None) => raised((items, cells), compared, &choice, priced),
+        Err(Unassigned::Together(..)) => None,
+    };
+    Round {
+        cost: Some(choice.cost),
+        next,
+    }
 }
 
 /// A slot of a cell with the role that is the cheapest there.
@@ -69,18 +93,21 @@ fn raised(
     wanted: Wanted,
 ) -> Option<Vec<Cost>> {
     let slots = slots(items, cells, choice, wanted);
+    let mut exchanges = Exchanges::of(&slots, (cells, compared), wanted);
+    let mut surplus = vec![0_usize; wanted.missing.len()];
+    let taken = slots.iter().filter(|slot| slot.is_taken);
+    taken.for_each(|slot| surplus[slot.role] += 1);
     let mut prices = wanted.prices.to_vec();
     let mut is_raised = false;
     for (role, price) in prices.iter_mut().enumerate() {
-        let taken = slots.iter().filter(|slot| slot.is_taken && slot.role == role).count();
-        let surplus = taken.saturating_sub(wanted.missing[role] as usize);
+        let surplus = surplus[role].saturating_sub(wanted.missing[role] as usize);
         if surplus == 0 {
             continue;
         }
-        if (wanted.interrupted)(slots.len() as u64) {
-            return None;
+        if wanted.budget.is_spent(SHARE, 0) || wanted.budget.has_ended() {
+            break;
         }
-        if let Some(rise) = rise(&slots, (cells, compared), role, surplus) {
+        if let Some(rise) = exchanges.rise(role, surplus) {
             *price += rise;
             is_raised = true;
         }
@@ -95,72 +122,116 @@ fn slots(items: &impl Items, cells: &Cells, choice: &Choice, wanted: Wanted) -> 
         .iter()
         .for_each(|&(cell, number)| taken[cell as usize] = number as usize);
     let roles = || (0..wanted.missing.len()).filter(|&role| wanted.missing[role] > 0);
-    let all = (0..cells.len() as u32).flat_map(|cell| {
-        let slots = cells.slots(cell as usize).iter().enumerate();
-        let is_taken = taken[cell as usize];
-        slots.filter_map(move |(at, slot)| {
-            let offers =
-                roles().filter_map(|role| Some((items.offer(slot.item, role, 0)? + wanted.prices[role], role)));
-            let (_, role) = offers.min()?;
-            Some(PricedSlot {
+    let find = |item: u32| {
+        if wanted.budget.count(wanted.missing.len() as u64) {
+            return None;
+        }
+        let offers = roles().filter_map(|role| Some((items.offer(item, role, 0)? + wanted.prices[role], role)));
+        offers.min().map(|(_, role)| role)
+    };
+    let mut known: Vec<Option<Option<usize>>> = vec![None; items.count() as usize];
+    let mut all = Vec::new();
+    for cell in 0..cells.len() as u32 {
+        for (at, slot) in cells.slots(cell as usize).iter().enumerate() {
+            let role = *known[slot.item as usize].get_or_insert_with(|| find(slot.item));
+            all.extend(role.map(|role| PricedSlot {
                 cell,
                 role,
                 cost: slot.cost,
-                is_taken: at < is_taken,
-            })
-        })
-    });
-    all.collect()
-}
-
-/// By how much a role must be dearer so that about `surplus` of its slots are exchanged for free slots of other roles.
-///
-/// Slots are exchanged within domains of one depth. The choice is the cheapest, so an exchange that makes it cheaper
-/// breaks bounds: then deeper domains are distinguished.
-fn rise(slots: &[PricedSlot], of: (&Cells, &Compared), role: usize, surplus: usize) -> Option<Cost> {
-    let mut guess = None;
-    for depth in 0..=MAX_DEPTH {
-        let mut rises = exchanges(slots, &domains(of, depth), role);
-        let number = rises.len();
-        rises.retain(|rise| *rise >= Cost::ZERO);
-        if rises.len() >= surplus {
-            let (_, rise, _) = rises.select_nth_unstable(surplus - 1);
-            guess = Some(*rise + Cost::LEAST);
-            if rises.len() == number {
-                break;
-            }
+                is_taken: at < taken[cell as usize],
+            }));
         }
     }
-    guess
+    all
 }
 
-/// What each exchange costs within a domain: the dearest slots that a role has for the cheapest free ones of others.
-fn exchanges(slots: &[PricedSlot], domains: &[u32], role: usize) -> Vec<Cost> {
-    let domain = |slot: &PricedSlot| domains[slot.cell as usize];
-    let mut order: Vec<&PricedSlot> = slots.iter().collect();
-    order.sort_by_key(|slot| (domain(slot), slot.cost));
-    let same = order.chunk_by(|one, other| domain(one) == domain(other));
-    let costs = same.flat_map(|same| {
-        let taken = same.iter().rev().filter(|slot| slot.is_taken && slot.role == role);
-        let free = same.iter().filter(|slot| !slot.is_taken && slot.role != role);
-        taken.zip(free).map(|(taken, free)| free.cost - taken.cost)
-    });
-    costs.collect()
+/// The slots in the order in which they are exchanged within domains of one depth.
+struct Exchanges<'a> {
+    slots: &'a [PricedSlot],
+    of: (&'a Cells, &'a Compared),
+    wanted: Wanted<'a>,
+    /// By depth: the domain of each slot and its index, by domain and cost.
+    orders: Vec<Vec<(u32, u32)>>,
 }
 
-/// By cell the domain of a depth in which it is, in the first compared dimension: that with the most domains.
-fn domains((cells, compared): (&Cells, &Compared), depth: usize) -> Vec<u32> {
-    let dimensions = compared.dimensions.iter().enumerate();
-    let Some((at, dimension)) = dimensions.max_by_key(|(_, dimension)| dimension.tree.len()) else {
-        return vec![0; cells.len()];
-    };
-    let of_cell = (0..cells.len()).map(|cell| {
-        let mut path = vec![cells.leaf(cell, at)];
-        while let Some(&top) = path.last().filter(|top| **top > 0) {
-            path.push(dimension.tree.parent(top));
+impl<'a> Exchanges<'a> {
+    fn of(slots: &'a [PricedSlot], of: (&'a Cells, &'a Compared), wanted: Wanted<'a>) -> Exchanges<'a> {
+        Exchanges {
+            slots,
+            of,
+            wanted,
+            orders: Vec::new(),
         }
-        path.reverse();
-        path[depth.min(path.len() - 1)]
-    });
-    of_cell.collect()
+    }
+
+    /// By how much a role must be dearer so that about `surplus` of its slots are exchanged for free slots of other
+    /// roles.
+    ///
+    /// Slots are exchanged within domains of one depth. The choice is the cheapest, so an exchange that makes it
+    /// cheaper breaks bounds: then deeper domains are distinguished.
+    fn rise(&mut self, role: usize, surplus: usize) -> Option<Cost> {
+        let mut guess = None;
+        for depth in 0..=MAX_DEPTH {
+            let mut rises = self.costs(depth, role);
+            let number = rises.len();
+            rises.retain(|rise| *rise >= Cost::ZERO);
+            if rises.len() >= surplus {
+                let (_, rise, _) = rises.select_nth_unstable(surplus - 1);
+                guess = Some(*rise + Cost::LEAST);
+                if rises.len() == number {
+                    break;
+                }
+            }
+        }
+        guess
+    }
+
+    /// What each exchange costs within a domain: the dearest slots that a role has for the cheapest free ones of
+    /// others.
+    fn costs(&mut self, depth: usize, role: usize) -> Vec<Cost> {
+        if self.orders.len() == depth {
+            self.orders.push(self.order(depth));
+        }
+        if self.wanted.budget.count(self.slots.len() as u64) {
+            return Vec::new();
+        }
+        let slot = |(_, at): &(u32, u32)| &self.slots[*at as usize];
+        let same = self.orders[depth].chunk_by(|(one, _), (other, _)| one == other);
+        let costs = same.flat_map(|same| {
+            let taken = same.iter().rev().map(slot);
+            let taken = taken.filter(|slot| slot.is_taken && slot.role == role);
+            let free = same.iter().map(slot).filter(|slot| !slot.is_taken && slot.role != role);
+            taken.zip(free).map(|(taken, free)| free.cost - taken.cost)
+        });
+        costs.collect()
+    }
+
+    fn order(&self, depth: usize) -> Vec<(u32, u32)> {
+        let domains = self.domains(depth);
+        let slots = (0..).zip(self.slots);
+        let mut order: Vec<(u32, u32)> = slots.map(|(at, slot)| (domains[slot.cell as usize], at)).collect();
+        order.sort_by_key(|&(domain, at)| (domain, self.slots[at as usize].cost));
+        order
+    }
+
+    /// By cell the domain of a depth in which it is, in the first compared dimension: that with the most domains.
+    fn domains(&self, depth: usize) -> Vec<u32> {
+        let (cells, compared) = self.of;
+        let dimensions = compared.dimensions.iter().enumerate();
+        let Some((at, dimension)) = dimensions.max_by_key(|(_, dimension)| dimension.tree.len()) else {
+            return vec![0; cells.len()];
+        };
+        let of_cell = (0..cells.len()).map(|cell| {
+            let mut path = vec![cells.leaf(cell, at)];
+            while let Some(&top) = path.last().filter(|top| **top > 0) {
+                path.push(dimension.tree.parent(top));
+            }
+            if self.wanted.budget.count(path.len() as u64) {
+                return 0;
+            }
+            path.reverse();
+            path[depth.min(path.len() - 1)]
+        });
+        of_cell.collect()
+    }
 }

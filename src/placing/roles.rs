@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::budget::Budget;
 use super::cells::{Cells, Items};
 use super::cluster::Standing;
 use super::cost::Cost;
@@ -33,24 +34,26 @@ pub enum Unassigned {
     Together(u32, Vec<u32>),
 }
 
-/// The cheapest assignment.
+/// A cheap assignment.
 pub struct Assignment {
     pub cost: Cost,
     pub replicas: Vec<Assigned>,
     /// By role, what each replica could cost more and would be taken all the same, because the role is cheap.
     pub prices: Vec<Cost>,
+    /// False if the budget was spent before: another assignment may cost less.
+    pub is_cheapest: bool,
 }
 
 /// The most replicas of a role on an item, where a part of the search limits them.
 pub type RoleLimits = HashMap<(u32, usize), u32>;
 
 /// The cheapest assignment of roles to the cells, of which each gets the number beside it; at most `missing` by role.
+/// When one part in `share` of the budget is spent, the rest goes to places that are cheap and not the cheapest.
 pub fn assign(
-    items: &impl Items,
-    cells: &Cells,
-    taken: &[(u32, u32)],
+    (items, limits): (&impl Items, &RoleLimits),
+    (cells, taken): (&Cells, &[(u32, u32)]),
     missing: &[u32],
-    limits: &RoleLimits,
+    (budget, share): (&Budget, u64),
 ) -> Result<Assignment, Unassigned> {
     let mut wanted = (0..missing.len()).filter(|&role| missing[role] > 0);
     if let (Some(role), None) = (wanted.next(), wanted.next()) {
@@ -62,13 +65,14 @@ pub fn assign(
             cost,
             replicas: slots.map(|slot| Assigned { role, item: slot.item }).collect(),
             prices: vec![Cost::ZERO; missing.len()],
+            is_cheapest: true,
         });
     }
-    let plan = Plan::new((items, limits), cells, taken, missing);
-    let mut network = Network::new(plan.nodes, plan.arcs.clone(), &plan);
+    let plan = Plan::new((items, limits), (cells, taken), missing, budget);
+    let mut network = Network::new(plan.nodes, plan.arcs.clone(), &plan, budget);
     let wanted = taken.iter().map(|(_, number)| number).sum();
-    let (sent, cost) = network.send(wanted, &|_| false);
-    if sent < wanted {
+    let sent = network.send_within(share, wanted);
+    if sent.units < wanted {
         return Err(Unassigned::None);
     }
     let mut all = Vec::new();
@@ -81,6 +85,7 @@ pub fn assign(
     for same in all.chunk_by(|one, other| one.item == other.item) {
         let mut counts = vec![0; missing.len()];
         same.iter().for_each(|assigned| counts[assigned.role] += 1);
+        budget.count(counts.len() as u64);
         let is_mixed = counts.iter().filter(|count| **count > 0).count() > 1;
         if is_mixed && !items.fits(same[0].item, &counts) {
             return Err(Unassigned::Together(same[0].item, counts));
@@ -93,7 +98,8 @@ pub fn assign(
             .max(Cost::ZERO)
     };
     Ok(Assignment {
-        cost,
+        cost: sent.cost,
+        is_cheapest: sent.is_cheapest,
         replicas: all,
         prices: (0..missing.len()).map(price).collect(),
     })
@@ -119,51 +125,95 @@ struct Plan<'a, I> {
 impl<'a, I: Items> Plan<'a, I> {
     fn new(
         (items, limits): (&'a I, &'a RoleLimits),
-        cells: &Cells,
-        taken: &[(u32, u32)],
+        (cells, taken): (&Cells, &[(u32, u32)]),
         missing: &[u32],
+        budget: &Budget,
     ) -> Plan<'a, I> {
-        let of_cell: Vec<Vec<u32>> = taken.iter().map(|&(cell, _)| items_of(cells, cell)).collect();
-        let first_item = 1 + taken.len() as u32;
-        let first_role = first_item + of_cell.iter().map(|items| items.len() as u32).sum::<u32>();
-        let sink = first_role + missing.len() as u32;
         let mut plan = Plan {
             items,
             limits,
-            nodes: sink as usize + 1,
-            first_role,
+            nodes: 0,
+            first_role: 0,
             arcs: Vec::new(),
             units: Vec::new(),
         };
+        let of_cell = taken.iter().map(|&(cell, number)| {
+            let first_unit = |item, role| plan.first_unit(item, role);
+            cheapest(&items_of(cells, cell), first_unit, (number as usize, missing), budget)
+        });
+        let of_cell: Vec<Vec<(u32, Vec<u32>)>> = of_cell.collect();
+        let first_item = 1 + taken.len() as u32;
+        plan.first_role = first_item + of_cell.iter().map(|items| items.len() as u32).sum::<u32>();
+        let sink = plan.first_role + missing.len() as u32;
+        plan.nodes = sink as usize + 1;
         for (at, &(_, number)) in taken.iter().enumerate() {
             plan.add(0, 1 + at as u32, Unit::Cell(number));
         }
         let mut node = first_item;
         for (at, items) in of_cell.iter().enumerate() {
-            for &item in items {
-                plan.add(1 + at as u32, node, Unit::Item(item));
+            for (item, _) in items {
+                plan.add(1 + at as u32, node, Unit::Item(*item));
                 node += 1;
             }
         }
-        for (at, item) in of_cell.into_iter().flatten().enumerate() {
-            for role in (0..missing.len()).filter(|&role| missing[role] > 0) {
-                plan.add(
-                    first_item + at as u32,
-                    first_role + role as u32,
-                    Unit::Offer(item, role),
-                );
+        for (at, (item, roles)) in (first_item..).zip(of_cell.into_iter().flatten()) {
+            for role in roles {
+                plan.add(at, plan.first_role + role, Unit::Offer(item, role as usize));
             }
         }
-        for (role, &number) in missing.iter().enumerate() {
-            plan.add(first_role + role as u32, sink, Unit::Role(number));
+        for (role, &number) in (0..).zip(missing) {
+            plan.add(plan.first_role + role, sink, Unit::Role(number));
         }
         plan
+    }
+
+    /// What the first replica of a role costs on an item.
+    fn first_unit(&self, item: u32, role: usize) -> Option<Cost> {
+        Some(self.offer(item, role, 0)? + self.items.unit(item, 0))
+    }
+
+    fn offer(&self, item: u32, role: usize, number: u32) -> Option<Cost> {
+        let limit = (!self.limits.is_empty())
+            .then(|| self.limits.get(&(item, role)))
+            .flatten();
+        match limit {
+            Some(limit) if number >= *limit => None,
+            _ => self.items.offer(item, role, number),
+        }
     }
 
     fn add(&mut self, from: u32, to: u32, unit: Unit) {
         self.arcs.push(Arc { from, to });
         self.units.push(unit);
     }
+}
+
+/// The items that matter in a cell that gets `number` replicas, each with its roles: of each role the `number`
+/// cheapest.
+/// If a replica is on another item, one of these has no replica, and the replica can move there.
+fn cheapest(
+    items: &[u32],
+    first_unit: impl Fn(u32, usize) -> Option<Cost>,
+    (number, missing): (usize, &[u32]),
+    budget: &Budget,
+) -> Vec<(u32, Vec<u32>)> {
+    let mut roles: Vec<Vec<u32>> = vec![Vec::new(); items.len()];
+    let mut costs: Vec<(Cost, usize)> = Vec::with_capacity(items.len());
+    for role in (0..missing.len()).filter(|&role| missing[role] > 0) {
+        if budget.count(items.len() as u64) {
+            break;
+        }
+        costs.clear();
+        let offers = items.iter().enumerate();
+        costs.extend(offers.filter_map(|(at, &item)| Some((first_unit(item, role)?, at))));
+        if number < costs.len() {
+            costs.select_nth_unstable(number);
+            costs.truncate(number);
+        }
+        costs.iter().for_each(|&(_, at)| roles[at].push(role as u32));
+    }
+    let items = items.iter().copied().zip(roles);
+    items.filter(|(_, roles)| !roles.is_empty()).collect()
 }
 
 fn items_of(cells: &Cells, cell: u32) -> Vec<u32> {
@@ -178,14 +228,7 @@ impl<I: Items> UnitCosts for Plan<'_, I> {
         match self.units[arc as usize] {
             Unit::Cell(most) | Unit::Role(most) => (number < most).then_some(Cost::ZERO),
             Unit::Item(item) => (number < self.items.most(item)).then(|| self.items.unit(item, number)),
-            Unit::Offer(item, role) => {
-                let is_limited = self.limits.get(&(item, role)).is_some_and(|limit| number >= *limit);
-                if is_limited {
-                    None
-                } else {
-                    self.items.offer(item, role, number)
-                }
-            }
+            Unit::Offer(item, role) => self.offer(item, role, number),
         }
     }
 }

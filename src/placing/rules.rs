@@ -21,7 +21,7 @@ pub enum Level {
 }
 
 /// A dimension that a rule is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Axis {
     /// The built-in dimension in which each host is a domain of its own.
     Host,

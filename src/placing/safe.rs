@@ -1,5 +1,7 @@
 //! Whether the majority of the standing replicas survives the loss of any one domain.
 
+use std::collections::HashSet;
+
 use super::judge::Judging;
 use super::modes::{AxisRule, may_be_down};
 use super::occupied::occupied_tree;
@@ -51,7 +53,14 @@ impl Judging<'_> {
             return (!tree.limited_level().is_empty()).then_some(false);
         }
         // A host beside these domains is a domain of its own.
-        let is_beside = |host: u32| !level.iter().any(|&domain| tree.is_in(leaves[host as usize].0, domain));
+        let compared: HashSet<u32> = level.iter().copied().collect();
+        let is_beside = |host: u32| {
+            let mut domain = leaves[host as usize].0;
+            while domain > 0 && !compared.contains(&domain) {
+                domain = tree.parent(domain);
+            }
+            domain == 0
+        };
         let inside: u32 = level.iter().map(|&domain| counts[domain as usize]).sum();
         let has_few = level
             .iter()

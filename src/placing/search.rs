@@ -4,12 +4,12 @@
 //! choice breaks what the flow leaves out, the part is divided: by the number of replicas below a domain, or in a cell.
 
 use super::bounds::Split;
+use super::budget::Budget;
 use super::cells::{Cells, Items};
 use super::compared::Compared;
 use super::cost::Cost;
 use super::evaluate::{Site, Verdict, evaluate};
 use super::even::Range;
-use super::place::Interrupted;
 use super::relaxed::{Choice, Nothing, Part, Relaxation};
 use super::roles::{Assigned, Assignment, Unassigned, assign};
 
@@ -23,8 +23,6 @@ pub struct Outcome {
     pub is_exact: bool,
     /// If nothing was found: no more new replicas than this can be placed.
     pub most: u32,
-    /// Arcs looked at.
-    pub steps: u64,
     /// Whether the answer is that of one flow.
     pub is_one_flow: bool,
 }
@@ -36,7 +34,6 @@ impl Outcome {
             best: None,
             is_exact: true,
             most,
-            steps: 0,
             is_one_flow: true,
         }
     }
@@ -53,16 +50,16 @@ pub struct Wanted<'a> {
     pub cost_before: Cost,
     /// What each replica of a role costs besides in the cells.
     pub prices: &'a [Cost],
-    /// The number of steps; the first flow is always completed.
-    pub budget: u64,
+    /// The first flow is completed although it is spent.
+    pub budget: &'a Budget<'a>,
     /// Whether the caller has another answer if nothing is found.
     pub has_fallback: bool,
-    pub interrupted: Interrupted<'a>,
 }
 
 /// The best way to place new replicas.
 pub fn search(items: &impl Items, compared: &Compared, cells: &Cells, wanted: Wanted) -> Outcome {
     let Wanted { new, budget, .. } = wanted;
+    let begin = budget.spent();
     let mut search = Search {
         items,
         relaxation: relaxation(compared, cells, wanted),
@@ -71,18 +68,15 @@ pub fn search(items: &impl Items, compared: &Compared, cells: &Cells, wanted: Wa
         best: None,
         is_exact: true,
     };
-    let (mut steps, mut most, mut parts) = (0, new.saturating_sub(1), 0);
+    let (mut most, mut parts) = (new.saturating_sub(1), 0);
     while let Some(part) = search.parts.pop() {
-        let limit = if search.best.is_some() || wanted.has_fallback {
-            budget / SHARE_FOR_BETTER
-        } else {
-            budget
-        };
-        if parts > 0 && steps > limit || (wanted.interrupted)(0) {
+        let has_answer = search.best.is_some() || wanted.has_fallback;
+        let is_spent = budget.is_spent(1, 0) || has_answer && budget.is_spent(SHARE_FOR_BETTER, begin);
+        if parts > 0 && is_spent || budget.has_ended() {
             search.is_exact = false;
             break;
         }
-        match search.relaxation.solve(&part, &mut steps, wanted.interrupted) {
+        match search.relaxation.solve(&part) {
             Ok(choice) => search.judge(part, choice),
             Err(Nothing::Most(number)) if parts == 0 => most = number,
             Err(_) => {}
@@ -93,19 +87,19 @@ pub fn search(items: &impl Items, compared: &Compared, cells: &Cells, wanted: Wa
         best: search.best,
         is_exact: search.is_exact,
         most,
-        steps,
         is_one_flow: parts == 1,
     }
 }
 
 /// The flow over cells, less what the prices of roles add to each placement.
-pub fn relaxation<'a>(compared: &'a Compared, cells: &'a Cells, wanted: Wanted) -> Relaxation<'a> {
+pub fn relaxation<'a>(compared: &'a Compared, cells: &'a Cells, wanted: Wanted<'a>) -> Relaxation<'a> {
     let paid = wanted
         .prices
         .iter()
         .zip(wanted.missing)
         .fold(Cost::ZERO, |sum, (&price, &number)| sum + price * number);
-    Relaxation::new(compared, cells, wanted.new, wanted.cost_before - paid)
+    let cost_before = wanted.cost_before - paid;
+    Relaxation::new(compared, cells, (wanted.new, cost_before), wanted.budget)
 }
 
 struct Search<'a, I> {
@@ -124,18 +118,25 @@ impl<I: Items> Search<'_, I> {
             return;
         }
         let verdicts = self.verdicts(&choice);
+        self.wanted.budget.count(self.relaxation.cells.len() as u64);
         if let Some(site) = verdicts.iter().find_map(|verdict| verdict.broken) {
             return self.divide(part, &choice, Some(site));
         }
         let rules = verdicts.iter().fold(Cost::ZERO, |sum, verdict| sum + verdict.cost);
+        let (cells, taken) = (self.relaxation.cells, choice.taken.as_slice());
         match assign(
-            self.items,
-            self.relaxation.cells,
-            &choice.taken,
+            (self.items, &part.roles),
+            (cells, taken),
             self.wanted.missing,
-            &part.roles,
+            (self.wanted.budget, 1),
         ) {
-            Ok(Assignment { cost, replicas, .. }) => {
+            Ok(Assignment {
+                cost,
+                replicas,
+                is_cheapest,
+                ..
+            }) => {
+                self.is_exact &= is_cheapest;
                 let total = cost + rules + self.wanted.cost_before;
                 let is_solved = total <= choice.cost;
                 if total.keeps_hard_bounds() && self.best.as_ref().is_none_or(|(best, _)| total < *best) {
@@ -165,17 +166,25 @@ impl<I: Items> Search<'_, I> {
             .iter()
             .enumerate()
             .map(|(at, dimension)| {
-                let mut counts = vec![0; dimension.tree.len()];
-                for &(cell, number) in &choice.taken {
-                    counts[relaxation.cells.leaf(cell as usize, at) as usize] += number;
-                }
-                dimension.tree.sum_up(&mut counts);
-                for (count, standing) in counts.iter_mut().zip(&dimension.standing) {
-                    *count += standing;
-                }
+                self.wanted.budget.count(dimension.tree.len() as u64);
+                let counts = self.counts(choice, at);
                 evaluate(at, dimension, &counts, &relaxation.direct[at], relaxation.totals.all)
             });
         all.collect()
+    }
+
+    /// The replicas in each domain of a compared dimension and below it, standing ones included.
+    fn counts(&self, choice: &Choice, compared: usize) -> Vec<u32> {
+        let dimension = &self.relaxation.compared.dimensions[compared];
+        let mut counts = vec![0; dimension.tree.len()];
+        for &(cell, number) in &choice.taken {
+            counts[self.relaxation.cells.leaf(cell as usize, compared) as usize] += number;
+        }
+        dimension.tree.sum_up(&mut counts);
+        for (count, standing) in counts.iter_mut().zip(&dimension.standing) {
+            *count += standing;
+        }
+        counts
     }
 
     /// Divides a part without losing a placement, so that its choice is not found again where it breaks a rule.
@@ -193,7 +202,7 @@ impl<I: Items> Search<'_, I> {
         };
         let order = if is_over { [more, fewer] } else { [fewer, more] };
         for range in order {
-            let mut part = part.clone();
+            let mut part = self.copy(&part);
             part.cells.insert(cell, range);
             self.parts.push(part);
         }
@@ -223,6 +232,8 @@ impl<I: Items> Search<'_, I> {
                 let (compared, below) = ((*compared)?, below.as_ref()?);
                 let dimension = &self.relaxation.compared.dimensions[compared];
                 dimension.demands.even_cost?;
+                let counts = self.counts(choice, compared);
+                let count = |children: &[u32]| children.iter().map(|&child| counts[child as usize]).sum();
                 (0..dimension.tree.len() as u32).find_map(|domain| {
                     let range = below[domain as usize];
                     let is_mixed = self.relaxation.direct[compared][domain as usize] > 0
@@ -233,24 +244,17 @@ impl<I: Items> Search<'_, I> {
                         domain,
                         range,
                     };
-                    (is_mixed && range.least < range.most).then(|| (split, self.count_below(choice, compared, domain)))
+                    (is_mixed && range.least < range.most).then(|| (split, count(dimension.tree.children(domain))))
                 })
             })
     }
 
-    /// The replicas of a choice in the children of a domain, standing ones included.
-    fn count_below(&self, choice: &Choice, compared: usize, domain: u32) -> u32 {
-        let dimension = &self.relaxation.compared.dimensions[compared];
-        let new = choice.taken.iter().filter(|(cell, _)| {
-            let leaf = self.relaxation.cells.leaf(*cell as usize, compared);
-            leaf != domain && dimension.tree.is_in(leaf, domain)
-        });
-        let standing = dimension
-            .tree
-            .children(domain)
-            .iter()
-            .map(|&child| dimension.standing[child as usize]);
-        new.map(|(_, number)| number).sum::<u32>() + standing.sum::<u32>()
+    /// A copy to divide further.
+    fn copy(&self, part: &Part) -> Part {
+        let Part { splits, cells, roles } = part;
+        let size = splits.len() + cells.len() + roles.len();
+        self.wanted.budget.count(size as u64);
+        part.clone()
     }
 
     fn divide_range(&mut self, part: &Part, split: Split, at: u32) {
@@ -258,7 +262,7 @@ impl<I: Items> Search<'_, I> {
         let lower = at.checked_sub(1).map(|before| Range::of(least, before));
         let parts = [lower, Some(Range::of(at + 1, most)), Some(Range::of(at, at))];
         for range in parts.into_iter().flatten().filter(|range| range.least <= range.most) {
-            let mut part = part.clone();
+            let mut part = self.copy(part);
             part.splits
                 .retain(|other| (other.compared, other.domain) != (split.compared, split.domain));
             part.splits.push(Split { range, ..split });
@@ -269,7 +273,7 @@ impl<I: Items> Search<'_, I> {
     /// Replicas that do not fit together do not fit with more of them: one role has fewer there.
     fn divide_roles(&mut self, part: &Part, item: u32, counts: &[u32]) {
         for (role, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let mut part = part.clone();
+            let mut part = self.copy(part);
             part.roles.insert((item, role), count - 1);
             self.parts.push(part);
         }
@@ -287,11 +291,9 @@ impl<I: Items> Search<'_, I> {
     /// that a rule is broken in, if there is any.
     fn open_cell(&self, part: &Part, choice: &Choice, site: Option<Site>) -> Option<(u32, u32, bool)> {
         let cells = self.relaxation.cells;
-        let taken = choice.taken.iter().copied();
-        let is_open = |cell: u32| {
-            let range = self.cell_range(part, cell);
-            range.least < range.most
-        };
+        let taken = || choice.taken.iter().copied();
+        let mut numbers = vec![0; cells.len()];
+        taken().for_each(|(cell, number)| numbers[cell as usize] = number);
         let is_there = |cell: u32| {
             site.is_none_or(|site| {
                 let tree = &self.relaxation.compared.dimensions[site.compared].tree;
@@ -300,30 +302,23 @@ impl<I: Items> Search<'_, I> {
         };
         let can_fall = |(cell, number): &(u32, u32)| *number > self.cell_range(part, *cell).least;
         if site.is_none_or(|site| site.is_over) {
-            let there = taken.clone().filter(|(cell, _)| is_there(*cell)).filter(can_fall);
+            let there = taken().filter(|(cell, _)| is_there(*cell)).filter(can_fall);
             if let Some((cell, number)) = there.max_by_key(|(_, number)| *number) {
                 return Some((cell, number, true));
             }
         } else {
-            let number = |cell: u32| {
-                taken
-                    .clone()
-                    .find(|(other, _)| *other == cell)
-                    .map_or(0, |(_, number)| number)
-            };
+            let number = |cell: u32| numbers[cell as usize];
             let mut there = (0..cells.len() as u32).filter(|&cell| is_there(cell));
             if let Some(cell) = there.find(|&cell| number(cell) < self.cell_range(part, cell).most) {
                 return Some((cell, number(cell), false));
             }
         }
-        if let Some((cell, number)) = taken.clone().find(can_fall) {
+        if let Some((cell, number)) = taken().find(can_fall) {
             return Some((cell, number, true));
         }
-        let cell = (0..cells.len() as u32).find(|&cell| is_open(cell))?;
-        let number = taken
-            .clone()
-            .find(|(other, _)| *other == cell)
-            .map_or(0, |(_, number)| number);
-        Some((cell, number, number > self.cell_range(part, cell).least))
+        let mut open = (0..cells.len() as u32).map(|cell| (cell, self.cell_range(part, cell)));
+        let (cell, range) = open.find(|(_, range)| range.least < range.most)?;
+        let number = numbers[cell as usize];
+        Some((cell, number, number > range.least))
     }
 }

@@ -1,5 +1,6 @@
 //! The costs of the places of one item, for replicas of one role or of several.
 
+use super::budget::Budget;
 use super::cells::Items;
 use super::cost::Cost;
 
@@ -7,7 +8,8 @@ use super::cost::Cost;
 const MAX_SLOTS: u32 = 1 << 20;
 
 /// What the places of items cost for the replicas that are missing.
-pub struct SlotCosts {
+pub struct SlotCosts<'a> {
+    pub budget: &'a Budget<'a>,
     /// The roles that lack replicas, each with their number and what each of them costs besides.
     roles: Vec<(usize, u32, Cost)>,
     /// The most slots of an item.
@@ -17,13 +19,14 @@ pub struct SlotCosts {
     total: u32,
 }
 
-impl SlotCosts {
+impl<'a> SlotCosts<'a> {
     /// For `missing` replicas by role, of which each costs a price besides.
-    pub fn new(items: &impl Items, missing: &[u32], prices: &[Cost]) -> SlotCosts {
+    pub fn new(items: &impl Items, missing: &[u32], prices: &[Cost], budget: &'a Budget<'a>) -> SlotCosts<'a> {
         let wanted = (0..missing.len()).filter(|&role| missing[role] > 0);
         let wanted: Vec<_> = wanted.map(|role| (role, missing[role], prices[role])).collect();
         let total: u32 = missing.iter().sum();
         SlotCosts {
+            budget,
             most: total.min((MAX_SLOTS / items.count().max(1)).max(1)),
             // Of several roles the cheapest slots need not be those that are taken.
             most_of_cell: if wanted.len() > 1 { u32::MAX } else { total },
@@ -38,11 +41,11 @@ impl SlotCosts {
     }
 
     /// The costs of an item's places, the cheapest first. Of the place with number k it is at most what the cheapest k
-    /// of all offers cost.
+    /// of all offers cost. None if the answer is not wanted any more.
     pub fn of_item(&self, items: &impl Items, item: u32, costs: &mut Vec<Cost>) {
         costs.clear();
         let most = items.most(item).min(self.most);
-        if most == 0 {
+        if self.budget.count(1) || most == 0 {
             return;
         }
         // Mostly there is one place for one role.
@@ -54,11 +57,14 @@ impl SlotCosts {
             return;
         }
         for &(role, missing, price) in &self.roles {
-            let offers = (0..missing.min(most)).map_while(|already| Some(items.offer(item, role, already)? + price));
-            costs.extend(offers);
+            let more = (0..missing.min(most)).take_while(|_| !self.budget.count(1));
+            costs.extend(more.map_while(|already| Some(items.offer(item, role, already)? + price)));
+        }
+        if costs.len() > most as usize {
+            costs.select_nth_unstable(most as usize);
+            costs.truncate(most as usize);
         }
         costs.sort_unstable();
-        costs.truncate(most as usize);
         for (number, cost) in (0..).zip(costs) {
             *cost += items.unit(item, number);
         }

@@ -2,6 +2,7 @@
 
 mod cells;
 mod figures;
+mod hostile;
 mod interrupts;
 mod many_roles;
 mod naive;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::block_walk::SharedOrder;
 use super::explain::Explain;
 use super::group_providers::GroupProviders;
-use super::interrupt::Interrupt;
 use super::rank::{BestCandidates, Ranking, Scoring};
 use super::request::Request;
 use super::resolve::{self, ProviderFilter, RootConditions};
@@ -15,6 +14,7 @@ use super::single::SingleProvider;
 use super::snapshot::{ClassId, Slot, Snapshot, by_block};
 use super::trees::{RootIter, SplitRequest, Trees};
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 
 /// What the deployment configures for all searches, and the means to cancel one of them.
 #[derive(Clone, Debug)]

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::block_walk::{BlockWalk, StripeLanes};
 use super::candidates::{Candidate, Placement, SearchSettings};
 use super::explain::Explain;
-use super::interrupt::Interrupt;
 use super::rank::{BestOf, BoundQueue, Scoring};
 use super::request::Request;
 use super::resolve::ProviderFilter;
 use super::scan;
 use super::snapshot::{ClassId, LANES, Slot, Snapshot, lanes_of};
 use super::zone_filter::ZoneFilter;
+use crate::interrupt::Interrupt;
 
 /// An iterator over the candidates of one group, each a single provider.
 pub(super) struct SingleProvider<E> {

@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::hosts::HostList;
 use super::near;
+use super::time::too_long;
 use super::wish::{Role, Wish};
 use crate::error::{Error, Result};
 use crate::mutants::{Mutant, is};
 use crate::placing::Eligible;
-use crate::search::{self, Request, SearchSettings, Snapshot};
+use crate::search::{self, Interrupt, Request, SearchSettings, Snapshot};
 
 /// The hosts of a snapshot, and those that are eligible for each role.
 #[derive(Clone)]
@@ -34,10 +35,11 @@ impl EligibleHosts {
         roles: &[Role],
         settings: &SearchSettings,
     ) -> Result<EligibleHosts> {
-        EligibleHosts::find(snapshot, dimensions, wish, roles, |known, list, (at, request)| {
-            let hosts = known.of_query(snapshot, list, request, settings);
+        let of_query = |known: &KnownHosts, list: &HostList, (at, role): (usize, &Role)| {
+            let hosts = known.of_query(snapshot, list, role, settings);
             hosts.map_err(|error| in_role(at, error))
-        })
+        };
+        EligibleHosts::find(snapshot, dimensions, wish, roles, &settings.interrupt, of_query)
     }
 
     /// As [`Self::of`], for roles that were stored. No host is eligible for a query that names what has been deleted
@@ -52,18 +54,15 @@ impl EligibleHosts {
         roles: &[Role],
         settings: &SearchSettings,
     ) -> Result<EligibleHosts> {
-        EligibleHosts::find(
-            snapshot,
-            dimensions,
-            wish,
-            roles,
-            |known, list, (_, request)| match known.of_query(snapshot, list, request, settings) {
-                Err(Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. }) => {
-                    Ok(known.none(list.slots.len()))
-                }
-                hosts => hosts,
-            },
-        )
+        let of_query = |known: &KnownHosts, list: &HostList, (_, role): (usize, &Role)| match known
+            .of_query(snapshot, list, role, settings)
+        {
+            Err(Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. }) => {
+                Ok(known.none(list.slots.len()))
+            }
+            hosts => hosts,
+        };
+        EligibleHosts::find(snapshot, dimensions, wish, roles, &settings.interrupt, of_query)
     }
 
     fn find(
@@ -71,15 +70,16 @@ impl EligibleHosts {
         dimensions: &[&str],
         wish: &Wish,
         roles: &[Role],
-        of_query: impl Fn(&KnownHosts, &HostList, (usize, &Request)) -> Result<Arc<[bool]>>,
+        interrupt: &Interrupt,
+        of_query: impl Fn(&KnownHosts, &HostList, (usize, &Role)) -> Result<Arc<[bool]>>,
     ) -> Result<EligibleHosts> {
         let known = snapshot.derived_from_all(KnownHosts::default);
-        let list = known.list(snapshot, dimensions);
+        let list = known.list(snapshot, dimensions, interrupt)?;
         let by_role = roles.iter().enumerate();
-        let by_role = by_role.map(|(at, role)| of_query(known, &list, (at, &role.query.request)));
+        let by_role = by_role.map(|role| of_query(known, &list, role));
         let by_role = by_role.collect::<Result<_>>()?;
         let needed = near::needed_dimensions(&list, wish);
-        Ok(known.of_roles(list, by_role, needed))
+        known.of_roles(list, by_role, needed, interrupt)
     }
 }
 
@@ -110,22 +110,27 @@ struct KnownHosts {
 type ListedRoles = (Arc<HostList>, Vec<Arc<[bool]>>, Vec<usize>);
 
 impl KnownHosts {
-    fn list(&self, snapshot: &Snapshot, dimensions: &[&str]) -> Arc<HostList> {
-        self.lists.find(|known| *known == dimensions).unwrap_or_else(|| {
-            let list = Arc::new(HostList::new(snapshot, dimensions));
-            let names = dimensions.iter().map(|name| (*name).to_owned());
-            self.lists.add(names.collect(), &list);
-            list
-        })
+    fn list(&self, snapshot: &Snapshot, dimensions: &[&str], interrupt: &Interrupt) -> Result<Arc<HostList>> {
+        if let Some(list) = self.lists.find(|known| *known == dimensions) {
+            return Ok(list);
+        }
+        let list = Arc::new(HostList::new(snapshot, dimensions, interrupt));
+        if interrupt.has_ended() {
+            return Err(too_long());
+        }
+        let names = dimensions.iter().map(|name| (*name).to_owned());
+        self.lists.add(names.collect(), &list, list.bytes());
+        Ok(list)
     }
 
     fn of_query(
         &self,
         snapshot: &Snapshot,
         list: &HostList,
-        request: &Request,
+        role: &Role,
         settings: &SearchSettings,
     ) -> Result<Arc<[bool]>> {
+        let request = &role.query.request;
         let of_found = |found: search::HostCosts| list.slots.iter().map(|slot| found.of(*slot).is_some()).collect();
         if is(Mutant::JudgeRoom) {
             return search::best_of_each_host(snapshot, request, None, settings).map(of_found);
@@ -134,7 +139,9 @@ impl KnownHosts {
             return Ok(hosts);
         }
         let hosts = of_found(search::eligible_hosts(snapshot, request, settings)?);
-        self.by_query.add(request.clone(), &hosts);
+        // A query in memory is larger than its text.
+        let bytes = hosts.len() + role.definition.len() * 4;
+        self.by_query.add(request.clone(), &hosts, bytes);
         Ok(hosts)
     }
 
@@ -142,47 +149,75 @@ impl KnownHosts {
         Arc::clone(self.none.get_or_init(|| vec![false; hosts].into()))
     }
 
-    fn of_roles(&self, list: Arc<HostList>, by_role: Vec<Arc<[bool]>>, needed: Vec<usize>) -> EligibleHosts {
+    fn of_roles(
+        &self,
+        list: Arc<HostList>,
+        by_role: Vec<Arc<[bool]>>,
+        needed: Vec<usize>,
+        interrupt: &Interrupt,
+    ) -> Result<EligibleHosts> {
         let is_same = |(known, roles, known_needed): &ListedRoles| {
             Arc::ptr_eq(known, &list)
                 && *known_needed == needed
                 && roles.len() == by_role.len()
                 && roles.iter().zip(&by_role).all(|(one, other)| Arc::ptr_eq(one, other))
         };
-        let eligible = self.by_roles.find(is_same).unwrap_or_else(|| {
-            let eligible = Arc::new(Eligible::of(&list.cluster, by_role.clone(), needed.clone()));
-            self.by_roles
-                .add((Arc::clone(&list), by_role.clone(), needed.clone()), &eligible);
-            eligible
-        });
-        EligibleHosts { list, eligible }
+        if let Some(eligible) = self.by_roles.find(is_same) {
+            return Ok(EligibleHosts { list, eligible });
+        }
+        let eligible = Arc::new(Eligible::of(&list.cluster, by_role.clone(), needed.clone(), interrupt));
+        if interrupt.has_ended() {
+            return Err(too_long());
+        }
+        // What it holds beside its own may be held nowhere else any more.
+        let bytes = eligible.bytes() + list.bytes() + by_role.iter().map(|hosts| hosts.len()).sum::<usize>();
+        self.by_roles
+            .add((Arc::clone(&list), by_role, needed), &eligible, bytes);
+        Ok(EligibleHosts { list, eligible })
     }
 }
 
-/// The answers to a query have a byte for each host; a list of hosts has 20, and as many for each dimension.
+/// At most this many values are kept, so that it takes little time to find one.
 const KEPT_VALUES: usize = 128;
+/// And no more of them than have this many bytes together, but for the last one.
+const KEPT_BYTES: usize = 32 << 20;
 
 /// The values that were added last. Two threads that miss the same one both find it out: no lock is held for that time.
-struct Newest<K, V: ?Sized>(Mutex<VecDeque<(K, Arc<V>)>>);
+struct Newest<K, V: ?Sized>(Mutex<Values<K, V>>);
+
+struct Values<K, V: ?Sized> {
+    /// Each with its size in bytes.
+    all: VecDeque<(K, Arc<V>, usize)>,
+    /// Of all together.
+    bytes: usize,
+}
 
 impl<K, V: ?Sized> Default for Newest<K, V> {
     fn default() -> Self {
-        Newest(Mutex::default())
+        Newest(Mutex::new(Values {
+            all: VecDeque::new(),
+            bytes: 0,
+        }))
     }
 }
 
 impl<K, V: ?Sized> Newest<K, V> {
     fn find(&self, is_it: impl Fn(&K) -> bool) -> Option<Arc<V>> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = all.iter().rev().find(|(key, _)| is_it(key));
-        found.map(|(_, value)| Arc::clone(value))
+        let values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = values.all.iter().rev().find(|(key, ..)| is_it(key));
+        found.map(|(_, value, _)| Arc::clone(value))
     }
 
-    fn add(&self, key: K, value: &Arc<V>) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() == KEPT_VALUES {
-            all.pop_front();
+    /// Keeps a value of this size, and leaves out the oldest for which there is no room any more.
+    fn add(&self, key: K, value: &Arc<V>, bytes: usize) {
+        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        values.bytes += bytes;
+        while values.all.len() == KEPT_VALUES || values.bytes > KEPT_BYTES {
+            let Some((.., left)) = values.all.pop_front() else {
+                break;
+            };
+            values.bytes -= left;
         }
-        all.push_back((key, Arc::clone(value)));
+        values.all.push_back((key, Arc::clone(value), bytes));
     }
 }

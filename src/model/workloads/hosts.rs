@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::placing::{Cluster, Dimension, DomainId, DomainTree};
-use crate::search::{Slot, Snapshot};
+use crate::placing::{Cluster, Dimension, DomainId, DomainTree, STEPS_A_ROUND};
+use crate::search::{Interrupt, Slot, Snapshot};
 
 /// The hosts of a snapshot, and the dimensions that a workload's rules name.
 pub struct HostList {
@@ -19,7 +19,8 @@ pub struct HostList {
 const NONE: u32 = u32::MAX;
 
 impl HostList {
-    pub fn new(snapshot: &Snapshot, dimensions: &[&str]) -> HostList {
+    /// The dimensions with these names. After `interrupt` is set it comes soon, and means nothing.
+    pub fn new(snapshot: &Snapshot, dimensions: &[&str], interrupt: &Interrupt) -> HostList {
         // `for_each` visits the lanes of a block in one loop, which `collect` does not.
         let mut slots: Vec<Slot> = Vec::with_capacity(snapshot.len());
         snapshot.roots().for_each(|slot| slots.push(slot));
@@ -29,13 +30,20 @@ impl HostList {
         }
         let named = dimensions
             .iter()
-            .map(|name| dimension(snapshot, name, &indexes, slots.len()));
+            .map(|name| dimension(snapshot, name, (&indexes, slots.len()), interrupt));
         HostList {
             cluster: Cluster::new(slots.len() as u32, named.collect()),
             slots,
             indexes,
             names: dimensions.iter().map(|name| (*name).to_owned()).collect(),
         }
+    }
+
+    /// About how many bytes it occupies.
+    pub fn bytes(&self) -> usize {
+        let dimensions = self.cluster.dimensions.iter();
+        let dimensions = dimensions.map(|it| it.tree.bytes() + size_of_val(it.leaves.as_slice()));
+        size_of_val(self.slots.as_slice()) + size_of_val(self.indexes.as_slice()) + dimensions.sum::<usize>()
     }
 
     /// The index of a root.
@@ -62,13 +70,18 @@ impl HostList {
         &self.names[dimension]
     }
 
+    /// The path of a domain, for an owner of its own.
+    pub fn shared_path(&self, dimension: usize, domain: DomainId) -> Arc<str> {
+        self.cluster.dimensions[dimension].tree.shared_path(domain)
+    }
+
     /// The path of a domain.
-    pub fn path(&self, dimension: usize, domain: DomainId) -> &Arc<str> {
+    pub fn path(&self, dimension: usize, domain: DomainId) -> &str {
         self.cluster.dimensions[dimension].tree.path(domain)
     }
 }
 
-fn dimension(snapshot: &Snapshot, name: &str, indexes: &[u32], hosts: usize) -> Dimension {
+fn dimension(snapshot: &Snapshot, name: &str, (indexes, hosts): (&[u32], usize), interrupt: &Interrupt) -> Dimension {
     let mut tree = DomainTree::default();
     let mut leaves = vec![DomainTree::ROOT; hosts];
     // By domain, which one came after it. Most blocks have the paths of the block before, in the same order.
@@ -76,10 +89,14 @@ fn dimension(snapshot: &Snapshot, name: &str, indexes: &[u32], hosts: usize) -> 
     let mut last = DomainTree::ROOT;
     for (path, roots) in snapshot.roots_by_domain(name) {
         let known = after.get(last.0 as usize).copied().flatten();
+        let count = tree.count();
         let domain = match known.filter(|(known, _)| *known == path) {
             Some((_, domain)) => domain,
             None => tree.intern(path),
         };
+        if interrupt.count((tree.count() - count) as u64 / STEPS_A_ROUND + 1) {
+            break;
+        }
         after.resize(tree.count(), None);
         after[last.0 as usize] = Some((path, domain));
         last = domain;

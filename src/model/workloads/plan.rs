@@ -17,7 +17,7 @@ use super::eligible_hosts::EligibleHosts;
 use super::host_offers::Offered;
 use super::hosts::HostList;
 use super::report::Report;
-use super::time::{STEPS_A_ROUND, whole};
+use super::time::{STEPS_A_REPLICA, too_long, whole};
 use super::unfit::Hosts;
 use super::wish::{Role, Wish};
 use super::{Adopted, Put, Replica, ReplicaRow, Set, StoredWorkload, ids, near};
@@ -63,9 +63,31 @@ struct Kept {
     is_swapped: bool,
 }
 
+/// What the names of a request mean, so that a replica is not compared with all of them.
+struct Names<'a> {
+    roles: HashMap<&'a str, usize>,
+    /// The ids, if the caller names all of them.
+    ids: Option<BTreeSet<&'a str>>,
+    /// The ids whose replicas exchange their roles.
+    swapped: BTreeSet<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    fn of(job: &'a PlanJob) -> Names<'a> {
+        let roles = job.roles.iter().enumerate();
+        let ids = job.put.ids.as_ref();
+        Names {
+            roles: roles.map(|(at, role)| (role.name.as_str(), at)).collect(),
+            ids: ids.map(|ids| ids.iter().map(String::as_str).collect()),
+            swapped: job.put.swaps.iter().flatten().map(String::as_str).collect(),
+        }
+    }
+}
+
 /// A plan in progress.
 struct Planning<'a> {
     job: &'a PlanJob,
+    names: Names<'a>,
     settings: SearchSettings,
     interrupt: &'a Interrupt,
     list: Arc<HostList>,
@@ -121,12 +143,17 @@ impl PlanJob {
             &self.namers,
             &self.others,
         ));
+        let stored = self.stored.iter().map(|it| it.replicas.len()).sum::<usize>() + self.adopted.len();
+        if interrupt.count(u64::from(wish.count()).max(stored as u64) * STEPS_A_REPLICA) {
+            return Err(too_long());
+        }
         let mut planning = Planning {
             rules,
             own_rules,
             eligible,
             revision: self.revision(),
             job: self,
+            names: Names::of(self),
             settings,
             interrupt,
             list,
@@ -167,7 +194,7 @@ impl Planning<'_> {
     }
 
     fn role(&self, name: &str) -> Option<usize> {
-        self.job.roles.iter().position(|role| role.name == name)
+        self.names.roles.get(name).copied()
     }
 
     /// Lets replicas go where a role has more than it wants.
@@ -186,9 +213,7 @@ impl Planning<'_> {
         });
         let replicas: Vec<placing::Replica> = replicas.collect();
         let workload = self.workload(&wanted, &[]);
-        let released = placing::release(&self.list.cluster, &self.eligible, &workload, &replicas, &|steps| {
-            self.count(steps)
-        });
+        let released = placing::release(&self.list.cluster, &self.eligible, &workload, &replicas, self.interrupt);
         self.is_exact &= released.proof == Proof::Exact;
         for at in released.gone.into_iter().rev() {
             self.gone.push(self.kept.remove(at).replica);
@@ -204,12 +229,6 @@ impl Planning<'_> {
             roles: &self.job.roles,
             settings: &self.settings,
         }
-    }
-
-    /// Counts steps of the placement. True if the plan must end.
-    fn count(&self, steps: u64) -> bool {
-        self.interrupt.spend(steps / STEPS_A_ROUND);
-        self.interrupt.is_set()
     }
 
     fn workload<'a>(&'a self, wanted: &'a [u32], standing: &'a [Standing]) -> Workload<'a> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::eligible_hosts::EligibleHosts;
-use super::time::whole;
+use super::time::{STEPS_A_REPLICA, whole};
 use super::unfit::{Hosts, Unfit};
 use super::wish::{HOST, Role, Wish, WishRule};
 use super::{Replica, StoredWorkload, WorkloadRow, near};
@@ -161,12 +161,15 @@ pub struct Reported<'a> {
 }
 
 impl Reported<'_> {
-    /// `hosts` has the host of each replica.
+    /// `hosts` has the host of each replica. After the interrupt of the settings is set the report comes soon, and
+    /// means nothing.
     pub fn report(&self, row: WorkloadRow, replicas: &[Replica], hosts: &[Option<u32>]) -> Report {
+        let roles = self.wish.roles.iter().enumerate();
+        let roles: HashMap<&str, usize> = roles.map(|(at, role)| (role.name.as_str(), at)).collect();
         let mut judged: Vec<usize> = Vec::new();
         let mut standing: Vec<Standing> = Vec::new();
         for (at, (replica, host)) in replicas.iter().zip(hosts).enumerate() {
-            let role = self.wish.roles.iter().position(|role| role.name == replica.row.role);
+            let role = roles.get(replica.row.role.as_str()).copied();
             if let (Some(role), Some(host), true) = (role, *host, replica.is_placed()) {
                 standing.push(Standing { role, host });
                 judged.push(at);
@@ -180,8 +183,13 @@ impl Reported<'_> {
             standing: &standing,
         };
         let down = standing.iter().filter(|it| !self.hosts.is_up(it.host)).count() as u32;
-        let judgement = placing::judge(&self.hosts.list.cluster, self.hosts.eligible, &workload, down);
-        let violations = judgement.violations.iter().map(|it| {
+        let interrupt = &self.hosts.settings.interrupt;
+        interrupt.count(replicas.len() as u64 * STEPS_A_REPLICA);
+        let hosts_of = (&self.hosts.list.cluster, self.hosts.eligible);
+        let judgement = placing::judge(hosts_of, &workload, down, interrupt);
+        let violations = judgement.violations.iter();
+        let violations = violations.take_while(|it| !interrupt.count(it.replicas.len() as u64));
+        let violations = violations.map(|it| {
             let its: Vec<&Replica> = it.replicas.iter().map(|at| &replicas[judged[*at]]).collect();
             let ids: Vec<String> = its.iter().map(|replica| replica.row.id.clone()).collect();
             let (level, reason) = match it.rule {
@@ -245,7 +253,7 @@ impl Reported<'_> {
     fn spread(&self, mode: &placing::SpreadMode) -> SpreadReport {
         let counts = mode.counts.iter().filter_map(|it| match mode.axis {
             Axis::Host => None,
-            Axis::Domain(at) => Some((Arc::clone(self.hosts.list.path(at, it.domain)), it.count)),
+            Axis::Domain(at) => Some((self.hosts.list.shared_path(at, it.domain), it.count)),
         });
         SpreadReport {
             rule: mode.rule,

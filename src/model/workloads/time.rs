@@ -5,10 +5,12 @@ use std::future::Future;
 
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
+use crate::placing::STEPS_A_ROUND;
 use crate::search::{Interrupt, Snapshot};
 
-/// A plan looks at this many providers, or arcs of a flow, in about the time of a round of a search.
-pub const STEPS_A_ROUND: u64 = 4;
+/// What is worked out for each replica outside of the search, as steps of an [`Interrupt`]: its row, its consumer, its
+/// allocations and its place in the answer.
+pub const STEPS_A_REPLICA: u64 = 4;
 
 /// Runs a search that looks at all providers of a snapshot: they count as steps of `interrupt` before the first is
 /// looked at.
@@ -27,7 +29,8 @@ pub async fn until<T>(deadline: BootInstant, search: impl Future<Output = Result
     tokio::time::timeout(left, search).await.map_err(|_| too_long())?
 }
 
-fn too_long() -> Error {
+/// The answer after an interrupt.
+pub fn too_long() -> Error {
     Error::Busy {
         detail: "The search of the hosts took too long.".to_owned(),
     }

@@ -3,7 +3,8 @@
 use std::cell::Cell;
 
 use super::figures::nine_machines;
-use super::worlds::{ATOMIC, BOTH, World, spread, workload};
+use super::worlds::{BOTH, World, atomic, spread, workload};
+use crate::interrupt::Interrupt;
 use crate::placing::cell_numbers::CellNumbers;
 use crate::placing::{Axis, Cluster, Dimension, DomainTree, Eligible, Hosts, Mode, Offer, place};
 
@@ -70,9 +71,32 @@ fn hosts_of_cells_that_are_not_needed_are_asked_once() {
     let leaves = (0..HOSTS).map(|host| tree.intern(&format!("fd:/dc{}/r{}", host % 3, host / 3)));
     let leaves = leaves.collect();
     let cluster = Cluster::new(HOSTS, vec![Dimension { tree, leaves }]);
-    let eligible = Eligible::of(&cluster, vec![vec![true; HOSTS as usize].into()], Vec::new());
+    let eligible = Eligible::of(
+        &cluster,
+        vec![vec![true; HOSTS as usize].into()],
+        Vec::new(),
+        &Interrupt::default(),
+    );
     let (hosts, rules) = (Counted(Cell::new(0)), [spread(Mode::MaxDifference, &[Axis::Domain(0)])]);
-    let placed = place((&cluster, &eligible), &hosts, &workload(&[3], &rules), &ATOMIC);
+    let placed = place((&cluster, &eligible), &hosts, &workload(&[3], &rules), &atomic());
     assert_eq!(placed.replicas.len(), 3);
     assert!((HOSTS..HOSTS + 30).contains(&hosts.0.get()), "{}", hosts.0.get());
+}
+
+#[test]
+fn hostile_s2_domains_cost_their_distinct_segments_and_not_their_paths() {
+    let path = |host: u32, depth: u32| -> String { (0..depth).map(|at| format!("/{host}-{at}")).collect() };
+    let bytes = |depth: u32| {
+        let mut tree = DomainTree::default();
+        for host in 0..100 {
+            let domain = tree.intern(&path(host, depth));
+            assert_eq!(tree.path(domain), path(host, depth));
+            assert_eq!(tree.find(&path(host, depth)), Some(domain));
+            assert_eq!(tree.path(tree.parent(domain)), path(host, depth - 1));
+        }
+        assert_eq!(tree.count(), 1 + 100 * depth as usize);
+        tree.bytes()
+    };
+    // With a text for each domain ten times the depth cost nearly a hundred times as much.
+    assert!(bytes(200) < 12 * bytes(20), "{} and {}", bytes(200), bytes(20));
 }

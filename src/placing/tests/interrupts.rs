@@ -1,11 +1,10 @@
 //! Placements whose answer is not wanted any more.
 
-use std::cell::Cell;
-
 use super::super::{
     Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Mode, Offer, Replica, Workload, place, release,
 };
-use super::worlds::{ATOMIC, spread};
+use super::worlds::{atomic, spread};
+use crate::interrupt::Interrupt;
 
 /// Each host has room for one replica.
 struct Empty;
@@ -29,20 +28,16 @@ fn cluster() -> Cluster {
     Cluster::new(60, vec![Dimension { tree, leaves }])
 }
 
-/// Calls `run` with an interrupt that is set from a number of calls on, for each number until `run` ends before that.
-/// Returns the number.
-fn interrupt_everywhere(run: impl Fn(&dyn Fn(u64) -> bool)) -> u32 {
-    for before in 0.. {
-        let calls = Cell::new(0);
-        run(&|_| {
-            calls.set(calls.get() + 1);
-            calls.get() > before
-        });
-        if calls.get() <= before {
-            return before;
+/// Calls `run` with a budget for each number of steps until it is enough. Returns the number.
+fn interrupt_everywhere(run: impl Fn(&Interrupt)) -> u64 {
+    for steps in 1.. {
+        let interrupt = Interrupt::after(steps);
+        run(&interrupt);
+        if !interrupt.ran_out() {
+            return steps;
         }
-        let after = calls.get() - before;
-        assert!(after < 8, "it asked {after} times after {before}");
+        let after = interrupt.spent() - steps;
+        assert!(after < 40, "it took {after} steps after {steps}");
     }
     unreachable!("the numbers do not end")
 }
@@ -50,19 +45,19 @@ fn interrupt_everywhere(run: impl Fn(&dyn Fn(u64) -> bool)) -> u32 {
 #[test]
 fn an_interrupt_ends_a_placement_and_a_release_wherever_they_are() {
     let (cluster, rules) = (cluster(), [spread(Mode::MaxDifference, &[Axis::Domain(0)])]);
-    let eligible = Eligible::of(&cluster, vec![[true; 60].into()], Vec::new());
+    let eligible = Eligible::of(&cluster, vec![[true; 60].into()], Vec::new(), &Interrupt::default());
     let workload = |wanted| Workload {
         wanted,
         rules: &rules,
         quorum: false,
         standing: &[],
     };
-    for atomic in [true, false] {
-        let calls = interrupt_everywhere(|interrupted| {
+    for is_atomic in [true, false] {
+        let calls = interrupt_everywhere(|interrupt| {
             let effort = Effort {
-                atomic,
-                interrupted,
-                ..ATOMIC
+                atomic: is_atomic,
+                interrupt: interrupt.clone(),
+                ..atomic()
             };
             place((&cluster, &eligible), &Empty, &workload(&[40]), &effort);
         });
@@ -74,8 +69,8 @@ fn an_interrupt_ends_a_placement_and_a_release_wherever_they_are() {
         lost: false,
     };
     let standing: Vec<Replica> = (0..40).map(replica).collect();
-    let calls = interrupt_everywhere(|interrupted| {
-        release(&cluster, &eligible, &workload(&[20]), &standing, interrupted);
+    let calls = interrupt_everywhere(|interrupt| {
+        release(&cluster, &eligible, &workload(&[20]), &standing, interrupt);
     });
     assert!(calls > 20);
 }

@@ -1,6 +1,6 @@
 //! Large workloads of several roles, each of which has hosts of its own.
 
-use super::worlds::{ATOMIC, World, spread, workload};
+use super::worlds::{World, atomic, spread, workload};
 use crate::placing::release::Released;
 use crate::placing::{Axis, Mode, Proof, Replica, Rule, Standing};
 
@@ -70,7 +70,7 @@ fn of_two_roles_that_cannot_stay_evenly_enough_of_each_stay_and_it_is_no_proof()
 fn roles_with_hosts_of_their_own_are_placed_together() {
     for racks in [HOSTS, 20] {
         let world = halves(|host| format!("fd:/r{}/h{host}", host % racks));
-        let placed = world.placed(&workload(&[50, 150], &rules()), &ATOMIC);
+        let placed = world.placed(&workload(&[50, 150], &rules()), &atomic());
         let of = |role: usize| placed.replicas.iter().filter(|it| it.role == role).count();
         assert_eq!([of(0), of(1)], [50, 150], "{racks} racks: {:?}", placed.refusal);
         assert_eq!(placed.proof, Proof::Exact, "{racks} racks");

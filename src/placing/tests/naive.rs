@@ -197,7 +197,7 @@ impl Question<'_> {
                 let inside = path.map_or(Vec::new(), |path| segments(path));
                 domains
                     .iter()
-                    .any(|domain| inside.iter().any(|path| **path == **tree.path(*domain)))
+                    .any(|domain| inside.iter().any(|path| **path == *tree.path(*domain)))
             }
         };
         is_member == (near.kind == NearKind::Apart)

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::naive::{Key, Question};
 use super::random_cases::{Case, any_case, any_crowd, any_strict_case};
-use super::worlds::{ATOMIC, subsets};
+use super::worlds::{atomic, subsets};
 use crate::placing::release::Released;
 use crate::placing::{Broken, Effort, Proof, Replica, Rule, Standing, Workload};
 use crate::tests::proptest_config;
@@ -58,7 +58,7 @@ fn none_is_better(case: &Case, number: u32) -> Result<(), TestCaseError> {
 }
 
 fn atomic_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
-    let placed = case.world.placed(&case.workload(), &ATOMIC);
+    let placed = case.world.placed(&case.workload(), &atomic());
     prop_assert_eq!(placed.proof, Proof::Exact);
     let missing: u32 = case.missing().iter().sum();
     match placed.refusal {
@@ -73,7 +73,7 @@ fn atomic_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
 fn partial_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
     let effort = Effort {
         atomic: false,
-        ..ATOMIC
+        ..atomic()
     };
     let placed = case.world.placed(&case.workload(), &effort);
     prop_assert_eq!(placed.proof, Proof::Exact);

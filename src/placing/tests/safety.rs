@@ -148,7 +148,7 @@ fn strict_refuses_a_majority_in_a_site_beside_replicas_on_hosts_that_are_not_eli
     let tree = &world.cluster.dimensions[0].tree;
     let limits: Vec<_> = limits
         .iter()
-        .map(|it| (&**tree.path(it.domain), it.limit, it.room))
+        .map(|it| (tree.path(it.domain), it.limit, it.room))
         .collect();
     assert!(limits.contains(&("fd:/dc1", 1, 3)), "{limits:?}");
     // Of five replicas two may be in one site.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::figures::{configuration, nine_machines};
-use super::worlds::{ATOMIC, BOTH, World, spread, workload};
+use super::worlds::{BOTH, World, atomic, spread, workload};
 use crate::placing::{
     Axis, Broken, DomainId, Effort, Level, Members, Mode, Near, NearKind, Proof, Removed, Replica, Rule, Spread,
     Standing, Workload,
@@ -42,7 +42,7 @@ fn e8_there_is_no_fifth_place_beside_a_mix_and_one_by_one_never_mixes() {
     for seed in 0..50 {
         let mut standing: Vec<Standing> = Vec::new();
         while standing.len() < 5 {
-            let placed = world.placed(&with(&standing, &[5], &rules), &Effort { seed, ..ATOMIC });
+            let placed = world.placed(&with(&standing, &[5], &rules), &Effort { seed, ..atomic() });
             let first = placed.replicas[(seed as usize) % placed.replicas.len()];
             standing.push(first);
         }
@@ -78,7 +78,7 @@ fn e12_when_two_sites_are_lost_the_third_takes_all_and_is_too_full_when_they_ret
         (violation.count, violation.limit, &violation.replicas[..]),
         (3, 1, &[0, 1, 2][..])
     );
-    assert_eq!(&**back.cluster.dimensions[0].tree.path(violation.domain), "fd:/dc1");
+    assert_eq!(back.cluster.dimensions[0].tree.path(violation.domain), "fd:/dc1");
     assert_eq!(judged.safe, Some(false));
 }
 
@@ -88,7 +88,7 @@ fn a_domain_above_its_limit_keeps_what_it_has_and_gets_nothing_new() {
     let rules = [spread(Mode::MaxDifference, &[Axis::Domain(0)])];
     let standing = world.standing(&["vm1", "vm2", "vm3"]);
     for (n, expected) in [(4, vec![0, 1]), (5, vec![1, 1]), (6, vec![1, 2]), (7, vec![2, 2])] {
-        let placed = world.placed(&with(&standing, &[n], &rules), &ATOMIC);
+        let placed = world.placed(&with(&standing, &[n], &rules), &atomic());
         let mut counts = [0, 0, 0];
         placed
             .replicas
@@ -168,7 +168,7 @@ fn without_atomic_as_many_as_fit_are_placed_and_the_rest_is_explained() {
     let rules = [spread(Mode::MaxDifference, &[Axis::Domain(0)])];
     let effort = Effort {
         atomic: false,
-        ..ATOMIC
+        ..atomic()
     };
     let placed = world.placed(&workload(&[5], &rules), &effort);
     assert_eq!((placed.replicas.len(), &placed.unplaced[..]), (1, &[4][..]));
@@ -246,7 +246,7 @@ fn without_a_rule_on_hosts_a_host_takes_one_replica_and_with_one_as_many_as_it_s
     let world = World::of(&[("h1", &[]), ("h2", &[])]);
     assert!(world.place(&workload(&[3], &[])).is_err());
     let even = [spread(Mode::MaxDifference, &[Axis::Host])];
-    let placed = world.placed(&workload(&[5], &even), &ATOMIC);
+    let placed = world.placed(&workload(&[5], &even), &atomic());
     let on_first = placed.replicas.iter().filter(|replica| replica.host == 0).count();
     assert!(placed.replicas.len() == 5 && (2..=3).contains(&on_first), "{placed:?}");
     let one_each = [spread(Mode::OneEach, &[Axis::Host])];
@@ -273,7 +273,7 @@ fn e6_while_one_of_ten_domains_is_down_the_others_need_room_for_twelve_each() {
         let mut world = World::of(&hosts);
         world.offers.iter_mut().for_each(|offers| offers[0].0 = room);
         let rules = [spread(Mode::QuorumSafe, &[Axis::Host])];
-        let placed = world.placed(&workload(&[100], &rules), &ATOMIC);
+        let placed = world.placed(&workload(&[100], &rules), &atomic());
         assert_eq!(placed.refusal.is_none(), granted);
     }
 }
@@ -292,7 +292,7 @@ fn a_spent_budget_is_said_and_is_no_proof() {
         &[Axis::Domain(0), Axis::Domain(1), Axis::Domain(2)],
     )];
     let proof = |budget| {
-        let placed = world.placed(&workload(&[2], &rules), &Effort { budget, ..ATOMIC });
+        let placed = world.placed(&workload(&[2], &rules), &Effort { budget, ..atomic() });
         assert!(placed.replicas.is_empty() && placed.refusal.is_some());
         placed.proof
     };
@@ -308,7 +308,7 @@ fn more_places_than_can_be_listed_are_said_if_they_matter() {
     let mut world = World::of(&hosts);
     let rules = [spread(Mode::QuorumSafe, &[Axis::Host])];
     let most_and_proof = |world: &World| {
-        let placed = world.placed(&workload(&[1000], &rules), &ATOMIC);
+        let placed = world.placed(&workload(&[1000], &rules), &atomic());
         let most = placed
             .replicas
             .chunk_by(|one, other| one.host == other.host)

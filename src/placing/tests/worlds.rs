@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::interrupt::Interrupt;
 use crate::placing::release::Released;
 use crate::placing::{
     Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Judgement, Level, Mode, Offer, Placed, Replica,
@@ -91,14 +92,24 @@ impl World {
 
     /// With replicas on hosts that are not up.
     pub fn judge_with_down(&self, workload: &Workload, down: u32) -> Judgement {
-        judge(&self.cluster, &self.eligible_for(workload), workload, down)
+        judge(
+            (&self.cluster, &self.eligible_for(workload)),
+            workload,
+            down,
+            &Interrupt::default(),
+        )
     }
 
     /// The eligible hosts by the roles of a workload.
     pub fn eligible_for(&self, workload: &Workload) -> Eligible {
         let of_role = |role| self.eligible.iter().map(|of_host: &Vec<bool>| of_host[role]).collect();
         let by_role = (0..workload.wanted.len()).map(of_role).collect();
-        Eligible::of(&self.cluster, by_role, needed_dimensions(workload.rules))
+        Eligible::of(
+            &self.cluster,
+            by_role,
+            needed_dimensions(workload.rules),
+            &Interrupt::default(),
+        )
     }
 
     pub fn placed(&self, workload: &Workload, effort: &Effort) -> Placed {
@@ -107,12 +118,12 @@ impl World {
 
     pub fn released(&self, workload: &Workload, replicas: &[Replica]) -> Released {
         let eligible = self.eligible_for(workload);
-        release(&self.cluster, &eligible, workload, replicas, &|_| false)
+        release(&self.cluster, &eligible, workload, replicas, &Interrupt::default())
     }
 
     /// The names of the hosts that get the missing replicas of an atomic request.
     pub fn place(&self, workload: &Workload) -> Result<BTreeSet<String>, Box<Placed>> {
-        let placed = self.placed(workload, &ATOMIC);
+        let placed = self.placed(workload, &atomic());
         match placed.refusal {
             None => Ok(placed
                 .replicas
@@ -145,12 +156,15 @@ impl World {
     }
 }
 
-pub const ATOMIC: Effort<'static> = Effort {
-    interrupted: &|_| false,
-    atomic: true,
-    seed: 7,
-    budget: Effort::BUDGET,
-};
+/// Each placement has an interrupt of its own.
+pub fn atomic() -> Effort {
+    Effort {
+        interrupt: Interrupt::default(),
+        atomic: true,
+        seed: 7,
+        budget: Effort::BUDGET,
+    }
+}
 
 /// The dimensions `fault` and `upgrade` of the tables.
 pub const BOTH: [Axis; 2] = [Axis::Domain(0), Axis::Domain(1)];

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::best_of::Entry;
-use crate::search::interrupt::Interrupt;
+use crate::interrupt::Interrupt;
 
 /// Bounding this many blocks takes about as long as visiting one.
 const BOUNDS_PER_STEP: usize = 8;

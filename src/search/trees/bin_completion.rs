@@ -14,9 +14,9 @@
 
 use std::collections::HashSet;
 
-use super::super::interrupt::Interrupt;
 use super::capacity_bound::CapacityBound;
 use super::packing::{PackingProblem, PackingVerdict, add_back, fits, subtract};
+use crate::interrupt::Interrupt;
 
 /// The maximum number of nogoods. When it is reached, all are dropped.
 const MAX_NOGOODS: usize = 1 << 16;

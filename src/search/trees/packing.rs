@@ -9,10 +9,10 @@
 //! 2. A greedy heuristic packs the rest: largest items first, by best fit, worst fit and first fit.
 //! 3. An exact search (`bin_completion`), with a budget. Once a tree has exhausted it, packing is not checked any more.
 
-use super::super::interrupt::Interrupt;
 use super::bin_completion::BinCompletion;
 use super::offers::TreeOffers;
 use super::split_request::SplitRequest;
+use crate::interrupt::Interrupt;
 
 /// Whether the remaining parts can be packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

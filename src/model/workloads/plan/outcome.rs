@@ -40,14 +40,14 @@ impl Planning<'_> {
         let pending = pending.filter_map(|it| Some((it.row.consumer.clone(), it.generation?)));
         let gone = self.gone.iter().filter(|it| !it.row.is_adopted);
         let gone = gone.filter_map(|it| Some((it.row.consumer.clone(), it.generation?)));
-        let had_place = |consumer: &str| {
-            let stored = job.stored.iter().flat_map(|stored| &stored.replicas);
-            stored.clone().any(|it| it.row.consumer == consumer && it.is_placed())
-        };
-        let released: Vec<(String, i64)> = pending.chain(gone).filter(|(it, _)| had_place(it)).collect();
-        let is_released = |consumer: &str| released.iter().any(|(it, _)| it == consumer);
+        let stored = job.stored.iter().flat_map(|stored| &stored.replicas);
+        let had_place = stored.filter(|it| it.is_placed()).map(|it| it.row.consumer.as_str());
+        let had_place: BTreeSet<&str> = had_place.collect();
+        let released = pending.chain(gone).filter(|(it, _)| had_place.contains(it.as_str()));
+        let released: Vec<(String, i64)> = released.collect();
+        let are_released: BTreeSet<&str> = released.iter().map(|(it, _)| it.as_str()).collect();
         let standing: Vec<(String, Option<i64>)> = standing
-            .filter(|it| !is_released(&it.row.consumer))
+            .filter(|it| !are_released.contains(it.row.consumer.as_str()))
             .map(|it| (it.row.consumer.clone(), it.generation))
             .collect();
         let hosts: Vec<Option<u32>> = self.kept.iter().map(|it| it.host).collect();

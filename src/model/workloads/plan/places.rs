@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::Planning;
 use crate::error::{Error, NoPlace, Reasons, Result};
 use crate::model::workloads::host_offers::{HostOffers, Offered};
+use crate::model::workloads::time::too_long;
 use crate::model::workloads::{admission, refusal};
 use crate::placing::{self, Effort, Offer, Placed, Proof, Refusal, Standing};
 use crate::search::{PlannedUsage, Snapshot};
@@ -51,6 +52,9 @@ impl Planning<'_> {
             } = self.choose(&snapshots, &wanted, &standing)?;
             self.is_exact &= is_exact;
             let refused = refusal.map(|refusal| (refusal, snapshots));
+            if self.interrupt.has_ended() {
+                return Err(too_long());
+            }
             if self.job.put.is_atomic && refused.is_some() {
                 break refused;
             }
@@ -97,10 +101,13 @@ impl Planning<'_> {
             atomic: self.job.put.is_atomic,
             seed: self.settings.seed,
             budget: Effort::BUDGET,
-            interrupted: &|steps| self.count(steps),
+            interrupt: self.interrupt.clone(),
         };
         let hosts = (&self.list.cluster, &*self.eligible);
         let placed = placing::place(hosts, &offers, &self.workload(wanted, standing), &effort);
+        if self.interrupt.has_ended() {
+            return Err(too_long());
+        }
         Ok(Round {
             places: places(&offers, &placed)?,
             is_exact: offers.is_exact() && placed.proof == Proof::Exact,

@@ -19,9 +19,10 @@ impl Planning<'_> {
             None => Vec::new(),
         };
         self.adopt(&mut all)?;
+        let by_id = all.iter().enumerate().map(|(at, (it, _))| (it.row.id.clone(), at));
+        let by_id: HashMap<String, usize> = by_id.collect();
         for [one, other] in &put.swaps {
-            let find = |id: &str| all.iter().position(|(it, _)| it.row.id == id);
-            let (Some(one_at), Some(other_at)) = (find(one), find(other)) else {
+            let (Some(&one_at), Some(&other_at)) = (by_id.get(one), by_id.get(other)) else {
                 return bad_request(format!("swap: the workload has no replicas {one} and {other}."));
             };
             let role = all[one_at].0.row.role.clone();
@@ -50,10 +51,10 @@ impl Planning<'_> {
 
     /// Whether a replica goes, whatever is placed: the caller leaves it out, or its role is gone.
     fn leaves(&self, row: &ReplicaRow) -> bool {
-        let put = &self.job.put;
-        let is_left_out = put.ids.as_ref().is_some_and(|ids| !ids.contains(&row.id));
+        let id = row.id.as_str();
+        let is_left_out = self.names.ids.as_ref().is_some_and(|ids| !ids.contains(id));
         // It may get another role.
-        let is_swapped = || put.swaps.iter().flatten().any(|id| *id == row.id);
+        let is_swapped = || self.names.swapped.contains(id);
         is_left_out || self.role(&row.role).is_none() && !is_swapped()
     }
 
@@ -63,31 +64,38 @@ impl Planning<'_> {
         let staying = all.iter().map(|(it, _)| &it.row).filter(|it| !self.leaves(it));
         let mut counts: HashMap<String, u32> = HashMap::new();
         staying.for_each(|it| *counts.entry(it.role.clone()).or_default() += 1);
+        let by_consumer = all.iter().map(|(it, _)| (it.row.consumer.clone(), it.row.id.clone()));
+        let mut by_consumer: HashMap<String, String> = by_consumer.collect();
+        let mut lacking = 0;
         for (adopted, replica) in self.job.adopted.iter() {
-            if let Some((own, _)) = all.iter().find(|(it, _)| it.row.consumer == adopted.consumer) {
-                if adopted.id.as_ref().is_some_and(|id| *id != own.row.id) {
+            if let Some(own) = by_consumer.get(&adopted.consumer) {
+                if adopted.id.as_ref().is_some_and(|id| id != own) {
                     return bad_request(format!(
-                        "adopt: consumer {} is already replica {} of the workload.",
-                        adopted.consumer, own.row.id
+                        "adopt: consumer {} is already replica {own} of the workload.",
+                        adopted.consumer
                     ));
                 }
                 continue;
             }
             let mut replica = replica.clone();
             replica.row.id = ids.take(adopted)?;
-            replica.row.role = self.role_of_adopted(adopted, &counts)?;
+            replica.row.role = self.role_of_adopted(adopted, &counts, &mut lacking)?;
             *counts.entry(replica.row.role.clone()).or_default() += 1;
             replica.row.revision = self.revision;
+            by_consumer.insert(replica.row.consumer.clone(), replica.row.id.clone());
             all.push((replica, false));
         }
         Ok(())
     }
 
     /// The role that the caller names, or the first that lacks a replica. `counts` are the replicas of each role that
-    /// stay.
-    fn role_of_adopted(&self, adopted: &Adopted, counts: &HashMap<String, u32>) -> Result<String> {
-        let count = |role: &Role| counts.get(&role.name).copied().unwrap_or_default();
-        let lacking = self.job.roles.iter().find(|role| count(role) < role.count);
+    /// stay. `first` is the first role that may lack one: the counts only rise.
+    fn role_of_adopted(&self, adopted: &Adopted, counts: &HashMap<String, u32>, first: &mut usize) -> Result<String> {
+        let is_full = |role: &Role| counts.get(&role.name).is_some_and(|count| *count >= role.count) || role.count == 0;
+        while self.job.roles.get(*first).is_some_and(is_full) {
+            *first += 1;
+        }
+        let lacking = self.job.roles.get(*first);
         let Some(role) = adopted.role.clone().or(lacking.map(|role| role.name.clone())) else {
             return bad_request(format!(
                 "adopt: no role lacks a replica for consumer {}.",
@@ -113,7 +121,8 @@ impl Planning<'_> {
         if adopted.is_empty() {
             return Ok(());
         }
-        let is_new = |id: &&String| self.kept.iter().all(|it| it.replica.row.id != **id);
+        let known: BTreeSet<&str> = self.kept.iter().map(|it| it.replica.row.id.as_str()).collect();
+        let is_new = |id: &&String| !known.contains(id.as_str());
         for id in put.ids.iter().flatten().filter(is_new) {
             if let Some(other) = ids::other_id(&adopted, &put.uuid, id) {
                 let consumer = ids::consumer_of(&put.uuid, id);
@@ -128,21 +137,22 @@ impl Planning<'_> {
 
 /// The ids for adopted consumers.
 struct AdoptedIds<'a> {
-    given: Option<&'a [String]>,
+    /// All ids, if the caller names them.
+    given: Option<&'a BTreeSet<&'a str>>,
+    /// The free ids that are not reserved, and all free ids: in their order, from the first that may still be free on.
+    free: [Box<dyn Iterator<Item = String> + 'a>; 2],
     /// Those of replicas that stay.
     used: BTreeSet<String>,
     /// The free ids whose replicas would be consumers that are adopted now, by consumer. So replicas that the workload
     /// had before its rows were lost get their ids again.
     own: HashMap<String, String>,
-    /// Those, and the ones that the caller names.
-    reserved: BTreeSet<String>,
 }
 
 /// Of how many free ids the consumers are compared with those that are adopted. A workload has no more replicas.
 const COMPARED_IDS: usize = 1_000;
 
 impl<'a> AdoptedIds<'a> {
-    fn new(planning: &Planning<'a>, all: &[(Replica, bool)]) -> AdoptedIds<'a> {
+    fn new(planning: &'a Planning<'_>, all: &[(Replica, bool)]) -> AdoptedIds<'a> {
         let put = &planning.job.put;
         let given = put.ids.as_deref();
         let staying = all.iter().map(|(it, _)| &it.row).filter(|it| !planning.leaves(it));
@@ -155,9 +165,11 @@ impl<'a> AdoptedIds<'a> {
         let named: BTreeSet<&String> = put.adopted.iter().filter_map(|it| it.id.as_ref()).collect();
         let own = own.filter(|(it, id)| unnamed.contains(it.as_str()) && !named.contains(id));
         let own: HashMap<String, String> = own.collect();
+        let reserved: BTreeSet<String> = own.values().chain(named).cloned().collect();
+        let unreserved = ids::free(given, &used).filter(move |id| !reserved.contains(id));
         AdoptedIds {
-            given,
-            reserved: own.values().chain(named).cloned().collect(),
+            given: planning.names.ids.as_ref(),
+            free: [Box::new(unreserved), ids::free(given, &used)],
             own,
             used,
         }
@@ -168,17 +180,17 @@ impl<'a> AdoptedIds<'a> {
         let Some(id) = id.clone().or_else(|| self.free(consumer)) else {
             return bad_request(format!("adopt: no id is free for consumer {consumer}."));
         };
-        let is_listed = self.given.is_none_or(|ids| ids.contains(&id));
+        let is_listed = self.given.is_none_or(|ids| ids.contains(id.as_str()));
         if !is_listed || !self.used.insert(id.clone()) {
             return bad_request(format!("adopt: id {id} is not free for consumer {consumer}."));
         }
         Ok(id)
     }
 
-    fn free(&self, consumer: &str) -> Option<String> {
+    fn free(&mut self, consumer: &str) -> Option<String> {
         let own = self.own.get(consumer).filter(|id| !self.used.contains(*id));
+        let used = &self.used;
         own.cloned()
-            .or_else(|| ids::free(self.given, &self.used).find(|id| !self.reserved.contains(id)))
-            .or_else(|| ids::free(self.given, &self.used).next())
+            .or_else(|| self.free.iter_mut().find_map(|free| free.find(|id| !used.contains(id))))
     }
 }

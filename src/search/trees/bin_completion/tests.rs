@@ -1,8 +1,8 @@
 //! Small random problems: bin completion must agree with exhaustive search.
 
-use super::super::super::interrupt::Interrupt;
 use super::super::packing::{Bin, Item, PackingProblem, PackingVerdict, add_back, fits, subtract};
 use super::BinCompletion;
+use crate::interrupt::Interrupt;
 use crate::search::block_walk::mix;
 
 /// Whether there is a packing, by exhaustive search.

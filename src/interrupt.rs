@@ -1,4 +1,8 @@
-//! Cancellation of a search from outside, and a budget of steps for it.
+//! The budget of one request's computation: it counts steps, and ends the computation from outside.
+//!
+//! Searches, placements and judgements of a request share one [`Interrupt`]. A deadline, a client that left and a
+//! process that stops all set it, so the layers that compute need no clock. A step stands for about the scan of one
+//! block of 64 providers; smaller operations are counted in bulk.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -58,7 +62,17 @@ impl Interrupt {
 
     /// Counts a step. True if the search must end.
     pub fn is_set(&self) -> bool {
-        self.spend(1);
+        self.count(1)
+    }
+
+    /// Counts steps. True if the search must end.
+    pub fn count(&self, steps: u64) -> bool {
+        self.spend(steps);
+        self.has_ended()
+    }
+
+    /// Whether the search must end. Counts nothing.
+    pub fn has_ended(&self) -> bool {
         self.ran_out() || self.0.cancelled.load(Ordering::Relaxed)
     }
 
