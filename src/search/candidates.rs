@@ -151,6 +151,7 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
     settings: &SearchSettings,
     explain: E,
 ) -> Result<Candidates<S, E>> {
+    settings.interrupt.spend(request.steps_a_block() - 1);
     let root = resolve::root_conditions(&snapshot, &request.root_required, &request.host)?;
     let mut filters = Vec::with_capacity(request.groups.len());
     for group in &request.groups {

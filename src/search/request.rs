@@ -24,6 +24,26 @@ pub struct Request {
     pub nested: bool,
 }
 
+/// A scan of a block looks at this many conditions in about the time of a step of an
+/// [`Interrupt`](crate::interrupt::Interrupt).
+const CONDITIONS_A_STEP: usize = 16;
+
+impl Request {
+    /// How many steps the scan of one block counts as: more than one for a request with many conditions.
+    pub(super) fn steps_a_block(&self) -> u64 {
+        let HostConditions {
+            condition,
+            in_domains,
+            not_in_domains,
+            only_up: _,
+        } = &self.host;
+        let of_host = condition.comparisons().len() + in_domains.len() + not_in_domains.len();
+        let of_group = |group: &Group| group.condition.comparisons().len() + group.resources.len();
+        let conditions = of_host + self.groups.iter().map(of_group).sum::<usize>();
+        1 + (conditions / CONDITIONS_A_STEP) as u64
+    }
+}
+
 /// One group of a request. A granular group (with a suffix) is served by one provider; the group without a suffix by
 /// any providers of a tree.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -22,6 +22,7 @@ pub(super) struct SingleProvider<E> {
     stripe: StripeLanes,
     suffix: Arc<str>,
     interrupt: Interrupt,
+    steps_a_block: u64,
     explain: E,
 }
 
@@ -43,6 +44,7 @@ impl<E: Explain> SingleProvider<E> {
                 .first()
                 .map_or_else(|| Arc::from(""), |group| Arc::from(&*group.suffix)),
             interrupt: settings.interrupt.clone(),
+            steps_a_block: request.steps_a_block(),
             explain,
         }
     }
@@ -58,7 +60,7 @@ impl<E: Explain> SingleProvider<E> {
             if let Some(slot) = self.stripe.next() {
                 return Some(self.candidate(slot));
             }
-            if self.interrupt.is_set() {
+            if self.interrupt.count(self.steps_a_block) {
                 return None;
             }
             let (filter, zones, explain) = (&self.filter, &mut self.zones, &mut self.explain);
@@ -86,7 +88,7 @@ impl<E: Explain> SingleProvider<E> {
         let mut best = BestOf::new(count);
         let mut blocks = self.blocks_by_bound(snapshot, scoring);
         while let Some((_, (block, lanes))) = blocks.pop_if(|bound| bound < best.max_cost()) {
-            if self.interrupt.is_set() {
+            if self.interrupt.count(self.steps_a_block) {
                 break;
             }
             let fitting = scan::fitting(snapshot, &self.filter, block, lanes, &mut self.explain);
@@ -114,7 +116,7 @@ impl<E: Explain> SingleProvider<E> {
         mut found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
     ) {
         for (_, (block, lanes)) in self.walk.blocks() {
-            if self.interrupt.is_set() {
+            if self.interrupt.count(self.steps_a_block) {
                 return;
             }
             let fitting = scan::fitting(snapshot, &self.filter, block, lanes, &mut self.explain);

@@ -141,6 +141,7 @@ impl<E: Explain> RootIter<E> {
                 return Some(root);
             }
             let (request, fits, filter) = (&self.request, &mut self.fits, &mut self.filter);
+            request.interrupt.spend(request.steps_a_block - 1);
             let find = |block, lanes| filter.roots(snapshot, request, fits, block, lanes);
             self.stripe = self.walk.next(find)?;
         }
@@ -156,6 +157,7 @@ impl<E: Explain> RootIter<E> {
                 Next::Tree(root) => return Some(root),
                 Next::Block(block, lanes) => {
                     let (request, fits) = (&self.request, &mut self.fits);
+                    request.interrupt.spend(request.steps_a_block - 1);
                     let roots = self.filter.roots(snapshot, request, fits, block, lanes);
                     let providers = (fits, &mut self.sharing);
                     best_first.add_trees(snapshot, request, providers, &self.walk, (block, roots));

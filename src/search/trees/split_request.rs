@@ -39,6 +39,8 @@ pub(in crate::search) struct SplitRequest {
     pub strict: bool,
     pub limits: SearchLimits,
     pub interrupt: Interrupt,
+    /// [`Request::steps_a_block`].
+    pub steps_a_block: u64,
 }
 
 /// What the group without a suffix requires of all its providers together.
@@ -99,6 +101,7 @@ impl SplitRequest {
             strict: settings.strict_step,
             limits: settings.limits,
             interrupt: settings.interrupt.clone(),
+            steps_a_block: request.steps_a_block(),
         };
         let subtrees = rules(request);
         split.subtrees = subtrees.len();
