@@ -57,7 +57,7 @@ pub use candidates::{Candidate, Placement, SearchLimits, SearchSettings, TreeOrd
 pub use explain::{Explain, Rejection};
 pub use expression::{BUILT_IN_PROPERTIES, Comparison, Expression, Verdict};
 pub use group_conflict::{GroupConflict, Relation, group_conflict};
-pub use over_normal::{for_purpose, least_over};
+pub use over_normal::{OverSequence, for_purpose};
 pub use providers::providers;
 pub use purpose::Purpose;
 pub use rank::{Load, Rank, Ranked, Scored, Scoring, best};

@@ -6,6 +6,7 @@ mod descriptions;
 mod group_conflicts;
 mod interrupts;
 mod oracle;
+mod over_normal;
 mod properties;
 mod providers;
 mod ranks;

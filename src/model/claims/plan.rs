@@ -22,7 +22,8 @@ use self::query_candidates::{PlannedQuery, seeded};
 use super::{Candidates, ClaimCandidate, ClaimQuery, Limits, PlaceRequest, RequestedConsumer, Wanted, refusal};
 use crate::error::{Reasons, Result};
 use crate::search::{
-    self, Candidate, ClassId, Interrupt, Placement, PlannedUsage, ProviderId, Rank, SearchSettings, Slot, Snapshot,
+    Candidate, ClassId, Interrupt, OverSequence, Placement, PlannedUsage, ProviderId, Rank, SearchSettings, Slot,
+    Snapshot,
 };
 
 /// How many candidates of a gang's list are tried for each consumer. If others took that many, it is planned again.
@@ -84,6 +85,8 @@ struct Planning<'a> {
     usage: PlannedUsage,
     /// Within the capacity. `None` if no class has a normal limit.
     beyond: Option<PlannedUsage>,
+    /// By query, the candidates that go least over the normal limits.
+    over: BTreeMap<usize, OverSequence>,
     queries: BTreeMap<usize, PlannedQuery<'a>>,
     /// Whether every search beyond the normal limits compared all candidates.
     is_exact: bool,
@@ -135,6 +138,7 @@ impl PlanJob {
             },
             usage: PlannedUsage::new(normal),
             beyond,
+            over: BTreeMap::new(),
             queries: BTreeMap::new(),
             is_exact: true,
         };
@@ -205,12 +209,14 @@ impl<'a> Planning<'a> {
     /// Adds to the planned usage within the normal limits, and to that within the capacity.
     fn add_each(&mut self, normal: &[Placement], beyond: &[Placement]) {
         if let Some(usage) = &mut self.beyond {
-            usage.add(beyond);
+            let change = usage.add(beyond);
+            self.over.values_mut().for_each(|over| over.note(&change));
         }
         if normal.is_empty() {
             return;
         }
         let change = self.usage.add(normal);
+        self.over.values_mut().for_each(|over| over.note(&change));
         let planned = self.queries.values_mut();
         planned.for_each(|planned| planned.sequence.note(&change));
     }
@@ -241,7 +247,8 @@ impl<'a> Planning<'a> {
         let ClaimQuery { request, rank } = &self.job.request.queries[query];
         let scoring = rank.and_then(Rank::scoring);
         let settings = seeded(&self.settings, scoring, consumer);
-        let found = search::least_over(&self.usage, beyond.snapshot(), request, scoring, &settings)?;
+        let over = self.over.entry(query).or_insert_with(|| OverSequence::new(scoring));
+        let found = over.next(&self.usage, beyond.snapshot(), request, &settings)?;
         self.is_exact &= found.is_exact;
         Ok(found.candidate.map(|candidate| {
             let place = Place::Beyond(claim_candidate(&self.job.snapshot, &candidate));

@@ -19,9 +19,9 @@ pub struct PlannedUsage {
 #[derive(Debug)]
 pub struct UsageChange {
     /// The roots of the trees.
-    pub(super) roots: Vec<Slot>,
+    pub(in crate::search) roots: Vec<Slot>,
     /// Whether a sharing provider changed.
-    pub(super) is_shared: bool,
+    pub(in crate::search) is_shared: bool,
     pub(super) is_release: bool,
 }
 
