@@ -20,7 +20,6 @@ pub use http::front::Front;
 pub use http::server::{Listeners, Served, serve};
 pub use http::statistics::HttpStatistics;
 pub use http::stopping::ignore_other_signals;
-pub use http::thread_pools::ThreadPools;
 pub use http::tls::{LiveTls, PemFile, TlsFiles, TlsPems};
 pub use metrics::{Metrics, MetricsAccess, ProcessCounters};
 pub use openapi::text as openapi;

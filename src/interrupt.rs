@@ -4,6 +4,7 @@
 //! process that stops all set it, so the layers that compute need no clock. A step stands for about the scan of one
 //! block of 64 providers; smaller operations are counted in bulk.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -13,13 +14,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<InterruptState>);
 
-#[derive(Debug)]
 struct InterruptState {
     cancelled: AtomicBool,
     /// The steps that remain. Only the thread that searches counts them, so load and store need not be one operation.
     steps: AtomicU64,
     /// The steps that were counted.
     spent: AtomicU64,
+    /// Asked when the steps are used up: how many more the search may take. `None`: no more.
+    more: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
 }
 
 impl Default for InterruptState {
@@ -28,7 +30,18 @@ impl Default for InterruptState {
             cancelled: AtomicBool::new(false),
             steps: AtomicU64::new(u64::MAX),
             spent: AtomicU64::new(0),
+            more: None,
         }
+    }
+}
+
+impl fmt::Debug for InterruptState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InterruptState")
+            .field("cancelled", &self.cancelled)
+            .field("steps", &self.steps)
+            .field("spent", &self.spent)
+            .finish_non_exhaustive()
     }
 }
 
@@ -38,6 +51,15 @@ impl Interrupt {
         let interrupt = Interrupt::default();
         interrupt.0.steps.store(steps, Ordering::Relaxed);
         interrupt
+    }
+
+    /// As [`Self::after`], but after the steps `more` is asked for further ones. 0 cancels the search.
+    pub fn in_slices(steps: u64, more: impl Fn() -> u64 + Send + Sync + 'static) -> Interrupt {
+        Interrupt(Arc::new(InterruptState {
+            steps: AtomicU64::new(steps),
+            more: Some(Box::new(more)),
+            ..InterruptState::default()
+        }))
     }
 
     /// Cancels the search.
@@ -81,8 +103,42 @@ impl Interrupt {
         let spent = self.0.spent.load(Ordering::Relaxed);
         self.0.spent.store(spent.wrapping_add(steps), Ordering::Relaxed);
         let remaining = self.0.steps.load(Ordering::Relaxed);
-        if remaining != u64::MAX {
-            self.0.steps.store(remaining.saturating_sub(steps), Ordering::Relaxed);
+        if remaining == u64::MAX {
+            return;
         }
+        let left = match &self.0.more {
+            Some(more) if remaining != 0 && steps >= remaining => more(),
+            _ => remaining.saturating_sub(steps),
+        };
+        self.0.steps.store(left, Ordering::Relaxed);
+    }
+}
+
+/// Sets the interrupt when it is dropped, with the response that waits for the search.
+pub struct InterruptOnDrop(pub Interrupt);
+
+impl Drop for InterruptOnDrop {
+    fn drop(&mut self) {
+        self.0.set();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+
+    #[test]
+    fn a_search_in_slices_ends_when_no_more_steps_are_given() {
+        let slices = Arc::new(AtomicU64::new(0));
+        let given = Arc::clone(&slices);
+        let interrupt = Interrupt::in_slices(2, move || 3 * u64::from(given.fetch_add(1, Ordering::Relaxed) < 2));
+        let steps = std::iter::repeat_with(|| interrupt.is_set()).take_while(|ended| !ended).count();
+        assert_eq!((steps, interrupt.ran_out()), (2 + 3 + 3 - 1, true));
+        assert!(interrupt.is_set());
+        assert_eq!(slices.load(Ordering::Relaxed), 3, "it is not asked again after the end");
+        interrupt.lift();
+        assert!(!interrupt.is_set());
     }
 }

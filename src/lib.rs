@@ -16,6 +16,7 @@ pub(crate) mod model;
 pub(crate) mod mutants;
 pub(crate) mod placing;
 pub(crate) mod policy;
+pub(crate) mod pools;
 pub(crate) mod search;
 pub(crate) mod statistics;
 pub(crate) mod tasks;

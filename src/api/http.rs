@@ -25,6 +25,5 @@ pub mod stopping;
 pub mod stream;
 pub mod streaming;
 pub mod systemd;
-pub mod thread_pools;
 pub mod tls;
 pub mod transport;

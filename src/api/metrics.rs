@@ -150,7 +150,7 @@ fn page(metrics: &Metrics, service: Option<&Service>) -> String {
     service::write_http(&mut page, &metrics.http);
     if let Some(service) = service {
         let numbers = service.model.numbers();
-        service::write_pools(&mut page, &service.pools);
+        service::write_pools(&mut page, service.model.pools());
         service::write_model(&mut page, &numbers);
         cloud::write(&mut page, &numbers, metrics.max_aggregates);
         if let Some(statistics) = service.auth.keystone_statistics() {

@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime};
 use super::http::body::BodyMemory;
 use super::http::cors::Cors;
 use super::http::statistics::HttpStatistics;
-use super::http::thread_pools::ThreadPools;
 use super::http::tls::LiveTls;
 use crate::auth::Authenticator;
 use crate::model::Model;
@@ -20,8 +19,6 @@ pub struct Service {
     pub model: Model,
     pub policy: LivePolicy,
     pub auth: Authenticator,
-    /// Shared with answers that are being sent.
-    pub pools: Arc<ThreadPools>,
     pub bodies: Arc<BodyMemory>,
     pub settings: Settings,
     pub statistics: Arc<HttpStatistics>,

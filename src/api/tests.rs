@@ -25,7 +25,6 @@ use tempfile::TempDir;
 
 use super::http::body::BodyMemory;
 use super::http::dispatch;
-use super::http::thread_pools::ThreadPools;
 use super::service::{Service, Settings};
 use crate::auth::Authenticator;
 use crate::db::writer::{WalLimits, WriterSettings};
@@ -34,6 +33,7 @@ use crate::model::allocations::Owner;
 use crate::model::{Model, Rules, Running, Serving};
 use crate::policy::live::{LivePolicy, PolicyFiles};
 use crate::policy::{self, PolicyFile};
+use crate::pools::Pools;
 use crate::search;
 
 /// A service with a database of its own, without a network.
@@ -117,7 +117,8 @@ impl TestServer {
         } else {
             database.lock_for_serving().expect("a lock").into()
         };
-        let (model, running) = Model::start(database, &writer, rules, serving).expect("a model");
+        let pools = Pools::start(100).expect("runtimes").into();
+        let (model, running) = Model::start(database, &writer, rules, serving, pools).expect("a model");
         let mut settings = Settings {
             url_prefix: String::new(),
             scheme: "http",
@@ -153,7 +154,6 @@ impl TestServer {
                 model,
                 policy,
                 auth,
-                pools: ThreadPools::start(100).expect("a runtime").into(),
                 bodies: BodyMemory::new(1 << 20).into(),
                 settings,
                 statistics: Default::default(),

@@ -9,7 +9,7 @@ use super::command_line::CommandLine;
 use super::parts::{self, Parts};
 use super::reload::Reload;
 use super::{CommandError, db, keystone, logging, metrics, open_files, panics, sockets};
-use crate::api::{self, BodyMemory, Front, HttpStatistics, Listen, Listeners, Served, Service, ThreadPools};
+use crate::api::{self, BodyMemory, Front, HttpStatistics, Listen, Listeners, Served, Service};
 use crate::auth::Authenticator;
 use crate::config::{self, AuthStrategy, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
 use crate::db::writer::{WalLimits, WriterSettings};
@@ -17,6 +17,7 @@ use crate::db::{Database, Replica, SetupError};
 use crate::model::allocations::Owner;
 use crate::model::{Model, Rules, Running, Serving};
 use crate::policy::live::LivePolicy;
+use crate::pools::Pools;
 use crate::search;
 use crate::statistics::Counter;
 use crate::tasks::{self, Background, DatabaseWatch};
@@ -158,7 +159,8 @@ fn load(
         log::warn!("{warning}");
     }
     prepare(&database, options)?;
-    let (model, writer) = Model::start(database, &writer_settings(options), rules(options), serving)?;
+    let pools = Pools::start(options.placet.search_queue_size).map_err(CommandError::Serve)?;
+    let (model, writer) = Model::start(database, &writer_settings(options), rules(options), serving, pools.into())?;
     let model = model.with_replica(replica);
     let comparison_interval = Duration::from_secs(options.placet.comparison_interval);
     let pending_interval = Duration::from_secs(options.placet.pending_interval);
@@ -176,9 +178,6 @@ fn load(
         model,
         policy,
         auth,
-        pools: ThreadPools::start(options.placet.search_queue_size)
-            .map_err(CommandError::Serve)?
-            .into(),
         bodies: BodyMemory::new(options.placet.max_body_memory).into(),
         settings,
         statistics,

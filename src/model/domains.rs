@@ -3,6 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::Model;
+use super::workloads::too_long;
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::pools::CallerKey;
 use crate::search::{ClassId, ProviderState, Slot, Snapshot};
 
 /// Amounts by class. A limit may be 2^62, so sums over hosts are wider than a limit.
@@ -36,47 +41,190 @@ pub struct Loss {
     pub missing: Amounts,
 }
 
-/// Sums by domain. The key is the path.
-type Domains = BTreeMap<String, DomainReport>;
+/// A page of the domains of a dimension.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Page {
+    pub dimension: String,
+    pub limit: usize,
+    /// The path after which the page begins.
+    pub after: Option<String>,
+}
 
-/// The domains of one dimension, by path, each after the one in which it lies.
-pub fn of_dimension(snapshot: &Snapshot, dimension: &str) -> Vec<DomainReport> {
-    let mut domains = Domains::new();
-    let (mut free, mut free_inside) = (HashMap::new(), HashMap::new());
-    for host in snapshot.iter().filter(|slot| snapshot.parent(*slot).is_none()) {
+/// The domains of a page, by path, and the path after which the next page begins.
+pub type PageOfDomains = (Vec<DomainReport>, Option<String>);
+
+impl Model {
+    /// # Errors
+    /// Of the database. [`crate::error::Error::Busy`] if too many searches wait.
+    pub async fn domains(&self, page: Page, caller: &CallerKey) -> Result<PageOfDomains> {
+        let snapshot = self.snapshot().await?;
+        let search = move |interrupt: &_| page_of(&snapshot, &page, interrupt);
+        self.pools.search(caller, search).await
+    }
+}
+
+/// The hosts of a domain.
+#[derive(Default)]
+struct Hosts {
+    all: usize,
+    eligible: usize,
+}
+
+/// The domains with an eligible host below one parent.
+struct Siblings {
+    number: usize,
+    /// The fewest hosts that one of them has.
+    least: usize,
+}
+
+/// The amounts of a domain by class.
+#[derive(Default)]
+struct Sums {
+    capacity: HashMap<ClassId, i128>,
+    usage: HashMap<ClassId, i128>,
+    /// What its eligible hosts have free.
+    free: HashMap<ClassId, i128>,
+}
+
+/// The domains of a page. All domains are counted, and only those of the page are summed: a path may have hundreds of
+/// segments, each of which ends a domain.
+///
+/// # Errors
+/// [`crate::error::Error::Busy`] if it was interrupted.
+pub fn page_of(snapshot: &Snapshot, page: &Page, interrupt: &Interrupt) -> Result<PageOfDomains> {
+    let hosts = count_hosts(snapshot, &page.dimension, interrupt)?;
+    let siblings = siblings(&hosts);
+    let after = page.after.as_deref();
+    let mut paths: Vec<&str> = hosts.keys().copied().collect();
+    paths.retain(|path| after.is_none_or(|after| *path > after));
+    let has_more = paths.len() > page.limit;
+    if has_more {
+        paths.select_nth_unstable(page.limit);
+        paths.truncate(page.limit);
+    }
+    paths.sort_unstable();
+    let (sums, free) = sum(snapshot, page, &paths, interrupt)?;
+    let next = paths.last().filter(|_| has_more).map(|path| (*path).to_owned());
+    let reports = paths.into_iter().map(|path| {
+        let nothing = Sums::default();
+        let sums = sums.get(path).unwrap_or(&nothing);
+        report(snapshot, path, (&hosts[path], siblings.get(&parent(path))), (sums, &free))
+    });
+    Ok((reports.collect(), next))
+}
+
+/// The hosts in each domain, by path.
+fn count_hosts<'s>(
+    snapshot: &'s Snapshot,
+    dimension: &str,
+    interrupt: &Interrupt,
+) -> Result<HashMap<&'s str, Hosts>> {
+    let mut found: HashMap<&str, Hosts> = HashMap::new();
+    for host in hosts(snapshot) {
+        let is_eligible = snapshot.state(host) == ProviderState::Up;
+        let path = snapshot.domain(host, dimension);
+        for path in path.into_iter().flat_map(|path| prefixes(path)) {
+            let domain = found.entry(path).or_default();
+            domain.all += 1;
+            domain.eligible += usize::from(is_eligible);
+            go_on(interrupt)?;
+        }
+    }
+    Ok(found)
+}
+
+/// By parent.
+fn siblings<'s>(hosts: &HashMap<&'s str, Hosts>) -> HashMap<Option<&'s str>, Siblings> {
+    let mut found: HashMap<Option<&str>, Siblings> = HashMap::new();
+    for (path, domain) in hosts.iter().filter(|(_, domain)| domain.eligible > 0) {
+        let siblings = found.entry(parent(path)).or_insert(Siblings {
+            number: 0,
+            least: usize::MAX,
+        });
+        siblings.number += 1;
+        siblings.least = siblings.least.min(domain.all);
+    }
+    found
+}
+
+/// The sums of these domains, and what all eligible hosts have free.
+fn sum<'p>(
+    snapshot: &Snapshot,
+    page: &Page,
+    paths: &[&'p str],
+    interrupt: &Interrupt,
+) -> Result<(HashMap<&'p str, Sums>, HashMap<ClassId, i128>)> {
+    let mut found: HashMap<&str, Sums> = paths.iter().map(|path| (*path, Sums::default())).collect();
+    let mut free = HashMap::new();
+    for host in hosts(snapshot) {
         let is_eligible = snapshot.state(host) == ProviderState::Up;
         let amounts = amounts(snapshot, host);
-        let path = snapshot.domain(host, dimension);
-        let paths = path.map(|path| prefixes(path)).unwrap_or_default();
-        for (at, path) in paths.iter().enumerate() {
-            let domain = domains.entry((*path).to_owned()).or_insert_with(|| DomainReport {
-                path: (*path).to_owned(),
-                parent: at.checked_sub(1).map(|above| paths[above].to_owned()),
-                ..DomainReport::default()
-            });
-            domain.hosts += 1;
-            domain.eligible_hosts += usize::from(is_eligible);
+        let path = snapshot.domain(host, &page.dimension);
+        for path in path.into_iter().flat_map(|path| prefixes(path)) {
+            go_on(interrupt)?;
+            let Some(sums) = found.get_mut(path) else {
+                continue;
+            };
             for (class, capacity, used) in &amounts {
-                add(&mut domain.capacity, snapshot, *class, *capacity);
-                add(&mut domain.usage, snapshot, *class, *used);
+                *sums.capacity.entry(*class).or_default() += capacity;
+                *sums.usage.entry(*class).or_default() += used;
+                if is_eligible {
+                    *sums.free.entry(*class).or_default() += (capacity - used).max(0);
+                }
             }
         }
         for (class, capacity, used) in amounts.iter().filter(|_| is_eligible) {
-            let room = (capacity - used).max(0);
-            *free.entry(*class).or_insert(0_i128) += room;
-            for path in &paths {
-                *free_inside.entry(((*path).to_owned(), *class)).or_insert(0_i128) += room;
-            }
+            *free.entry(*class).or_default() += (capacity - used).max(0);
+        }
+        go_on(interrupt)?;
+    }
+    Ok((found, free))
+}
+
+fn report(
+    snapshot: &Snapshot,
+    path: &str,
+    (hosts, siblings): (&Hosts, Option<&Siblings>),
+    (sums, free): (&Sums, &HashMap<ClassId, i128>),
+) -> DomainReport {
+    let free_elsewhere = free.iter().map(|(class, all)| (*class, all - sums.free.get(class).unwrap_or(&0)));
+    let usage = named(snapshot, sums.usage.iter().map(|(class, used)| (*class, *used)));
+    let mut loss = Loss {
+        siblings: siblings.map_or(0, |siblings| siblings.number),
+        free_elsewhere: named(snapshot, free_elsewhere),
+        missing: Amounts::new(),
+    };
+    for (class, used) in &usage {
+        let missing = used - loss.free_elsewhere.get(class).unwrap_or(&0);
+        if missing > 0 {
+            loss.missing.insert(class.clone(), missing);
         }
     }
-    judge(snapshot, &mut domains, &free, &free_inside);
-    domains.into_values().collect()
+    DomainReport {
+        path: path.to_owned(),
+        parent: parent(path).map(str::to_owned),
+        hosts: hosts.all,
+        eligible_hosts: hosts.eligible,
+        capacity: named(snapshot, sums.capacity.iter().map(|(class, capacity)| (*class, *capacity))),
+        usage,
+        is_heavy: siblings.is_some_and(|siblings| hosts.all > siblings.least),
+        loss,
+    }
+}
+
+fn hosts(snapshot: &Snapshot) -> impl Iterator<Item = Slot> {
+    snapshot.iter().filter(|slot| snapshot.parent(*slot).is_none())
 }
 
 /// The path with the paths in which it lies, the longest last.
-fn prefixes(path: &str) -> Vec<&str> {
+fn prefixes(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
-    ends.chain([path.len()]).map(|end| &path[..end]).collect()
+    ends.chain([path.len()]).map(|end| &path[..end])
+}
+
+/// The path of the domain in which this one lies; `None` at the top.
+fn parent(path: &str) -> Option<&str> {
+    path.rfind('/').filter(|at| *at > 0).map(|at| &path[..at])
 }
 
 /// Class, capacity and usage of the host's tree.
@@ -88,38 +236,18 @@ fn amounts(snapshot: &Snapshot, host: Slot) -> Vec<(ClassId, i128, i128)> {
         .collect()
 }
 
-fn add(amounts: &mut Amounts, snapshot: &Snapshot, class: ClassId, amount: i128) {
-    if let Some(name) = snapshot.catalog().class_name(class) {
-        *amounts.entry(name.clone()).or_insert(0) += amount;
-    }
+/// By the name of the class.
+fn named(snapshot: &Snapshot, amounts: impl Iterator<Item = (ClassId, i128)>) -> Amounts {
+    let name = |class| snapshot.catalog().class_name(class).cloned();
+    amounts.filter_map(|(class, amount)| Some((name(class)?, amount))).collect()
 }
 
-/// Compares each domain with its siblings, and with the room elsewhere.
-fn judge(
-    snapshot: &Snapshot,
-    domains: &mut Domains,
-    free: &HashMap<ClassId, i128>,
-    free_inside: &HashMap<(String, ClassId), i128>,
-) {
-    let mut live: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
-    for domain in domains.values().filter(|domain| domain.eligible_hosts > 0) {
-        live.entry(domain.parent.clone()).or_default().push(domain.hosts);
+/// Counts a step.
+fn go_on(interrupt: &Interrupt) -> Result<()> {
+    if interrupt.is_set() {
+        return Err(too_long());
     }
-    for domain in domains.values_mut() {
-        let siblings = live.get(&domain.parent).map(Vec::as_slice).unwrap_or_default();
-        domain.is_heavy = siblings.iter().min().is_some_and(|least| domain.hosts > *least);
-        domain.loss.siblings = siblings.len();
-        for (class, all) in free {
-            let inside = free_inside.get(&(domain.path.clone(), *class)).unwrap_or(&0);
-            add(&mut domain.loss.free_elsewhere, snapshot, *class, all - inside);
-        }
-        for (class, used) in &domain.usage {
-            let missing = used - domain.loss.free_elsewhere.get(class).unwrap_or(&0);
-            if missing > 0 {
-                domain.loss.missing.insert(class.clone(), missing);
-            }
-        }
-    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -128,8 +256,16 @@ mod tests {
 
     #[test]
     fn a_path_lies_in_every_path_before_it() {
-        assert_eq!(prefixes("fd:/dc1/r0"), ["fd:", "fd:/dc1", "fd:/dc1/r0"]);
-        assert_eq!(prefixes("/dc1/r0"), ["/dc1", "/dc1/r0"]);
-        assert_eq!(prefixes("UD1"), ["UD1"]);
+        for (path, expected) in [
+            ("fd:/dc1/r0", vec!["fd:", "fd:/dc1", "fd:/dc1/r0"]),
+            ("/dc1/r0", vec!["/dc1", "/dc1/r0"]),
+            ("UD1", vec!["UD1"]),
+        ] {
+            let all: Vec<&str> = prefixes(path).collect();
+            assert_eq!(all, expected);
+            let above: Vec<Option<&str>> = all.iter().map(|path| parent(path)).collect();
+            assert_eq!(above[0], None);
+            assert_eq!(above[1..], all[..all.len() - 1].iter().copied().map(Some).collect::<Vec<_>>());
+        }
     }
 }

@@ -23,6 +23,7 @@ use crate::db::writer::queue::{Submitted, WriterHandle};
 use crate::db::writer::{self, WriterSettings};
 use crate::db::{Database, DbConnection, Replica, ServingLock, SetupError, change_feed};
 use crate::error::{Error, Result};
+use crate::pools::Pools;
 use crate::search::Snapshot;
 
 /// The model of one process. Clones share it.
@@ -44,6 +45,7 @@ pub struct Model {
     pub(super) provider_reads: Option<Arc<ProviderReads>>,
     /// How long a read waits for the database.
     pub(super) timeout: Duration,
+    pub(super) pools: Arc<Pools>,
 }
 
 /// A search, with names as the tables spell them, and a snapshot to answer it from.
@@ -97,6 +99,7 @@ impl Model {
         settings: &WriterSettings,
         rules: Rules,
         serving: Serving,
+        pools: Arc<Pools>,
     ) -> std::result::Result<(Model, Running), SetupError> {
         standard::sync(&mut database.connect()?)?;
         let exclusive = matches!(serving, Serving::Exclusive { .. });
@@ -142,8 +145,14 @@ impl Model {
             compares_exactly,
             provider_reads,
             timeout,
+            pools,
         };
         Ok((model, running))
+    }
+
+    /// Where searches, plans and large bodies are computed.
+    pub fn pools(&self) -> &Arc<Pools> {
+        &self.pools
     }
 
     /// The deadline of a command that arrives now.

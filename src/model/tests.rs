@@ -58,6 +58,7 @@ use crate::db::tests::support::{Kind, TestDatabase};
 use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{Database, DbConnection, DbResult};
 use crate::error::{Error, Result};
+use crate::pools::Pools;
 use crate::search::Snapshot;
 
 /// A model on a database of its own, with a connection that reads the tables.
@@ -102,10 +103,14 @@ fn writer_settings() -> WriterSettings {
     }
 }
 
+fn pools() -> std::sync::Arc<Pools> {
+    Pools::start(100).expect("runtimes").into()
+}
+
 fn fixture() -> Fixture {
     let (kept, database) = TestDatabase::synced();
     let serving = database.lock_for_serving().unwrap().into();
-    let (model, running) = Model::start(database.clone(), &writer_settings(), rules(), serving).unwrap();
+    let (model, running) = Model::start(database.clone(), &writer_settings(), rules(), serving, pools()).unwrap();
     let mut conn = database.connect().unwrap();
     if Kind::of(&conn) == Kind::Mariadb {
         // The tests' own SQL joins texts with `||`, as in the standard.

@@ -21,6 +21,7 @@ use crate::db::DbConnection;
 use crate::db::boot_instant::BootInstant;
 use crate::db::schema::resource_providers;
 use crate::error::{ReasonCode, Result};
+use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
 
 /// How many workloads are read and judged at once.
@@ -145,12 +146,24 @@ impl Filter {
 }
 
 impl Model {
-    /// The violations of a page, and the uuid of the workload after which the next page begins. `search` judges where
-    /// it delays no other request.
+    /// The violations of a page, and the uuid of the workload after which the next page begins.
     ///
     /// # Errors
     /// [`crate::error::Error::Busy`] if it takes as long as a command may. Errors of the search.
     pub async fn violations(
+        &self,
+        reader: impl Fn() -> Reader,
+        page: Page,
+        read: ReadWish,
+        settings: &SearchSettings,
+        caller: &CallerKey,
+    ) -> Result<(Vec<Violated>, Option<String>)> {
+        let search = async |job: JudgeJob| self.pools.search(caller, move |interrupt| job.run(interrupt)).await;
+        self.violations_with(reader, page, read, settings, search).await
+    }
+
+    /// As [`Self::violations`], with a search of the caller.
+    pub(in crate::model) async fn violations_with(
         &self,
         reader: impl Fn() -> Reader,
         page: Page,

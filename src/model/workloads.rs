@@ -40,12 +40,14 @@ pub use ids::natural_order;
 pub use pending::PendingWorkloads;
 pub use plan::{PlanJob, Planned};
 pub use put::{Stored, read_wish};
-pub use report::{Judge, ReadWorkload, Report, ReportJob, ShownReplica, SpreadReport, Violation};
+#[cfg(test)]
+pub use report::ReportJob;
+pub use report::{Judge, ReadWorkload, Report, ShownReplica, SpreadReport, Violation};
 pub use rows::{
     Neighbourhood, Page, StoredPage, StoredWorkload, list, list_stored, named, neighbour_rows, replica_rows,
     show_with_neighbours, taken, workload_rows,
 };
-pub use time::{until, whole};
+pub use time::{too_long, until, whole};
 pub use wish::{NearRule, ReadWish, Role, SpreadRule, Wish, WishRule};
 
 /// `PUT /v1/workloads/{uuid}`.

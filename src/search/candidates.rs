@@ -382,12 +382,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
     }
 
     fn check_interrupt(&self) -> Result<()> {
-        if self.interrupt.is_set() {
-            return Err(Error::BadRequest {
-                detail: "The search was cancelled, because its client is gone.".into(),
-            });
-        }
-        Ok(())
+        check_interrupt(&self.interrupt)
     }
 
     /// How often the search placed a part.
@@ -398,4 +393,17 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
             _ => 0,
         }
     }
+}
+
+/// Counts a step.
+///
+/// # Errors
+/// [`Error::BadRequest`] if the search must end.
+pub(super) fn check_interrupt(interrupt: &Interrupt) -> Result<()> {
+    if interrupt.is_set() {
+        return Err(Error::BadRequest {
+            detail: "The search was cancelled, because its client is gone.".into(),
+        });
+    }
+    Ok(())
 }

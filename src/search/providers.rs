@@ -1,17 +1,28 @@
 //! `GET /resource_providers`: the providers that pass all filters of a query, each by itself.
 
+use super::candidates::check_interrupt;
 use super::request::ProviderQuery;
 use super::resolve::{self, ProviderFilter};
 use super::scan;
 use super::snapshot::{Slot, Snapshot, lanes_of};
 use crate::error::Result;
+use crate::interrupt::Interrupt;
+
+/// As many providers are sorted in the time of one step.
+const SORTED_A_STEP: u64 = 8;
 
 /// The providers that pass `query`, ordered by id. `strict_step` is `strict` of
 /// [`super::snapshot::Inventory::allows_amount`].
 ///
 /// # Errors
-/// [`crate::error::Error::UnknownClassInQuery`], [`crate::error::Error::UnknownTraitsInQuery`].
-pub fn providers(snapshot: &Snapshot, query: &ProviderQuery, strict_step: bool) -> Result<Vec<Slot>> {
+/// - [`crate::error::Error::UnknownClassInQuery`], [`crate::error::Error::UnknownTraitsInQuery`].
+/// - [`crate::error::Error::BadRequest`] if the search was interrupted.
+pub fn providers(
+    snapshot: &Snapshot,
+    query: &ProviderQuery,
+    strict_step: bool,
+    interrupt: &Interrupt,
+) -> Result<Vec<Slot>> {
     let Some(filter) = resolve::query_filter(snapshot, query, strict_step)? else {
         return Ok(Vec::new());
     };
@@ -23,12 +34,13 @@ pub fn providers(snapshot: &Snapshot, query: &ProviderQuery, strict_step: bool) 
         && query.name.is_none()
         && query.uuid.is_none()
     {
+        interrupt.spend(snapshot.blocks().len() as u64);
         return Ok(snapshot.iter().collect());
     }
     let mut found = match (&query.uuid, &query.name) {
         (Some(uuid), _) => filter_one(snapshot, &filter, snapshot.by_uuid(uuid)),
         (None, Some(name)) => filter_one(snapshot, &filter, snapshot.by_name(name)),
-        (None, None) => filter_all(snapshot, &filter),
+        (None, None) => filter_all(snapshot, &filter, interrupt)?,
     };
     if let Some(name) = &query.name {
         found.retain(|&slot| snapshot.name(slot) == &**name);
@@ -45,19 +57,26 @@ fn filter_one(snapshot: &Snapshot, filter: &ProviderFilter, slot: Option<Slot>) 
     slot.into_iter().filter(passes).collect()
 }
 
-/// All providers that pass, found block by block.
-fn filter_all(snapshot: &Snapshot, filter: &ProviderFilter) -> Vec<Slot> {
-    let fitting = |block, lanes| lanes_of(scan::fitting(snapshot, filter, block, lanes, &mut ()));
-    let mut found: Vec<Slot> = match filter.tree {
-        Some(tree) => snapshot
-            .tree(tree)
-            .into_iter()
-            .flat_map(|slot| filter_one(snapshot, filter, Some(slot)))
-            .collect(),
-        None => (0..snapshot.blocks().len())
-            .flat_map(|block| fitting(block, u64::MAX).map(move |lane| Slot::new(block, lane)))
-            .collect(),
-    };
+/// All providers that pass, found block by block, or one by one in a tree.
+fn filter_all(snapshot: &Snapshot, filter: &ProviderFilter, interrupt: &Interrupt) -> Result<Vec<Slot>> {
+    let mut found = Vec::new();
+    match filter.tree {
+        Some(tree) => {
+            for slot in snapshot.tree(tree) {
+                check_interrupt(interrupt)?;
+                found.extend(filter_one(snapshot, filter, Some(slot)));
+            }
+        }
+        None => {
+            for block in 0..snapshot.blocks().len() {
+                check_interrupt(interrupt)?;
+                let lanes = lanes_of(scan::fitting(snapshot, filter, block, u64::MAX, &mut ()));
+                found.extend(lanes.map(|lane| Slot::new(block, lane)));
+            }
+        }
+    }
+    interrupt.spend(found.len() as u64 / SORTED_A_STEP);
+    check_interrupt(interrupt)?;
     found.sort_by_cached_key(|&slot| snapshot.id(slot));
-    found
+    Ok(found)
 }

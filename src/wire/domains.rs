@@ -2,25 +2,16 @@
 
 use serde::Serialize;
 
-use super::output::json;
+use super::output::{append, append_page};
 use super::query::Query;
 use super::schema::NativeSchema;
 use crate::error::Result;
-use crate::model::domains::{Amounts, DomainReport};
+use crate::model::domains::{Amounts, DomainReport, Page};
 
 static LIST: NativeSchema = NativeSchema::of_query(include_str!("schemas/domains.json"), "list");
 
 /// The most domains of a page.
 const MAX_DOMAINS: usize = 1_000;
-
-/// A page of the domains of a dimension.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Page {
-    pub dimension: String,
-    pub limit: usize,
-    /// A path.
-    pub after: Option<String>,
-}
 
 /// Reads the query string of `GET /v1/domains`.
 ///
@@ -33,13 +24,6 @@ pub fn read_list(query: &str) -> Result<Page> {
         limit: query.page_limit(MAX_DOMAINS, "domains")?,
         after: query.last("after").map(str::to_owned),
     })
-}
-
-#[derive(Serialize)]
-struct List<'a> {
-    dimension: &'a str,
-    domains: Vec<One<'a>>,
-    next: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -106,24 +90,21 @@ fn one(domain: &DomainReport) -> One<'_> {
     }
 }
 
-/// Writes a page of the domains of a dimension, of which `domains` are all, by path.
-pub fn write_list(page: &Page, domains: &[DomainReport]) -> Vec<u8> {
-    let after = page.after.as_deref();
-    let mut rest = domains
-        .iter()
-        .filter(|domain| after.is_none_or(|after| domain.path.as_str() > after));
-    let shown: Vec<&DomainReport> = rest.by_ref().take(page.limit).collect();
-    let last = shown.last().filter(|_| rest.next().is_some());
-    json(&List {
-        dimension: &page.dimension,
-        next: last.map(|domain| domain.path.as_str()),
-        domains: shown.into_iter().map(one).collect(),
-    })
+/// Writes a page of the domains of a dimension, and the path after which the next page begins.
+pub fn write_list(dimension: &str, domains: &[DomainReport], next: Option<&str>) -> Vec<u8> {
+    let mut out = Vec::new();
+    append(&mut out, "{\"dimension\":", dimension);
+    let page = append_page(&mut out, ",\"domains\":", domains, one);
+    let last = page.last().filter(|_| page.len() < domains.len());
+    append(&mut out, ",\"next\":", &last.map(|domain| domain.path.as_str()).or(next));
+    out.push(b'}');
+    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::output::PAGE_BYTES;
 
     #[test]
     fn shares_are_those_of_equal_domains() {
@@ -142,21 +123,24 @@ mod tests {
     }
 
     #[test]
-    fn a_page_ends_before_the_domain_after_which_the_next_one_begins() {
-        let domain = |path: &str| DomainReport {
-            path: path.to_owned(),
+    fn a_page_that_is_too_long_ends_early_and_the_next_one_begins_there() {
+        let domain = |n: usize| DomainReport {
+            path: format!("/{n}{}", "r".repeat(PAGE_BYTES / 2)),
             ..DomainReport::default()
         };
-        let all = ["/a", "/a/r0", "/b"].map(domain);
-        let page = |query: &str| {
-            let page = read_list(&format!("dimension=fault&{query}")).unwrap();
-            let text = String::from_utf8(write_list(&page, &all)).unwrap();
-            let end = text.rsplit_once(r#""next":"#).unwrap().1.to_owned();
-            (text.matches(r#""path""#).count(), end)
-        };
-        assert_eq!(page(""), (3, "null}".to_owned()));
-        assert_eq!(page("limit=2"), (2, r#""/a/r0"}"#.to_owned()));
-        assert_eq!(page("limit=2&after=/a/r0"), (1, "null}".to_owned()));
-        assert!(read_list("dimension=fault&limit=1001").is_err() && read_list("dimension=fault&limit=0").is_err());
+        let all: Vec<DomainReport> = (0..3).map(domain).collect();
+        for (domains, next, written, after) in [(&all[..], Some("x"), 2, Some("/1")), (&all[..1], Some("x"), 1, Some("x"))] {
+            let text = write_list("fault", domains, next);
+            let read: serde_json::Value = serde_json::from_slice(&text).unwrap();
+            assert_eq!(read["domains"].as_array().unwrap().len(), written);
+            assert_eq!(read["next"].as_str().map(|next| &next[..next.len().min(2)]), after);
+        }
+    }
+
+    #[test]
+    fn a_page_has_from_1_to_1000_domains() {
+        for (limit, is_read) in [("1000", true), ("1001", false), ("0", false)] {
+            assert_eq!(read_list(&format!("dimension=fault&limit={limit}")).is_ok(), is_read);
+        }
     }
 }

@@ -23,6 +23,31 @@ pub fn append(out: &mut Vec<u8>, lead: &str, value: &(impl Serialize + ?Sized)) 
     serde_json::to_writer(out, value).expect("answers have texts for keys and write to memory");
 }
 
+/// The length at which a page ends, in bytes. Its last item may exceed it.
+pub const PAGE_BYTES: usize = 4 << 20;
+
+/// Appends `lead` and then the JSON of a list, which ends early at [`PAGE_BYTES`]. Returns the items that were written.
+pub fn append_page<'a, T, S: Serialize>(
+    out: &mut Vec<u8>,
+    lead: &str,
+    items: &'a [T],
+    written: impl Fn(&'a T) -> S,
+) -> &'a [T] {
+    out.extend_from_slice(lead.as_bytes());
+    out.push(b'[');
+    let begin = out.len();
+    let mut count = 0;
+    for item in items {
+        append(out, if count == 0 { "" } else { "," }, &written(item));
+        count += 1;
+        if out.len() - begin >= PAGE_BYTES {
+            break;
+        }
+    }
+    out.push(b']');
+    &items[..count]
+}
+
 /// Appends a text in quotes. Fast for names and uuids, which rarely need escapes.
 pub fn quote(out: &mut Vec<u8>, text: &str) {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';

@@ -21,11 +21,6 @@ use crate::wire::candidates::CandidatesQuery;
 /// be any number.
 const MAX_BUFFERED_BYTES: usize = 4 * 1024 * 1024;
 
-/// A search of at most this many rounds runs on the worker, or before longer ones. They take between one and a few
-/// times as long as waking another thread. Visiting a block of 64 roots is one round; visiting a tree, or a choice
-/// within it, is some rounds.
-pub const MAX_SHORT_ROUNDS: u64 = 2048;
-
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let request = wire::read_list(context.version, &context.query)?;
     let asked = CandidatesQuery {
@@ -88,9 +83,7 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
     let reply = context
         .stream(
             log_context,
-            Effort::Search {
-                short_rounds: MAX_SHORT_ROUNDS,
-            },
+            Effort::Search,
             has_limit.then_some(MAX_BUFFERED_BYTES),
             make_source,
         )

@@ -1,6 +1,5 @@
 //! `/v1/claims`
 
-use super::allocation_candidates::MAX_SHORT_ROUNDS;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
@@ -31,11 +30,9 @@ pub async fn create(context: RequestContext) -> Result<Reply> {
         ceiling: usize::MAX,
         ..context.settings().shuffled_search()
     };
-    let search = async |job: crate::model::claims::PlanJob| {
-        let search = move |interrupt: &_| job.run(interrupt);
-        context.search(MAX_SHORT_ROUNDS, search).await
-    };
-    Ok(match context.model().place(request.clone(), &settings, search).await? {
+    let caller = context.caller_key();
+    let placed = context.model().place(request.clone(), &settings, &caller);
+    Ok(match context.while_connected(placed).await? {
         PlaceAnswer::Placed(placed) => Reply::json(wire::write(&request, &placed)),
         PlaceAnswer::Repeated(answer) => Reply::json(answer.into_bytes()),
     })

@@ -14,9 +14,6 @@ use crate::model::resource_providers::{self, Delete, Provider};
 use crate::search::{self, Interrupt};
 use crate::wire::resource_providers as wire;
 
-/// Up to this many providers are listed on the worker that read the request. Each is a round.
-const MAX_INLINE_ROUNDS: u64 = 1024;
-
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let query = wire::read_list(context.version, &context.query)?;
     let strict = context.settings().search.strict_step;
@@ -32,14 +29,10 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
         advice: "",
     };
     let newest = Arc::new(OnceLock::new());
-    let finds_few = query.in_tree.is_some() || query.uuid.is_some() || query.name.is_some();
-    let effort = Effort::Listing {
-        inline_rounds: if finds_few { MAX_INLINE_ROUNDS } else { 0 },
-    };
     let make_source = {
         let newest = Arc::clone(&newest);
         move |interrupt: Interrupt| {
-            let found = search::providers(&snapshot, &query, strict)?;
+            let found = search::providers(&snapshot, &query, strict, &interrupt)?;
             interrupt.spend(found.len() as u64);
             newest.get_or_init(|| found.iter().map(|&slot| snapshot.modified(slot)).max());
             let list = wire::List::new(version, &prefix, Arc::clone(&snapshot), found);
@@ -47,7 +40,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
             Ok(source)
         }
     };
-    let reply = context.stream(log_context, effort, None, make_source).await?;
+    let reply = context.stream(log_context, Effort::Listing, None, make_source).await?;
     let newest = newest.get().copied().flatten();
     let newest = newest.map(|micros| DateTime::from_timestamp_micros(micros).unwrap_or_default());
     Ok(reply.modified(newest).stale(stale))

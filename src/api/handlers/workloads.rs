@@ -1,10 +1,9 @@
 //! `/v1/workloads`
 
-use super::allocation_candidates::MAX_SHORT_ROUNDS;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::{Error, Result};
-use crate::model::workloads::{self, PlanJob, ReportJob};
+use crate::model::workloads;
 use crate::policy::rules::{self, Rule};
 use crate::wire::workloads::{self as wire, Defaults};
 
@@ -25,14 +24,9 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
     let found = context.reader().read(read).await?;
     let project = &found.workload.row.project;
     (context.authorize_project(&rules::WORKLOADS_SHOW, project)).map_err(|refusal| hidden(refusal, &uuid))?;
-    let search = async |job: ReportJob| {
-        let search = move |interrupt: &_| job.run(interrupt);
-        context.search(MAX_SHORT_ROUNDS, search).await
-    };
-    let (model, settings) = (context.model(), context.settings().workload_search());
-    let report = model
-        .report_workload(found, wire::read_stored, &settings, search)
-        .await?;
+    let (settings, caller) = (context.settings().workload_search(), context.caller_key());
+    let report = context.model().report_workload(found, wire::read_stored, &settings, &caller);
+    let report = context.while_connected(report).await?;
     Ok(Reply::json(wire::write_one(&report)))
 }
 
@@ -50,12 +44,9 @@ pub async fn update(context: RequestContext) -> Result<Reply> {
         .read_body(move |body| wire::read_put(&uuid, &query, body, &defaults))
         .await?;
     authorize_owner(&context, &put.owner.project)?;
-    let search = async |job: PlanJob| {
-        let search = move |interrupt: &_| job.run(interrupt);
-        context.search(MAX_SHORT_ROUNDS, search).await
-    };
-    let (model, settings) = (context.model(), context.settings().workload_search());
-    let report = model.put_workload(put, &settings, search).await?;
+    let (settings, caller) = (context.settings().workload_search(), context.caller_key());
+    let report = context.model().put_workload(put, &settings, &caller);
+    let report = context.while_connected(report).await?;
     Ok(Reply::json(wire::write_one(&report)))
 }
 

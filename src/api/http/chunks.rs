@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use actix_web::web::Bytes;
 
@@ -133,21 +132,17 @@ pub enum InlineResult {
 pub struct Chunk {
     pub bytes: Vec<u8>,
     pub rest: Option<Box<dyn ChunkSource>>,
-    /// How long it took to make.
-    pub time: Duration,
 }
 
 /// Makes the next chunk in the memory of `bytes`.
 pub fn next_chunk(mut source: Box<dyn ChunkSource>, mut bytes: Vec<u8>) -> Result<Chunk> {
     mutants::panic_as(Mutant::PanicInChunk);
-    let started = Instant::now();
     bytes.clear();
     bytes.reserve(CHUNK_BYTES + CHUNK_MARGIN_BYTES);
     let more = source.write(&mut bytes, CHUNK_BYTES)?;
     Ok(Chunk {
         bytes,
         rest: more.then_some(source),
-        time: started.elapsed(),
     })
 }
 

@@ -184,6 +184,7 @@ async fn serve(
         body,
         base_url: BaseUrl::of(request, &service.settings),
         client: request.conn_data::<DisconnectWatch>().cloned(),
+        address: request.peer_addr().map(|address| address.ip()),
         fields: route.fields(&path),
         may_lag: route.method == Method::GET && service.settings.slave_routes.contains(&route.path),
         service,

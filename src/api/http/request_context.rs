@@ -1,6 +1,7 @@
 //! The argument of a handler: a request that passed dispatch.
 
-use std::future::pending;
+use std::future::Future;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use actix_web::web::Bytes;
@@ -11,23 +12,33 @@ use super::chunks::{ChunkSource, FirstChunks, InlineResult, PartialAnswer};
 use super::disconnect::DisconnectWatch;
 use super::reply::Reply;
 use super::statistics::HttpStatistics;
-use super::streaming::{self, InterruptOnDrop, LogContext, StreamingBody, attempt};
-use super::thread_pools::ThreadPools;
+use super::streaming::{self, ChunkThreads, LogContext, StreamingBody};
 use crate::api::service::{Service, Settings};
 use crate::error::{Error, Result};
+use crate::interrupt::{Interrupt, InterruptOnDrop};
 use crate::model::{Model, Reader};
 use crate::mutants::{self, Mutant};
 use crate::policy::rules::Rule;
 use crate::policy::{Caller, Target, Verdict};
-use crate::search::Interrupt;
+use crate::pools::{CallerKey, Pool, Pools};
 use crate::version::Version;
 
-/// How long the beginning of an answer may take, and so on which thread it is made.
+/// Where the chunks of an answer are made that does not end on the worker at once.
+#[derive(Clone, Copy)]
 pub enum Effort {
-    /// A list, whose cost is bounded by the number of providers. With at most this many the worker makes it.
-    Listing { inline_rounds: u64 },
-    /// A search, whose cost has no useful bound. With at most this many rounds it does not wait behind longer ones.
-    Search { short_rounds: u64 },
+    /// A list, which soon has something to send.
+    Listing,
+    /// A search, whose cost has no useful bound.
+    Search,
+}
+
+impl Effort {
+    fn pool(self, pools: &Pools) -> &Pool {
+        match self {
+            Effort::Listing => &pools.answers,
+            Effort::Search => &pools.searches,
+        }
+    }
 }
 
 /// A request that may be answered: it is authenticated and authorized, its route and version are known, its body is
@@ -43,6 +54,7 @@ pub struct RequestContext {
     pub(in crate::api) base_url: BaseUrl,
     /// Watches the client that waits for the answer; `None` in tests, which have no connection.
     pub(in crate::api) client: Option<DisconnectWatch>,
+    pub(in crate::api) address: Option<IpAddr>,
     pub(in crate::api) fields: Vec<(&'static str, String)>,
     /// Whether the answer may be read from a replica that lags: `[placet] slave_routes`.
     pub(in crate::api) may_lag: bool,
@@ -86,7 +98,17 @@ impl RequestContext {
             return read(&self.body);
         }
         let body = self.body.clone();
-        self.service.pools.bodies.start(move || read(&body)).await
+        let bodies = &self.model().pools().bodies;
+        bodies.start(&self.caller_key(), move || read(&body)).await
+    }
+
+    /// Writes an answer that may be long on another thread.
+    ///
+    /// # Errors
+    /// Of the thread.
+    pub async fn write(&self, write: impl FnOnce() -> Vec<u8> + Send + 'static) -> Result<Reply> {
+        let answers = &self.model().pools().answers;
+        Ok(Reply::json(answers.start(&self.caller_key(), move || Ok(write())).await?))
     }
 
     pub fn statistics(&self) -> Arc<HttpStatistics> {
@@ -114,33 +136,29 @@ impl RequestContext {
         }
     }
 
-    /// Searches on the worker that read the request, or if that takes more than `short_rounds`, on another thread.
+    /// Whose share of the pools the request uses.
+    pub fn caller_key(&self) -> CallerKey {
+        match (&self.caller.user_id, &self.caller.project_id) {
+            (None, None) => CallerKey::of_address(self.address),
+            (user, project) => CallerKey::of_user(
+                user.as_deref().unwrap_or_default(),
+                project.as_deref().unwrap_or_default(),
+            ),
+        }
+    }
+
+    /// Waits for the work, and drops it when the client has left.
     ///
     /// # Errors
-    /// [`Error::Busy`] if too many searches wait.
-    pub async fn search<T: Send + 'static>(
-        &self,
-        short_rounds: u64,
-        search: impl Fn(&Interrupt) -> Result<T> + Send + Sync + 'static,
-    ) -> Result<T> {
-        let pools = &self.service.pools;
-        let search = Arc::new(search);
-        if pools.searches.is_saturated() {
-            pools.attempts.check_queue()?;
-            let search = Arc::clone(&search);
-            let tried = pools
-                .attempts
-                .start(move || Ok(attempt(short_rounds, |interrupt| search(&interrupt))));
-            if let Some((_, found)) = tried.await? {
-                return found;
-            }
-            pools.searches.check_queue()?;
-        } else if let Some((_, found)) = attempt(short_rounds, |interrupt| search(&interrupt)) {
-            return found;
+    /// Of the work. The error after the client has left reaches no client.
+    pub async fn while_connected<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let Some(client) = self.client.clone() else {
+            return work.await;
+        };
+        tokio::select! {
+            done = work => done,
+            () = client.disconnected() => Err(streaming::client_disconnected()),
         }
-        let interrupt = InterruptOnDrop(Interrupt::default());
-        let its_interrupt = interrupt.0.clone();
-        pools.searches.start(move || search(&its_interrupt)).await
     }
 
     /// Answers with a body that is sent in chunks while it is made. A short body is sent whole.
@@ -157,17 +175,9 @@ impl RequestContext {
         bound: Option<usize>,
         make_source: impl Fn(Interrupt) -> Result<Box<dyn ChunkSource>> + Send + Sync + 'static,
     ) -> Result<Reply> {
-        let (client, pools) = (self.client.clone(), Arc::clone(&self.service.pools));
-        let disconnected = async move {
-            match client {
-                Some(client) => client.disconnected().await,
-                None => pending().await,
-            }
-        };
-        let (interrupt, first) = tokio::select! {
-            made = first_chunks(&pools, effort, bound, Arc::new(make_source)) => made?,
-            () = disconnected => return Err(streaming::client_disconnected()),
-        };
+        let caller = self.caller_key();
+        let made = first_chunks(self.model().pools(), &caller, effort, bound, Arc::new(make_source));
+        let (interrupt, first) = self.while_connected(made).await?;
         Ok(self.reply(log_context, interrupt, first))
     }
 
@@ -176,46 +186,31 @@ impl RequestContext {
             FirstChunks { chunks, rest: None, .. } if chunks.len() == 1 => {
                 Reply::json(chunks.remove(0).unwrap_or_default())
             }
-            _ => Reply::streaming(StreamingBody::new(
-                log_context,
-                self.client,
-                Arc::clone(&self.service.pools),
-                interrupt,
-                first,
-            )),
+            _ => {
+                let threads = ChunkThreads {
+                    pools: Arc::clone(self.model().pools()),
+                    caller: self.caller_key(),
+                };
+                let body = StreamingBody::new(log_context, self.client, threads, interrupt, first);
+                Reply::streaming(body)
+            }
         }
     }
 }
 
 /// Makes the first chunks of an answer, on the worker that read the request or on another thread.
 async fn first_chunks(
-    pools: &ThreadPools,
+    pools: &Pools,
+    caller: &CallerKey,
     effort: Effort,
     bound: Option<usize>,
     make_source: Arc<impl Fn(Interrupt) -> Result<Box<dyn ChunkSource>> + Send + Sync + 'static>,
 ) -> Result<(InterruptOnDrop, FirstChunks)> {
-    let (inline_rounds, pool) = match effort {
-        Effort::Listing { inline_rounds } => (inline_rounds, &pools.answers),
-        // While every thread searches, there may be many more to come, and their attempts would delay this worker.
-        Effort::Search { short_rounds } if pools.searches.is_saturated() => {
-            pools.attempts.check_queue()?;
-            let make_source = Arc::clone(&make_source);
-            let attempt = move || {
-                Ok(attempt(short_rounds, |interrupt| {
-                    PartialAnswer::new(make_source(interrupt)?).finish(bound)
-                }))
-            };
-            if let Some((interrupt, first)) = pools.attempts.start(attempt).await? {
-                return Ok((interrupt, first?));
-            }
-            pools.searches.check_queue()?;
-            (0, &pools.searches)
-        }
-        Effort::Search { short_rounds } => (short_rounds, &pools.searches),
+    let begin = {
+        let make_source = Arc::clone(&make_source);
+        move |interrupt| PartialAnswer::new(make_source(interrupt)?).begin(bound)
     };
-    let begun = attempt(inline_rounds, |interrupt| {
-        PartialAnswer::new(make_source(interrupt)?).begin(bound)
-    });
+    let begun = pools.attempt(caller, &Arc::new(begin)).await?;
     let (interrupt, partial) = match begun {
         Some((interrupt, result)) => match result? {
             InlineResult::SearchDone(first) => return Ok((interrupt, first)),
@@ -224,7 +219,7 @@ async fn first_chunks(
         None => (InterruptOnDrop(Interrupt::default()), None),
     };
     let search_interrupt = interrupt.0.clone();
-    let job = pool.start(move || match partial {
+    let job = effort.pool(pools).start(caller, move || match partial {
         Some(partial) => partial.finish(bound),
         None => PartialAnswer::new(make_source(search_interrupt)?).finish(bound),
     });

@@ -1,7 +1,6 @@
 //! A streaming body: an answer is sent in chunks while it is still being made.
 //!
-//! Starting a thread takes longer than most searches. So a short search runs on the worker that read the request
-//! (`attempt`). A longer one makes each chunk as one job of a thread pool, while the chunk before it is sent. So a
+//! A short search runs on the worker that read the request (`src/pools.rs`). A longer one makes each chunk as one job of a thread pool, while the chunk before it is sent. So a
 //! client that reads slowly, or not at all, holds two chunks and no thread. After the search, the worker itself writes
 //! each chunk when the connection has room for it. An answer that is short, or whose search is done before the first
 //! byte is sent, has a `Content-Length`.
@@ -9,11 +8,9 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::{ConnectionType, Version, header};
@@ -23,44 +20,16 @@ use actix_web::{HttpRequest, HttpResponse};
 use super::access::shortened;
 use super::chunks::{Chunk, ChunkBuffer, ChunkSource, FirstChunks, next_chunk};
 use super::disconnect::DisconnectWatch;
-use super::thread_pools::{Job, ThreadPools};
 use crate::error::{Error, Result};
+use crate::interrupt::InterruptOnDrop;
 use crate::log_context;
-use crate::search::Interrupt;
+use crate::pools::{CallerKey, Job, Pools};
 
-/// A search that took longer for a chunk computes more than it sends: its next chunk waits with the other searches.
-const MAX_CHUNK_TIME: Duration = Duration::from_millis(20);
-
-/// Searches with a budget of rounds.
-///
-/// `None` if `rounds` is 0, or if the search needed more than that many rounds. It should then start again where it
-/// delays no other request.
-pub fn attempt<T>(rounds: u64, search: impl FnOnce(Interrupt) -> Result<T>) -> Option<(InterruptOnDrop, Result<T>)> {
-    if rounds == 0 {
-        return None;
-    }
-    let interrupt = Interrupt::after(rounds);
-    let begin = || search(interrupt.clone());
-    let panicked = |_| {
-        Err(Error::Internal {
-            detail: "a search ended in a panic".to_owned(),
-        })
-    };
-    let result = std::panic::catch_unwind(AssertUnwindSafe(begin)).unwrap_or_else(panicked);
-    if interrupt.ran_out() {
-        return None;
-    }
-    interrupt.lift();
-    Some((InterruptOnDrop(interrupt), result))
-}
-
-/// Interrupts a search when it is dropped, with the response that waits for it.
-pub struct InterruptOnDrop(pub Interrupt);
-
-impl Drop for InterruptOnDrop {
-    fn drop(&mut self) {
-        self.0.set();
-    }
+/// The threads that make the chunks of an answer.
+pub struct ChunkThreads {
+    pub pools: Arc<Pools>,
+    /// Whose share of them it uses.
+    pub caller: CallerKey,
 }
 
 /// The context of the log line about an answer that was broken off.
@@ -80,9 +49,7 @@ pub struct StreamingBody {
     ready: VecDeque<Vec<u8>>,
     length: Option<usize>,
     next: NextChunk,
-    pools: Arc<ThreadPools>,
-    /// How long the last chunk took to make.
-    last_time: Duration,
+    threads: ChunkThreads,
     spare: ChunkBuffer,
     sent: usize,
     _interrupt: InterruptOnDrop,
@@ -102,7 +69,7 @@ impl StreamingBody {
     pub fn new(
         log_context: LogContext,
         client: Option<DisconnectWatch>,
-        pools: Arc<ThreadPools>,
+        threads: ChunkThreads,
         interrupt: InterruptOnDrop,
         first: FirstChunks,
     ) -> StreamingBody {
@@ -113,8 +80,7 @@ impl StreamingBody {
             ready: first.chunks,
             length: first.length,
             next: first.rest.map_or(NextChunk::End, NextChunk::Idle),
-            pools,
-            last_time: Duration::ZERO,
+            threads,
             spare: ChunkBuffer::default(),
             sent: 0,
             _interrupt: interrupt,
@@ -127,12 +93,8 @@ impl StreamingBody {
         self.next = match std::mem::replace(&mut self.next, NextChunk::End) {
             NextChunk::Idle(source) if !source.is_search_done() => {
                 let spare = self.spare.take();
-                let pool = if self.last_time > MAX_CHUNK_TIME {
-                    &self.pools.searches
-                } else {
-                    &self.pools.answers
-                };
-                NextChunk::InProgress(pool.start(move || next_chunk(source, spare)), None)
+                let job = self.threads.pools.answers.start(&self.threads.caller, move || next_chunk(source, spare));
+                NextChunk::InProgress(job, None)
             }
             other => other,
         };
@@ -207,7 +169,6 @@ impl StreamingBody {
             None => match std::task::ready!(self.poll_chunk(task)) {
                 Some(Ok(chunk)) => {
                     self.next = chunk.rest.map_or(NextChunk::End, NextChunk::Idle);
-                    self.last_time = chunk.time;
                     chunk.bytes
                 }
                 Some(Err(error)) => {

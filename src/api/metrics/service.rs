@@ -2,8 +2,8 @@
 
 use super::text::{Kind, Page};
 use crate::api::http::statistics::HttpStatistics;
-use crate::api::http::thread_pools::ThreadPools;
 use crate::model::statistics::{ClaimStatistics, ModelNumbers, PoolState, ReloadReason, WriterStatistics};
+use crate::pools::Pools;
 
 pub fn write_http(page: &mut Page, http: &HttpStatistics) {
     let routes = http.routes();
@@ -64,7 +64,7 @@ pub fn write_http(page: &mut Page, http: &HttpStatistics) {
     );
 }
 
-pub fn write_pools(page: &mut Page, pools: &ThreadPools) {
+pub fn write_pools(page: &mut Page, pools: &Pools) {
     page.family(
         "placet_queue_length",
         Kind::Gauge,

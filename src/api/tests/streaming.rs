@@ -15,10 +15,10 @@ use super::candidates::{uuid, write};
 use super::{TestServer, admin};
 use crate::api::http::chunks::{CHUNK_BYTES, ChunkSource, FirstChunks, InlineResult, PartialAnswer};
 use crate::api::http::disconnect::DisconnectSignal;
-use crate::api::http::streaming::{InterruptOnDrop, LogContext, StreamingBody, attempt};
-use crate::api::http::thread_pools::ThreadPools;
+use crate::api::http::streaming::{ChunkThreads, LogContext, StreamingBody};
 use crate::error::{Error, Result};
-use crate::search::Interrupt;
+use crate::interrupt::{Interrupt, InterruptOnDrop};
+use crate::pools::{CallerKey, Pools};
 
 /// The next chunk. The test fails if it does not come within ten minutes.
 async fn next(body: &mut StreamingBody) -> Option<Result<Bytes>> {
@@ -35,8 +35,11 @@ fn log_context() -> LogContext {
     }
 }
 
-fn pools() -> Arc<ThreadPools> {
-    Arc::new(ThreadPools::start(10).expect("a runtime"))
+fn threads() -> ChunkThreads {
+    ChunkThreads {
+        pools: Pools::start(10).expect("runtimes").into(),
+        caller: CallerKey::of_address(None),
+    }
 }
 
 /// A source whose chunks come from a function.
@@ -80,7 +83,7 @@ fn counting(last: Result<bool>, after: usize, found: bool) -> (StreamingBody, Ar
     let waiting = InterruptOnDrop(interrupt.clone());
     let chunks = first_chunks(FunctionSource { write, found });
     (
-        StreamingBody::new(log_context(), None, pools(), waiting, chunks),
+        StreamingBody::new(log_context(), None, threads(), waiting, chunks),
         calls,
         interrupt,
     )
@@ -249,7 +252,7 @@ async fn a_slow_chunk_is_given_up_if_the_client_closed_its_side() {
     };
     let waiting = InterruptOnDrop(interrupt.clone());
     let chunks = first_chunks(FunctionSource { write, found: false });
-    let mut body = StreamingBody::new(log_context(), Some(side.watch()), pools(), waiting, chunks);
+    let mut body = StreamingBody::new(log_context(), Some(side.watch()), threads(), waiting, chunks);
     side.set();
     assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("0"))));
     assert!(matches!(next(&mut body).await, Some(Err(Error::BadRequest { .. }))));
@@ -257,57 +260,32 @@ async fn a_slow_chunk_is_given_up_if_the_client_closed_its_side() {
     assert!(interrupt.is_set());
 }
 
-/// Runs a search of `used` rounds inline, with a limit of `rounds`. Its answer has this many `bytes`.
-fn run_inline(rounds: u64, used: usize, bytes: Result<usize>) -> Option<(InterruptOnDrop, Result<InlineResult>)> {
-    attempt(rounds, |interrupt| {
-        for _ in 0..used {
-            interrupt.is_set();
-        }
-        let mut remaining = bytes;
-        let write = move |out: &mut Vec<u8>, length: usize| {
-            let remaining = remaining.as_mut().map_err(|error| error.clone())?;
-            let more = (*remaining).min(length - out.len());
-            out.resize(out.len() + more, b'1');
-            *remaining -= more;
-            Ok(*remaining > 0)
-        };
-        PartialAnswer::new(Box::new(FunctionSource { write, found: false })).begin(None)
-    })
+/// Begins an answer of this many `bytes` on the worker.
+fn begun(bytes: Result<usize>) -> Result<InlineResult> {
+    let mut remaining = bytes;
+    let write = move |out: &mut Vec<u8>, length: usize| {
+        let remaining = remaining.as_mut().map_err(|error| error.clone())?;
+        let more = (*remaining).min(length - out.len());
+        out.resize(out.len() + more, b'1');
+        *remaining -= more;
+        Ok(*remaining > 0)
+    };
+    PartialAnswer::new(Box::new(FunctionSource { write, found: false })).begin(None)
 }
 
 #[test]
-fn a_search_with_too_many_rounds_for_the_worker_starts_again_on_another_thread() {
-    let refusal = Error::BadRequest { detail: "ended".into() };
-    for bytes in [Ok(10), Ok(100_000), Err(refusal)] {
-        assert!(
-            run_inline(0, 0, bytes.clone()).is_none(),
-            "a limit of 0 runs nothing inline"
-        );
-        assert!(
-            run_inline(3, 3, bytes.clone()).is_none(),
-            "the limit may be the cause of the result"
-        );
-        let (interrupt, result) = run_inline(3, 2, bytes.clone()).expect("it had rounds left");
-        (0..3).for_each(|_| assert!(!interrupt.0.is_set(), "later rounds are not counted"));
-        let (length, chunks) = match (result, bytes) {
-            (Ok(InlineResult::SearchDone(all)), Ok(10)) => (all.length, all.chunks),
-            // Another thread continues at the same position.
-            (Ok(InlineResult::Unfinished(partial)), Ok(100_000)) => {
-                let all = partial.finish(Some(200_000)).expect("it has no error");
-                (all.length, all.chunks)
-            }
-            (Err(error), Err(expected)) => {
-                assert_eq!(error, expected);
-                continue;
-            }
-            _ => panic!("the result is of another kind than the answer"),
-        };
-        assert_eq!(length, Some(chunks.iter().map(Vec::len).sum()));
+fn an_answer_that_is_not_short_goes_on_at_the_same_position() {
+    let Ok(InlineResult::SearchDone(short)) = begun(Ok(10)) else {
+        panic!("it is short");
+    };
+    let Ok(InlineResult::Unfinished(partial)) = begun(Ok(100_000)) else {
+        panic!("it is not short");
+    };
+    let long = partial.finish(Some(200_000)).expect("it has no error");
+    for (all, length) in [(short, 10), (long, 100_000)] {
+        assert_eq!(all.length, Some(length));
+        assert_eq!(all.chunks.iter().map(Vec::len).sum::<usize>(), length);
     }
-}
-
-#[test]
-fn a_panic_of_an_inline_search_is_an_internal_error() {
-    let (_, result) = attempt(3, |_| -> Result<()> { panic!("a defect") }).expect("it had rounds left");
-    assert!(matches!(result, Err(Error::Internal { .. })));
+    let refusal = Error::BadRequest { detail: "ended".into() };
+    assert_eq!(begun(Err(refusal.clone())).err(), Some(refusal));
 }

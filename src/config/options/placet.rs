@@ -48,8 +48,8 @@ options! {
         /// The maximum number of writes that wait or are being written. A further write is answered with 503. As many
         /// again may wait for rows that another transaction has locked.
         queue_size: usize = 1024, 1..=1_000_000;
-        /// The maximum number of searches that wait for a processor, while as many as there are cores run. When they
-        /// are more, a search is answered with 503.
+        /// The maximum number of searches that wait for a processor. When they are more, the caller with the most
+        /// waiting searches is answered with 503.
         search_queue_size: usize = 256, 0..=1_000_000;
         /// Threads that serve HTTP. 0 starts one for each core.
         workers: usize = 0, 0..=1_024;

@@ -32,6 +32,7 @@ use crate::model::Model;
 use crate::model::allocations::Expected;
 use crate::model::snapshot::store::Stamp;
 use crate::mutants::{self, Mutant};
+use crate::pools::CallerKey;
 use crate::search::{SearchSettings, Snapshot};
 
 /// One call in progress.
@@ -75,13 +76,24 @@ struct Claiming {
 }
 
 impl Model {
-    /// Places the consumers of a call. `search` runs a search where it delays no other request.
+    /// Places the consumers of a call.
     ///
     /// # Errors
     /// - [`Error::ClaimRefused`] if the call is atomic and a consumer gets no place.
     /// - [`Error::IdReused`] if its id belongs to another call.
     /// - [`Error::Busy`] if others keep taking what it finds. Errors of the search.
     pub async fn place(
+        &self,
+        request: PlaceRequest,
+        settings: &SearchSettings,
+        caller: &CallerKey,
+    ) -> Result<PlaceAnswer> {
+        let search = async |job: PlanJob| self.pools.search(caller, move |interrupt| job.run(interrupt)).await;
+        self.place_with(request, settings, search).await
+    }
+
+    /// As [`Self::place`], with a search of the caller.
+    pub(in crate::model) async fn place_with(
         &self,
         request: PlaceRequest,
         settings: &SearchSettings,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::foreign::foreign_claim;
 use super::*;
 use crate::error::Error;
+use crate::interrupt::Interrupt;
 use crate::search::ProviderQuery;
 
 /// Compares all providers, `slice` at a time. Returns those that were reloaded, and those over capacity by how much.
@@ -113,7 +114,7 @@ async fn an_unknown_name_is_looked_up_in_the_tables_before_it_is_refused() {
             .await
             .unwrap()
             .snapshot;
-        let found = crate::search::providers(&snapshot, &query, false);
+        let found = crate::search::providers(&snapshot, &query, false, &Interrupt::default());
         assert_eq!(
             !matches!(found, Err(Error::UnknownTraitsInQuery { .. })),
             known,

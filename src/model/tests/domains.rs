@@ -2,12 +2,18 @@
 
 use super::workloads::{cluster, describe, place, put, role, spread, wish};
 use super::*;
-use crate::model::domains::{DomainReport, of_dimension};
+use crate::model::domains::{DomainReport, Page};
+use crate::pools::CallerKey;
 use crate::placing::Mode;
 use crate::search::ProviderState;
 
 async fn domains(f: &Fixture, dimension: &str) -> Vec<DomainReport> {
-    of_dimension(&f.model.snapshot().await.unwrap(), dimension)
+    let page = Page {
+        dimension: dimension.to_owned(),
+        limit: 1_000,
+        after: None,
+    };
+    f.model.domains(page, &CallerKey::of_address(None)).await.unwrap().0
 }
 
 #[actix_web::test]
@@ -100,4 +106,32 @@ async fn sums_of_unbounded_inventories_do_not_overflow() {
     assert_eq!(found[0].loss.free_elsewhere["VCPU"], limit);
     assert_eq!(found[1].loss.free_elsewhere["VCPU"], 3 * limit);
     assert!(found.iter().all(|domain| domain.loss.missing.is_empty()));
+}
+
+/// Found by a hostile reader: all domains were built, whatever the limit was. Paths of 500 segments took gigabytes.
+#[actix_web::test]
+async fn hostile_08_pages_of_deep_domains_are_those_of_the_whole_list() {
+    let deep = |host: usize| (0..40).map(|level| format!("/{}", (host + level) % 3)).collect::<String>();
+    let paths: Vec<String> = (0..4).map(deep).collect();
+    let at: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "-")).collect();
+    let f = cluster(&at).await;
+    let all = domains(&f, "fault").await;
+    assert_eq!(all.len(), 3 * 40);
+    assert!(all.is_sorted_by_key(|domain| &domain.path));
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = Page {
+            dimension: "fault".to_owned(),
+            limit: 7,
+            after,
+        };
+        let (domains, next) = f.model.domains(page, &CallerKey::of_address(None)).await.unwrap();
+        assert!(domains.len() == 7 || next.is_none());
+        found.extend(domains);
+        if next.is_none() {
+            break;
+        }
+        after = next;
+    }
+    assert_eq!(found, all);
 }

@@ -80,7 +80,7 @@ fn by_aggregate(uuid: String) -> ProviderQuery {
 
 async fn count(f: &Fixture, query: ProviderQuery) -> usize {
     let prepared = f.model.prepare_search(query, Duration::ZERO).await.unwrap();
-    crate::search::providers(&prepared.snapshot, &prepared.search, false)
+    crate::search::providers(&prepared.snapshot, &prepared.search, false, &Interrupt::default())
         .unwrap()
         .len()
 }

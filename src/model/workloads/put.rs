@@ -32,6 +32,7 @@ use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::model::claims::{ClaimQuery, Contradictions, OwnAllocations};
+use crate::pools::CallerKey;
 use crate::search::{SearchSettings, Snapshot};
 
 /// A workload that was written.
@@ -44,13 +45,24 @@ pub struct Stored {
 }
 
 impl Model {
-    /// Creates or changes a workload. `search` plans where it delays no other request.
+    /// Creates or changes a workload.
     ///
     /// # Errors
     /// - [`Error::StaleWorkload`], [`Error::DuplicateWorkload`], [`Error::ConsumerTaken`].
     /// - [`Error::NoPlace`], [`Error::NoCapacity`] if the request is atomic and replicas have no place.
     /// - [`Error::BadRequest`] for what the workload cannot be. [`Error::Busy`] if others keep taking what it finds.
     pub async fn put_workload(
+        &self,
+        put: Put,
+        settings: &SearchSettings,
+        caller: &CallerKey,
+    ) -> Result<Report> {
+        let search = async |job: PlanJob| self.pools.search(caller, move |interrupt| job.run(interrupt)).await;
+        self.put_workload_with(put, settings, search).await
+    }
+
+    /// As [`Self::put_workload`], with a search of the caller.
+    pub(in crate::model) async fn put_workload_with(
         &self,
         put: Put,
         settings: &SearchSettings,
@@ -210,6 +222,18 @@ impl Model {
     /// # Errors
     /// [`Error::Internal`] if its body cannot be read. Errors of the search.
     pub async fn report_workload(
+        &self,
+        found: Neighbourhood,
+        read: ReadWish,
+        settings: &SearchSettings,
+        caller: &CallerKey,
+    ) -> Result<Report> {
+        let search = async |job: ReportJob| self.pools.search(caller, move |interrupt| job.run(interrupt)).await;
+        self.report_workload_with(found, read, settings, search).await
+    }
+
+    /// As [`Self::report_workload`], with a search of the caller.
+    pub(in crate::model) async fn report_workload_with(
         &self,
         found: Neighbourhood,
         read: ReadWish,

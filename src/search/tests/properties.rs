@@ -13,6 +13,7 @@ use super::requests::{packing, query, request};
 use super::worlds::{row, world};
 use super::{Found, bare, build_colliding, catalog};
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 use crate::search::group_providers::GroupProviders;
 use crate::search::request::Request;
 use crate::search::snapshot::{ClassId, Delta, ProviderId, ProviderRow, Snapshot, SnapshotChange};
@@ -218,7 +219,7 @@ proptest! {
     #[test]
     fn providers_are_equal_to_those_of_the_oracle(world in world(), query in query(), strict: bool) {
         let snapshot = build(&world);
-        let found = providers(&snapshot, &query, strict);
+        let found = providers(&snapshot, &query, strict, &Interrupt::default());
         let found = found.map(|slots| slots.into_iter().map(|slot| snapshot.id(slot)).collect());
         prop_assert_eq!(oracle::providers(&catalog(), &world, &query, strict), found);
     }
@@ -252,7 +253,7 @@ proptest! {
         for (snapshot, world) in [(&snapshot, &now), (&first, &world)] {
             let actual: Vec<ProviderRow> = snapshot.iter().map(|slot| snapshot.row(slot)).collect();
             prop_assert_eq!(&actual, &world.values().cloned().collect::<Vec<_>>());
-            let found = providers(snapshot, &query, false);
+            let found = providers(snapshot, &query, false, &Interrupt::default());
             let found = found.map(|slots| slots.into_iter().map(|slot| snapshot.id(slot)).collect());
             prop_assert_eq!(oracle::providers(&catalog(), world, &query, false), found);
             compare(snapshot, world, &request, 1, false);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::Error;
+use crate::interrupt::Interrupt;
 use crate::search::{ProviderQuery, providers};
 
 fn world() -> Vec<ProviderRow> {
@@ -14,7 +15,7 @@ fn world() -> Vec<ProviderRow> {
 
 fn listed(query: &ProviderQuery) -> Result<Vec<i32>> {
     let snapshot = Snapshot::build(catalog(), world());
-    let found = providers(&snapshot, query, false)?;
+    let found = providers(&snapshot, query, false, &Interrupt::default())?;
     Ok(found.into_iter().map(|slot| snapshot.id(slot).0).collect())
 }
 
@@ -93,7 +94,7 @@ fn unknown_names_are_refused_without_any_provider_unless_a_filter_before_them_ma
     let list = |change: &dyn Fn(&mut ProviderQuery)| {
         let mut query = ProviderQuery::default();
         change(&mut query);
-        providers(&empty, &query, false).map(|found| found.len())
+        providers(&empty, &query, false, &Interrupt::default()).map(|found| found.len())
     };
     let class = Err(Error::UnknownClassInQuery { name: "COWS".into() });
     let traits = Err(Error::UnknownTraitsInQuery { names: "X".into() });

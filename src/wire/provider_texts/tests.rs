@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::super::resource_providers::List;
 use super::*;
+use crate::interrupt::Interrupt;
 use crate::search::{
     AggregateId, Catalog, Delta, Inventory, ProviderId, ProviderQuery, ProviderRow, SnapshotChange, TraitId, providers,
 };
@@ -45,7 +46,7 @@ fn catalog(class: &str, trait_name: &str) -> Catalog {
 
 /// The list of all providers and the summaries of all providers, in the newest version.
 fn shown(snapshot: &Arc<Snapshot>) -> (String, Value) {
-    let found = providers(snapshot, &ProviderQuery::default(), false).unwrap();
+    let found = providers(snapshot, &ProviderQuery::default(), false, &Interrupt::default()).unwrap();
     let mut list = Vec::new();
     List::new(Version::MAX, "/placement", Arc::clone(snapshot), found).write(&mut list, usize::MAX);
     let mut answer = Vec::new();

@@ -13,7 +13,7 @@ async fn listed(model: &Model, page: Page) -> (Vec<Violated>, Option<String>) {
     let search = async |job: JudgeJob| job.run(&Interrupt::default());
     let settings = SearchSettings::uncut(7);
     model
-        .violations(|| model.reader(false), page, read, &settings, search)
+        .violations_with(|| model.reader(false), page, read, &settings, search)
         .await
         .unwrap()
 }
@@ -66,7 +66,7 @@ async fn report(model: &Model, n: u32) -> Report {
 pub async fn reported(found: Neighbourhood, model: &Model, read: ReadWish) -> Report {
     let search = async |job: ReportJob| job.run(&Interrupt::default());
     let settings = SearchSettings::uncut(7);
-    model.report_workload(found, read, &settings, search).await.unwrap()
+    model.report_workload_with(found, read, &settings, search).await.unwrap()
 }
 
 #[actix_web::test]
@@ -107,7 +107,7 @@ async fn a_report_without_enough_steps_is_busy_and_never_half_of_one() {
         its_job.run(&Interrupt::default())
     };
     let (found, settings) = (neighbourhood(&f.model, 902).await, SearchSettings::uncut(7));
-    let whole = f.model.report_workload(found, read, &settings, search).await.unwrap();
+    let whole = f.model.report_workload_with(found, read, &settings, search).await.unwrap();
     let job = job.take().expect("it was judged");
     let mut ended = 0;
     for steps in 1..1_000 {
@@ -153,7 +153,7 @@ async fn a_page_that_takes_too_long_is_busy_and_its_search_ends() {
         commit_timeout: Duration::from_secs(2),
         ..writer_settings()
     };
-    let (model, _running) = Model::start(database, &short, rules(), serving).unwrap();
+    let (model, _running) = Model::start(database, &short, rules(), serving, pools()).unwrap();
     place(&model, stored(901, None, "0 free")).await.unwrap();
     let settings = SearchSettings::uncut(7);
     let judged = RefCell::new(None);
@@ -163,7 +163,7 @@ async fn a_page_that_takes_too_long_is_busy_and_its_search_ends() {
         std::future::pending::<()>().await;
         job.run(&interrupt.0)
     };
-    let found = model.violations(|| model.reader(false), page(1_000), read, &settings, search);
+    let found = model.violations_with(|| model.reader(false), page(1_000), read, &settings, search);
     let found = found.await;
     assert!(matches!(found, Err(Error::Busy { .. })), "{found:?}");
     let (interrupt, job) = judged.take().expect("it was searched");
@@ -265,7 +265,7 @@ async fn a_workload_that_names_a_deleted_trait_is_shown_and_hides_no_other() {
     let settings = SearchSettings::uncut(7);
     let found = f
         .model
-        .violations(|| f.model.reader(false), page(1_000), named, &settings, search)
+        .violations_with(|| f.model.reader(false), page(1_000), named, &settings, search)
         .await;
     let found = codes(&found.unwrap().0);
     assert_eq!(found[0], (901, vec![ReasonCode::Traits]));
@@ -324,7 +324,7 @@ async fn a_workload_and_those_that_its_rules_name_are_read_in_one_moment() {
     exchange_hosts(&f, [901, 902]).await;
     let search = async |job: JudgeJob| job.run(&Interrupt::default());
     let (model, settings) = (&f.model, SearchSettings::uncut(7));
-    let found = model.violations(
+    let found = model.violations_with(
         || model.reader(false),
         page(1_000),
         read_after_change,

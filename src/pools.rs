@@ -1,0 +1,197 @@
+//! Where a request's computation runs: on the HTTP worker if it ends within [`INLINE_TIME`], else on a pool of threads.
+//!
+//! An HTTP worker answers many requests in turn, so work on it delays all of them. Starting a thread takes longer than
+//! most searches. So a search begins on the worker, and begins again in a pool if it takes longer. A pool shares its
+//! threads fairly between callers (`fair_queue.rs`). A computation has an [`Interrupt`], which is set when the future
+//! of its request is dropped: because the client left, or the time is up.
+//!
+//! The threads have a lower priority than the HTTP workers, so a machine whose cores all search still answers other
+//! requests at once.
+
+mod fair_queue;
+mod pool;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+pub use fair_queue::CallerKey;
+use fair_queue::Limits;
+pub use pool::{Job, Pool};
+
+use crate::error::{Error, Result};
+use crate::interrupt::{Interrupt, InterruptOnDrop};
+
+/// How long a search may take on an HTTP worker. Handing it to a thread of a pool takes some ten microseconds.
+pub const INLINE_TIME: Duration = Duration::from_micros(300);
+/// After this many steps a search on a worker looks at the clock. They take a few microseconds.
+const STEPS_A_LOOK: u64 = 32;
+/// After this many steps a search is not short. They take as long as a few searches of a small cloud.
+const SHORT_STEPS: u64 = 2048;
+/// Callers that each use all cores get this many times the threads of one caller.
+const CALLERS_AT_ONCE: usize = 2;
+
+/// The pools of one process.
+///
+/// A pool has twice the threads that one caller may use. So while one caller uses all of its threads, the work of
+/// another caller begins at once, and takes at most twice as long.
+pub struct Pools {
+    /// Searches and plans that compute without sending. A caller has as many threads as cores.
+    pub searches: Pool,
+    /// First attempts at the searches of a caller that uses all of its threads of `searches`. So its short searches do
+    /// not wait behind long ones, and delay no HTTP worker if they are many.
+    pub attempts: Pool,
+    /// Work that soon has something to send: chunks of answers, and lists of providers.
+    pub answers: Pool,
+    /// Reading large bodies. A few threads, because a body takes many times its length in memory while it is read.
+    pub bodies: Pool,
+}
+
+impl Pools {
+    /// If `search_queue` searches wait, a further one is refused.
+    ///
+    /// # Errors
+    /// If the process has no file descriptors left.
+    pub fn start(search_queue: usize) -> std::io::Result<Pools> {
+        let cores = available_parallelism().map_or(1, usize::from);
+        let pool = |running_per_caller, waiting| {
+            Pool::new(Limits {
+                running: CALLERS_AT_ONCE * running_per_caller,
+                running_per_caller,
+                waiting,
+            })
+        };
+        Ok(Pools {
+            searches: pool(cores, search_queue)?,
+            attempts: pool(cores, search_queue)?,
+            answers: pool(cores, usize::MAX)?,
+            bodies: pool(cores.div_ceil(4), usize::MAX)?,
+        })
+    }
+
+    /// Computes on the calling thread, or if that takes longer than [`INLINE_TIME`], on a thread of `searches`. The
+    /// interrupt is set when the future is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if the queue is full, and this caller has filled it. Errors of `search`.
+    pub async fn search<T: Send + 'static>(
+        &self,
+        caller: &CallerKey,
+        search: impl Fn(&Interrupt) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<T> {
+        let search = Arc::new(move |interrupt: Interrupt| search(&interrupt));
+        if let Some((_, found)) = self.attempt(caller, &search).await? {
+            return found;
+        }
+        let interrupt = InterruptOnDrop(Interrupt::default());
+        let its_interrupt = interrupt.0.clone();
+        self.searches.start(caller, move || search(its_interrupt)).await
+    }
+
+    /// Tries a computation that may be short: on the calling thread, or on a thread of `attempts`. The interrupt of the
+    /// result goes on without a limit.
+    ///
+    /// `None` if it is not short. It should then start again in a pool.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if the queue is full, and this caller has filled it.
+    pub async fn attempt<T: Send + 'static>(
+        &self,
+        caller: &CallerKey,
+        compute: &Arc<impl Fn(Interrupt) -> Result<T> + Send + Sync + 'static>,
+    ) -> Result<Option<(InterruptOnDrop, Result<T>)>> {
+        if !self.searches.is_saturated_by(caller) {
+            return Ok(attempt_within(inline_interrupt(), &**compute));
+        }
+        let compute = Arc::clone(compute);
+        let attempt = move || Ok(attempt_within(Interrupt::after(SHORT_STEPS), &*compute));
+        self.attempts.start(caller, attempt).await
+    }
+}
+
+/// An interrupt that ends a computation after [`INLINE_TIME`].
+fn inline_interrupt() -> Interrupt {
+    let began = Instant::now();
+    Interrupt::in_slices(STEPS_A_LOOK, move || {
+        if began.elapsed() < INLINE_TIME {
+            STEPS_A_LOOK
+        } else {
+            0
+        }
+    })
+}
+
+/// Computes until it ends, or until the interrupt has no steps left.
+fn attempt_within<T>(
+    interrupt: Interrupt,
+    compute: impl FnOnce(Interrupt) -> Result<T>,
+) -> Option<(InterruptOnDrop, Result<T>)> {
+    let panicked = |_| {
+        Err(Error::Internal {
+            detail: "a search ended in a panic".to_owned(),
+        })
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| compute(interrupt.clone()))).unwrap_or_else(panicked);
+    if interrupt.ran_out() {
+        return None;
+    }
+    interrupt.lift();
+    Some((InterruptOnDrop(interrupt), result))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts `steps`, of which the attempt has three.
+    fn attempt_of(steps: u64) -> Option<(InterruptOnDrop, Result<u64>)> {
+        attempt_within(Interrupt::after(3), |interrupt| {
+            interrupt.spend(steps);
+            Ok(steps)
+        })
+    }
+
+    #[test]
+    fn an_attempt_that_ran_out_of_steps_has_no_result() {
+        assert!(attempt_of(3).is_none(), "the end of the steps may be the cause of the result");
+        let (interrupt, result) = attempt_of(2).expect("it had a step left");
+        assert_eq!(result, Ok(2));
+        (0..3).for_each(|_| assert!(!interrupt.0.is_set(), "later steps are not counted"));
+    }
+
+    #[test]
+    fn a_panic_of_an_attempt_is_an_internal_error() {
+        let panic = |_| -> Result<()> { panic!("a defect") };
+        let (_, result) = attempt_within(Interrupt::after(1), panic).expect("it took no step");
+        assert!(matches!(result, Err(Error::Internal { .. })));
+    }
+
+    #[tokio::test]
+    async fn a_search_that_takes_long_goes_on_in_a_pool_until_its_future_is_dropped() {
+        let pools = Pools::start(1).expect("runtimes");
+        let caller = CallerKey::of_address(None);
+        let (note, mut notes) = tokio::sync::mpsc::unbounded_channel();
+        let search = pools.search(&caller, move |interrupt: &Interrupt| {
+            let thread = std::thread::current().id();
+            let _ = note.send(("began", thread));
+            while !interrupt.is_set() {
+                std::thread::yield_now();
+            }
+            let _ = note.send(("ended", thread));
+            Ok(())
+        });
+        let worker = std::thread::current().id();
+        let began_in_pool = async {
+            assert_eq!(notes.recv().await, Some(("began", worker)));
+            assert_eq!(notes.recv().await, Some(("ended", worker)));
+            notes.recv().await
+        };
+        let other = tokio::select! {
+            found = search => panic!("it ends only when it is interrupted: {found:?}"),
+            began = began_in_pool => began.expect("it began in the pool").1,
+        };
+        assert_ne!(other, worker);
+        assert_eq!(notes.recv().await, Some(("ended", other)));
+    }
+}

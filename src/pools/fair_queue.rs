@@ -1,0 +1,278 @@
+//! A queue of jobs that is fair between callers. Pure: `pool.rs` has the threads and the lock.
+//!
+//! The caller with the fewest running jobs is served next, and among equals the caller that was served longest ago. The
+//! number of running jobs of one caller is limited. If the queue is full, the caller with the most waiting jobs loses
+//! its newest one: the caller that filled the queue is refused, and no other.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// Whose jobs share one queue fairly with those of others.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CallerKey(Arc<str>);
+
+impl CallerKey {
+    /// The key of a user in a project.
+    pub fn of_user(user: &str, project: &str) -> CallerKey {
+        // No id has a NUL.
+        CallerKey(format!("{user}\0{project}").into())
+    }
+
+    /// The key of all callers without credentials at one address.
+    pub fn of_address(address: Option<IpAddr>) -> CallerKey {
+        CallerKey(address.map_or_else(String::new, |address| address.to_string()).into())
+    }
+}
+
+/// A job's number, which no other job of the same queue has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobId(u64);
+
+/// The bounds of a queue.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// The most jobs of all callers that run at once.
+    pub running: usize,
+    /// The most jobs of one caller that run at once.
+    pub running_per_caller: usize,
+    /// The most jobs of all callers that wait because they may not run yet.
+    pub waiting: usize,
+}
+
+/// The jobs of all callers that wait, and the number of those that run.
+pub struct FairQueue<J> {
+    limits: Limits,
+    callers: HashMap<CallerKey, Jobs<J>>,
+    /// The callers with waiting jobs. The caller that was served longest ago comes first.
+    order: VecDeque<CallerKey>,
+    waiting: usize,
+    running: usize,
+    next_id: u64,
+}
+
+/// The jobs of one caller.
+struct Jobs<J> {
+    waiting: VecDeque<(JobId, J)>,
+    running: usize,
+}
+
+impl<J> FairQueue<J> {
+    pub fn new(limits: Limits) -> FairQueue<J> {
+        FairQueue {
+            limits,
+            callers: HashMap::new(),
+            order: VecDeque::new(),
+            waiting: 0,
+            running: 0,
+            next_id: 0,
+        }
+    }
+
+    /// How many jobs wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Whether a further job of this caller has to wait for its other ones.
+    pub fn is_saturated_by(&self, caller: &CallerKey) -> bool {
+        self.unfinished(caller) >= self.limits.running_per_caller
+    }
+
+    /// How many jobs of this caller wait or run.
+    fn unfinished(&self, caller: &CallerKey) -> usize {
+        self.callers.get(caller).map_or(0, |jobs| jobs.running + jobs.waiting.len())
+    }
+
+    /// Whether the queue is full, and a further job of this caller would be refused.
+    fn refuses(&self, caller: &CallerKey) -> bool {
+        let waiting_of = |caller| self.callers.get(caller).map_or(0, |jobs| jobs.waiting.len());
+        let most = self.order.iter().map(waiting_of).max().unwrap_or_default();
+        self.is_full_for(caller) && waiting_of(caller) + 1 >= most
+    }
+
+    /// Whether a further job of this caller would have to wait, and the queue is full.
+    fn is_full_for(&self, caller: &CallerKey) -> bool {
+        let per_caller = self.limits.running_per_caller;
+        // The jobs that wait only because no thread has taken them yet.
+        let may_begin = |jobs: &Jobs<J>| jobs.waiting.len().min(per_caller.saturating_sub(jobs.running));
+        let beginning: usize = self.callers.values().map(may_begin).sum();
+        let begins = !self.is_saturated_by(caller) && self.running + beginning < self.limits.running;
+        !begins && self.waiting >= self.limits.waiting
+    }
+
+    /// Adds a job. The result also has the job that is refused because the queue is full: of this caller or of another.
+    pub fn push(&mut self, caller: &CallerKey, job: J) -> (JobId, Option<J>) {
+        let id = JobId(self.next_id);
+        self.next_id += 1;
+        if self.refuses(caller) {
+            return (id, Some(job));
+        }
+        let refused = if self.is_full_for(caller) {
+            self.take_newest_of_the_largest()
+        } else {
+            None
+        };
+        let jobs = self.callers.entry(caller.clone()).or_insert_with(|| Jobs {
+            waiting: VecDeque::new(),
+            running: 0,
+        });
+        if jobs.waiting.is_empty() {
+            self.order.push_back(caller.clone());
+        }
+        jobs.waiting.push_back((id, job));
+        self.waiting += 1;
+        (id, refused)
+    }
+
+    /// The next job to run, and its caller, until [`Self::finish`]. `None` if no job may begin now.
+    pub fn next(&mut self) -> Option<(CallerKey, J)> {
+        let running = |caller: &CallerKey| self.callers.get(caller).map_or(0, |jobs| jobs.running);
+        let may_run = (0..self.order.len()).filter(|at| running(&self.order[*at]) < self.limits.running_per_caller);
+        let at = may_run.min_by_key(|at| running(&self.order[*at]))?;
+        let caller = self.order.remove(at)?;
+        let jobs = self.callers.get_mut(&caller)?;
+        let (_, job) = jobs.waiting.pop_front()?;
+        jobs.running += 1;
+        self.running += 1;
+        self.waiting -= 1;
+        if !jobs.waiting.is_empty() {
+            self.order.push_back(caller.clone());
+        }
+        Some((caller, job))
+    }
+
+    /// A job of the caller ended.
+    pub fn finish(&mut self, caller: &CallerKey) {
+        if let Some(jobs) = self.callers.get_mut(caller) {
+            jobs.running -= 1;
+            self.running -= 1;
+        }
+        self.forget_if_idle(caller);
+    }
+
+    /// Takes a job out of the queue, if it still waits.
+    pub fn remove(&mut self, caller: &CallerKey, id: JobId) -> Option<J> {
+        let jobs = self.callers.get_mut(caller)?;
+        let at = jobs.waiting.iter().position(|(waiting, _)| *waiting == id)?;
+        let (_, job) = jobs.waiting.remove(at)?;
+        self.note_removed(caller);
+        Some(job)
+    }
+
+    fn take_newest_of_the_largest(&mut self) -> Option<J> {
+        let waiting = |caller: &&CallerKey| self.callers.get(*caller).map_or(0, |jobs| jobs.waiting.len());
+        let largest = self.order.iter().max_by_key(waiting)?.clone();
+        let (_, job) = self.callers.get_mut(&largest)?.waiting.pop_back()?;
+        self.note_removed(&largest);
+        Some(job)
+    }
+
+    fn note_removed(&mut self, caller: &CallerKey) {
+        self.waiting -= 1;
+        if self.callers.get(caller).is_some_and(|jobs| jobs.waiting.is_empty()) {
+            self.order.retain(|waiting| waiting != caller);
+        }
+        self.forget_if_idle(caller);
+    }
+
+    fn forget_if_idle(&mut self, caller: &CallerKey) {
+        let is_idle = |jobs: &Jobs<J>| jobs.running == 0 && jobs.waiting.is_empty();
+        if self.callers.get(caller).is_some_and(is_idle) {
+            self.callers.remove(caller);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        running: 4,
+        running_per_caller: 2,
+        waiting: 4,
+    };
+
+    fn caller(name: &str) -> CallerKey {
+        CallerKey::of_user(name, "project")
+    }
+
+    /// A queue with these jobs, each a letter of its caller and a digit.
+    fn queue(jobs: &[&'static str]) -> FairQueue<&'static str> {
+        let mut queue = FairQueue::new(LIMITS);
+        for job in jobs {
+            let (_, refused) = queue.push(&caller(&job[..1]), *job);
+            assert_eq!(refused, None, "{job}");
+        }
+        queue
+    }
+
+    fn begun(queue: &mut FairQueue<&'static str>) -> Vec<&'static str> {
+        std::iter::from_fn(|| queue.next()).map(|(_, job)| job).collect()
+    }
+
+    #[test]
+    fn callers_are_served_in_turn_and_each_one_in_order() {
+        let mut queue = queue(&["a1", "a2", "a3", "b1"]);
+        assert_eq!(begun(&mut queue), ["a1", "b1", "a2"]);
+        assert_eq!(queue.waiting(), 1, "a caller has at most two running jobs");
+        queue.finish(&caller("b"));
+        assert_eq!(queue.next(), None);
+        queue.finish(&caller("a"));
+        assert_eq!(begun(&mut queue), ["a3"]);
+    }
+
+    #[test]
+    fn the_caller_with_the_fewest_running_jobs_is_next() {
+        let mut queue = queue(&["a1", "a2"]);
+        assert_eq!(queue.next().map(|(_, job)| job), Some("a1"));
+        queue.push(&caller("b"), "b1");
+        assert_eq!(begun(&mut queue), ["b1", "a2"]);
+    }
+
+    #[test]
+    fn a_full_queue_refuses_the_caller_that_filled_it() {
+        let mut queue = queue(&["a1", "a2", "b1", "b2"]);
+        assert_eq!(begun(&mut queue), ["a1", "b1", "a2", "b2"]);
+        for job in ["a3", "a4", "a5", "a6"] {
+            assert_eq!(queue.push(&caller("a"), job).1, None);
+        }
+        assert!(queue.refuses(&caller("a")) && !queue.refuses(&caller("c")));
+        assert_eq!(queue.push(&caller("a"), "a7").1, Some("a7"));
+        assert_eq!(queue.push(&caller("c"), "c1").1, Some("a6"));
+        assert_eq!(queue.push(&caller("c"), "c2").1, Some("a5"));
+        assert_eq!(queue.push(&caller("c"), "c3").1, Some("c3"), "no caller has more waiting jobs");
+        assert_eq!(queue.waiting(), 4);
+    }
+
+    #[test]
+    fn a_job_that_may_begin_at_once_is_not_refused() {
+        let mut queue = FairQueue::new(Limits { waiting: 0, ..LIMITS });
+        for job in ["a1", "a2", "b1", "b2"] {
+            assert_eq!(queue.push(&caller(&job[..1]), job).1, None, "{job}");
+        }
+        assert_eq!(queue.push(&caller("a"), "a3").1, Some("a3"), "a caller has two threads");
+        assert_eq!(begun(&mut queue).len(), 4);
+        assert_eq!(queue.push(&caller("c"), "c1").1, Some("c1"), "there are four threads");
+    }
+
+    #[test]
+    fn a_removed_job_leaves_its_place_to_others() {
+        let mut queue = queue(&["a1", "a2", "b1"]);
+        let (id, _) = queue.push(&caller("c"), "c1");
+        assert_eq!(queue.remove(&caller("c"), id), Some("c1"));
+        assert_eq!(queue.remove(&caller("c"), id), None);
+        assert_eq!((queue.waiting(), queue.refuses(&caller("c"))), (3, false));
+        assert_eq!(begun(&mut queue), ["a1", "b1", "a2"]);
+    }
+
+    #[test]
+    fn callers_without_jobs_are_forgotten() {
+        let mut queue = queue(&["a1", "b1"]);
+        assert_eq!(begun(&mut queue).len(), 2);
+        queue.finish(&caller("a"));
+        queue.finish(&caller("b"));
+        assert!(queue.callers.is_empty() && queue.order.is_empty());
+    }
+}
