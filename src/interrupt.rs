@@ -134,7 +134,9 @@ mod tests {
         let slices = Arc::new(AtomicU64::new(0));
         let given = Arc::clone(&slices);
         let interrupt = Interrupt::in_slices(2, move || 3 * u64::from(given.fetch_add(1, Ordering::Relaxed) < 2));
-        let steps = std::iter::repeat_with(|| interrupt.is_set()).take_while(|ended| !ended).count();
+        let steps = std::iter::repeat_with(|| interrupt.is_set())
+            .take_while(|ended| !ended)
+            .count();
         assert_eq!((steps, interrupt.ran_out()), (2 + 3 + 3 - 1, true));
         assert!(interrupt.is_set());
         assert_eq!(slices.load(Ordering::Relaxed), 3, "it is not asked again after the end");

@@ -25,6 +25,8 @@ use crate::interrupt::{Interrupt, InterruptOnDrop};
 
 /// How long a search may take on an HTTP worker. Handing it to a thread of a pool takes some ten microseconds.
 pub const INLINE_TIME: Duration = Duration::from_micros(300);
+/// A text of at most this length is read on an HTTP worker, which takes some hundred microseconds.
+pub const SMALL_BODY_BYTES: usize = 64 * 1024;
 /// After this many steps a search on a worker looks at the clock. They take a few microseconds.
 const STEPS_A_LOOK: u64 = 32;
 /// After this many steps a search is not short. They take as long as a few searches of a small cloud.
@@ -89,6 +91,22 @@ impl Pools {
         self.searches.start(caller, move || search(its_interrupt)).await
     }
 
+    /// Reads a text of this length: on the calling thread if it is short, else on a thread of `bodies`.
+    ///
+    /// # Errors
+    /// Of `read`.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        caller: &CallerKey,
+        length: usize,
+        read: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        if length <= SMALL_BODY_BYTES {
+            return read();
+        }
+        self.bodies.start(caller, read).await
+    }
+
     /// Tries a computation that may be short: on the calling thread, or on a thread of `attempts`. The interrupt of the
     /// result goes on without a limit.
     ///
@@ -114,11 +132,7 @@ impl Pools {
 fn inline_interrupt() -> Interrupt {
     let began = Instant::now();
     Interrupt::in_slices(STEPS_A_LOOK, move || {
-        if began.elapsed() < INLINE_TIME {
-            STEPS_A_LOOK
-        } else {
-            0
-        }
+        if began.elapsed() < INLINE_TIME { STEPS_A_LOOK } else { 0 }
     })
 }
 
@@ -154,7 +168,10 @@ mod tests {
 
     #[test]
     fn an_attempt_that_ran_out_of_steps_has_no_result() {
-        assert!(attempt_of(3).is_none(), "the end of the steps may be the cause of the result");
+        assert!(
+            attempt_of(3).is_none(),
+            "the end of the steps may be the cause of the result"
+        );
         let (interrupt, result) = attempt_of(2).expect("it had a step left");
         assert_eq!(result, Ok(2));
         (0..3).for_each(|_| assert!(!interrupt.0.is_set(), "later steps are not counted"));

@@ -108,17 +108,18 @@ pub fn page_of(snapshot: &Snapshot, page: &Page, interrupt: &Interrupt) -> Resul
     let reports = paths.into_iter().map(|path| {
         let nothing = Sums::default();
         let sums = sums.get(path).unwrap_or(&nothing);
-        report(snapshot, path, (&hosts[path], siblings.get(&parent(path))), (sums, &free))
+        report(
+            snapshot,
+            path,
+            (&hosts[path], siblings.get(&parent(path))),
+            (sums, &free),
+        )
     });
     Ok((reports.collect(), next))
 }
 
 /// The hosts in each domain, by path.
-fn count_hosts<'s>(
-    snapshot: &'s Snapshot,
-    dimension: &str,
-    interrupt: &Interrupt,
-) -> Result<HashMap<&'s str, Hosts>> {
+fn count_hosts<'s>(snapshot: &'s Snapshot, dimension: &str, interrupt: &Interrupt) -> Result<HashMap<&'s str, Hosts>> {
     let mut found: HashMap<&str, Hosts> = HashMap::new();
     for host in hosts(snapshot) {
         let is_eligible = snapshot.state(host) == ProviderState::Up;
@@ -187,7 +188,9 @@ fn report(
     (hosts, siblings): (&Hosts, Option<&Siblings>),
     (sums, free): (&Sums, &HashMap<ClassId, i128>),
 ) -> DomainReport {
-    let free_elsewhere = free.iter().map(|(class, all)| (*class, all - sums.free.get(class).unwrap_or(&0)));
+    let free_elsewhere = free
+        .iter()
+        .map(|(class, all)| (*class, all - sums.free.get(class).unwrap_or(&0)));
     let usage = named(snapshot, sums.usage.iter().map(|(class, used)| (*class, *used)));
     let mut loss = Loss {
         siblings: siblings.map_or(0, |siblings| siblings.number),
@@ -205,7 +208,10 @@ fn report(
         parent: parent(path).map(str::to_owned),
         hosts: hosts.all,
         eligible_hosts: hosts.eligible,
-        capacity: named(snapshot, sums.capacity.iter().map(|(class, capacity)| (*class, *capacity))),
+        capacity: named(
+            snapshot,
+            sums.capacity.iter().map(|(class, capacity)| (*class, *capacity)),
+        ),
         usage,
         is_heavy: siblings.is_some_and(|siblings| hosts.all > siblings.least),
         loss,
@@ -239,7 +245,9 @@ fn amounts(snapshot: &Snapshot, host: Slot) -> Vec<(ClassId, i128, i128)> {
 /// By the name of the class.
 fn named(snapshot: &Snapshot, amounts: impl Iterator<Item = (ClassId, i128)>) -> Amounts {
     let name = |class| snapshot.catalog().class_name(class).cloned();
-    amounts.filter_map(|(class, amount)| Some((name(class)?, amount))).collect()
+    amounts
+        .filter_map(|(class, amount)| Some((name(class)?, amount)))
+        .collect()
 }
 
 /// Counts a step.
@@ -265,7 +273,10 @@ mod tests {
             assert_eq!(all, expected);
             let above: Vec<Option<&str>> = all.iter().map(|path| parent(path)).collect();
             assert_eq!(above[0], None);
-            assert_eq!(above[1..], all[..all.len() - 1].iter().copied().map(Some).collect::<Vec<_>>());
+            assert_eq!(
+                above[1..],
+                all[..all.len() - 1].iter().copied().map(Some).collect::<Vec<_>>()
+            );
         }
     }
 }

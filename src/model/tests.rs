@@ -58,7 +58,7 @@ use crate::db::tests::support::{Kind, TestDatabase};
 use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{Database, DbConnection, DbResult};
 use crate::error::{Error, Result};
-use crate::pools::Pools;
+use crate::pools::{CallerKey, Pools};
 use crate::search::Snapshot;
 
 /// A model on a database of its own, with a connection that reads the tables.
@@ -101,6 +101,10 @@ fn writer_settings() -> WriterSettings {
         wal: WalLimits::default(),
         claim_memory: std::time::Duration::from_secs(3600),
     }
+}
+
+fn caller() -> CallerKey {
+    CallerKey::of_address(None)
 }
 
 fn pools() -> std::sync::Arc<Pools> {

@@ -4,7 +4,7 @@
 //! and as `GET /v1/workloads/{uuid}` judges one of them. A page ends when its time is over, at the earliest after one
 //! workload.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use diesel::prelude::*;
 use super::claims::Contradictions;
 use super::reads::reader::Reader;
 use super::workloads::{
-    self, Judge, Level, ReadWish, ReadWorkload, Report, ShownReplica, StoredPage, StoredWorkload, Violation,
+    self, Judge, Level, ReadWish, ReadWorkload, Report, ShownReplica, StoredPage, StoredWorkload, Violation, Wish,
     WorkloadRow, read_wish, until, whole,
 };
 use super::{Model, providers};
@@ -124,24 +124,27 @@ impl Filter {
             violations,
             ..
         } = report;
-        let passing = violations.into_iter().filter(|it| self.passes(it, &replicas));
+        let stand_there = self.provider.as_deref().map(|provider| {
+            let stands_there = |it: &&ShownReplica| {
+                let mut shares = it.replica.allocations.iter();
+                it.host.as_deref() == Some(provider) || shares.any(|share| &*share.provider == provider)
+            };
+            let there = replicas.iter().filter(stands_there);
+            there.map(|it| it.replica.row.id.as_str()).collect()
+        });
+        let passing = violations
+            .into_iter()
+            .filter(|it| self.passes(it, stand_there.as_ref()));
         let violations: Vec<Violation> = passing.collect();
         (!violations.is_empty()).then_some(Violated { row, violations })
     }
 
-    fn passes(&self, violation: &Violation, replicas: &[ShownReplica]) -> bool {
-        let stands_on = |provider: &str| {
-            let its = replicas
-                .iter()
-                .filter(|it| violation.replicas.contains(&it.replica.row.id));
-            its.into_iter().any(|it| {
-                let mut shares = it.replica.allocations.iter();
-                it.host.as_deref() == Some(provider) || shares.any(|share| &*share.provider == provider)
-            })
-        };
+    /// `stand_there` are the replicas on the provider that the filter names, if it names one.
+    fn passes(&self, violation: &Violation, stand_there: Option<&HashSet<&str>>) -> bool {
+        let names = |there: &HashSet<&str>| violation.replicas.iter().any(|id| there.contains(id.as_str()));
         self.code.is_none_or(|code| violation.reason.code == code)
             && self.level.is_none_or(|level| violation.level == level)
-            && self.provider.as_deref().is_none_or(stands_on)
+            && stand_there.is_none_or(names)
     }
 }
 
@@ -159,7 +162,8 @@ impl Model {
         caller: &CallerKey,
     ) -> Result<(Vec<Violated>, Option<String>)> {
         let search = async |job: JudgeJob| self.pools.search(caller, move |interrupt| job.run(interrupt)).await;
-        self.violations_with(reader, page, read, settings, search).await
+        self.violations_with(reader, page, read, (settings, caller), search)
+            .await
     }
 
     /// As [`Self::violations`], with a search of the caller.
@@ -168,7 +172,7 @@ impl Model {
         reader: impl Fn() -> Reader,
         page: Page,
         read: ReadWish,
-        settings: &SearchSettings,
+        (settings, caller): (&SearchSettings, &CallerKey),
         search: impl AsyncFn(JudgeJob) -> Result<Judged>,
     ) -> Result<(Vec<Violated>, Option<String>)> {
         let (end, deadline) = (BootInstant::now() + page.time, self.writer_deadline());
@@ -190,7 +194,10 @@ impl Model {
             let found_rows = reader().read(move |conn| workloads::list_stored(conn, &rows)).await?;
             let next = found_rows.next.clone();
             left = left.saturating_sub(limit);
-            if let Some(job) = self.judge_job(found_rows, read, (&filter, settings, end)).await? {
+            if let Some(job) = self
+                .judge_job(found_rows, (read, caller), (&filter, settings, end))
+                .await?
+            {
                 let judged = until(deadline, search(job)).await?;
                 count += judged.violated.iter().map(|it| it.violations.len()).sum::<usize>();
                 found.extend(judged.violated);
@@ -210,20 +217,15 @@ impl Model {
     async fn judge_job(
         &self,
         page: StoredPage,
-        read: ReadWish,
+        (read, caller): (ReadWish, &CallerKey),
         (filter, settings, end): (&Arc<Filter>, &SearchSettings, BootInstant),
     ) -> Result<Option<JudgeJob>> {
-        let read = page
-            .workloads
-            .into_iter()
-            .filter_map(|stored| match read_wish(&stored, read) {
-                Ok(wish) => Some((stored, wish)),
-                Err(error) => {
-                    log::error!("The violations of a workload are not listed: {error}; put it again");
-                    None
-                }
-            });
-        let read: Vec<_> = read.collect();
+        let StoredPage { workloads, others, .. } = page;
+        let length = workloads.iter().map(|stored| stored.row.body.len()).sum();
+        let read = self
+            .pools
+            .read(caller, length, move || Ok(read_wishes(workloads, read)))
+            .await?;
         if read.is_empty() {
             return Ok(None);
         }
@@ -238,12 +240,26 @@ impl Model {
         Ok(Some(JudgeJob {
             snapshot,
             workloads: Arc::new(workloads.collect()),
-            others: Arc::new(page.others),
+            others: Arc::new(others),
             filter: Arc::clone(filter),
             settings: settings.clone(),
             end,
         }))
     }
+}
+
+/// The workloads with what they ask for. A workload whose wish cannot be read is left out, and the log says so.
+fn read_wishes(workloads: Vec<StoredWorkload>, read: ReadWish) -> Vec<(StoredWorkload, Wish)> {
+    let read = workloads
+        .into_iter()
+        .filter_map(|stored| match read_wish(&stored.row, read) {
+            Ok(wish) => Some((stored, wish)),
+            Err(error) => {
+                log::error!("The violations of a workload are not listed: {error}; put it again");
+                None
+            }
+        });
+    read.collect()
 }
 
 /// The uuids of the workloads that the filter leaves; `None`: all of them.

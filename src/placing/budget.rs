@@ -14,9 +14,8 @@ pub const STEPS_A_ROUND: u64 = 4;
 /// A budget of steps. A step looks at one host, one offer, one arc or one domain.
 pub struct Budget<'a> {
     interrupt: &'a Interrupt,
-    /// What the interrupt had counted before.
-    before: u64,
     steps: u64,
+    spent: Cell<u64>,
     /// Steps that are less than one of the interrupt.
     rest: Cell<u64>,
 }
@@ -26,14 +25,20 @@ impl<'a> Budget<'a> {
     pub fn new(interrupt: &'a Interrupt, steps: u64) -> Budget<'a> {
         Budget {
             interrupt,
-            before: interrupt.spent(),
             steps,
+            spent: Cell::new(0),
             rest: Cell::new(0),
         }
     }
 
-    /// Counts steps. True if the answer is not wanted any more: then it comes soon, and means nothing.
+    /// Counts steps of a search. True if the answer is not wanted any more: then it comes soon, and means nothing.
     pub fn count(&self, steps: u64) -> bool {
+        self.spent.set(self.spent.get() + steps);
+        self.count_list(steps)
+    }
+
+    /// As [`Self::count`], of a list that is made once for a search, as that of all places. It bounds no search.
+    pub fn count_list(&self, steps: u64) -> bool {
         let all = self.rest.get() + steps;
         self.rest.set(all % STEPS_A_ROUND);
         self.interrupt.count(all / STEPS_A_ROUND)
@@ -44,13 +49,18 @@ impl<'a> Budget<'a> {
         self.interrupt.has_ended()
     }
 
-    /// The steps that were counted.
+    /// The steps of searches.
     pub fn spent(&self) -> u64 {
-        (self.interrupt.spent() - self.before) * STEPS_A_ROUND + self.rest.get()
+        self.spent.get()
+    }
+
+    /// Whether the searches have spent all steps.
+    pub fn is_spent(&self) -> bool {
+        self.has_spent(1, 0)
     }
 
     /// Whether `1 / share` of the budget was spent since `begin` steps were.
-    pub fn is_spent(&self, share: u64, begin: u64) -> bool {
+    pub fn has_spent(&self, share: u64, begin: u64) -> bool {
         self.spent() - begin > self.steps / share
     }
 }

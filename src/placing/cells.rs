@@ -84,7 +84,7 @@ impl Cells {
             slots,
             cut: places.cut,
         };
-        if !costs.budget.count(u64::from(end)) {
+        if !costs.budget.count_list(u64::from(end)) {
             cells.sort(kept);
         }
         cells

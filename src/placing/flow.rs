@@ -64,7 +64,7 @@ enum Step {
 impl<'a, C: UnitCosts> Network<'a, C> {
     /// The arcs must be sorted by the node from which they lead.
     pub fn new(nodes: usize, arcs: Vec<Arc>, costs: &'a C, budget: &'a Budget<'a>) -> Network<'a, C> {
-        budget.count(arcs.len() as u64);
+        budget.count_list(arcs.len() as u64);
         let mut starts = vec![0_u32; nodes + 1];
         for arc in &arcs {
             starts[arc.from as usize + 1] += 1;
@@ -97,8 +97,8 @@ impl<'a, C: UnitCosts> Network<'a, C> {
     /// As [`Network::send`] until one part in `share` of the budget is spent. The units after that take the first path
     /// that is found: their number is the greatest all the same.
     pub fn send_within(&mut self, share: u64, wanted: u32) -> Sent {
-        let mut sent = self.send_while(wanted, |budget| !budget.is_spent(share, 0));
-        while sent.units < wanted && self.budget.is_spent(share, 0) && !self.budget.has_ended() {
+        let mut sent = self.send_while(wanted, |budget| !budget.has_spent(share, 0));
+        while sent.units < wanted && self.budget.has_spent(share, 0) && !self.budget.has_ended() {
             sent.is_cheapest = false;
             let Some(cost) = self.send_anywhere() else { break };
             sent.cost += cost;

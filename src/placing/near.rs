@@ -18,7 +18,7 @@ impl NearHosts {
         let number = rules.rules.len() as u64;
         let hosts = if number == 0 { 0 } else { cluster.hosts };
         let hosts = (0..hosts).map(|host| {
-            if budget.count(number) {
+            if budget.count_list(number) {
                 return (Cost::ZERO, None);
             }
             (rules.cost(host), rules.excluding(host))

@@ -78,7 +78,7 @@ pub fn place(
     }
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
     let sizes = cluster.dimensions.iter().map(|dimension| dimension.tree.count() as u64);
-    budget.count(sizes.sum());
+    budget.count_list(sizes.sum());
     let compared = compared(cluster, eligible, &rules, workload);
     let placing = Placing {
         cluster,
@@ -91,7 +91,7 @@ pub fn place(
         effort,
         budget: &budget,
     };
-    budget.count(cluster.hosts.into());
+    budget.count_list(cluster.hosts.into());
     let (replicas, proof) = placing.best();
     let mut unplaced = missing.clone();
     for replica in &replicas {
@@ -153,30 +153,40 @@ pub struct Placing<'a, H> {
 
 impl<H: Hosts> Placing<'_, H> {
     /// The most replicas that can be placed, in the best places.
+    ///
+    /// One less is tried each time. When the budget is spent, the number is found by bisection: each attempt is then
+    /// about one flow.
     fn best(&self) -> (Vec<Standing>, Proof) {
-        let mut new = self.missing.iter().sum();
-        let (mut proof, mut cells) = (Proof::Exact, None);
-        while new > 0 {
-            let tried = new;
-            let outcome = self.attempt(tried, &mut cells);
+        let all: u32 = self.missing.iter().sum();
+        let (mut placed, mut best) = (0, Vec::new());
+        // The least number that is known to fail.
+        let mut fails = all + 1;
+        let (mut proof, mut cells, mut next) = (Proof::Exact, None, all);
+        while placed < next {
+            let outcome = self.attempt(next, &mut cells);
             if !outcome.is_exact {
                 proof = Proof::BudgetSpent;
             }
             if let Some((_, assigned)) = outcome.best {
-                let mut replicas: Vec<Standing> = assigned.into_iter().map(Assigned::standing).collect();
-                replicas.sort_by_key(|replica| (replica.role, replica.host));
-                return (replicas, proof);
+                (placed, best) = (next, assigned);
+            } else {
+                fails = next.min(outcome.most + 1);
             }
             if self.effort.atomic || self.budget.has_ended() {
                 break;
             }
-            new = outcome.most.min(new - 1);
-            if self.budget.is_spent(1, 0) {
+            let is_bound_new = fails < next;
+            next = fails - 1;
+            if self.budget.is_spent() && placed < next {
                 proof = Proof::BudgetSpent;
-                new = new.min(tried / 2);
+                if !is_bound_new {
+                    next = (placed + fails) / 2;
+                }
             }
         }
-        (Vec::new(), proof)
+        let mut replicas: Vec<Standing> = best.into_iter().map(Assigned::standing).collect();
+        replicas.sort_by_key(|replica| (replica.role, replica.host));
+        (replicas, proof)
     }
 
     /// The best places of `new` replicas. `known` are the cells of an attempt before, if they stay the same.

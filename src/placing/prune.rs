@@ -35,7 +35,7 @@ pub fn prune(places: &CellPlaces, compared: &Compared, totals: Totals, costs: &S
     let has_places = |group: &&[u32]| group.iter().any(|cell| places.counts[*cell as usize] > 0);
     let size = dimension.tree.len() as u64;
     let groups = places.index.groups(at).filter(has_places);
-    let groups = groups.take_while(|_| !costs.budget.count(size));
+    let groups = groups.take_while(|_| !costs.budget.count_list(size));
     groups.flat_map(|group| pruning.kept(group)).collect()
 }
 

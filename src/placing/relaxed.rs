@@ -109,7 +109,7 @@ impl<'a> Relaxation<'a> {
                 .copied()
                 .collect();
             let dimension = &self.compared.dimensions[at];
-            self.budget.count(dimension.tree.len() as u64);
+            self.budget.count_list(dimension.tree.len() as u64);
             *end = Some(bounds(dimension, &self.direct[at], self.totals, &splits).ok_or(Nothing::Bounds)?);
         }
         let plan = Plan::new(self, part, &ends);

@@ -31,10 +31,13 @@ pub fn prices(items: &impl Items, compared: &Compared, wanted: Wanted) -> (Vec<C
     };
     let cells = cells_at(&none);
     let mut best = (none, cells);
+    if wanted.budget.has_spent(SHARE, 0) || wanted.budget.has_ended() {
+        return best;
+    }
     let Round { mut cost, mut next } = round(items, compared, &best, wanted);
     for _ in 1..ROUNDS {
         let Some(prices) = next.take() else { break };
-        if wanted.budget.is_spent(SHARE, 0) || wanted.budget.has_ended() {
+        if wanted.budget.has_spent(SHARE, 0) || wanted.budget.has_ended() {
             break;
         }
         let cells = cells_at(&prices);
@@ -104,7 +107,7 @@ fn raised(
         if surplus == 0 {
             continue;
         }
-        if wanted.budget.is_spent(SHARE, 0) || wanted.budget.has_ended() {
+        if wanted.budget.has_spent(SHARE, 0) || wanted.budget.has_ended() {
             break;
         }
         if let Some(rise) = exchanges.rise(role, surplus) {

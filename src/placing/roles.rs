@@ -200,7 +200,7 @@ fn cheapest(
     let mut roles: Vec<Vec<u32>> = vec![Vec::new(); items.len()];
     let mut costs: Vec<(Cost, usize)> = Vec::with_capacity(items.len());
     for role in (0..missing.len()).filter(|&role| missing[role] > 0) {
-        if budget.count(items.len() as u64) {
+        if budget.count_list(items.len() as u64) {
             break;
         }
         costs.clear();

@@ -71,7 +71,7 @@ pub fn search(items: &impl Items, compared: &Compared, cells: &Cells, wanted: Wa
     let (mut most, mut parts) = (new.saturating_sub(1), 0);
     while let Some(part) = search.parts.pop() {
         let has_answer = search.best.is_some() || wanted.has_fallback;
-        let is_spent = budget.is_spent(1, 0) || has_answer && budget.is_spent(SHARE_FOR_BETTER, begin);
+        let is_spent = budget.is_spent() || has_answer && budget.has_spent(SHARE_FOR_BETTER, begin);
         if parts > 0 && is_spent || budget.has_ended() {
             search.is_exact = false;
             break;

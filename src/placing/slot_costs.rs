@@ -45,7 +45,7 @@ impl<'a> SlotCosts<'a> {
     pub fn of_item(&self, items: &impl Items, item: u32, costs: &mut Vec<Cost>) {
         costs.clear();
         let most = items.most(item).min(self.most);
-        if self.budget.count(1) || most == 0 {
+        if self.budget.count_list(1) || most == 0 {
             return;
         }
         // Mostly there is one place for one role.
@@ -57,7 +57,7 @@ impl<'a> SlotCosts<'a> {
             return;
         }
         for &(role, missing, price) in &self.roles {
-            let more = (0..missing.min(most)).take_while(|_| !self.budget.count(1));
+            let more = (0..missing.min(most)).take_while(|_| !self.budget.count_list(1));
             costs.extend(more.map_while(|already| Some(items.offer(item, role, already)? + price)));
         }
         if costs.len() > most as usize {

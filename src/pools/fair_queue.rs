@@ -81,7 +81,9 @@ impl<J> FairQueue<J> {
 
     /// How many jobs of this caller wait or run.
     fn unfinished(&self, caller: &CallerKey) -> usize {
-        self.callers.get(caller).map_or(0, |jobs| jobs.running + jobs.waiting.len())
+        self.callers
+            .get(caller)
+            .map_or(0, |jobs| jobs.running + jobs.waiting.len())
     }
 
     /// Whether the queue is full, and a further job of this caller would be refused.
@@ -242,7 +244,11 @@ mod tests {
         assert_eq!(queue.push(&caller("a"), "a7").1, Some("a7"));
         assert_eq!(queue.push(&caller("c"), "c1").1, Some("a6"));
         assert_eq!(queue.push(&caller("c"), "c2").1, Some("a5"));
-        assert_eq!(queue.push(&caller("c"), "c3").1, Some("c3"), "no caller has more waiting jobs");
+        assert_eq!(
+            queue.push(&caller("c"), "c3").1,
+            Some("c3"),
+            "no caller has more waiting jobs"
+        );
         assert_eq!(queue.waiting(), 4);
     }
 

@@ -4,13 +4,14 @@
 //! Naively, the best candidate of each host would be built: of 100,000 hosts the caller takes five. So a search returns
 //! numbers alone, in the order of slots. A candidate is built when the host is chosen ([`best_in_host`]).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::candidates::{Candidate, Candidates, Placement, SearchSettings, candidates};
 use super::explain::Explain;
 use super::rank::Scoring;
 use super::request::Request;
-use super::snapshot::{ClassId, Slot, Snapshot, lanes_of};
+use super::snapshot::{ClassId, NameId, Slot, Snapshot, lanes_of};
 use crate::error::Result;
 
 /// The cost of the best candidate of each host that has one.
@@ -192,6 +193,23 @@ impl Snapshot {
                 })
             })
         })
+    }
+
+    /// Whether a root has a domain of this dimension.
+    pub fn has_dimension(&self, name: &str) -> bool {
+        self.roots_by_domain(name).any(|(_, mut roots)| roots.next().is_some())
+    }
+
+    /// The names of the dimensions in which a root has a domain.
+    pub fn dimensions(&self) -> BTreeSet<&Arc<str>> {
+        let blocks = (0..self.blocks().len()).flat_map(|block| {
+            let data = self.blocks().get(block);
+            let roots = data.present & data.roots;
+            let dimensions = self.described_lanes(block).dimensions();
+            dimensions.filter(move |(_, lanes)| lanes & roots != 0)
+        });
+        let ids: BTreeSet<NameId> = blocks.map(|(id, _)| id).collect();
+        ids.into_iter().map(|id| self.property_text(id)).collect()
     }
 
     /// The root of the tree that serves. Providers that share their resources with other trees do not count, unless

@@ -2,10 +2,11 @@
 //!
 //! All candidates within the hard limits are compared. That happens only if nothing has normal room. The naive solution
 //! compares them for each consumer of a gang again, which takes seconds in a large cloud. But what a consumer takes
-//! changes one host, and only the candidates there are compared again.
+//! changes one host, and only the candidates there are compared again. A host is kept as how good its best candidate
+//! is; the candidate of the chosen host is searched again.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::candidates::{Candidate, Candidates, SearchSettings, candidates};
@@ -30,8 +31,10 @@ pub struct LeastOver {
 #[derive(Debug)]
 pub struct OverSequence {
     scoring: Option<Scoring>,
-    /// The best candidate of each host.
-    hosts: BTreeMap<Slot, Best>,
+    /// By host, how good its best candidate is.
+    hosts: HashMap<Slot, Quality>,
+    /// The same, the best first.
+    order: BTreeSet<(Quality, Slot)>,
     /// The hosts whose usage has changed since.
     changed: Vec<Slot>,
     /// Whether the candidates of all other hosts are as they were.
@@ -41,27 +44,44 @@ pub struct OverSequence {
     compared: usize,
 }
 
-/// The best candidate of a host.
-#[derive(Debug)]
-struct Best {
+/// How good a candidate is; less is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Quality {
     over: i64,
-    cost: f64,
+    cost: Score,
     /// How many were compared before it. Of equal ones the first is the best: so a gang is on different hosts.
     number: usize,
-    candidate: Candidate,
 }
 
-impl Best {
-    fn is_better(&self, other: &Best) -> bool {
-        (self.over, self.cost, self.number) < (other.over, other.cost, other.number)
+#[derive(Debug, Clone, Copy)]
+struct Score(f64);
+
+impl Ord for Score {
+    fn cmp(&self, other: &Score) -> Ordering {
+        self.0.total_cmp(&other.0)
     }
 }
+
+impl PartialOrd for Score {
+    fn partial_cmp(&self, other: &Score) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Score {
+    fn eq(&self, other: &Score) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Score {}
 
 impl OverSequence {
     pub fn new(scoring: Option<Scoring>) -> OverSequence {
         OverSequence {
             scoring,
-            hosts: BTreeMap::new(),
+            hosts: HashMap::new(),
+            order: BTreeSet::new(),
             changed: Vec::new(),
             is_known: false,
             is_exact: true,
@@ -88,58 +108,63 @@ impl OverSequence {
         settings: &SearchSettings,
     ) -> Result<LeastOver> {
         let mut changed = std::mem::take(&mut self.changed);
-        if self.is_known {
-            changed.sort_unstable();
-            changed.dedup();
-            for host in changed {
-                self.hosts.remove(&host);
-                let search = candidates(snapshot, request, settings, ())?.in_tree(host);
-                self.is_exact &= self.compare(search, normal, (snapshot, settings))?;
-            }
-        } else {
+        let search = || candidates(snapshot, request, settings, ());
+        if !self.is_known {
             self.hosts.clear();
-            let search = candidates(snapshot, request, settings, ())?;
-            self.is_exact = self.compare(search, normal, (snapshot, settings))?;
-            // A provider that shares its resources has candidates on many hosts.
-            self.is_known = !snapshot.has_sharing();
+            self.order.clear();
+            let Compared { best, is_complete } = self.compare(search()?, normal, (snapshot, settings))?;
+            self.is_exact = is_complete;
+            // A provider that shares its resources has candidates on many hosts. And hosts that were not reached are
+            // compared the next time.
+            self.is_known = is_complete && !snapshot.has_sharing();
+            return Ok(self.least_over(best));
         }
-        let best = self.hosts.values();
-        let best = best.reduce(|best, other| if other.is_better(best) { other } else { best });
-        Ok(LeastOver {
-            candidate: best.map(|best| best.candidate.clone()),
-            is_exact: self.is_exact,
-        })
+        changed.sort_unstable();
+        changed.dedup();
+        for host in changed {
+            if let Some(quality) = self.hosts.remove(&host) {
+                self.order.remove(&(quality, host));
+            }
+            let compared = self.compare(search()?.in_tree(host), normal, (snapshot, settings))?;
+            self.is_exact &= compared.is_complete;
+        }
+        let Some(&(_, host)) = self.order.first() else {
+            return Ok(self.least_over(None));
+        };
+        let compared = self.compare(search()?.in_tree(host), normal, (snapshot, settings))?;
+        Ok(self.least_over(compared.best))
     }
 
-    /// Keeps the best candidate of each host. Returns whether all were compared.
+    fn least_over(&self, candidate: Option<Candidate>) -> LeastOver {
+        LeastOver {
+            candidate,
+            is_exact: self.is_exact,
+        }
+    }
+
+    /// Finds the best candidate, and keeps how good the best one of each host is.
     fn compare(
         &mut self,
         mut search: Candidates<&Snapshot, ()>,
         normal: &PlannedUsage,
         (snapshot, settings): (&Snapshot, &SearchSettings),
-    ) -> Result<bool> {
+    ) -> Result<Compared> {
         let before = self.compared;
+        let mut best: Option<(Quality, Candidate)> = None;
         for candidate in search.by_ref().take(MAX_COMPARED) {
             self.compared += 1;
             let Some(host) = snapshot.host_of(&candidate.placements) else {
                 continue;
             };
-            let found = Best {
+            let cost = |scoring: Scoring| scoring.cost(snapshot, &candidate.placements);
+            let quality = Quality {
                 over: normal.added_over(&candidate.placements),
-                cost: self
-                    .scoring
-                    .map_or(0.0, |scoring| scoring.cost(snapshot, &candidate.placements)),
+                cost: Score(self.scoring.map_or(0.0, cost)),
                 number: self.compared,
-                candidate,
             };
-            match self.hosts.entry(host) {
-                Entry::Vacant(entry) => {
-                    entry.insert(found);
-                }
-                Entry::Occupied(mut known) if found.is_better(known.get()) => {
-                    known.insert(found);
-                }
-                Entry::Occupied(_) => {}
+            self.keep(host, quality);
+            if best.as_ref().is_none_or(|(known, _)| quality < *known) {
+                best = Some((quality, candidate));
             }
         }
         let complete = search.check_complete();
@@ -147,8 +172,30 @@ impl OverSequence {
         if self.hosts.is_empty() || settings.interrupt.has_ended() {
             complete?;
         }
-        Ok(is_complete && self.compared - before < MAX_COMPARED)
+        Ok(Compared {
+            best: best.map(|(_, candidate)| candidate),
+            is_complete: is_complete && self.compared - before < MAX_COMPARED,
+        })
     }
+
+    fn keep(&mut self, host: Slot, quality: Quality) {
+        let known = self.hosts.get(&host).copied();
+        if known.is_some_and(|known| known <= quality) {
+            return;
+        }
+        if let Some(known) = known {
+            self.order.remove(&(known, host));
+        }
+        self.hosts.insert(host, quality);
+        self.order.insert((quality, host));
+    }
+}
+
+/// What a search found.
+struct Compared {
+    best: Option<Candidate>,
+    /// Whether all candidates were compared.
+    is_complete: bool,
 }
 
 /// The version of a snapshot in which candidates for a purpose are searched: with the normal limits in place of

@@ -96,7 +96,11 @@ pub fn write_list(dimension: &str, domains: &[DomainReport], next: Option<&str>)
     append(&mut out, "{\"dimension\":", dimension);
     let page = append_page(&mut out, ",\"domains\":", domains, one);
     let last = page.last().filter(|_| page.len() < domains.len());
-    append(&mut out, ",\"next\":", &last.map(|domain| domain.path.as_str()).or(next));
+    append(
+        &mut out,
+        ",\"next\":",
+        &last.map(|domain| domain.path.as_str()).or(next),
+    );
     out.push(b'}');
     out
 }
@@ -129,7 +133,10 @@ mod tests {
             ..DomainReport::default()
         };
         let all: Vec<DomainReport> = (0..3).map(domain).collect();
-        for (domains, next, written, after) in [(&all[..], Some("x"), 2, Some("/1")), (&all[..1], Some("x"), 1, Some("x"))] {
+        for (domains, next, written, after) in [
+            (&all[..], Some("x"), 2, Some("/1")),
+            (&all[..1], Some("x"), 1, Some("x")),
+        ] {
             let text = write_list("fault", domains, next);
             let read: serde_json::Value = serde_json::from_slice(&text).unwrap();
             assert_eq!(read["domains"].as_array().unwrap().len(), written);

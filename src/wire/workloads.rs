@@ -25,6 +25,8 @@ static NO_PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "no_paramet
 
 /// The most replicas of a workload.
 pub const MAX_REPLICAS: u32 = 1_000;
+/// The most dimensions that the rules of a workload name.
+const MAX_DIMENSIONS: usize = 16;
 /// The most workloads of a page.
 const MAX_WORKLOADS: usize = 1_000;
 /// The type of replicas whose workload names none.
@@ -121,6 +123,12 @@ pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -
         return bad_request("rules: a workload cannot be near to itself; that is what 'spread' is for.".to_owned());
     }
     strict_rules(&wish)?;
+    let dimensions = wish.dimensions().len();
+    if dimensions > MAX_DIMENSIONS {
+        return bad_request(format!(
+            "rules: they name {dimensions} dimensions; the rules of a workload name at most {MAX_DIMENSIONS}."
+        ));
+    }
     let ids = ids(&body, wish.count())?;
     Ok(Put {
         name,

@@ -11,6 +11,6 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let found = context.model().domains(page, &caller);
     let (found, next) = context.while_connected(found).await?;
     context
-        .write(move || wire::write_list(&dimension, &found, next.as_deref()))
+        .write_long(move || wire::write_list(&dimension, &found, next.as_deref()))
         .await
 }

@@ -14,7 +14,11 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     page.project = visible_project(&context, &rules::VIOLATIONS_LIST, page.project)?;
     let (settings, caller) = (context.settings().workload_search(), context.caller_key());
     let reader = || context.reader();
-    let found = context.model().violations(reader, page, read_stored, &settings, &caller);
+    let found = context
+        .model()
+        .violations(reader, page, read_stored, &settings, &caller);
     let (found, next) = context.while_connected(found).await?;
-    Ok(Reply::json(wire::write_list(&found, next.as_deref())))
+    context
+        .write_long(move || wire::write_list(&found, next.as_deref()))
+        .await
 }

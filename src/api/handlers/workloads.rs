@@ -3,8 +3,9 @@
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::{Error, Result};
-use crate::model::workloads;
+use crate::model::workloads::{self, Report};
 use crate::policy::rules::{self, Rule};
+use crate::pools::SMALL_BODY_BYTES;
 use crate::wire::workloads::{self as wire, Defaults};
 
 /// Callers who may not see all projects see their own.
@@ -12,8 +13,10 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let mut page = wire::read_list(&context.query)?;
     page.project = visible_project(&context, &rules::WORKLOADS_LIST, page.project)?;
     let read = move |conn: &mut _| workloads::list(conn, &page);
-    let (rows, next) = context.reader().ask(read).await?;
-    Ok(Reply::json(wire::write_list(&rows, next.as_deref())))
+    let (rows, next) = context.reader().read(read).await?;
+    context
+        .write_long(move || wire::write_list(&rows, next.as_deref()))
+        .await
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
@@ -25,9 +28,11 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
     let project = &found.workload.row.project;
     (context.authorize_project(&rules::WORKLOADS_SHOW, project)).map_err(|refusal| hidden(refusal, &uuid))?;
     let (settings, caller) = (context.settings().workload_search(), context.caller_key());
-    let report = context.model().report_workload(found, wire::read_stored, &settings, &caller);
+    let report = context
+        .model()
+        .report_workload(found, wire::read_stored, &settings, &caller);
     let report = context.while_connected(report).await?;
-    Ok(Reply::json(wire::write_one(&report)))
+    write(&context, report).await
 }
 
 pub async fn update(context: RequestContext) -> Result<Reply> {
@@ -47,6 +52,16 @@ pub async fn update(context: RequestContext) -> Result<Reply> {
     let (settings, caller) = (context.settings().workload_search(), context.caller_key());
     let report = context.model().put_workload(put, &settings, &caller);
     let report = context.while_connected(report).await?;
+    write(&context, report).await
+}
+
+/// A report of more replicas is written on another thread.
+const FEW_REPLICAS: usize = 100;
+
+async fn write(context: &RequestContext, report: Report) -> Result<Reply> {
+    if report.replicas.len() > FEW_REPLICAS || report.row.body.len() > SMALL_BODY_BYTES {
+        return context.write_long(move || wire::write_one(&report)).await;
+    }
     Ok(Reply::json(wire::write_one(&report)))
 }
 

@@ -17,13 +17,10 @@ use super::disconnect::DisconnectWatch;
 use super::refusal::Refusal;
 use super::request_head::text;
 use crate::error::Error;
+use crate::pools::SMALL_BODY_BYTES;
 
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// A body of at most this length is parsed on the worker that read it. It is never refused for the memory of other
-/// bodies.
-pub const SMALL_BODY_BYTES: usize = 64 * 1024;
 
 /// The memory of all bodies that are being read or parsed.
 pub struct BodyMemory {

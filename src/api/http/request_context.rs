@@ -7,7 +7,6 @@ use std::sync::Arc;
 use actix_web::web::Bytes;
 
 use super::base_url::BaseUrl;
-use super::body::SMALL_BODY_BYTES;
 use super::chunks::{ChunkSource, FirstChunks, InlineResult, PartialAnswer};
 use super::disconnect::DisconnectWatch;
 use super::reply::Reply;
@@ -93,22 +92,26 @@ impl RequestContext {
         &self,
         read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        if self.body.len() <= SMALL_BODY_BYTES {
-            mutants::panic_as(Mutant::PanicInHandler);
-            return read(&self.body);
-        }
         let body = self.body.clone();
-        let bodies = &self.model().pools().bodies;
-        bodies.start(&self.caller_key(), move || read(&body)).await
+        let read = move || {
+            mutants::panic_as(Mutant::PanicInHandler);
+            read(&body)
+        };
+        self.model()
+            .pools()
+            .read(&self.caller_key(), self.body.len(), read)
+            .await
     }
 
     /// Writes an answer that may be long on another thread.
     ///
     /// # Errors
     /// Of the thread.
-    pub async fn write(&self, write: impl FnOnce() -> Vec<u8> + Send + 'static) -> Result<Reply> {
+    pub async fn write_long(&self, write: impl FnOnce() -> Vec<u8> + Send + 'static) -> Result<Reply> {
         let answers = &self.model().pools().answers;
-        Ok(Reply::json(answers.start(&self.caller_key(), move || Ok(write())).await?))
+        Ok(Reply::json(
+            answers.start(&self.caller_key(), move || Ok(write())).await?,
+        ))
     }
 
     pub fn statistics(&self) -> Arc<HttpStatistics> {

@@ -93,7 +93,11 @@ impl StreamingBody {
         self.next = match std::mem::replace(&mut self.next, NextChunk::End) {
             NextChunk::Idle(source) if !source.is_search_done() => {
                 let spare = self.spare.take();
-                let job = self.threads.pools.answers.start(&self.threads.caller, move || next_chunk(source, spare));
+                let job = self
+                    .threads
+                    .pools
+                    .answers
+                    .start(&self.threads.caller, move || next_chunk(source, spare));
                 NextChunk::InProgress(job, None)
             }
             other => other,

@@ -85,8 +85,9 @@ struct Planning<'a> {
     usage: PlannedUsage,
     /// Within the capacity. `None` if no class has a normal limit.
     beyond: Option<PlannedUsage>,
-    /// By query, the candidates that go least over the normal limits.
-    over: BTreeMap<usize, OverSequence>,
+    /// The candidates that go least over the normal limits, of the query that needed them last: with those of each of
+    /// 1,000 queries, a call would take gigabytes.
+    over: Option<(usize, OverSequence)>,
     queries: BTreeMap<usize, PlannedQuery<'a>>,
     /// Whether every search beyond the normal limits compared all candidates.
     is_exact: bool,
@@ -138,7 +139,7 @@ impl PlanJob {
             },
             usage: PlannedUsage::new(normal),
             beyond,
-            over: BTreeMap::new(),
+            over: None,
             queries: BTreeMap::new(),
             is_exact: true,
         };
@@ -210,13 +211,13 @@ impl<'a> Planning<'a> {
     fn add_each(&mut self, normal: &[Placement], beyond: &[Placement]) {
         if let Some(usage) = &mut self.beyond {
             let change = usage.add(beyond);
-            self.over.values_mut().for_each(|over| over.note(&change));
+            self.over.iter_mut().for_each(|(_, over)| over.note(&change));
         }
         if normal.is_empty() {
             return;
         }
         let change = self.usage.add(normal);
-        self.over.values_mut().for_each(|over| over.note(&change));
+        self.over.iter_mut().for_each(|(_, over)| over.note(&change));
         let planned = self.queries.values_mut();
         planned.for_each(|planned| planned.sequence.note(&change));
     }
@@ -247,7 +248,8 @@ impl<'a> Planning<'a> {
         let ClaimQuery { request, rank } = &self.job.request.queries[query];
         let scoring = rank.and_then(Rank::scoring);
         let settings = seeded(&self.settings, scoring, consumer);
-        let over = self.over.entry(query).or_insert_with(|| OverSequence::new(scoring));
+        self.over.take_if(|(known, _)| *known != query);
+        let (_, over) = self.over.get_or_insert_with(|| (query, OverSequence::new(scoring)));
         let found = over.next(&self.usage, beyond.snapshot(), request, &settings)?;
         self.is_exact &= found.is_exact;
         Ok(found.candidate.map(|candidate| {

@@ -3,8 +3,8 @@
 use super::workloads::{cluster, describe, place, put, role, spread, wish};
 use super::*;
 use crate::model::domains::{DomainReport, Page};
-use crate::pools::CallerKey;
 use crate::placing::Mode;
+use crate::pools::CallerKey;
 use crate::search::ProviderState;
 
 async fn domains(f: &Fixture, dimension: &str) -> Vec<DomainReport> {
@@ -111,7 +111,11 @@ async fn sums_of_unbounded_inventories_do_not_overflow() {
 /// Found by a hostile reader: all domains were built, whatever the limit was. Paths of 500 segments took gigabytes.
 #[actix_web::test]
 async fn hostile_08_pages_of_deep_domains_are_those_of_the_whole_list() {
-    let deep = |host: usize| (0..40).map(|level| format!("/{}", (host + level) % 3)).collect::<String>();
+    let deep = |host: usize| {
+        (0..40)
+            .map(|level| format!("/{}", (host + level) % 3))
+            .collect::<String>()
+    };
     let paths: Vec<String> = (0..4).map(deep).collect();
     let at: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "-")).collect();
     let f = cluster(&at).await;

@@ -20,7 +20,11 @@ fn on(host: u32) -> ClaimCandidate {
 }
 
 async fn place_with(model: &Model, request: PlaceRequest, search: impl AsyncFn(PlanJob) -> Result<Plan>) -> Placed {
-    match model.place_with(request, &SearchSettings::uncut(7), search).await.unwrap() {
+    match model
+        .place_with(request, &SearchSettings::uncut(7), search)
+        .await
+        .unwrap()
+    {
         PlaceAnswer::Placed(placed) => placed,
         PlaceAnswer::Repeated(answer) => panic!("a call without an id was repeated: {answer}"),
     }

@@ -3,20 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::hosts::HostList;
+use super::time::too_long;
 use super::wish::Role;
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::placing::Eligible;
 use crate::search::Snapshot;
+
+/// As many hosts are looked at in the time of one step.
+const HOSTS_A_STEP: u64 = 64;
 
 /// `normal` has the normal limits in place of capacities.
 ///
 /// # Errors
-/// [`Error::NoCapacity`] for the first class that is short.
+/// - [`Error::NoCapacity`] for the first class that is short.
+/// - [`Error::Busy`] if it was interrupted.
 pub fn check(
     normal: &Snapshot,
     (list, eligible): (&HostList, &Eligible),
     roles: &[Role],
     missing: &[u32],
+    interrupt: &Interrupt,
 ) -> Result<()> {
     let mut needed: BTreeMap<&str, (i64, BTreeSet<usize>)> = BTreeMap::new();
     for (at, role) in roles.iter().enumerate().filter(|(at, _)| missing[*at] > 0) {
@@ -27,13 +34,22 @@ pub fn check(
         }
     }
     for (class, (needed, of_roles)) in needed {
-        let is_eligible = |host: &u32| of_roles.iter().any(|role| eligible.is_eligible(*host, *role));
-        let mut hosts = (0..list.cluster.hosts).filter(is_eligible).peekable();
+        let mut of_any = vec![false; list.slots.len()];
+        for role in of_roles {
+            if interrupt.count(of_any.len() as u64 / HOSTS_A_STEP + 1) {
+                return Err(too_long());
+            }
+            for (host, is_any) in (0..).zip(&mut of_any) {
+                *is_any |= eligible.is_eligible(host, role);
+            }
+        }
+        let hosts = list.slots.iter().zip(of_any).filter(|(_, is_any)| *is_any);
+        let mut hosts = hosts.map(|(slot, _)| *slot).peekable();
         // Without an eligible host it is the conditions that leave no place.
         let Some(id) = normal.catalog().class_id(class).filter(|_| hosts.peek().is_some()) else {
             continue;
         };
-        let room = normal.free_of(id, hosts.map(|host| list.slots[host as usize]), needed);
+        let room = normal.free_of(id, hosts, needed);
         if needed > room {
             return Err(Error::NoCapacity {
                 class: class.to_owned(),

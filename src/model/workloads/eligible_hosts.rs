@@ -179,7 +179,7 @@ impl KnownHosts {
 
 /// At most this many values are kept, so that it takes little time to find one.
 const KEPT_VALUES: usize = 128;
-/// And no more of them than have this many bytes together, but for the last one.
+/// And no more of them than have this many bytes together.
 const KEPT_BYTES: usize = 32 << 20;
 
 /// The values that were added last. Two threads that miss the same one both find it out: no lock is held for that time.
@@ -210,6 +210,9 @@ impl<K, V: ?Sized> Newest<K, V> {
 
     /// Keeps a value of this size, and leaves out the oldest for which there is no room any more.
     fn add(&self, key: K, value: &Arc<V>, bytes: usize) {
+        if bytes > KEPT_BYTES {
+            return;
+        }
         let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         values.bytes += bytes;
         while values.all.len() == KEPT_VALUES || values.bytes > KEPT_BYTES {

@@ -84,6 +84,7 @@ impl HostList {
 fn dimension(snapshot: &Snapshot, name: &str, (indexes, hosts): (&[u32], usize), interrupt: &Interrupt) -> Dimension {
     let mut tree = DomainTree::default();
     let mut leaves = vec![DomainTree::ROOT; hosts];
+    interrupt.spend(hosts as u64 / 64);
     // By domain, which one came after it. Most blocks have the paths of the block before, in the same order.
     let mut after: Vec<Option<(&Arc<str>, DomainId)>> = Vec::new();
     let mut last = DomainTree::ROOT;

@@ -1,6 +1,6 @@
 //! The rules of a wish as those of `placing`, with names looked up.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::StoredWorkload;
 use super::hosts::HostList;
@@ -51,9 +51,9 @@ pub fn needed_dimensions(list: &HostList, wish: &Wish) -> Vec<usize> {
 ///
 /// # Errors
 /// [`Error::BadRequest`] with the first such rule, and the dimensions that there are.
-pub fn check_dimensions(snapshot: &Snapshot, list: &HostList, wish: &Wish) -> Result<()> {
+pub fn check_dimensions(snapshot: &Snapshot, wish: &Wish) -> Result<()> {
     const MAX_NAMES: usize = 15;
-    let exists = |name: &str| name == HOST || list.dimension(name).is_some_and(|at| list.exists(at));
+    let exists = |name: &str| name == HOST || snapshot.has_dimension(name);
     for (at, rule) in wish.rules.iter().flatten().enumerate() {
         let (member, names) = match rule {
             WishRule::Spread(spread) => ("dimensions", spread.dimensions.as_slice()),
@@ -62,9 +62,8 @@ pub fn check_dimensions(snapshot: &Snapshot, list: &HostList, wish: &Wish) -> Re
         let Some(name) = names.iter().find(|name| !exists(name)) else {
             continue;
         };
-        let descriptions = snapshot.roots().map(|host| snapshot.description(host));
-        let known: BTreeSet<_> = descriptions.flat_map(|it| it.domains.into_keys()).collect();
-        let known = known.iter().map(|name| &**name).chain([HOST]);
+        let known = snapshot.dimensions();
+        let known = known.iter().map(|name| &***name).chain([HOST]);
         let known: Vec<&str> = known.take(MAX_NAMES).collect();
         return Err(Error::BadRequest {
             detail: format!(

@@ -6,11 +6,15 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::rows::{self, StoredWorkload};
 use super::{PlanJob, Put, ReadWish};
+use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Reasons, Result};
 use crate::model::Model;
 use crate::model::allocations::Owner;
+use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
 
+/// After this many steps a plan looks at the clock, and whether the process stops. They take less than a millisecond.
+const STEPS_A_LOOK: u64 = 256;
 /// How many workloads one query looks at.
 const PAGE: i64 = 100;
 
@@ -99,9 +103,20 @@ impl Model {
         if stored.replicas.iter().any(|it| it.row.is_adopted && !it.is_placed()) {
             return Ok(0);
         }
-        let search = async |job: PlanJob| job.run(&settings.interrupt);
-        let retry = Arc::new(retry(stored, read)?);
-        let mut tried = self.try_put(&retry, &mut 0, settings, search).await?;
+        let (stop, deadline) = (settings.interrupt.clone(), self.writer_deadline());
+        let search = async |job: PlanJob| {
+            let stop = stop.clone();
+            let more = move || {
+                if stop.has_ended() || BootInstant::now() >= deadline {
+                    0
+                } else {
+                    STEPS_A_LOOK
+                }
+            };
+            job.run(&Interrupt::in_slices(more(), more))
+        };
+        let (retry, caller) = (Arc::new(retry(stored, read)?), CallerKey::of_address(None));
+        let mut tried = self.try_put(&retry, &mut 0, (settings, &caller), search).await?;
         let granted = tried.granted;
         // What stays pending was counted as refused when the request was answered.
         tried.report.reasons = Reasons::default();

@@ -127,12 +127,12 @@ impl PlanJob {
             seed: hash(&self.put.uuid),
             ..self.settings.clone()
         };
-        let EligibleHosts { list, eligible } =
-            EligibleHosts::of(&self.snapshot, &dimensions, wish, &self.roles, &settings)?;
         // A retry asks for what is stored: a dimension that is gone leaves no host.
         if !self.put.is_retry {
-            near::check_dimensions(&self.snapshot, &list, wish)?;
+            near::check_dimensions(&self.snapshot, wish)?;
         }
+        let EligibleHosts { list, eligible } =
+            EligibleHosts::of(&self.snapshot, &dimensions, wish, &self.roles, &settings)?;
         let mut rules = near::rules(&self.snapshot, &list, wish, &self.others);
         let own_rules = rules.len();
         let uuid = &self.put.uuid;

@@ -27,7 +27,9 @@ use super::report::{ReadWorkload, Report, ReportJob};
 use super::rows::show;
 use super::time::until;
 use super::wish::{ReadWish, Role, Wish};
-use super::{Delete, Incarnation, Neighbourhood, PlanJob, Planned, Put, Set, SetAnswer, StoredWorkload, found};
+use super::{
+    Delete, Incarnation, Neighbourhood, PlanJob, Planned, Put, Set, SetAnswer, StoredWorkload, WorkloadRow, found,
+};
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -51,14 +53,9 @@ impl Model {
     /// - [`Error::StaleWorkload`], [`Error::DuplicateWorkload`], [`Error::ConsumerTaken`].
     /// - [`Error::NoPlace`], [`Error::NoCapacity`] if the request is atomic and replicas have no place.
     /// - [`Error::BadRequest`] for what the workload cannot be. [`Error::Busy`] if others keep taking what it finds.
-    pub async fn put_workload(
-        &self,
-        put: Put,
-        settings: &SearchSettings,
-        caller: &CallerKey,
-    ) -> Result<Report> {
+    pub async fn put_workload(&self, put: Put, settings: &SearchSettings, caller: &CallerKey) -> Result<Report> {
         let search = async |job: PlanJob| self.pools.search(caller, move |interrupt| job.run(interrupt)).await;
-        self.put_workload_with(put, settings, search).await
+        self.put_workload_with(put, settings, caller, search).await
     }
 
     /// As [`Self::put_workload`], with a search of the caller.
@@ -66,11 +63,12 @@ impl Model {
         &self,
         put: Put,
         settings: &SearchSettings,
+        caller: &CallerKey,
         search: impl AsyncFn(PlanJob) -> Result<Planned>,
     ) -> Result<Report> {
         let mut missing = put.wish.count();
         let put = Arc::new(put);
-        let answer = self.try_put(&put, &mut missing, settings, search).await;
+        let answer = self.try_put(&put, &mut missing, (settings, caller), search).await;
         if !put.is_dry_run {
             self.claim_statistics.note_workload(missing, &answer);
         }
@@ -82,7 +80,7 @@ impl Model {
         &self,
         put: &Arc<Put>,
         missing: &mut u32,
-        settings: &SearchSettings,
+        (settings, caller): (&SearchSettings, &CallerKey),
         search: impl AsyncFn(PlanJob) -> Result<Planned>,
     ) -> Result<Stored> {
         let deadline = self.writer_deadline();
@@ -92,7 +90,7 @@ impl Model {
             *missing = found.missing(put);
             let (snapshot, roles) = self.newest_for(&put.wish.roles, &mut attempts.contradictions).await?;
             let stored_wish = match &found.stored {
-                Some(stored) => (put.read)(&stored.row.body).ok(),
+                Some(stored) => self.read_wish(stored, put.read, caller).await.ok(),
                 None => None,
             };
             let job = PlanJob {
@@ -229,7 +227,7 @@ impl Model {
         caller: &CallerKey,
     ) -> Result<Report> {
         let search = async |job: ReportJob| self.pools.search(caller, move |interrupt| job.run(interrupt)).await;
-        self.report_workload_with(found, read, settings, search).await
+        self.report_workload_with(found, read, (settings, caller), search).await
     }
 
     /// As [`Self::report_workload`], with a search of the caller.
@@ -237,22 +235,29 @@ impl Model {
         &self,
         found: Neighbourhood,
         read: ReadWish,
-        settings: &SearchSettings,
+        (settings, caller): (&SearchSettings, &CallerKey),
         search: impl AsyncFn(ReportJob) -> Result<Report>,
     ) -> Result<Report> {
         let Neighbourhood {
             workload: stored,
             others,
         } = found;
-        let wish = read_wish(&stored, read)?;
+        let wish = self.read_wish(&stored, read, caller).await?;
         let (snapshot, roles) = self.newest_for(&wish.roles, &mut Contradictions::default()).await?;
-        search(ReportJob {
+        let job = ReportJob {
             snapshot,
             workload: Arc::new(ReadWorkload { stored, wish, roles }),
             others: Arc::new(others),
             settings: settings.clone(),
-        })
-        .await
+        };
+        until(self.writer_deadline(), search(job)).await
+    }
+
+    /// What a stored workload asks for.
+    async fn read_wish(&self, stored: &StoredWorkload, read: ReadWish, caller: &CallerKey) -> Result<Wish> {
+        let row = stored.row.clone();
+        let length = row.body.len();
+        self.pools.read(caller, length, move || read_wish(&row, read)).await
     }
 
     /// Reads the workload, those that its rules name or whose rules name it, and the consumers that it adopts.
@@ -289,9 +294,9 @@ impl Model {
 ///
 /// # Errors
 /// [`Error::Internal`] if this version of placet cannot read it.
-pub fn read_wish(stored: &StoredWorkload, read: ReadWish) -> Result<Wish> {
-    read(&stored.row.body).map_err(|error| Error::Internal {
-        detail: format!("the body of workload {} cannot be read: {error}", stored.row.uuid),
+pub fn read_wish(row: &WorkloadRow, read: ReadWish) -> Result<Wish> {
+    read(&row.body).map_err(|error| Error::Internal {
+        detail: format!("the body of workload {} cannot be read: {error}", row.uuid),
     })
 }
 

@@ -301,6 +301,29 @@ fn a_spent_budget_is_said_and_is_no_proof() {
 }
 
 #[test]
+fn without_atomic_a_spent_budget_places_no_fewer_replicas() {
+    // The first role has no host. The flow over cells sends all twelve replicas, and six to eight are tried.
+    let names: Vec<String> = (0..20).map(|at| at.to_string()).collect();
+    let hosts: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &[][..])).collect();
+    let mut world = World::of(&hosts);
+    world.eligible.fill(vec![false, true]);
+    world.offers.fill(vec![(0, 0, 0), (1, 0, 0)]);
+    for budget in [0, Effort::BUDGET] {
+        let effort = Effort {
+            atomic: false,
+            budget,
+            ..atomic()
+        };
+        let placed = world.placed(&workload(&[5, 7], &[]), &effort);
+        assert_eq!(
+            (placed.replicas.len(), placed.unplaced),
+            (7, vec![5, 0]),
+            "budget {budget}"
+        );
+    }
+}
+
+#[test]
 fn more_places_than_can_be_listed_are_said_if_they_matter() {
     // 2,200 hosts with 499 places each are more than a million. All replicas go to the cheapest hosts.
     let names: Vec<String> = (0..2200).map(|at| at.to_string()).collect();

@@ -186,6 +186,11 @@ impl Snapshot {
         self.described.names.id(name)
     }
 
+    /// The name with this number.
+    pub(in crate::search) fn property_text(&self, id: NameId) -> &Arc<str> {
+        self.described.names.text(id)
+    }
+
     /// What the providers of a block say, without what they inherit. Roots inherit nothing.
     pub(in crate::search) fn described_lanes(&self, block: usize) -> &DescribedLanes {
         let described = self.blocks.get(block).described.as_ref();

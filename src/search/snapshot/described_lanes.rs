@@ -45,6 +45,11 @@ impl DescribedLanes {
         found.map(|entry| (&entry.value, entry.lanes))
     }
 
+    /// The dimensions, each with the lanes that have a path in it; one may occur several times.
+    pub fn dimensions(&self) -> impl Iterator<Item = (NameId, u64)> {
+        self.domains.iter().map(|entry| (entry.name, entry.lanes))
+    }
+
     /// What a lane says about a property: `Some(None)` if it hides it.
     pub fn property(&self, lane: usize, name: NameId) -> Option<Option<&PropertyValue>> {
         let mut found = of_name(&self.properties, name).iter();

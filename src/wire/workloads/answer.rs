@@ -6,7 +6,7 @@ use super::wish::Json;
 use crate::model::workloads::{Level, Mode, Replica, Report, ShownReplica, SpreadReport, Violation, WorkloadRow};
 
 use crate::wire::json as reader;
-use crate::wire::output::{Members, Pairs, json};
+use crate::wire::output::{Members, Pairs, append, json};
 use crate::wire::reasons::{ReasonAnswer, reasons_and_counts};
 use crate::wire::value::Value;
 
@@ -84,12 +84,6 @@ pub struct ViolationAnswer<'a> {
     hosts: &'a [String],
 }
 
-#[derive(Serialize)]
-struct List<'a> {
-    workloads: Vec<One<'a>>,
-    next: Option<&'a str>,
-}
-
 /// Writes one workload with its state.
 pub fn write_one(report: &Report) -> Vec<u8> {
     let body = body(&report.row);
@@ -98,12 +92,14 @@ pub fn write_one(report: &Report) -> Vec<u8> {
 
 /// Writes a list of workloads, without their states. `next` is the uuid after which the next page begins.
 pub fn write_list(rows: &[WorkloadRow], next: Option<&str>) -> Vec<u8> {
-    let bodies: Vec<Value> = rows.iter().map(body).collect();
-    let rows = rows.iter().zip(&bodies);
-    json(&List {
-        workloads: rows.map(|(row, body)| one(row, body, None)).collect(),
-        next,
-    })
+    let mut out = b"{\"workloads\":[".to_vec();
+    for (at, row) in rows.iter().enumerate() {
+        // One body at a time: what it is read into takes many times its length.
+        append(&mut out, if at == 0 { "" } else { "," }, &one(row, &body(row), None));
+    }
+    append(&mut out, "],\"next\":", &next);
+    out.push(b'}');
+    out
 }
 
 /// The stored wish; null if it cannot be read.

@@ -239,3 +239,17 @@ fn a_group_whose_amounts_are_all_0_is_as_if_it_were_not_there() {
     assert!(refused.unwrap_err().to_string().contains("same_subtree"));
     assert!(groups("resources=CUSTOM_LOAD:0&resources_A=CUSTOM_LOAD:0").is_err());
 }
+
+/// Found by a hostile reader: a body of a megabyte named 150,000 dimensions, each of which was listed for all hosts.
+#[test]
+fn rules_name_at_most_16_dimensions() {
+    let rules = |number: usize| {
+        let names: Vec<String> = (0..number).map(|n| format!(r#""d{n}""#)).collect();
+        let (one, other) = names.split_at(number / 2);
+        let rule = |names: &[String]| format!(r#"{{"rule": "spread", "dimensions": ["host", {}]}}"#, names.join(", "));
+        with(&format!(r#", "rules": [{}, {}]"#, rule(one), rule(other)))
+    };
+    assert!(rules(16).is_ok());
+    let refused = rules(17).unwrap_err().to_string();
+    assert!(refused.starts_with("rules: they name 17 dimensions"), "{refused}");
+}

@@ -81,7 +81,9 @@ async fn a_set_that_is_refused_twice_for_the_same_reasons_is_answered_with_them(
         Ok(Planned { set, report })
     };
     let three = put(WORKLOAD, Some(2), of_role("a", 3));
-    let refused = model.put_workload_with(three, &SearchSettings::uncut(7), search).await;
+    let refused = model
+        .put_workload_with(three, &SearchSettings::uncut(7), &caller(), search)
+        .await;
     let Err(Error::ClaimRefused(refusal)) = refused else {
         panic!("{refused:?}");
     };

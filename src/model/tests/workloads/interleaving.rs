@@ -15,7 +15,9 @@ pub async fn place_while(model: &Model, put: Put, change: impl AsyncFn(u32, &Rep
         change(plans.get(), &planned.report).await;
         Ok(planned)
     };
-    let placed = model.put_workload_with(put, &SearchSettings::uncut(7), search).await;
+    let placed = model
+        .put_workload_with(put, &SearchSettings::uncut(7), &caller(), search)
+        .await;
     (placed, plans.get())
 }
 

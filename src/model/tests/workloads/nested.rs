@@ -48,7 +48,9 @@ fn on_few_hosts(roles: Vec<Role>) -> Wish {
 /// As [`place`], where a refusal need not be proven.
 async fn place_unproven(model: &Model, put: Put) -> Result<Report> {
     let search = async |job: PlanJob| job.run(&Interrupt::default());
-    model.put_workload_with(put, &SearchSettings::uncut(7), search).await
+    model
+        .put_workload_with(put, &SearchSettings::uncut(7), &caller(), search)
+        .await
 }
 
 /// The emptiest node was given to the small role, which came first; the large one had no room then.

@@ -50,7 +50,7 @@ async fn show(model: &Model) -> Report {
     let search = async |job: ReportJob| job.run(&Interrupt::default());
     let read = |_: &str| Ok(wish(3, None));
     model
-        .report_workload_with(found, read, &SearchSettings::uncut(7), search)
+        .report_workload_with(found, read, (&SearchSettings::uncut(7), &caller()), search)
         .await
         .unwrap()
 }

@@ -7,13 +7,13 @@ use super::interrupts::InterruptOnDrop;
 use super::neighbours::{apart_from, read_apart};
 use super::*;
 use crate::model::violations::{Filter, JudgeJob, Page, Violated};
-use crate::model::workloads::ReadWish;
+use crate::model::workloads::{self, ReadWish};
 
 async fn listed(model: &Model, page: Page) -> (Vec<Violated>, Option<String>) {
     let search = async |job: JudgeJob| job.run(&Interrupt::default());
     let settings = SearchSettings::uncut(7);
     model
-        .violations_with(|| model.reader(false), page, read, &settings, search)
+        .violations_with(|| model.reader(false), page, read, (&settings, &caller()), search)
         .await
         .unwrap()
 }
@@ -66,7 +66,10 @@ async fn report(model: &Model, n: u32) -> Report {
 pub async fn reported(found: Neighbourhood, model: &Model, read: ReadWish) -> Report {
     let search = async |job: ReportJob| job.run(&Interrupt::default());
     let settings = SearchSettings::uncut(7);
-    model.report_workload_with(found, read, &settings, search).await.unwrap()
+    model
+        .report_workload_with(found, read, (&settings, &caller()), search)
+        .await
+        .unwrap()
 }
 
 #[actix_web::test]
@@ -107,7 +110,11 @@ async fn a_report_without_enough_steps_is_busy_and_never_half_of_one() {
         its_job.run(&Interrupt::default())
     };
     let (found, settings) = (neighbourhood(&f.model, 902).await, SearchSettings::uncut(7));
-    let whole = f.model.report_workload_with(found, read, &settings, search).await.unwrap();
+    let whole = f
+        .model
+        .report_workload_with(found, read, (&settings, &caller()), search)
+        .await
+        .unwrap();
     let job = job.take().expect("it was judged");
     let mut ended = 0;
     for steps in 1..1_000 {
@@ -163,8 +170,15 @@ async fn a_page_that_takes_too_long_is_busy_and_its_search_ends() {
         std::future::pending::<()>().await;
         job.run(&interrupt.0)
     };
-    let found = model.violations_with(|| model.reader(false), page(1_000), read, &settings, search);
-    let found = found.await;
+    let found = model
+        .violations_with(
+            || model.reader(false),
+            page(1_000),
+            read,
+            (&settings, &caller()),
+            search,
+        )
+        .await;
     assert!(matches!(found, Err(Error::Busy { .. })), "{found:?}");
     let (interrupt, job) = judged.take().expect("it was searched");
     let ended = job.run(&interrupt);
@@ -265,7 +279,13 @@ async fn a_workload_that_names_a_deleted_trait_is_shown_and_hides_no_other() {
     let settings = SearchSettings::uncut(7);
     let found = f
         .model
-        .violations_with(|| f.model.reader(false), page(1_000), named, &settings, search)
+        .violations_with(
+            || f.model.reader(false),
+            page(1_000),
+            named,
+            (&settings, &caller()),
+            search,
+        )
         .await;
     let found = codes(&found.unwrap().0);
     assert_eq!(found[0], (901, vec![ReasonCode::Traits]));
@@ -323,12 +343,12 @@ async fn a_workload_and_those_that_its_rules_name_are_read_in_one_moment() {
     assert!(shown.violations.is_empty(), "{:?}", shown.violations);
     exchange_hosts(&f, [901, 902]).await;
     let search = async |job: JudgeJob| job.run(&Interrupt::default());
-    let (model, settings) = (&f.model, SearchSettings::uncut(7));
+    let (model, settings, caller) = (&f.model, SearchSettings::uncut(7), caller());
     let found = model.violations_with(
         || model.reader(false),
         page(1_000),
         read_after_change,
-        &settings,
+        (&settings, &caller),
         search,
     );
     let (found, _) = found.await.unwrap();
@@ -357,4 +377,41 @@ async fn a_violation_names_the_consumers_and_hosts_of_its_first_replicas() {
             .eq(first().map(|it| &it.replica.row.consumer))
     );
     assert!(violation.hosts.iter().eq(first().filter_map(|it| it.host.as_ref())));
+}
+
+/// Found by a hostile reader: a page had up to 1,000 bodies of a megabyte.
+#[actix_web::test]
+async fn hostile_09_a_page_of_long_bodies_ends_early_and_the_next_one_goes_on() {
+    const BODY_BYTES: usize = 300_000;
+    let f = cluster(&SITES).await;
+    let numbers = 901..921;
+    for n in numbers.clone() {
+        let mut long = put(n, None, wish(0, None));
+        long.body = format!("0{}", " ".repeat(BODY_BYTES));
+        place(&f.model, long).await.unwrap();
+    }
+    let (mut pages, mut found, mut after) = (0, Vec::new(), None);
+    loop {
+        let page = workloads::Page {
+            after,
+            limit: 1_000,
+            ..workloads::Page::default()
+        };
+        let (rows, next) = f
+            .model
+            .reader(false)
+            .read(move |conn| workloads::list(conn, &page))
+            .await
+            .unwrap();
+        let bytes: usize = rows.iter().map(|row| row.body.len()).sum();
+        assert!(bytes < 16 * (BODY_BYTES + 1) + 1, "{bytes} bytes");
+        found.extend(rows.into_iter().map(|row| row.uuid));
+        pages += 1;
+        if next.is_none() {
+            break;
+        }
+        after = next;
+    }
+    assert_eq!(pages, 2);
+    assert_eq!(found, numbers.map(uuid).collect::<Vec<_>>());
 }

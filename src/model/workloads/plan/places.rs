@@ -40,7 +40,13 @@ impl Planning<'_> {
         }
         let roles = &self.job.roles;
         if self.job.put.is_atomic {
-            admission::check(normal.snapshot(), (&self.list, &self.eligible), roles, &missing)?;
+            admission::check(
+                normal.snapshot(),
+                (&self.list, &self.eligible),
+                roles,
+                &missing,
+                self.interrupt,
+            )?;
         }
         let mut places: Vec<Vec<(u32, Offered)>> = vec![Vec::new(); wanted.len()];
         let refused = loop {
