@@ -25,7 +25,7 @@ pub use metrics::{Metrics, MetricsAccess, ProcessCounters};
 pub use openapi::text as openapi;
 pub use panics::PanicCount;
 pub use routes::{authorized_by, slave_routes};
-pub use service::{Listen, Service, Settings};
+pub use service::{Listen, METRICS_CONNECTIONS, Service, Settings};
 
 /// The oldest and the newest microversion.
 pub const OLDEST_VERSION: Version = Version::MIN;

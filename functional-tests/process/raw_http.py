@@ -23,10 +23,13 @@ class Reply:
 
 
 class RawConnection:
-    """A connection on which anything can be sent. As a context manager it is closed at the end."""
+    """A connection on which anything can be sent. As a context manager it is closed at the end.
 
-    def __init__(self, port, timeout=HANG_SECONDS):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+    `source` is the client's address.
+    """
+
+    def __init__(self, port, timeout=HANG_SECONDS, source="127.0.0.1"):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout, source_address=(source, 0))
         self.buffer = b""
 
     def __enter__(self):

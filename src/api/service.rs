@@ -110,12 +110,15 @@ impl Settings {
     }
 }
 
+/// The maximum number of connections of one worker to the port of the metrics: a scraper and a balancer have a few.
+pub const METRICS_CONNECTIONS: usize = 64;
+
 /// How the server listens.
 #[derive(Clone)]
 pub struct Listen {
     /// Threads that serve HTTP; 0: one for each core.
     pub workers: usize,
-    /// The maximum number of connections; more wait until one is closed.
+    /// The maximum number of connections; each further one closes another.
     pub max_connections: usize,
     /// The most threads on which requests of one worker wait for the database.
     pub waiting_threads: usize,

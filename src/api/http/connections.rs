@@ -1,56 +1,100 @@
-//! The open connections of an HTTP worker: which are idle, and which is closed when there are too many.
+//! The open connections of an HTTP worker, and the end of those that make no progress when there are too many.
+//!
+//! A connection makes progress when it is opened, when a request begins and when it is answered, and with each further
+//! part of a body or of an answer. What it waits for in between does not matter: the rest of a head, the rest of a
+//! body, a client that does not read, or the next request. The clock counts the progress of all connections.
+
+mod address;
+mod group;
+mod members;
+mod queue;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::rc::Rc;
-use std::task::Waker;
-use std::time::{Duration, Instant};
 
-/// How long a connection that brought no request yet counts as in use: its first request may have arrived unread.
-const FIRST_REQUEST_GRACE: Duration = Duration::from_secs(1);
+use address::Address;
+use members::Members;
+use queue::Standing;
+use tokio::sync::Notify;
+use tokio::task::yield_now;
+
+/// The bytes of a body or of an answer that are progress. A client that sends byte by byte makes none.
+const PROGRESS_BYTES: usize = 16 * 1024;
+/// After these many rounds of the event loop the worker has read what had arrived on a connection.
+const ROUNDS_OF_A_LOOK: usize = 2;
 
 /// The open connections of one worker.
-#[derive(Default)]
 pub struct Connections {
-    open: RefCell<BTreeMap<u64, Rc<Connection>>>,
+    members: RefCell<Members>,
     next_id: Cell<u64>,
-    /// Moves with each use of a connection: the order of their last uses, without a clock.
-    uses: Cell<u64>,
+    clock: Cell<u64>,
 }
 
 /// What the parts of one connection share: its stream, and the requests that come in it.
 pub struct Connection {
-    opened: Instant,
-    /// The requests that dispatch has begun to answer, and those that it has answered.
+    id: u64,
+    address: Address,
+    all: Rc<Connections>,
+    /// The time of the clock at which it last made progress.
+    progress: Cell<u64>,
+    /// Bytes since then.
+    bytes: Cell<usize>,
+    /// The requests that have begun to be answered, and those that were answered.
     begun: Cell<u64>,
     answered: Cell<u64>,
-    last_use: Cell<u64>,
+    /// The requests that are being served, with an accepted token or without one.
+    served: Cell<u64>,
+    has_token: Cell<bool>,
     write_is_blocked: Cell<bool>,
-    is_closing: Cell<bool>,
     /// Whether the client announced that a request is its last one.
     had_last: Cell<bool>,
-    /// Wakes the task of the connection.
-    waker: RefCell<Option<Waker>>,
+    closing: Cell<Closing>,
+    close: Notify,
+}
+
+/// Whether a connection was chosen to be closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Closing {
+    No,
+    /// If nothing arrives until the event loop has looked at its socket. The time of its progress then.
+    AfterLook(u64),
+    AtOnce,
 }
 
 impl Connections {
-    /// Adds a connection. If there are then `limit` of them, the idlest one is closed, so that a further client need
-    /// not wait.
-    pub fn open(self: &Rc<Self>, limit: usize) -> OpenConnection {
+    /// At most `limit` connections, as long as those that may be closed suffice for that.
+    pub fn new(limit: usize) -> Rc<Connections> {
+        Rc::new(Connections {
+            members: RefCell::new(Members::new(limit)),
+            next_id: Cell::default(),
+            clock: Cell::default(),
+        })
+    }
+
+    /// Adds a connection. If there are then too many, a connection that was open before is closed.
+    pub fn open(self: &Rc<Self>, peer: IpAddr) -> OpenConnection {
         let id = self.next_id.get();
         self.next_id.set(id + 1);
-        let connection = Rc::new(Connection::opened_now());
-        if self.open.borrow().len() + 1 >= limit {
-            self.close_idlest();
-        }
-        self.open.borrow_mut().insert(id, Rc::clone(&connection));
-        let opened = OpenConnection {
+        let connection = Rc::new(Connection {
             id,
-            connection,
+            address: Address::of(peer),
             all: Rc::clone(self),
-        };
-        opened.used();
-        opened
+            progress: Cell::new(self.tick()),
+            bytes: Cell::default(),
+            begun: Cell::default(),
+            answered: Cell::default(),
+            served: Cell::default(),
+            has_token: Cell::default(),
+            write_is_blocked: Cell::default(),
+            had_last: Cell::default(),
+            closing: Cell::new(Closing::No),
+            close: Notify::new(),
+        });
+        let mut members = self.members.borrow_mut();
+        members.close_surplus(1, self.clock.get(), true);
+        members.add(Rc::clone(&connection));
+        OpenConnection(connection)
     }
 
     /// How many connections were opened so far.
@@ -58,32 +102,19 @@ impl Connections {
         self.next_id.get()
     }
 
-    fn close_idlest(&self) {
-        let open = self.open.borrow();
-        let idle = open.values().filter(|connection| connection.is_idle());
-        if let Some(idlest) = idle.min_by_key(|connection| connection.last_use.get()) {
-            idlest.is_closing.set(true);
-            if let Some(waker) = idlest.waker.borrow_mut().take() {
-                waker.wake();
-            }
-        }
+    fn tick(&self) -> u64 {
+        let now = self.clock.get() + 1;
+        self.clock.set(now);
+        now
+    }
+
+    fn close_surplus(&self, is_look_allowed: bool) {
+        let now = self.clock.get();
+        self.members.borrow_mut().close_surplus(0, now, is_look_allowed);
     }
 }
 
 impl Connection {
-    fn opened_now() -> Connection {
-        Connection {
-            opened: Instant::now(),
-            begun: Cell::default(),
-            answered: Cell::default(),
-            last_use: Cell::default(),
-            write_is_blocked: Cell::default(),
-            is_closing: Cell::default(),
-            had_last: Cell::default(),
-            waker: RefCell::default(),
-        }
-    }
-
     /// The number of requests whose heads have arrived.
     pub fn begun(&self) -> u64 {
         self.begun.get()
@@ -92,7 +123,21 @@ impl Connection {
     /// Counts a request as begun, and when the result is dropped as answered.
     pub fn begin_request(self: &Rc<Self>) -> RequestGuard {
         self.begun.set(self.begun.get() + 1);
+        self.advance();
         RequestGuard(Rc::clone(self))
+    }
+
+    /// Counts a request as being served until the result is dropped: placet works, and the client waits for it.
+    pub fn serve_request(self: &Rc<Self>) -> ServedGuard {
+        self.served.set(self.served.get() + 1);
+        ServedGuard(Rc::clone(self))
+    }
+
+    /// A request had a token that was accepted.
+    pub fn accept_token(&self) {
+        if !self.has_token.replace(true) {
+            self.all.members.borrow_mut().leave_without_token(self);
+        }
     }
 
     /// Whether a request may be served: not behind one that was announced as the last (RFC 9112, 9.6), which actix does
@@ -108,91 +153,114 @@ impl Connection {
         self.begun.get() == self.answered.get()
     }
 
-    fn is_idle(&self) -> bool {
-        let is_settled = self.begun() > 0 || self.opened.elapsed() > FIRST_REQUEST_GRACE;
-        is_settled && self.awaits_request() && !self.write_is_blocked.get() && !self.is_closing.get()
+    /// Completes when the connection must be closed for another one.
+    pub async fn closed(&self) {
+        loop {
+            self.close.notified().await;
+            for _ in 0..ROUNDS_OF_A_LOOK {
+                yield_now().await;
+            }
+            match self.closing.get() {
+                Closing::AfterLook(before) if self.progress() > before => {
+                    self.closing.set(Closing::No);
+                    self.all.members.borrow_mut().spare();
+                    // The next one goes without a look: otherwise busy clients could keep all others waiting.
+                    self.all.close_surplus(false);
+                }
+                Closing::AfterLook(_) | Closing::AtOnce => return,
+                Closing::No => {}
+            }
+        }
+    }
+
+    fn close(&self, is_look_allowed: bool) {
+        self.closing.set(if is_look_allowed {
+            Closing::AfterLook(self.progress())
+        } else {
+            Closing::AtOnce
+        });
+        self.close.notify_one();
+    }
+
+    fn advance(&self) {
+        self.progress.set(self.all.tick());
+        self.bytes.set(0);
+    }
+
+    fn progress(&self) -> u64 {
+        self.progress.get()
+    }
+
+    fn has_token(&self) -> bool {
+        self.has_token.get()
+    }
+
+    fn is_closing(&self) -> bool {
+        self.closing.get() != Closing::No
+    }
+
+    fn standing(&self, now: u64) -> Standing {
+        let is_served = self.served.get() > 0 && self.has_token() && !self.write_is_blocked.get();
+        if is_served || self.is_closing() {
+            Standing::Kept(now)
+        } else {
+            Standing::Idle(self.progress())
+        }
     }
 }
 
-/// A request that is being answered.
+/// A request until it is answered.
 pub struct RequestGuard(Rc<Connection>);
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.answered.set(self.0.answered.get() + 1);
+        self.0.advance();
+    }
+}
+
+/// A request while it is served.
+pub struct ServedGuard(Rc<Connection>);
+
+impl Drop for ServedGuard {
+    fn drop(&mut self) {
+        self.0.served.set(self.0.served.get() - 1);
+        self.0.advance();
+        self.0.all.close_surplus(true);
     }
 }
 
 /// A connection until it is closed.
-pub struct OpenConnection {
-    id: u64,
-    connection: Rc<Connection>,
-    all: Rc<Connections>,
-}
+pub struct OpenConnection(Rc<Connection>);
 
 impl OpenConnection {
     pub fn connection(&self) -> &Rc<Connection> {
-        &self.connection
+        &self.0
     }
 
-    /// Bytes came or went.
-    pub fn used(&self) {
-        let uses = self.all.uses.get() + 1;
-        self.all.uses.set(uses);
-        self.connection.last_use.set(uses);
+    /// Bytes of a body or an answer came or went. Bytes of a head are no progress.
+    pub fn moved(&self, bytes: usize) {
+        let bytes = self.0.bytes.get() + bytes;
+        self.0.bytes.set(bytes);
+        if bytes >= PROGRESS_BYTES {
+            self.0.advance();
+        }
     }
 
     /// Whether the client does not read what is written.
     pub fn write_is_blocked(&self, is_blocked: bool) {
-        self.connection.write_is_blocked.set(is_blocked);
-    }
-
-    /// Whether the connection is to be closed, because it is the idlest one. If not, `waker` is woken when it is.
-    pub fn is_closing(&self, waker: &Waker) -> bool {
-        let mut known = self.connection.waker.borrow_mut();
-        if !known.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            *known = Some(waker.clone());
+        let was_blocked = self.0.write_is_blocked.replace(is_blocked);
+        if is_blocked && !was_blocked {
+            self.0.all.close_surplus(true);
         }
-        self.connection.is_closing.get()
-    }
-
-    /// The connection is no longer the idlest one.
-    pub fn keep_open(&self) {
-        self.connection.is_closing.set(false);
     }
 }
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.all.open.borrow_mut().remove(&self.id);
+        self.0.all.members.borrow_mut().remove(&self.0);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_idlest_connection_is_closed_when_there_are_too_many() {
-        let all = Rc::new(Connections::default());
-        let first: Vec<OpenConnection> = (0..3).map(|_| all.open(4)).collect();
-        // Each has served a request.
-        first.iter().for_each(|open| drop(open.connection().begin_request()));
-        let closing = |open: &OpenConnection| open.is_closing(Waker::noop());
-        assert!(!first.iter().any(closing));
-        first[0].used();
-        let request = first[1].connection().begin_request();
-        let more = [all.open(4)];
-        assert_eq!(first.iter().map(closing).collect::<Vec<_>>(), [false, false, true]);
-        drop((first.into_iter().nth(2), request));
-        assert_eq!(all.open.borrow().len(), 1);
-        assert!(!more.iter().any(closing));
-    }
-
-    #[test]
-    fn no_request_is_admitted_behind_the_last_one() {
-        let connection = Connection::opened_now();
-        let admitted = [false, true, false, true].map(|is_last| connection.admits(is_last));
-        assert_eq!(admitted, [true, true, false, false]);
-    }
-}
+mod tests;

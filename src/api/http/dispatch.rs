@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
+use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::header::{HeaderName, HeaderValue, VARY};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::web::{Bytes, Data, Payload};
@@ -18,12 +19,13 @@ use actix_web::{HttpRequest, HttpResponse};
 
 use super::access::Times;
 use super::base_url::{self, BaseUrl};
-use super::connections::Connection;
+use super::connections::{Connection, ServedGuard};
 use super::disconnect::DisconnectWatch;
 use super::refusal::Refusal;
 use super::reply::Reply;
 use super::request_context::RequestContext;
 use super::request_head::{RequestHead, new_request_id};
+use super::served_body::ServedBody;
 use super::{access, body, checks, streaming};
 use crate::api::route::{self, Media};
 use crate::api::service::Service;
@@ -42,7 +44,6 @@ pub(in crate::api) fn request_id_header() -> (HeaderName, String) {
 pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Service>) -> HttpResponse {
     let started = Instant::now();
     let connection = request.conn_data::<Rc<Connection>>();
-    let _answering = connection.map(Connection::begin_request);
     let is_last = request.head().connection_type() == ConnectionType::Close;
     let is_admitted = connection.is_none_or(|connection| connection.admits(is_last));
     let head = RequestHead::of(&request, &service.settings);
@@ -52,6 +53,13 @@ pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Servic
         answer_logged(request, payload, service.into_inner(), head, started, is_admitted),
     )
     .await
+}
+
+/// A request that has arrived as a whole.
+struct Arrived {
+    at: Instant,
+    /// While its answer is made.
+    served: Option<ServedGuard>,
 }
 
 /// Answers a request in the context of its log lines.
@@ -64,16 +72,9 @@ async fn answer_logged(
     is_admitted: bool,
 ) -> HttpResponse {
     let _in_flight = service.statistics.begin();
-    let mut body_read = None;
+    let mut arrived = None;
     let outcome = if is_admitted {
-        catch_panic(serve(
-            &request,
-            payload,
-            Arc::clone(&service),
-            &mut head,
-            &mut body_read,
-        ))
-        .await
+        catch_panic(serve(&request, payload, Arc::clone(&service), &mut head, &mut arrived)).await
     } else {
         Err(checks::behind_the_last_request())
     };
@@ -88,12 +89,18 @@ async fn answer_logged(
     };
     add_headers(&mut response, &head, varies);
     streaming::set_framing(&request, &mut response);
+    let body_read = arrived.as_ref().map(|arrived| arrived.at);
+    if response.body().size() == BodySize::Stream
+        && let Some(served) = arrived.and_then(|arrived| arrived.served)
+    {
+        response = response.map_body(|_, body| ServedBody::new(body, served).boxed());
+    }
     if let Some(cors) = &service.settings.cors {
         response = cors.add_headers(&request, response);
     }
     let times = Times {
         total: started.elapsed(),
-        body: body_read.map(|read: Instant| read - started),
+        body: body_read.map(|read| read - started),
     };
     access::log(&request, &head, &response, &times, refused.as_deref());
     access::log_slow(&request, service.settings.slow_request, &times);
@@ -154,14 +161,18 @@ async fn serve(
     payload: Payload,
     service: Arc<Service>,
     head: &mut RequestHead,
-    body_read: &mut Option<Instant>,
+    arrived: &mut Option<Arrived>,
 ) -> Result<Reply, Refusal> {
     checks::check_target(request)?;
     let path = base_url::route_path(request.path(), &service.settings);
     head.native = route::is_native(&path);
     let rows = checks::rows(&path);
     head.route = rows.first().map(|row| row.path);
+    let connection = request.conn_data::<Rc<Connection>>();
     let caller = checks::authenticate(request, &rows, &service).await?;
+    if let (Some(connection), Some(_)) = (connection, &caller) {
+        connection.accept_token();
+    }
     head.caller.clone_from(&caller);
     let caller = caller.unwrap_or_default();
     access::set_caller(&caller);
@@ -176,7 +187,10 @@ async fn serve(
         }
         Media::Unchecked | Media::ProducesJson => Bytes::new(),
     };
-    *body_read = Some(Instant::now());
+    *arrived = Some(Arrived {
+        at: Instant::now(),
+        served: connection.map(Connection::serve_request),
+    });
     let context = RequestContext {
         caller,
         version: version.unwrap_or(Version::MAX),

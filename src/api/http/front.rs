@@ -14,7 +14,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use tokio::sync::{SetOnce, watch};
 
 use super::base_url::route_path;
-use super::connections::Connection;
+use super::connections::{Connection, RequestGuard};
 use super::refusal::Refusal;
 use super::request_head::RequestHead;
 use super::{dispatch, health};
@@ -72,12 +72,10 @@ impl Front {
     }
 
     /// The service, once it has loaded; `None` if the process stops before.
-    async fn service(&self, request: &HttpRequest) -> Option<Data<Service>> {
+    async fn service(&self) -> Option<Data<Service>> {
         if let Some(service) = self.service.get() {
             return Some(service.clone());
         }
-        // Its head has arrived: the connection does not wait for one.
-        let _waiting = request.conn_data::<Rc<Connection>>().map(Connection::begin_request);
         let mut stopping = self.stopping.subscribe();
         tokio::select! {
             service = self.service.wait() => Some(service.clone()),
@@ -120,6 +118,7 @@ impl Front {
 /// Answers any request on the API's port. After a signal to stop the answer closes its connection: the client must not
 /// find it closed when it sends the next request.
 pub async fn answer(request: HttpRequest, payload: Payload, front: Data<Front>) -> HttpResponse {
+    let _answering = begin(&request);
     let mut response = answer_open(request, payload, front.clone()).await;
     if *front.stopping.borrow() {
         response.head_mut().set_connection_type(ConnectionType::Close);
@@ -127,11 +126,16 @@ pub async fn answer(request: HttpRequest, payload: Payload, front: Data<Front>) 
     response
 }
 
+/// Counts the request as begun on its connection, until the result is dropped.
+fn begin(request: &HttpRequest) -> Option<RequestGuard> {
+    request.conn_data::<Rc<Connection>>().map(Connection::begin_request)
+}
+
 async fn answer_open(request: HttpRequest, payload: Payload, front: Data<Front>) -> HttpResponse {
     if let Some(response) = front.answer_operator(&request, !front.metrics.has_own_port).await {
         return response;
     }
-    match front.service(&request).await {
+    match front.service().await {
         Some(service) => dispatch::answer(request, payload, service).await,
         None => front.refuse_while_loading(&request),
     }
@@ -139,6 +143,7 @@ async fn answer_open(request: HttpRequest, payload: Payload, front: Data<Front>)
 
 /// Answers any request on the port that has the metrics and health alone.
 pub async fn answer_metrics_port(request: HttpRequest, front: Data<Front>) -> HttpResponse {
+    let _answering = begin(&request);
     match front.answer_operator(&request, true).await {
         Some(response) => response,
         None => HttpResponse::NotFound()

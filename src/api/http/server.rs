@@ -1,7 +1,7 @@
 //! The HTTP server: listeners, workers, timeouts, and shutdown on a signal.
 
 use std::io;
-use std::net::TcpListener;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use actix_http::{HttpService, Protocol};
 use actix_server::{GracefulShutdownSignal, Server};
-use actix_service::{IntoServiceFactory, ServiceFactory, ServiceFactoryExt, fn_service, map_config};
+use actix_service::{
+    IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt, apply_fn_factory, fn_service, map_config,
+};
 use actix_web::dev::AppConfig;
 use actix_web::rt::System;
 use actix_web::rt::net::TcpStream;
@@ -27,7 +29,7 @@ use super::stream::Stream;
 use super::systemd::{self, Heartbeat};
 use super::tls::LiveTls;
 use super::transport::Transport;
-use crate::api::service::{Listen, Service};
+use crate::api::service::{self, Listen, METRICS_CONNECTIONS};
 
 /// How long a connection may be idle between requests.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
@@ -61,7 +63,7 @@ pub fn serve<L: Send + 'static, E: Send + 'static>(
     front: Front,
     listeners: Listeners,
     listen: &Listen,
-    load: impl FnOnce() -> Result<(Service, L), E> + Send + 'static,
+    load: impl FnOnce() -> Result<(service::Service, L), E> + Send + 'static,
     ready: impl FnOnce(),
 ) -> io::Result<Served<L, E>> {
     System::new().block_on(async {
@@ -124,16 +126,17 @@ fn start(front: &Data<Front>, listeners: Listeners, listen: &Listen, heartbeat: 
     let own: io::Result<Vec<TcpListener>> = own.into_iter().chain(&metrics).map(TcpListener::try_clone).collect();
     let (own, services) = (own?, workers * (1 + usize::from(metrics.is_some())));
     let (max_connections, settling) = (listen.max_connections.div_ceil(workers), Settling::new());
+    let of_metrics = metrics.as_ref().map_or(0, |_| METRICS_CONNECTIONS);
     let server = Server::build()
         .workers(workers)
         // Only reads that wait for the database run there. Threads start when they are needed.
         .worker_max_blocking_threads(listen.waiting_threads)
-        .max_concurrent_connections(max_connections)
+        // The place beyond `max_connections` is for a new connection, until that for which it closes another is gone.
+        .max_concurrent_connections(max_connections + of_metrics + 1)
         .shutdown_timeout(listen.shutdown_timeout.as_secs())
         .disable_signals();
     let worker = WorkerSettings {
         front: front.clone(),
-        max_connections,
         settling: settling.clone(),
         draining: server.graceful_shutdown_signal(),
         tls: listen.tls.clone(),
@@ -143,11 +146,14 @@ fn start(front: &Data<Front>, listeners: Listeners, listen: &Listen, heartbeat: 
     if let Some(metrics) = metrics {
         let worker = worker.clone();
         server = server.listen("placet-metrics", metrics, move || {
-            http(worker.clone(), to(front::answer_metrics_port))
+            let route = to(front::answer_metrics_port);
+            http(worker.clone(), METRICS_CONNECTIONS, route)
         })?;
     }
     let server = server
-        .listen("placet", api, move || http(worker.clone(), to(front::answer)))?
+        .listen("placet", api, move || {
+            http(worker.clone(), max_connections, to(front::answer))
+        })?
         .run();
     let stop = Stop {
         drain_time: listen.drain_time,
@@ -161,33 +167,32 @@ fn start(front: &Data<Front>, listeners: Listeners, listen: &Listen, heartbeat: 
 }
 
 type ClientStream = Stream<Transport<Pin<Box<TimeoutStream<TcpStream>>>>>;
+type Connected = (ClientStream, Protocol, Option<SocketAddr>);
 
 /// What each worker is started with.
 #[derive(Clone)]
 struct WorkerSettings {
     front: Data<Front>,
-    /// The maximum number of connections of one worker.
-    max_connections: usize,
     settling: Settling,
     draining: GracefulShutdownSignal,
     tls: Option<Arc<LiveTls>>,
     heartbeat: Heartbeat,
 }
 
-/// The service of one worker.
+/// The service of one worker for one listener, with at most this many connections.
 fn http(
     settings: WorkerSettings,
+    max_connections: usize,
     handler: Route,
 ) -> impl ServiceFactory<TcpStream, Config = (), Response = (), InitError = (), Error = impl std::fmt::Debug> {
     let WorkerSettings {
         front,
-        max_connections,
         settling,
         draining,
         tls,
         heartbeat,
     } = settings;
-    let connections = Rc::new(Connections::default());
+    let connections = Connections::new(max_connections);
     settling.watch(Rc::clone(&connections));
     heartbeat.answer();
     let app = App::new().app_data(front).default_service(handler);
@@ -206,10 +211,10 @@ fn http(
         })
         .finish(map_config(app, |()| AppConfig::default()));
     fn_service(move |connection: TcpStream| {
-        let open = connections.open(max_connections);
+        let peer = connection.peer_addr().ok();
+        let open = connections.open(peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip()));
         let tls = tls.as_ref().map(|tls| TlsAcceptor::from(tls.current()));
         async move {
-            let peer = connection.peer_addr().ok();
             // Without TCP_NODELAY the last chunk of an answer waits until the client has acknowledged the one before.
             if let Err(error) = connection.set_nodelay(true) {
                 log::debug!("Cannot set TCP_NODELAY on a connection, so its answers may be delayed: {error}");
@@ -227,5 +232,16 @@ fn http(
             Ok((Stream::new(transport, open), Protocol::Http1, peer))
         }
     })
-    .and_then(requests)
+    .and_then(apply_fn_factory(requests, |connected: Connected, requests: &_| {
+        let connection = connected.0.connection();
+        let serving = Service::call(requests, connected);
+        // Whatever the connection waits for: its end is that of its task.
+        async move {
+            tokio::select! {
+                biased;
+                ended = serving => ended,
+                () = connection.closed() => Ok(()),
+            }
+        }
+    }))
 }

@@ -36,8 +36,6 @@ const RECHECK_INTERVAL: Duration = Duration::from_millis(10);
 pub struct Stream<S> {
     inner: S,
     last_read: Vec<u8>,
-    /// Bytes were read since actix last waited for more: it parses them next.
-    has_unparsed: bool,
     /// The replacement that is being written, and how many bytes of it are written.
     replacement: Option<(Vec<u8>, usize)>,
     disconnect: DisconnectSignal,
@@ -91,7 +89,6 @@ impl<S> Stream<S> {
         Stream {
             inner,
             last_read: Vec::new(),
-            has_unparsed: false,
             replacement: None,
             disconnect: DisconnectSignal::open(),
             head: Some(HeadDeadline::after(&open)),
@@ -148,26 +145,6 @@ impl<S> Stream<S> {
         }
         false
     }
-
-    /// Whether the connection was chosen as the idlest one, and is still idle. A request may have arrived since.
-    ///
-    /// It is called when nothing can be read.
-    fn ends_as_idlest(&mut self, task: &mut Context<'_>) -> bool {
-        let was_unparsed = std::mem::take(&mut self.has_unparsed);
-        if !self.open.is_closing(task.waker()) {
-            return false;
-        }
-        if was_unparsed {
-            // Called again after these bytes are parsed.
-            task.waker().wake_by_ref();
-            return false;
-        }
-        let is_idle = self.open.connection().awaits_request();
-        if !is_idle {
-            self.open.keep_open();
-        }
-        is_idle
-    }
 }
 
 impl HeadDeadline {
@@ -193,12 +170,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
                 let _ = Pin::new(&mut this.inner).poll_write(task, &refusal)?;
             }
             // To actix it looks as if the client had closed its side.
-            let ends = is_late || this.ends_as_idlest(task);
-            return if ends { Poll::Ready(Ok(())) } else { Poll::Pending };
+            return if is_late { Poll::Ready(Ok(())) } else { Poll::Pending };
         }
-        this.open.used();
-        this.has_unparsed = true;
         let new = &buffer.filled()[before..];
+        if !this.open.connection().awaits_request() {
+            this.open.moved(new.len());
+        }
         if new.is_empty() && buffer.remaining() > 0 {
             this.disconnect.set();
         } else {
@@ -213,8 +190,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     fn poll_write(mut self: Pin<&mut Self>, task: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = self.write_or_replace(task, bytes);
-        self.open.used();
         self.open.write_is_blocked(written.is_pending());
+        if let Poll::Ready(Ok(written)) = written {
+            self.open.moved(written);
+        }
         written
     }
 

@@ -1,6 +1,6 @@
 //! Tests of requests that cannot be parsed as HTTP, and of handlers that panic.
 
-use std::rc::Rc;
+use std::net::Ipv4Addr;
 
 use actix_web::http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -13,7 +13,7 @@ use crate::api::http::stream::Stream;
 /// The answer that a client gets when the server writes `response` to `request`.
 async fn exchange(request: &str, response: &str) -> String {
     let (mut client, server) = duplex(1 << 17);
-    let mut stream = Stream::new(server, Rc::new(Connections::default()).open(10));
+    let mut stream = Stream::new(server, Connections::new(10).open(Ipv4Addr::LOCALHOST.into()));
     client.write_all(request.as_bytes()).await.expect("space in the buffer");
     let mut read = vec![0; request.len()];
     stream.read_exact(&mut read).await.expect("the request");

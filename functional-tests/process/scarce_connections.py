@@ -1,0 +1,150 @@
+"""Clients that hold all connections: a new client is answered, and an accepted token keeps its connections.
+
+The connections that are held do not end by themselves within the test, so a client that waited for one would come late.
+"""
+
+import contextlib
+import itertools
+import pathlib
+import select
+import socket
+import time
+
+from functional_tests.lib.patience import HANG_SECONDS, eventually
+from functional_tests.process.cases import case, check, equal, folder
+from functional_tests.process.hostile_bodies import JSON_HEAD
+from functional_tests.process.placet_process import Placet
+from functional_tests.process.protocol import PROVIDERS
+from functional_tests.process.raw_http import RawConnection, once, request
+from functional_tests.process.searches import becomes_idle, begin
+
+MAX_CONNECTIONS = 20
+WORKERS = 2
+OPTIONS = {"placet": {"max_connections": str(MAX_CONNECTIONS), "workers": str(WORKERS)}}
+# New connections, one after the other. Each worker closes one held connection for the first of them.
+NEW_CLIENTS = 5
+ANSWER_SECONDS = 1
+ONE_ADDRESS = ["127.0.0.2"]
+MANY_ADDRESSES = [f"127.0.0.{number}" for number in range(2, 22)]
+WITHOUT_TOKEN = b"GET /openapi.json HTTP/1.1\r\nHost: placet\r\n\r\n"
+KINDS = {
+    # 10 times 282 kB: more than the kernel keeps for a client that reads nothing.
+    "answers that are not read": WITHOUT_TOKEN * 10,
+    "half a head": b"GET /resource_prov",
+    "half a body": f"POST {PROVIDERS} HTTP/1.1\r\n{JSON_HEAD}Content-Length: 50\r\n\r\n".encode() + b'{"na',
+    "silence": b"",
+}
+
+
+@contextlib.contextmanager
+def held(placet, addresses, data, count=MAX_CONNECTIONS):
+    """Connections from these addresses in turn, on each of which `data` is sent and nothing is read."""
+    raws = []
+    try:
+        for _, address in zip(range(count), itertools.cycle(addresses)):
+            raws.append(RawConnection(placet.port, source=address))
+            raws[-1].socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            raws[-1].send(data)
+        yield raws
+    finally:
+        for raw in raws:
+            raw.socket.close()
+
+
+def open_at(placet):
+    """The open connections of clients from other addresses than that of the tests' own requests.
+
+    The kernel's view: a connection that placet has closed is not ESTABLISHED, even if its client reads nothing.
+    """
+    own, established = "0100007F", "01"
+    lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    port = f":{placet.port:04X}"
+    return sum(local.endswith(port) and state == established and not remote.startswith(own)
+               for _, local, remote, state, *_ in lines)
+
+
+def are_open(raws):
+    """placet has closed none of these connections."""
+    poll = select.poll()
+    for raw in raws:
+        poll.register(raw.socket, select.POLLRDHUP)
+    ended = poll.poll(0)
+    check(not ended, f"{len(ended)} of {len(raws)} connections are closed")
+
+
+def answered(placet):
+    """New clients are answered, each in less than ten times the second that docs/security.md promises."""
+    for _ in range(NEW_CLIENTS):
+        began = time.monotonic()
+        equal(once(placet.port, request("GET", PROVIDERS)).status, 200)
+        took = time.monotonic() - began
+        check(took < 10 * ANSWER_SECONDS, f"a new client was answered after {took:.1f} s")
+
+
+def new_clients(kind, addresses):
+    with folder() as here, Placet(here, OPTIONS) as placet, held(placet, addresses, KINDS[kind]):
+        becomes_idle(placet, HANG_SECONDS, "the requests of the connections that are held")
+        answered(placet)
+        still = open_at(placet)
+        check(still >= MAX_CONNECTIONS - NEW_CLIENTS, f"{still} of {MAX_CONNECTIONS} connections are open")
+        placet.alive()
+
+
+@case("hostile 7: unread answers, from one address and from many, on all connections delay no new client")
+def hostile_07_unread_answers():
+    new_clients("answers that are not read", ONE_ADDRESS)
+    new_clients("answers that are not read", MANY_ADDRESSES)
+
+
+@case("hostile 7: half heads, from one address and from many, on all connections delay no new client")
+def hostile_07_half_heads():
+    new_clients("half a head", ONE_ADDRESS)
+    new_clients("half a head", MANY_ADDRESSES)
+
+
+@case("hostile 7: half bodies with a token, from one address and from many, on all connections delay no new client")
+def hostile_07_half_bodies():
+    new_clients("half a body", ONE_ADDRESS)
+    new_clients("half a body", MANY_ADDRESSES)
+
+
+@case("hostile 7: silence, from one address and from many, on all connections delays no new client")
+def hostile_07_silence():
+    new_clients("silence", ONE_ADDRESS)
+    new_clients("silence", MANY_ADDRESSES)
+
+
+@case("hostile 7: three times max_connections without a token end no connection with one, idle or with a running search")
+def hostile_07_tokens_keep_their_connections():
+    for addresses in (ONE_ADDRESS, MANY_ADDRESSES):
+        with folder() as here, Placet(here, OPTIONS) as placet:
+            searching = begin(placet)
+            kept = [RawConnection(placet.port) for _ in range(4)]
+            for raw in kept:
+                raw.send(request("GET", PROVIDERS))
+                equal(raw.reply().status, 200)
+            with held(placet, addresses, WITHOUT_TOKEN, 3 * MAX_CONNECTIONS):
+                eventually("the surplus is closed", lambda: open_at(placet) <= MAX_CONNECTIONS)
+                answered(placet)
+                are_open([searching])
+                for raw in kept:
+                    raw.send(request("GET", PROVIDERS))
+                    equal(raw.reply().status, 200)
+            for raw in [searching, *kept]:
+                raw.socket.close()
+            placet.alive()
+
+
+@case("hostile 7: a port for the metrics that is full of silent connections delays no request to the API")
+def hostile_07_metrics_port():
+    options = {"placet": {**OPTIONS["placet"], "metrics": "true", "metrics_bind": "127.0.0.1:0"}}
+    with folder() as here, Placet(here, options) as placet:
+        found = eventually("the metrics are served", lambda: placet.log().partition("serving the metrics on 127.0.0.1:")[2])
+        raws = [RawConnection(int(found.split()[0]), source=ONE_ADDRESS[0]) for _ in range(3 * MAX_CONNECTIONS)]
+        try:
+            answered(placet)
+            are_open(raws)
+        finally:
+            for raw in raws:
+                raw.socket.close()
+        placet.alive()

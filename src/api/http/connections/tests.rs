@@ -1,0 +1,133 @@
+//! Tests of which connection is closed if there are too many.
+
+use std::net::Ipv4Addr;
+
+use super::*;
+
+const LIMIT: usize = 16;
+const NONE: [usize; 0] = [];
+
+fn open(all: &Rc<Connections>, host: u8) -> OpenConnection {
+    all.open(Ipv4Addr::new(192, 0, 2, host).into())
+}
+
+fn of_hosts(all: &Rc<Connections>, hosts: impl IntoIterator<Item = u8>) -> Vec<OpenConnection> {
+    hosts.into_iter().map(|host| open(all, host)).collect()
+}
+
+/// The positions of those that were chosen to be closed.
+fn closing(connections: &[OpenConnection]) -> Vec<usize> {
+    let chosen = |open: &OpenConnection| open.connection().is_closing();
+    (0..connections.len()).filter(|at| chosen(&connections[*at])).collect()
+}
+
+#[test]
+fn none_is_closed_until_there_are_too_many() {
+    let all = Connections::new(LIMIT);
+    let mut open_ones = of_hosts(&all, [1; LIMIT]);
+    assert_eq!(closing(&open_ones), NONE);
+    drop(open_ones.pop());
+    let newer = open(&all, 1);
+    assert_eq!(closing(&open_ones), NONE);
+    let newest = open(&all, 1);
+    assert_eq!(closing(&open_ones), [0]);
+    drop((newer, newest));
+}
+
+#[test]
+fn the_one_without_progress_for_the_longest_is_closed_whatever_it_waits_for() {
+    let all = Connections::new(4);
+    let open_ones = of_hosts(&all, 1..5);
+    let request = open_ones[0].connection().begin_request();
+    open_ones[1].moved(PROGRESS_BYTES);
+    // Too little.
+    open_ones[2].moved(PROGRESS_BYTES - 1);
+    open_ones.iter().for_each(|open| open.connection().accept_token());
+    let more = of_hosts(&all, 5..7);
+    assert_eq!(closing(&open_ones), [2, 3]);
+    drop((more, request));
+}
+
+#[test]
+fn a_served_request_with_an_accepted_token_keeps_its_connection_if_the_client_reads() {
+    let all = Connections::new(2);
+    let open_ones = of_hosts(&all, 1..3);
+    let served: Vec<_> = open_ones
+        .iter()
+        .map(|open| {
+            open.connection().accept_token();
+            open.connection().serve_request()
+        })
+        .collect();
+    let newer = open(&all, 3);
+    assert_eq!(closing(&open_ones), NONE);
+    // There are too many, so the first that may be closed is.
+    open_ones[1].write_is_blocked(true);
+    assert_eq!(closing(&open_ones), [1]);
+    let newest = open(&all, 4);
+    assert_eq!(closing(&[newer, newest]), [0]);
+    drop(served);
+    assert_eq!(closing(&open_ones), [1]);
+}
+
+#[test]
+fn without_a_token_a_served_request_keeps_no_connection() {
+    let all = Connections::new(2);
+    let open_ones = of_hosts(&all, 1..3);
+    let served = open_ones[0].connection().serve_request();
+    let newer = open(&all, 3);
+    assert_eq!(closing(&open_ones), [0]);
+    drop((served, newer));
+}
+
+#[test]
+fn an_address_with_more_than_its_share_closes_its_own_connections() {
+    let all = Connections::new(LIMIT);
+    // A share is two.
+    let open_ones = of_hosts(&all, (1..11).chain([20; 6]));
+    let more = of_hosts(&all, [11, 20, 12, 13]);
+    assert_eq!(closing(&open_ones), [10, 11, 12, 13]);
+    drop(more);
+}
+
+#[test]
+fn connections_without_a_token_beyond_their_share_go_before_others() {
+    let all = Connections::new(LIMIT);
+    let open_ones = of_hosts(&all, 1..17);
+    open_ones[..8].iter().for_each(|open| open.connection().accept_token());
+    let mut more = Vec::new();
+    for host in 17..27 {
+        more.push(open(&all, host));
+        // The event loop drops what is to be closed.
+        more.retain(|open| !open.connection().is_closing());
+    }
+    assert_eq!(closing(&open_ones[..8]), NONE);
+    assert_eq!(more.len(), 8);
+}
+
+#[actix_web::test]
+async fn a_connection_that_makes_progress_at_the_last_moment_is_spared_and_the_next_is_not() {
+    let all = Connections::new(2);
+    let open_ones = of_hosts(&all, 1..3);
+    let newer = open(&all, 3);
+    assert_eq!(closing(&open_ones), [0]);
+    let first = Rc::clone(open_ones[0].connection());
+    let ends = actix_web::rt::spawn(async move { first.closed().await });
+    let request = open_ones[0].connection().begin_request();
+    let second = Rc::clone(open_ones[1].connection());
+    let progress = async {
+        second.closed().await;
+    };
+    progress.await;
+    assert!(!ends.is_finished() && closing(&open_ones) == [1]);
+    ends.abort();
+    drop((request, newer));
+}
+
+#[test]
+fn no_request_is_admitted_behind_the_last_one() {
+    let all = Connections::new(1);
+    let open = open(&all, 1);
+    let admitted = [false, true, false, true].map(|is_last| open.connection().admits(is_last));
+    assert_eq!(admitted, [true, true, false, false]);
+}
