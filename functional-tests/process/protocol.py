@@ -99,6 +99,28 @@ def expect_continue():
             refusal(raw.reply() if reply.status == 100 else reply, 413)
 
 
+@case("hostile 16: Expect: 100-continue is answered with the refusal if the token, path or type is refused, and closed")
+def hostile_16_no_continue_before_the_checks():
+    expect = "Expect: 100-continue\r\nContent-Length: 50\r\n"
+    with folder() as here, Placet(here, {}) as placet:
+        for head, status in [
+            (f"POST {PROVIDERS} HTTP/1.1\r\nHost: placet\r\nContent-Type: application/json\r\n", 401),
+            (f"POST /nowhere HTTP/1.1\r\n{HEAD}Content-Type: application/json\r\n", 404),
+            (f"POST {PROVIDERS} HTTP/1.1\r\n{HEAD}Content-Type: text/plain\r\n", 415),
+        ]:
+            with RawConnection(placet.port) as raw:
+                raw.send(f"{head}{expect}\r\n")
+                reply = raw.reply()
+                equal((reply.status, reply.headers.get("connection")), (status, "close"), reply)
+        # Behind another request, and without a body.
+        head, body = request("POST", PROVIDERS, {"name": "last"}, "Expect: 100-continue\r\n").split(b"\r\n\r\n")
+        with RawConnection(placet.port) as raw:
+            raw.send(request("GET", PROVIDERS) + head + b"\r\n\r\n")
+            equal([raw.reply().status, raw.reply().status], [200, 100])
+            raw.send(body + request("GET", PROVIDERS, headers="Expect: 100-continue\r\n"))
+            equal([raw.reply().status for _ in range(3)], [200, 100, 200])
+
+
 @case("HEAD, OPTIONS and unknown methods are 405 with the allowed methods")
 def other_methods():
     with folder() as here, Placet(here, {}) as placet:

@@ -11,6 +11,7 @@ pub mod cors;
 pub mod disconnect;
 pub mod dispatch;
 pub mod errors;
+pub mod expectation;
 pub mod front;
 pub mod health;
 pub mod native_codes;

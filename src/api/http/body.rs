@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use actix_web::http::StatusCode;
 use actix_web::web::{Bytes, Payload};
 use tokio::time::timeout;
 
+use super::connections::Connection;
 use super::disconnect::DisconnectWatch;
 use super::refusal::Refusal;
 use super::request_head::text;
@@ -92,6 +94,9 @@ pub async fn read(
     let announced = text(request, "content-length").and_then(|length| length.parse::<usize>().ok());
     if announced.is_some_and(|length| length > limit) {
         return Err(too_large(limit));
+    }
+    if let Some(connection) = request.conn_data::<Rc<Connection>>() {
+        connection.read_body();
     }
     let read = collect(request, payload, limit, announced.unwrap_or_default(), memory);
     timeout(BODY_TIMEOUT, read).await.unwrap_or_else(|_| {

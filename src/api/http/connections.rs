@@ -19,6 +19,8 @@ use queue::Standing;
 use tokio::sync::Notify;
 use tokio::task::yield_now;
 
+use super::expectation::Expectation;
+
 /// The bytes of a body or of an answer that are progress. A client that sends byte by byte makes none.
 const PROGRESS_BYTES: usize = 16 * 1024;
 /// After these many rounds of the event loop the worker has read what had arrived on a connection.
@@ -47,6 +49,7 @@ pub struct Connection {
     served: Cell<u64>,
     has_token: Cell<bool>,
     write_is_blocked: Cell<bool>,
+    expectation: Cell<Expectation>,
     /// Whether the client announced that a request is its last one.
     had_last: Cell<bool>,
     closing: Cell<Closing>,
@@ -87,6 +90,7 @@ impl Connections {
             served: Cell::default(),
             has_token: Cell::default(),
             write_is_blocked: Cell::default(),
+            expectation: Cell::default(),
             had_last: Cell::default(),
             closing: Cell::new(Closing::No),
             close: Notify::new(),
@@ -125,6 +129,22 @@ impl Connection {
         self.begun.set(self.begun.get() + 1);
         self.advance();
         RequestGuard(Rc::clone(self))
+    }
+
+    /// Whether the client of the present request waits before it sends the body.
+    pub fn expectation(&self) -> Expectation {
+        self.expectation.get()
+    }
+
+    pub fn set_expectation(&self, expectation: Expectation) {
+        self.expectation.set(expectation);
+    }
+
+    /// The body of the present request is read: a client that waits for that may send it.
+    pub fn read_body(&self) {
+        if self.expectation.get() == Expectation::Undecided {
+            self.expectation.set(Expectation::Met);
+        }
     }
 
     /// Counts a request as being served until the result is dropped: placet works, and the client waits for it.

@@ -14,7 +14,8 @@ use actix_web::{HttpRequest, HttpResponse};
 use tokio::sync::{SetOnce, watch};
 
 use super::base_url::route_path;
-use super::connections::{Connection, RequestGuard};
+use super::connections::Connection;
+use super::expectation::Expectation;
 use super::refusal::Refusal;
 use super::request_head::RequestHead;
 use super::{dispatch, health};
@@ -116,19 +117,20 @@ impl Front {
 }
 
 /// Answers any request on the API's port. After a signal to stop the answer closes its connection: the client must not
-/// find it closed when it sends the next request.
+/// find it closed when it sends the next request. So does a refusal of a body that the client has not sent yet, because
+/// the client may send that body all the same.
 pub async fn answer(request: HttpRequest, payload: Payload, front: Data<Front>) -> HttpResponse {
-    let _answering = begin(&request);
+    let connection = request.conn_data::<Rc<Connection>>().cloned();
+    let _answering = connection.as_ref().map(Connection::begin_request);
+    if let Some(connection) = &connection {
+        connection.set_expectation(Expectation::of(&request));
+    }
     let mut response = answer_open(request, payload, front.clone()).await;
-    if *front.stopping.borrow() {
+    let is_unsent = connection.is_some_and(|connection| connection.expectation() == Expectation::Undecided);
+    if is_unsent || *front.stopping.borrow() {
         response.head_mut().set_connection_type(ConnectionType::Close);
     }
     response
-}
-
-/// Counts the request as begun on its connection, until the result is dropped.
-fn begin(request: &HttpRequest) -> Option<RequestGuard> {
-    request.conn_data::<Rc<Connection>>().map(Connection::begin_request)
 }
 
 async fn answer_open(request: HttpRequest, payload: Payload, front: Data<Front>) -> HttpResponse {
@@ -143,7 +145,7 @@ async fn answer_open(request: HttpRequest, payload: Payload, front: Data<Front>)
 
 /// Answers any request on the port that has the metrics and health alone.
 pub async fn answer_metrics_port(request: HttpRequest, front: Data<Front>) -> HttpResponse {
-    let _answering = begin(&request);
+    let _answering = request.conn_data::<Rc<Connection>>().map(Connection::begin_request);
     match front.answer_operator(&request, true).await {
         Some(response) => response,
         None => HttpResponse::NotFound()

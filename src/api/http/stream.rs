@@ -17,6 +17,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::connections::{Connection, OpenConnection};
 use super::disconnect::{DisconnectSignal, DisconnectWatch};
+use super::expectation::{Expectation, Step};
 use super::refusal::Refusal;
 use super::request_head::new_request_id;
 use crate::log_context::{self, LogContext};
@@ -189,6 +190,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     fn poll_write(mut self: Pin<&mut Self>, task: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let connection = Rc::clone(self.open.connection());
+        let bytes = match connection.expectation().step(bytes) {
+            Step::Write(length) => &bytes[..length],
+            Step::Drop(length) => {
+                connection.set_expectation(Expectation::None);
+                return Poll::Ready(Ok(length));
+            }
+            // The task is the one that serves the request, so it writes again when it is decided.
+            Step::Hold => return Poll::Pending,
+        };
         let written = self.write_or_replace(task, bytes);
         self.open.write_is_blocked(written.is_pending());
         if let Poll::Ready(Ok(written)) = written {

@@ -1,0 +1,82 @@
+//! `Expect: 100-continue`: a client that waits before it sends its body.
+//!
+//! actix answers 100 before a request is served. So a client without a valid token would send its body, and then be
+//! refused. The stream holds the 100 back until the body is read. If the request is refused before, its answer takes
+//! the place of the 100.
+
+use actix_web::HttpRequest;
+
+use super::request_head::text;
+
+/// What actix writes.
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// Whether the client of a request waits before it sends the body.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Expectation {
+    /// It does not wait, or has its answer.
+    #[default]
+    None,
+    /// It waits, and it is not decided yet whether the body is read.
+    Undecided,
+    /// The body is read.
+    Met,
+}
+
+/// What becomes of the bytes that actix writes.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// This many are written.
+    Write(usize),
+    /// This many are dropped: an answer follows them.
+    Drop(usize),
+    /// They are held back.
+    Hold,
+}
+
+impl Expectation {
+    /// Whether the client waits: a request without a body expects nothing.
+    pub fn of(request: &HttpRequest) -> Expectation {
+        let has_length = text(request, "content-length").is_some_and(|length| length != "0");
+        let has_body = has_length || text(request, "transfer-encoding").is_some();
+        // Whether the header is there, and no `Result::expect`.
+        let has_header = request.head().expect();
+        if has_header && has_body {
+            Expectation::Undecided
+        } else {
+            Expectation::None
+        }
+    }
+
+    /// What becomes of `bytes`, which begin with answers to earlier requests or with a 100.
+    pub fn step(self, bytes: &[u8]) -> Step {
+        if self != Expectation::Undecided {
+            return Step::Write(bytes.len());
+        }
+        let mut parts = bytes.windows(CONTINUE.len());
+        match parts.position(|part| part == CONTINUE) {
+            None => Step::Write(bytes.len()),
+            Some(0) if bytes.len() == CONTINUE.len() => Step::Hold,
+            Some(0) => Step::Drop(CONTINUE.len()),
+            Some(at) => Step::Write(at),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_100_is_held_back_until_it_is_decided_whether_the_body_is_read() {
+        let refused = [CONTINUE, b"HTTP/1.1 401"].concat();
+        let behind = [b"HTTP/1.1 200 OK\r\n\r\n", CONTINUE].concat();
+        let steps = |expectation: Expectation| [CONTINUE, &refused, &behind].map(|bytes| expectation.step(bytes));
+        let whole = [25, 37, 44].map(Step::Write);
+        assert_eq!(steps(Expectation::None), whole);
+        assert_eq!(steps(Expectation::Met), whole);
+        let expected = [Step::Hold, Step::Drop(25), Step::Write(19)];
+        assert_eq!(steps(Expectation::Undecided), expected);
+        assert_eq!(Expectation::Undecided.step(b"HTTP/1.1 200 OK"), Step::Write(15));
+    }
+}
