@@ -111,3 +111,13 @@ def refused_sockets():
             unit.launch()
             equal(unit.process.wait(HANG_SECONDS), 1, "exit code")
             check(sentence in unit.log(), unit.log())
+
+
+@case("hostile 16: a handed over socket that is bound and does not listen is refused, since no client could connect")
+def hostile_16_bound_socket():
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound.bind(("127.0.0.1", 0))
+    with supervised([bound]) as unit:
+        unit.launch()
+        equal(unit.process.wait(HANG_SECONDS), 1, "exit code")
+        check("is not a listening TCP socket (it is bound, and does not listen)" in unit.log(), unit.log())

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 
 use listenfd::ListenFd;
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 
 use super::CommandError;
 
@@ -22,8 +22,18 @@ pub fn inherited() -> Result<Option<TcpListener>, CommandError> {
         0 => Ok(None),
         1 => handed_over
             .take_tcp_listener(0)
+            .and_then(|taken| taken.map(listening).transpose())
             .map_err(|reason| CommandError::Inherited(format!("is not a listening TCP socket ({reason})"))),
         count => Err(CommandError::Inherited(format!("is one of {count}"))),
+    }
+}
+
+/// A socket that is bound accepts no connection until it listens.
+fn listening(socket: TcpListener) -> io::Result<TcpListener> {
+    if SockRef::from(&socket).is_listener()? {
+        Ok(socket)
+    } else {
+        Err(io::Error::other("it is bound, and does not listen"))
     }
 }
 
