@@ -20,6 +20,8 @@ pub struct AuthRequest<'a> {
     pub method: &'a str,
     /// The path as the client sent it, encoded.
     pub path: &'a str,
+    /// The address of the client.
+    pub client: &'a str,
 }
 
 /// Why a request has no caller.

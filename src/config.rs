@@ -29,8 +29,8 @@ pub use error::{ConfigError, Result};
 pub use keystone::{KeystoneCredentials, KeystoneDomain, KeystoneScope, KeystoneUser};
 pub use mask::url as masked_url;
 pub use options::{
-    AuthStrategy, Cors, DefaultRank, DefaultSection, GenerationStrategy, KeystoneAuthtoken, LogFormat, Options,
-    OsloPolicy, Placement, TlsPaths,
+    AuthStrategy, Cors, DefaultRank, DefaultSection, GenerationStrategy, LogFormat, Options, OsloPolicy, Placement,
+    TlsPaths,
 };
 use raw::RawConfig;
 pub use reference::{conf as sample, markdown as reference, sections};

@@ -2,16 +2,18 @@
 //!
 //! A token that was validated is cached, by its SHA-256. Otherwise the request waits while a thread of its own asks
 //! Keystone; requests with the same token share one validation. If Keystone cannot be asked, cached tokens stay valid
-//! until they leave the cache, and other requests are answered with 503.
+//! until they leave the cache, and other requests are answered with 503: all but one of them at once.
 
 mod access_rules;
 mod cache;
 mod client;
 mod identity_service;
 mod login;
+mod outage;
 mod own_token;
 mod settings;
 mod single_flight;
+mod slots;
 mod statistics;
 #[cfg(test)]
 mod tests;
@@ -24,10 +26,12 @@ use std::sync::Arc;
 use client::Client;
 pub use client::{ConnectionSettings, SetupError};
 pub use login::{Credentials, Domain, Scope, User};
+use outage::Outage;
 pub use settings::Settings;
 pub use statistics::{Call, CallOutcome, Eviction, KeystoneStatistics, LookUp};
 use token::ValidToken;
-use validation::Validator;
+use tokio::time::Instant;
+use validation::{Validator, Wait};
 
 use super::{AuthRequest, Denied, UnauthenticatedBody};
 use crate::policy::{Caller, Service};
@@ -68,7 +72,12 @@ impl Keystone {
     /// # Errors
     /// A certificate that cannot be used.
     pub fn check(settings: &Settings) -> Result<(), SetupError> {
-        Client::new(&settings.connection, Arc::default()).map(drop)
+        Client::new(
+            &settings.connection,
+            Arc::new(Outage::new(settings.limit)),
+            Arc::default(),
+        )
+        .map(drop)
     }
 
     /// Reads the certificates for connections to Keystone again.
@@ -89,7 +98,11 @@ impl Keystone {
         let Some(text) = (request.header)("x-auth-token").or_else(|| (request.header)("x-storage-token")) else {
             return Err(self.unauthenticated());
         };
-        let service = self.service_token(request).await?;
+        let wait = Wait {
+            client: request.client,
+            deadline: Instant::now() + self.settings.limit,
+        };
+        let service = self.service_token(request, wait).await?;
         if matches!(service, ServiceToken::Invalid) && !self.settings.delay_auth_decision {
             return Err(self.unauthenticated());
         }
@@ -100,7 +113,7 @@ impl Keystone {
                 ..
             }
         );
-        let token = self.validate(text.trim(), may_use_expired).await?;
+        let token = self.validate(text.trim(), may_use_expired, wait).await?;
         let token = token.ok_or_else(|| self.unauthenticated())?;
         // In keystonemiddleware with a delayed decision an invalid one lifts the access rules too.
         let has_service_token = matches!(service, ServiceToken::Valid { .. });
@@ -113,11 +126,11 @@ impl Keystone {
         })
     }
 
-    async fn service_token(&self, request: &AuthRequest<'_>) -> Result<ServiceToken, Denied> {
+    async fn service_token(&self, request: &AuthRequest<'_>, wait: Wait<'_>) -> Result<ServiceToken, Denied> {
         let Some(text) = (request.header)("x-service-token").filter(|text| !text.is_empty()) else {
             return Ok(ServiceToken::Absent);
         };
-        let Some(token) = self.validate(text.trim(), false).await? else {
+        let Some(token) = self.validate(text.trim(), false, wait).await? else {
             return Ok(ServiceToken::Invalid);
         };
         if !self.is_service(&token) {
@@ -130,8 +143,13 @@ impl Keystone {
     }
 
     /// The token, if it is valid now; `None` if it is not.
-    async fn validate(&self, text: &str, may_use_expired: bool) -> Result<Option<Arc<ValidToken>>, Denied> {
-        match self.validator.validate(text, may_use_expired).await {
+    async fn validate(
+        &self,
+        text: &str,
+        may_use_expired: bool,
+        wait: Wait<'_>,
+    ) -> Result<Option<Arc<ValidToken>>, Denied> {
+        match self.validator.validate(text, may_use_expired, wait).await {
             Ok(token) => Ok(token),
             // The decision is delayed until the request is found to have no user: 401.
             Err(_) if self.settings.delay_auth_decision => Ok(None),

@@ -61,6 +61,7 @@ mod tests {
             header: &header,
             method: "GET",
             path: "/",
+            client: "192.0.2.1",
         })
     }
 

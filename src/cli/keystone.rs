@@ -5,9 +5,7 @@ use std::time::Duration;
 use super::{CommandError, token_file};
 use crate::auth::Authenticator;
 use crate::auth::keystone::{ConnectionSettings, Credentials, Domain, Keystone, Scope, Settings, User};
-use crate::config::{
-    AuthStrategy, KeystoneAuthtoken, KeystoneCredentials, KeystoneDomain, KeystoneScope, KeystoneUser, Options,
-};
+use crate::config::{AuthStrategy, KeystoneCredentials, KeystoneDomain, KeystoneScope, KeystoneUser, Options};
 
 /// The authenticator that the configuration asks for.
 pub fn authenticator(options: &Options) -> Result<Authenticator, CommandError> {
@@ -17,7 +15,7 @@ pub fn authenticator(options: &Options) -> Result<Authenticator, CommandError> {
             None => Ok(Authenticator::NoAuth2),
         },
         AuthStrategy::Keystone => {
-            let keystone = Keystone::start(settings(&options.keystone_authtoken)?)?;
+            let keystone = Keystone::start(settings(options)?)?;
             Ok(Authenticator::Keystone(Box::new(keystone)))
         }
     }
@@ -30,11 +28,13 @@ pub fn check(options: &Options) -> Result<(), CommandError> {
             Some(path) => token_file::live(path).map(drop),
             None => Ok(()),
         },
-        AuthStrategy::Keystone => Ok(Keystone::check(&settings(&options.keystone_authtoken)?)?),
+        AuthStrategy::Keystone => Ok(Keystone::check(&settings(options)?)?),
     }
 }
 
-fn settings(options: &KeystoneAuthtoken) -> Result<Settings, CommandError> {
+fn settings(options: &Options) -> Result<Settings, CommandError> {
+    let limit = Duration::from_secs(options.placet.commit_timeout);
+    let options = &options.keystone_authtoken;
     let login = options.login()?;
     let set = |option: &Option<String>| option.clone().filter(|text| !text.is_empty());
     Ok(Settings {
@@ -58,6 +58,7 @@ fn settings(options: &KeystoneAuthtoken) -> Result<Settings, CommandError> {
             certfile: options.certfile.clone(),
             keyfile: options.keyfile.clone(),
         },
+        limit,
     })
 }
 

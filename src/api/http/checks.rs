@@ -47,6 +47,7 @@ pub fn rows(path: &str) -> Vec<&'static Route> {
 /// root.
 pub async fn authenticate(
     request: &HttpRequest,
+    head: &RequestHead,
     rows: &[&Route],
     service: &Service,
 ) -> Result<Option<Arc<Caller>>, Refusal> {
@@ -62,6 +63,7 @@ pub async fn authenticate(
         header: &header,
         method: request.method().as_str(),
         path: request.path(),
+        client: &head.remote,
     };
     Ok(Some(service.auth.authenticate(&request).await?))
 }

@@ -169,7 +169,7 @@ async fn serve(
     let rows = checks::rows(&path);
     head.route = rows.first().map(|row| row.path);
     let connection = request.conn_data::<Rc<Connection>>();
-    let caller = checks::authenticate(request, &rows, &service).await?;
+    let caller = checks::authenticate(request, head, &rows, &service).await?;
     if let (Some(connection), Some(_)) = (connection, &caller) {
         connection.accept_token();
     }

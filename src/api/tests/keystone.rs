@@ -32,6 +32,7 @@ fn server(delay_auth_decision: bool) -> TestServer {
             certfile: None,
             keyfile: None,
         },
+        limit: Duration::from_secs(60),
     };
     let keystone = Keystone::start(settings).expect("a thread");
     TestServer::authenticating(Authenticator::Keystone(Box::new(keystone)))

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
 use reqwest::{Client as HttpClient, RequestBuilder, StatusCode};
 use thiserror::Error;
+use tokio::time::Instant as Deadline;
 
+use super::outage::Outage;
 use super::statistics::{Call, CallOutcome, KeystoneStatistics};
 use super::tls;
 use crate::live_value::LiveValue;
@@ -60,6 +61,10 @@ pub enum Failure {
     OwnTokenRefused,
     #[error("too many tokens wait for Keystone")]
     TooMany,
+    #[error("no time was left to ask Keystone")]
+    NoTime,
+    #[error("Keystone is down, and another request asks whether it is back")]
+    Down,
     #[error("placet stops")]
     Stopped,
 }
@@ -80,19 +85,22 @@ const MAX_DELAY: Duration = Duration::from_secs(60);
 pub struct Client {
     settings: ConnectionSettings,
     http: LiveValue<HttpClient>,
-    /// Whether the last request had no answer. Then the next ones are not repeated, so that they do not pile up.
-    down: AtomicBool,
+    outage: Arc<Outage>,
     statistics: Arc<KeystoneStatistics>,
 }
 
 impl Client {
     /// # Errors
     /// A file with a certificate that cannot be read.
-    pub fn new(settings: &ConnectionSettings, statistics: Arc<KeystoneStatistics>) -> Result<Client, SetupError> {
+    pub fn new(
+        settings: &ConnectionSettings,
+        outage: Arc<Outage>,
+        statistics: Arc<KeystoneStatistics>,
+    ) -> Result<Client, SetupError> {
         Ok(Client {
             http: LiveValue::new(connections(settings)?),
             settings: settings.clone(),
-            down: AtomicBool::new(false),
+            outage,
             statistics,
         })
     }
@@ -108,40 +116,43 @@ impl Client {
         }
     }
 
-    /// Sends a request, and repeats it if there was no connection or no answer in time.
+    /// Sends a request, and repeats it until `deadline` if there was no connection or no answer in time. While Keystone
+    /// is down, it is not repeated.
     ///
     /// # Errors
-    /// [`Failure::Unreachable`]
+    /// [`Failure::Unreachable`], and [`Failure::NoTime`] if the deadline is over.
     pub async fn send(
         &self,
         call: Call,
         url: &str,
+        deadline: Deadline,
         request: impl Fn(&HttpClient) -> RequestBuilder,
     ) -> Result<Answer, Failure> {
-        let mut delay = FIRST_DELAY;
-        let mut retries = if self.down.load(Ordering::Relaxed) {
-            0
-        } else {
-            self.settings.max_retries
-        };
+        let (first, mut delay, mut retries) = (Instant::now(), FIRST_DELAY, self.settings.max_retries);
         loop {
             let began = Instant::now();
+            let left = deadline.saturating_duration_since(began.into());
+            if left.is_zero() {
+                return Err(Failure::NoTime);
+            }
             let http = self.http.load_full();
-            let mut exchanged = exchange(request(&http)).await;
+            let timeout = self.settings.timeout.min(left);
+            let timed = || request(&http).timeout(timeout);
+            let mut exchanged = exchange(timed()).await;
             if exchanged.as_ref().is_err_and(was_closed) {
-                exchanged = exchange(request(&http)).await;
+                exchanged = exchange(timed()).await;
             }
             let outcome = outcome(call, exchanged.as_ref().ok().map(|answer| answer.status));
             self.statistics.count_call(call, outcome, began.elapsed());
             let error = match exchanged {
                 Ok(answer) => {
-                    self.down.store(false, Ordering::Relaxed);
+                    self.outage.answered();
                     return Ok(answer);
                 }
                 Err(error) => error.without_url(),
             };
-            if retries == 0 {
-                self.down.store(true, Ordering::Relaxed);
+            if retries == 0 || self.outage.is_down() || Deadline::now() + delay >= deadline {
+                self.outage.failed(first, error.is_timeout());
                 return Err(Failure::Unreachable {
                     url: url.to_owned(),
                     reason: chain(&error),

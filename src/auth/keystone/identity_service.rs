@@ -2,6 +2,7 @@
 
 use reqwest::StatusCode;
 use reqwest::header::HeaderValue;
+use tokio::time::Instant;
 
 use super::client::{self, Client, Failure};
 use super::own_token::{OwnToken, TokenSource};
@@ -31,24 +32,29 @@ impl IdentityService {
         self.client.reload();
     }
 
-    /// Gets the service's own token.
+    /// Gets the service's own token before `deadline`.
     ///
     /// # Errors
     /// [`Failure`]
-    pub async fn log_in(&self) -> Result<OwnToken, Failure> {
-        self.own_token.get(&self.client).await
+    pub async fn log_in(&self, deadline: Instant) -> Result<OwnToken, Failure> {
+        self.own_token.get(&self.client, deadline).await
     }
 
-    /// What Keystone says about `token`; `None` if it is not valid.
+    /// What Keystone says about `token` before `deadline`; `None` if it is not valid.
     ///
     /// # Errors
     /// Keystone cannot say whether it is.
-    pub async fn validate(&self, token: &HeaderValue, may_be_expired: bool) -> Result<Option<ValidToken>, Failure> {
+    pub async fn validate(
+        &self,
+        token: &HeaderValue,
+        may_be_expired: bool,
+        deadline: Instant,
+    ) -> Result<Option<ValidToken>, Failure> {
         // The own token may be revoked before its time; then a new one is got, once.
         for _ in 0..2 {
-            let own = self.log_in().await?;
+            let own = self.log_in(deadline).await?;
             let url = format!("{}/auth/tokens", own.endpoint);
-            let answer = self.ask(&url, &own, token, may_be_expired).await?;
+            let answer = self.ask(&url, &own, token, may_be_expired, deadline).await?;
             match answer.status {
                 StatusCode::OK => return read(&url, &answer),
                 StatusCode::NOT_FOUND => return Ok(None),
@@ -71,6 +77,7 @@ impl IdentityService {
         own: &OwnToken,
         token: &HeaderValue,
         may_be_expired: bool,
+        deadline: Instant,
     ) -> Result<client::Answer, Failure> {
         let mut query = Vec::new();
         if !self.with_catalog {
@@ -87,7 +94,7 @@ impl IdentityService {
                 .header("x-subject-token", token)
                 .header("openstack-identity-access-rules", "1")
         };
-        self.client.send(Call::Validation, url, send).await
+        self.client.send(Call::Validation, url, deadline, send).await
     }
 }
 

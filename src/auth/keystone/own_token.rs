@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use reqwest::StatusCode;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use tokio::sync::Mutex;
+use tokio::time::{Instant as Deadline, timeout_at};
 
 use super::client::{Client, Failure};
 use super::login;
@@ -54,14 +55,15 @@ impl TokenSource {
         }
     }
 
-    /// The token. If there is none that lasts, it is got from Keystone; other tasks wait for that, and share its
-    /// failure.
+    /// The token. If there is none that lasts, it is got from Keystone before `deadline`. Other tasks wait for that,
+    /// and share its failure.
     ///
     /// # Errors
     /// [`Failure`]
-    pub async fn get(&self, client: &Client) -> Result<OwnToken, Failure> {
+    pub async fn get(&self, client: &Client, deadline: Deadline) -> Result<OwnToken, Failure> {
         let asked = Instant::now();
-        let mut state = self.state.lock().await;
+        let locked = timeout_at(deadline, self.state.lock()).await;
+        let mut state = locked.map_err(|_| Failure::NoTime)?;
         let soon = SystemTime::now() + MIN_LIFETIME;
         if let Some(token) = state.token.as_ref().filter(|token| token.expires > soon) {
             return Ok(token.clone());
@@ -69,7 +71,7 @@ impl TokenSource {
         if let Some((_, failure)) = state.failed.as_ref().filter(|(failed, _)| *failed >= asked) {
             return Err(failure.clone());
         }
-        match self.request(client).await {
+        match self.request(client, deadline).await {
             Ok(token) => {
                 state.failed = None;
                 state.token = Some(token.clone());
@@ -92,9 +94,9 @@ impl TokenSource {
         }
     }
 
-    async fn request(&self, client: &Client) -> Result<OwnToken, Failure> {
+    async fn request(&self, client: &Client, deadline: Deadline) -> Result<OwnToken, Failure> {
         let answer = client
-            .send(Call::Login, &self.url, |http| {
+            .send(Call::Login, &self.url, deadline, |http| {
                 let request = http.post(&self.url).header(CONTENT_TYPE, "application/json");
                 request.body(self.body.clone())
             })

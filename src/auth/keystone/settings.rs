@@ -25,4 +25,6 @@ pub struct Settings {
     /// The type of this service, for access rules.
     pub service_type: Option<String>,
     pub connection: ConnectionSettings,
+    /// How long a request may wait for Keystone, in all.
+    pub limit: Duration,
 }

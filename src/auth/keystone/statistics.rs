@@ -43,7 +43,7 @@ pub enum LookUp {
     Shared,
     /// A validation was begun.
     Miss,
-    /// Too many validations were running.
+    /// Too many validations were running, or Keystone was down.
     Refused,
 }
 

@@ -2,6 +2,7 @@
 //! is used. functional-tests/keystone compares with OpenStack Placement, on a real Keystone.
 
 mod failures;
+mod outages;
 pub mod server;
 mod service_tokens;
 
@@ -52,6 +53,7 @@ pub fn settings(server: &TestKeystone) -> Settings {
             certfile: None,
             keyfile: None,
         },
+        limit: Duration::from_secs(60),
     }
 }
 
@@ -62,6 +64,15 @@ fn start(server: &TestKeystone, change: impl FnOnce(&mut Settings)) -> Keystone 
 }
 
 async fn request(keystone: &Keystone, path: &str, headers: &[(&str, &str)]) -> Result<Arc<Caller>, Denied> {
+    request_of("192.0.2.1", keystone, path, headers).await
+}
+
+async fn request_of(
+    client: &str,
+    keystone: &Keystone,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> Result<Arc<Caller>, Denied> {
     let header = |name: &'static str| {
         let found = headers.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| (*value).to_owned())
@@ -70,6 +81,7 @@ async fn request(keystone: &Keystone, path: &str, headers: &[(&str, &str)]) -> R
         header: &header,
         method: "GET",
         path,
+        client,
     };
     keystone.authenticate(&request).await
 }

@@ -3,23 +3,34 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use reqwest::header::HeaderValue;
 use tokio::runtime::{Builder, Handle};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
 
 use super::cache::{TokenCache, TokenHash};
 use super::client::{Client, Failure, SetupError};
 use super::identity_service::IdentityService;
+use super::outage::{Outage, Probe};
 use super::settings::Settings;
 use super::single_flight::{SingleFlight, Validation};
+use super::slots::Slots;
 use super::statistics::{KeystoneStatistics, LookUp, Outcome};
 use super::token::ValidToken;
 
 /// Longer tokens are not valid: Keystone's have some hundred bytes, signed ones some thousand.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
-/// Requests to Keystone at a time; more wait.
-const MAX_REQUESTS: usize = 64;
+
+/// The request for which a token is validated.
+#[derive(Clone, Copy)]
+pub struct Wait<'a> {
+    /// The address of its client.
+    pub client: &'a str,
+    /// Until then it waits for Keystone.
+    pub deadline: Instant,
+}
 
 pub struct Validator {
     cache: Arc<TokenCache>,
@@ -35,7 +46,9 @@ struct Asker {
     keystone: IdentityService,
     cache: Arc<TokenCache>,
     statistics: Arc<KeystoneStatistics>,
-    requests: Semaphore,
+    slots: Slots,
+    outage: Arc<Outage>,
+    limit: Duration,
     /// Whether the last validation failed, so that each change is one line of the log.
     failing: AtomicBool,
 }
@@ -45,13 +58,16 @@ impl Validator {
     /// A certificate that cannot be used, or no thread.
     pub fn start(settings: &Settings) -> Result<Validator, SetupError> {
         let statistics = Arc::<KeystoneStatistics>::default();
-        let client = Client::new(&settings.connection, Arc::clone(&statistics))?;
+        let outage = Arc::new(Outage::new(settings.connection.timeout.min(settings.limit)));
+        let client = Client::new(&settings.connection, Arc::clone(&outage), Arc::clone(&statistics))?;
         let cache = Arc::new(TokenCache::new(settings.cache_time, Arc::clone(&statistics)));
         let asker = Arc::new(Asker {
             keystone: IdentityService::new(settings, client),
             cache: Arc::clone(&cache),
             statistics,
-            requests: Semaphore::new(MAX_REQUESTS),
+            slots: Slots::new(),
+            outage,
+            limit: settings.limit,
             failing: AtomicBool::new(false),
         });
         let runtime = Builder::new_current_thread()
@@ -93,8 +109,8 @@ impl Validator {
     /// The token, if it is valid; `None` if it is not. If it `may_be_expired`, only its other properties count.
     ///
     /// # Errors
-    /// Keystone cannot say whether it is valid.
-    pub async fn validate(&self, text: &str, may_be_expired: bool) -> Validation {
+    /// Keystone cannot say whether it is valid, or not in time.
+    pub async fn validate(&self, text: &str, may_be_expired: bool, wait: Wait<'_>) -> Validation {
         if text.is_empty() || text.len() > MAX_TOKEN_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Ok(None);
         }
@@ -105,12 +121,24 @@ impl Validator {
             self.statistics().count_look_up(look_up);
             return Ok(in_time);
         }
+        let probe = self.asker.outage.admit().inspect_err(|_| {
+            self.statistics().count_look_up(LookUp::Refused);
+        })?;
         let work = || {
             let asker = Arc::clone(&self.asker);
-            let text = text.to_owned();
-            async move { asker.validate(hash, &text, may_be_expired).await }
+            let (text, client, deadline) = (text.to_owned(), wait.client.to_owned(), wait.deadline);
+            async move {
+                let wait = Wait {
+                    client: &client,
+                    deadline,
+                };
+                asker.validate(hash, &text, may_be_expired, wait, probe).await
+            }
         };
-        let token = self.flights.run(&self.runtime, (hash, may_be_expired), work).await?;
+        let validation = self.flights.run(&self.runtime, (hash, may_be_expired), work);
+        let token = timeout_at(wait.deadline, validation)
+            .await
+            .unwrap_or(Err(Failure::NoTime))?;
         Ok(token.and_then(|token| in_time(token, may_be_expired)))
     }
 }
@@ -122,21 +150,39 @@ fn in_time(token: Arc<ValidToken>, may_be_expired: bool) -> Option<Arc<ValidToke
 impl Asker {
     /// Gets the first own token.
     async fn log_in(&self) {
-        match self.keystone.log_in().await {
+        match self.keystone.log_in(Instant::now() + self.limit).await {
             Ok(own) => log::info!("Tokens are validated by Keystone at {}", own.endpoint),
             Err(failure) => self.note(Some(&failure)),
         }
     }
 
-    async fn validate(&self, hash: TokenHash, text: &str, may_be_expired: bool) -> Validation {
+    /// Validates a token when there is a slot for the client. The probe asks although Keystone is down.
+    async fn validate(
+        &self,
+        hash: TokenHash,
+        text: &str,
+        may_be_expired: bool,
+        wait: Wait<'_>,
+        probe: Option<Probe>,
+    ) -> Validation {
         let Ok(mut header) = HeaderValue::from_str(text) else {
             return Ok(None);
         };
         header.set_sensitive(true);
-        let Ok(_permit) = self.requests.acquire().await else {
-            return Err(Failure::Stopped);
+        let work = async {
+            // Keystone may have gone since this request was admitted.
+            if probe.is_none() && self.outage.is_down() {
+                return Err(Failure::Down);
+            }
+            self.ask(hash, &header, may_be_expired, wait.deadline).await
         };
-        let found = self.keystone.validate(&header, may_be_expired).await;
+        timeout_at(wait.deadline, self.slots.run(wait.client, work))
+            .await
+            .unwrap_or(Err(Failure::NoTime))
+    }
+
+    async fn ask(&self, hash: TokenHash, header: &HeaderValue, may_be_expired: bool, deadline: Instant) -> Validation {
+        let found = self.keystone.validate(header, may_be_expired, deadline).await;
         let outcome = match &found {
             Ok(Some(_)) => Outcome::Accepted,
             Ok(None) => Outcome::Rejected,
@@ -169,7 +215,7 @@ impl Asker {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::time::SystemTime;
 
     use super::*;
     use crate::auth::keystone::tests::server::TestKeystone;
@@ -179,6 +225,10 @@ mod tests {
     async fn a_cached_token_is_rejected_when_it_expires() {
         let server = TestKeystone::start();
         let validator = Validator::start(&settings(&server)).expect("a thread");
+        let wait = Wait {
+            client: "192.0.2.1",
+            deadline: Instant::now() + Duration::from_secs(600),
+        };
         let lasting = valid_token("ann");
         let expired = ValidToken {
             expires: SystemTime::now() - Duration::from_millis(1),
@@ -186,10 +236,28 @@ mod tests {
         };
         validator.cache.insert(TokenHash::of("lasting"), lasting);
         validator.cache.insert(TokenHash::of("expired"), Arc::new(expired));
-        assert!(validator.validate("lasting", false).await.expect("an answer").is_some());
-        assert!(validator.validate("expired", false).await.expect("an answer").is_none());
+        assert!(
+            validator
+                .validate("lasting", false, wait)
+                .await
+                .expect("an answer")
+                .is_some()
+        );
+        assert!(
+            validator
+                .validate("expired", false, wait)
+                .await
+                .expect("an answer")
+                .is_none()
+        );
         // A service may use it all the same.
-        assert!(validator.validate("expired", true).await.expect("an answer").is_some());
+        assert!(
+            validator
+                .validate("expired", true, wait)
+                .await
+                .expect("an answer")
+                .is_some()
+        );
         assert_eq!(server.validations(), 0);
     }
 }

@@ -42,8 +42,9 @@ options! {
         drain_time: u64 = 0, 0..=3_600 seconds;
         /// How long the database may give no answer until `/health/ready` answers 503.
         ready_timeout: u64 = 5, 2..=600 seconds;
-        /// Timeout for a write, queueing and retries together, and for a read that waits for the database; then the
-        /// answer is 503. If the database hangs without closing the connection, a write times out after twice this.
+        /// Timeout for a write, queueing and retries together, for a read that waits for the database, and for a
+        /// request that waits for Keystone; then the answer is 503. If the database hangs without closing the
+        /// connection, a write times out after twice this.
         commit_timeout: u64 = 10, 1..=600 seconds;
         /// The maximum number of writes that wait or are being written. A further write is answered with 503. As many
         /// again may wait for rows that another transaction has locked.

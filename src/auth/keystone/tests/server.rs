@@ -33,6 +33,10 @@ pub struct State {
     pub body: Option<String>,
     /// The number of requests that are not answered.
     pub dropped_connections: usize,
+    /// Requests are accepted, and not answered until this is false again.
+    pub hangs: bool,
+    /// The requests that have arrived.
+    pub requests: u32,
     tokens: HashMap<String, (Value, DateTime<Utc>)>,
     validations: u32,
     logins: u32,
@@ -80,6 +84,7 @@ impl TestKeystone {
 
     /// Connections are refused from now on.
     pub fn stop(&mut self) {
+        self.change(|state| state.hangs = false);
         self.stop.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.join().expect("the server's thread");
@@ -129,6 +134,11 @@ impl TestKeystone {
         self.state.lock().expect("the state").validations
     }
 
+    /// The requests that have arrived, whether they are answered or not.
+    pub fn requests(&self) -> u32 {
+        self.state.lock().expect("the state").requests
+    }
+
     pub fn logins(&self) -> u32 {
         self.state.lock().expect("the state").logins
     }
@@ -165,6 +175,10 @@ fn answer(mut connection: TcpStream, state: &Mutex<State>) {
         .map_or(0, |text| text.parse().expect("a length"));
     let mut body = vec![0; length];
     reader.read_exact(&mut body).expect("a body");
+    state.lock().expect("the state").requests += 1;
+    while state.lock().expect("the state").hangs {
+        std::thread::sleep(Duration::from_millis(2));
+    }
     let mut state = state.lock().expect("the state");
     if state.dropped_connections > 0 {
         state.dropped_connections -= 1;

@@ -1,0 +1,111 @@
+//! How many validations run at a time, in all and for each client.
+//!
+//! A token says nothing about its caller before it is validated. So the address of the client counts: a client with
+//! many invalid tokens waits for its own validations, and others find a slot free.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Semaphore;
+
+use super::client::Failure;
+
+/// Validations at a time; more wait.
+const MAX_RUNNING: usize = 64;
+/// Validations of one client at a time; more wait.
+const MAX_RUNNING_OF_CLIENT: usize = 16;
+/// Validations of one client that run or wait; more are refused.
+const MAX_OF_CLIENT: usize = 1024;
+
+/// The slots in which validations run.
+pub struct Slots {
+    all: Semaphore,
+    clients: Mutex<HashMap<String, Arc<Semaphore>>>,
+}
+
+impl Slots {
+    pub fn new() -> Slots {
+        Slots {
+            all: Semaphore::new(MAX_RUNNING),
+            clients: Mutex::default(),
+        }
+    }
+
+    /// Does `work` for a client, when it has a slot.
+    ///
+    /// # Errors
+    /// Those of `work`, and [`Failure::TooMany`] if too much of this client waits.
+    pub async fn run<T>(&self, client: &str, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let share = self.join(client)?;
+        let stopped = |_| Failure::Stopped;
+        let _of_client = share.slots.acquire().await.map_err(stopped)?;
+        let _of_all = self.all.acquire().await.map_err(stopped)?;
+        work.await
+    }
+
+    fn join<'a>(&'a self, client: &'a str) -> Result<Share<'a>, Failure> {
+        let mut clients = self.lock();
+        let slots = match clients.get(client) {
+            // One is that of the map.
+            Some(slots) if Arc::strong_count(slots) > MAX_OF_CLIENT => return Err(Failure::TooMany),
+            Some(slots) => Arc::clone(slots),
+            None => {
+                let slots = Arc::new(Semaphore::new(MAX_RUNNING_OF_CLIENT));
+                clients.insert(client.to_owned(), Arc::clone(&slots));
+                slots
+            }
+        };
+        Ok(Share {
+            all: self,
+            client,
+            slots,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Semaphore>>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The slots of a client, for one validation.
+struct Share<'a> {
+    all: &'a Slots,
+    client: &'a str,
+    slots: Arc<Semaphore>,
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        let mut clients = self.all.lock();
+        // This one, and that of the map.
+        if Arc::strong_count(&self.slots) == 2 {
+            clients.remove(self.client);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_client_leaves_slots_to_others_and_no_trace() {
+        let slots = Arc::new(Slots::new());
+        let hang = |client: &'static str| {
+            let slots = Arc::clone(&slots);
+            tokio::spawn(async move { slots.run(client, pending::<Result<(), Failure>>()).await })
+        };
+        let running: Vec<_> = (0..MAX_OF_CLIENT).map(|_| hang("busy")).collect();
+        tokio::task::yield_now().await;
+        assert_eq!(hang("busy").await.expect("no panic"), Err(Failure::TooMany));
+        assert_eq!(slots.run("other", async { Ok(1) }).await, Ok(1));
+        assert_eq!(slots.all.available_permits(), MAX_RUNNING - MAX_RUNNING_OF_CLIENT);
+        running.iter().for_each(|task| task.abort());
+        for task in running {
+            assert!(task.await.is_err());
+        }
+        assert!(slots.lock().is_empty() && slots.all.available_permits() == MAX_RUNNING);
+    }
+}

@@ -1,0 +1,95 @@
+//! Tests of a Keystone that accepts requests and does not answer, and of clients with many tokens.
+
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use super::*;
+
+/// How long a request may wait for Keystone in these tests.
+const LIMIT: Duration = Duration::from_secs(2);
+/// Twenty times that. With its attempts, a request would wait longer without a limit.
+const HANG: Duration = Duration::from_secs(40);
+
+fn with_limit(settings: &mut Settings) {
+    settings.limit = LIMIT;
+    settings.connection.max_retries = 3;
+}
+
+fn tokens(number: usize) -> Vec<String> {
+    (0..number).map(|number| format!("token-{number}")).collect()
+}
+
+#[tokio::test]
+async fn hostile_06_while_keystone_hangs_no_request_waits_longer_than_the_limit() {
+    let server = TestKeystone::start();
+    server.add("t", of_project("ann", &["admin"]));
+    let keystone = start(&server, with_limit);
+    with_token(&keystone, "t").await.expect("a caller");
+    server.change(|state| state.hangs = true);
+    let tokens = tokens(400);
+    let began = Instant::now();
+    let answers = futures_join(tokens.iter().map(|token| with_token(&keystone, token)).collect()).await;
+    assert!(answers.iter().all(|answer| *answer == Err(unavailable())));
+    assert!(began.elapsed() < HANG, "{:?}", began.elapsed());
+    with_token(&keystone, "t").await.expect("a cached token");
+}
+
+#[tokio::test]
+async fn hostile_06_while_keystone_is_down_one_request_asks_and_the_others_are_refused_at_once() {
+    let server = TestKeystone::start();
+    server.add("later", of_project("ann", &["admin"]));
+    let keystone = start(&server, |settings| settings.connection.timeout = LIMIT);
+    server.change(|state| state.hangs = true);
+    assert_eq!(with_token(&keystone, "first").await, Err(unavailable()));
+    let before = server.requests();
+    let mut probe = pin!(with_token(&keystone, "probe"));
+    let task = &mut Context::from_waker(Waker::noop());
+    assert!(probe.as_mut().poll(task).is_pending());
+    // Those with the same token too.
+    for token in tokens(400).iter().chain(["probe".to_owned()].iter()) {
+        let mut other = pin!(with_token(&keystone, token));
+        assert_eq!(other.as_mut().poll(task), Poll::Ready(Err(unavailable())), "{token}");
+    }
+    assert_eq!(probe.await, Err(unavailable()));
+    assert_eq!(server.requests(), before + 1);
+    // The probe has ended. The next one finds that Keystone is back, and then all requests ask.
+    server.change(|state| state.hangs = false);
+    with_token(&keystone, "later").await.expect("a caller");
+    assert_eq!(with_token(&keystone, "garbage").await, Err(rejected()));
+    let refused = keystone.statistics().look_ups(LookUp::Refused);
+    assert_eq!(refused, 401);
+}
+
+#[tokio::test]
+async fn hostile_06_both_tokens_of_a_request_share_the_limit() {
+    let server = TestKeystone::start();
+    server.add("service", of_project("nova", &["service"]));
+    let keystone = start(&server, with_limit);
+    server.change(|state| state.delay = LIMIT * 3 / 4);
+    let headers = [("x-auth-token", "user"), ("x-service-token", "service")];
+    assert_eq!(request(&keystone, "/usages", &headers).await, Err(unavailable()));
+    // Keystone is not down: it has answered.
+    server.change(|state| state.delay = Duration::ZERO);
+    assert_eq!(with_token(&keystone, "user").await, Err(rejected()));
+}
+
+#[tokio::test]
+async fn hostile_06_many_tokens_of_a_client_do_not_delay_those_of_others() {
+    let server = TestKeystone::start();
+    server.add("t", of_project("ann", &["admin"]));
+    let keystone = start(&server, |_| ());
+    server.change(|state| state.delay = Duration::from_millis(100));
+    let invalid: Vec<_> = tokens(500);
+    let invalid_headers: Vec<_> = invalid.iter().map(|token| [("x-auth-token", token.as_str())]).collect();
+    let flood = invalid_headers
+        .iter()
+        .map(|headers| request_of("192.0.2.66", &keystone, "/usages", headers));
+    let mut flood: Vec<_> = flood.map(Box::pin).collect();
+    let task = &mut Context::from_waker(Waker::noop());
+    assert!(flood.iter_mut().all(|request| request.as_mut().poll(task).is_pending()));
+    with_token(&keystone, "t").await.expect("a caller");
+    // Without shares all that came before are asked first.
+    let asked = server.validations();
+    assert!(asked < 100, "{asked} were asked before");
+}
