@@ -180,16 +180,19 @@ impl Connection {
             for _ in 0..ROUNDS_OF_A_LOOK {
                 yield_now().await;
             }
-            match self.closing.get() {
-                Closing::AfterLook(before) if self.progress() > before => {
-                    self.closing.set(Closing::No);
-                    self.all.members.borrow_mut().spare();
-                    // The next one goes without a look: otherwise busy clients could keep all others waiting.
-                    self.all.close_surplus(false);
-                }
-                Closing::AfterLook(_) | Closing::AtOnce => return,
-                Closing::No => {}
+            // A request may have begun since, and its answer must not be lost.
+            let is_spared = match self.closing.get() {
+                Closing::No => continue,
+                Closing::AfterLook(before) => self.progress() > before || self.is_served(),
+                Closing::AtOnce => self.is_served(),
+            };
+            if !is_spared {
+                return;
             }
+            self.closing.set(Closing::No);
+            self.all.members.borrow_mut().spare();
+            // The next one goes without a look: otherwise busy clients could keep all others waiting.
+            self.all.close_surplus(false);
         }
     }
 
@@ -219,9 +222,13 @@ impl Connection {
         self.closing.get() != Closing::No
     }
 
+    /// Whether placet works for the client, which had a token and reads.
+    fn is_served(&self) -> bool {
+        self.served.get() > 0 && self.has_token() && !self.write_is_blocked.get()
+    }
+
     fn standing(&self, now: u64) -> Standing {
-        let is_served = self.served.get() > 0 && self.has_token() && !self.write_is_blocked.get();
-        if is_served || self.is_closing() {
+        if self.is_served() || self.is_closing() {
             Standing::Kept(now)
         } else {
             Standing::Idle(self.progress())

@@ -146,7 +146,11 @@ impl Client {
             self.statistics.count_call(call, outcome, began.elapsed());
             let error = match exchanged {
                 Ok(answer) => {
-                    self.outage.answered();
+                    if is_of_gateway(answer.status) {
+                        self.outage.failed(first, false);
+                    } else {
+                        self.outage.answered();
+                    }
                     return Ok(answer);
                 }
                 Err(error) => error.without_url(),
@@ -185,6 +189,14 @@ fn connections(settings: &ConnectionSettings) -> Result<HttpClient, SetupError> 
 /// twice.
 fn was_closed(error: &reqwest::Error) -> bool {
     !error.is_connect() && !error.is_timeout()
+}
+
+/// Whether a proxy answers in place of Keystone.
+fn is_of_gateway(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
+    )
 }
 
 /// What an answer with this status means; without a status there was no answer.

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use super::client::Failure;
 
@@ -31,16 +31,19 @@ impl Slots {
         }
     }
 
-    /// Does `work` for a client, when it has a slot.
+    /// Waits for a slot of a client.
     ///
     /// # Errors
-    /// Those of `work`, and [`Failure::TooMany`] if too much of this client waits.
-    pub async fn run<T>(&self, client: &str, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    /// [`Failure::TooMany`] if too much of this client waits.
+    pub async fn acquire<'a>(&'a self, client: &'a str) -> Result<Slot<'a>, Failure> {
         let share = self.join(client)?;
         let stopped = |_| Failure::Stopped;
-        let _of_client = share.slots.acquire().await.map_err(stopped)?;
-        let _of_all = self.all.acquire().await.map_err(stopped)?;
-        work.await
+        let of_client = Arc::clone(&share.slots).acquire_owned().await.map_err(stopped)?;
+        Ok(Slot {
+            _of_all: self.all.acquire().await.map_err(stopped)?,
+            _of_client: of_client,
+            _share: share,
+        })
     }
 
     fn join<'a>(&'a self, client: &'a str) -> Result<Share<'a>, Failure> {
@@ -65,6 +68,13 @@ impl Slots {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Semaphore>>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A slot, until it is dropped.
+pub struct Slot<'a> {
+    _of_all: SemaphorePermit<'a>,
+    _of_client: OwnedSemaphorePermit,
+    _share: Share<'a>,
 }
 
 /// The slots of a client, for one validation.
@@ -95,12 +105,15 @@ mod tests {
         let slots = Arc::new(Slots::new());
         let hang = |client: &'static str| {
             let slots = Arc::clone(&slots);
-            tokio::spawn(async move { slots.run(client, pending::<Result<(), Failure>>()).await })
+            tokio::spawn(async move {
+                let _slot = slots.acquire(client).await?;
+                pending::<Result<(), Failure>>().await
+            })
         };
         let running: Vec<_> = (0..MAX_OF_CLIENT).map(|_| hang("busy")).collect();
         tokio::task::yield_now().await;
         assert_eq!(hang("busy").await.expect("no panic"), Err(Failure::TooMany));
-        assert_eq!(slots.run("other", async { Ok(1) }).await, Ok(1));
+        assert!(slots.acquire("other").await.is_ok());
         assert_eq!(slots.all.available_permits(), MAX_RUNNING - MAX_RUNNING_OF_CLIENT);
         running.iter().for_each(|task| task.abort());
         for task in running {

@@ -169,16 +169,14 @@ impl Asker {
             return Ok(None);
         };
         header.set_sensitive(true);
-        let work = async {
-            // Keystone may have gone since this request was admitted.
-            if probe.is_none() && self.outage.is_down() {
-                return Err(Failure::Down);
-            }
-            self.ask(hash, &header, may_be_expired, wait.deadline).await
-        };
-        timeout_at(wait.deadline, self.slots.run(wait.client, work))
-            .await
-            .unwrap_or(Err(Failure::NoTime))
+        let slot = timeout_at(wait.deadline, self.slots.acquire(wait.client)).await;
+        let _slot = slot.unwrap_or(Err(Failure::NoTime))?;
+        // Keystone may have gone since this request was admitted.
+        if probe.is_none() && self.outage.is_down() {
+            return Err(Failure::Down);
+        }
+        // The call itself ends at the deadline, and then it is noted that Keystone did not answer.
+        self.ask(hash, &header, may_be_expired, wait.deadline).await
     }
 
     async fn ask(&self, hash: TokenHash, header: &HeaderValue, may_be_expired: bool, deadline: Instant) -> Validation {

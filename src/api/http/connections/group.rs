@@ -42,12 +42,21 @@ impl Group {
         }
     }
 
-    /// The connection without progress for the longest time: of the address with the most connections, if they are more
-    /// than `share`, and else of all.
-    pub fn oldest(&mut self, share: usize, standing: impl Fn(u64) -> Standing) -> Option<u64> {
-        let most = self.by_number.last().filter(|(number, _)| *number > share);
-        let queue = most.and_then(|(_, address)| self.addresses.get_mut(address));
-        let of_address = queue.and_then(|queue| queue.oldest(&standing));
-        of_address.or_else(|| self.all.oldest(standing))
+    /// The connection without progress for the longest time.
+    pub fn oldest(&mut self, standing: impl Fn(u64) -> Standing) -> Option<u64> {
+        self.all.oldest(standing)
+    }
+
+    /// As [`Self::oldest`], of the address with the most connections, if they are more than `share`. If none of these
+    /// may go, of the next such address.
+    pub fn oldest_of_largest(&mut self, share: usize, standing: impl Fn(u64) -> Standing) -> Option<u64> {
+        let larger = self.by_number.iter().rev().take_while(|(number, _)| *number > share);
+        for (_, address) in larger {
+            let queue = self.addresses.get_mut(address);
+            if let Some(oldest) = queue.and_then(|queue| queue.oldest(&standing)) {
+                return Some(oldest);
+            }
+        }
+        None
     }
 }

@@ -78,8 +78,8 @@ impl Members {
         self.closing -= 1;
     }
 
-    /// The connection without progress for the longest time: of those without a token if they exceed their share, and
-    /// else of all.
+    /// The connection without progress for the longest time: of an address with more than its share, of those without a
+    /// token if they exceed theirs, and else of all.
     fn oldest(&mut self, new: usize, now: u64) -> Option<u64> {
         let open = &self.open;
         let standing = |id| {
@@ -93,9 +93,13 @@ impl Members {
         let of_address = self.limit.div_ceil(ADDRESS_PARTS);
         // A new connection has no token yet.
         let exceeds = self.without_token.members() + new > self.limit.div_ceil(WITHOUT_TOKEN_PARTS);
-        let first = exceeds
-            .then(|| self.without_token.oldest(of_address, standing_without_token))
-            .flatten();
-        first.or_else(|| self.all.oldest(of_address, standing))
+        let without_token = &mut self.without_token;
+        // An address above its share without tokens goes before a proxy, whose connections have them.
+        let first = without_token.oldest_of_largest(of_address, standing_without_token);
+        let second = || exceeds.then(|| without_token.oldest(standing_without_token)).flatten();
+        let third = first.or_else(second);
+        third
+            .or_else(|| self.all.oldest_of_largest(of_address, standing))
+            .or_else(|| self.all.oldest(standing))
     }
 }
