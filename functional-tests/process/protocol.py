@@ -101,17 +101,19 @@ def expect_continue():
 
 @case("hostile 16: Expect: 100-continue is answered with the refusal if the token, path or type is refused, and closed")
 def hostile_16_no_continue_before_the_checks():
-    expect = "Expect: 100-continue\r\nContent-Length: 50\r\n"
+    expect = "Expect: 100-continue\r\n"
     with folder() as here, Placet(here, {}) as placet:
         for head, status in [
             (f"POST {PROVIDERS} HTTP/1.1\r\nHost: placet\r\nContent-Type: application/json\r\n", 401),
             (f"POST /nowhere HTTP/1.1\r\n{HEAD}Content-Type: application/json\r\n", 404),
             (f"POST {PROVIDERS} HTTP/1.1\r\n{HEAD}Content-Type: text/plain\r\n", 415),
         ]:
-            with RawConnection(placet.port) as raw:
-                raw.send(f"{head}{expect}\r\n")
-                reply = raw.reply()
-                equal((reply.status, reply.headers.get("connection")), (status, "close"), reply)
+            for length in ("Content-Length: 50", "Transfer-Encoding: chunked"):
+                with RawConnection(placet.port) as raw:
+                    raw.send(f"{head}{expect}{length}\r\n\r\n")
+                    reply = raw.reply()
+                    equal((reply.status, reply.headers.get("connection")), (status, "close"), reply)
+                    equal(raw.reply_or_end(), None, f"{length}: the connection ends")
         # Behind another request, and without a body.
         head, body = request("POST", PROVIDERS, {"name": "last"}, "Expect: 100-continue\r\n").split(b"\r\n\r\n")
         with RawConnection(placet.port) as raw:

@@ -21,6 +21,8 @@ pub enum Expectation {
     Undecided,
     /// The body is read.
     Met,
+    /// The request was refused before its body was read. The connection ends after the answer.
+    Refused,
 }
 
 /// What becomes of the bytes that actix writes.
@@ -50,13 +52,13 @@ impl Expectation {
 
     /// What becomes of `bytes`, which begin with answers to earlier requests or with a 100.
     pub fn step(self, bytes: &[u8]) -> Step {
-        if self != Expectation::Undecided {
+        if matches!(self, Expectation::None | Expectation::Met) {
             return Step::Write(bytes.len());
         }
         let mut parts = bytes.windows(CONTINUE.len());
         match parts.position(|part| part == CONTINUE) {
             None => Step::Write(bytes.len()),
-            Some(0) if bytes.len() == CONTINUE.len() => Step::Hold,
+            Some(0) if bytes.len() == CONTINUE.len() && self == Expectation::Undecided => Step::Hold,
             Some(0) => Step::Drop(CONTINUE.len()),
             Some(at) => Step::Write(at),
         }
@@ -77,6 +79,8 @@ mod tests {
         assert_eq!(steps(Expectation::Met), whole);
         let expected = [Step::Hold, Step::Drop(25), Step::Write(19)];
         assert_eq!(steps(Expectation::Undecided), expected);
+        let expected = [Step::Drop(25), Step::Drop(25), Step::Write(19)];
+        assert_eq!(steps(Expectation::Refused), expected);
         assert_eq!(Expectation::Undecided.step(b"HTTP/1.1 200 OK"), Step::Write(15));
     }
 }

@@ -126,8 +126,12 @@ pub async fn answer(request: HttpRequest, payload: Payload, front: Data<Front>) 
         connection.set_expectation(Expectation::of(&request));
     }
     let mut response = answer_open(request, payload, front.clone()).await;
-    let is_unsent = connection.is_some_and(|connection| connection.expectation() == Expectation::Undecided);
-    if is_unsent || *front.stopping.borrow() {
+    let is_unsent = |connection: &Rc<Connection>| connection.expectation() == Expectation::Undecided;
+    let unsent = connection.filter(is_unsent);
+    if let Some(connection) = &unsent {
+        connection.set_expectation(Expectation::Refused);
+    }
+    if unsent.is_some() || *front.stopping.borrow() {
         response.head_mut().set_connection_type(ConnectionType::Close);
     }
     response

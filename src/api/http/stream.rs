@@ -170,8 +170,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
                 let refusal = error_response(StatusCode::REQUEST_TIMEOUT, &this.last_read);
                 let _ = Pin::new(&mut this.inner).poll_write(task, &refusal)?;
             }
+            // A client that waits to be asked for its body sends nothing more.
+            let connection = this.open.connection();
+            let is_refused = connection.expectation() == Expectation::Refused && connection.awaits_request();
             // To actix it looks as if the client had closed its side.
-            return if is_late { Poll::Ready(Ok(())) } else { Poll::Pending };
+            return if is_late || is_refused {
+                Poll::Ready(Ok(()))
+            } else {
+                Poll::Pending
+            };
         }
         let new = &buffer.filled()[before..];
         if !this.open.connection().awaits_request() {
@@ -193,10 +200,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
         let connection = Rc::clone(self.open.connection());
         let bytes = match connection.expectation().step(bytes) {
             Step::Write(length) => &bytes[..length],
-            Step::Drop(length) => {
-                connection.set_expectation(Expectation::None);
-                return Poll::Ready(Ok(length));
-            }
+            Step::Drop(length) => return Poll::Ready(Ok(length)),
             // The task is the one that serves the request, so it writes again when it is decided.
             Step::Hold => return Poll::Pending,
         };

@@ -20,7 +20,14 @@ const MAX_OF_CLIENT: usize = 1024;
 /// The slots in which validations run.
 pub struct Slots {
     all: Semaphore,
-    clients: Mutex<HashMap<String, Arc<Semaphore>>>,
+    clients: Mutex<HashMap<String, Client>>,
+}
+
+/// The slots of a client.
+struct Client {
+    slots: Arc<Semaphore>,
+    /// The number of validations that run or wait.
+    validations: usize,
 }
 
 impl Slots {
@@ -48,24 +55,22 @@ impl Slots {
 
     fn join<'a>(&'a self, client: &'a str) -> Result<Share<'a>, Failure> {
         let mut clients = self.lock();
-        let slots = match clients.get(client) {
-            // One is that of the map.
-            Some(slots) if Arc::strong_count(slots) > MAX_OF_CLIENT => return Err(Failure::TooMany),
-            Some(slots) => Arc::clone(slots),
-            None => {
-                let slots = Arc::new(Semaphore::new(MAX_RUNNING_OF_CLIENT));
-                clients.insert(client.to_owned(), Arc::clone(&slots));
-                slots
-            }
-        };
+        let known = clients.entry(client.to_owned()).or_insert_with(|| Client {
+            slots: Arc::new(Semaphore::new(MAX_RUNNING_OF_CLIENT)),
+            validations: 0,
+        });
+        if known.validations == MAX_OF_CLIENT {
+            return Err(Failure::TooMany);
+        }
+        known.validations += 1;
         Ok(Share {
             all: self,
             client,
-            slots,
+            slots: Arc::clone(&known.slots),
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Semaphore>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Client>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -87,9 +92,11 @@ struct Share<'a> {
 impl Drop for Share<'_> {
     fn drop(&mut self) {
         let mut clients = self.all.lock();
-        // This one, and that of the map.
-        if Arc::strong_count(&self.slots) == 2 {
-            clients.remove(self.client);
+        if let Some(known) = clients.get_mut(self.client) {
+            known.validations -= 1;
+            if known.validations == 0 {
+                clients.remove(self.client);
+            }
         }
     }
 }
