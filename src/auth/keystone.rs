@@ -72,12 +72,7 @@ impl Keystone {
     /// # Errors
     /// A certificate that cannot be used.
     pub fn check(settings: &Settings) -> Result<(), SetupError> {
-        Client::new(
-            &settings.connection,
-            Arc::new(Outage::new(settings.limit)),
-            Arc::default(),
-        )
-        .map(drop)
+        Client::new(settings, Arc::new(Outage::new(settings.limit)), Arc::default()).map(drop)
     }
 
     /// Reads the certificates for connections to Keystone again.

@@ -8,9 +8,9 @@ use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
 use reqwest::{Client as HttpClient, RequestBuilder, StatusCode};
 use thiserror::Error;
-use tokio::time::Instant as Deadline;
 
 use super::outage::Outage;
+use super::settings::Settings;
 use super::statistics::{Call, CallOutcome, KeystoneStatistics};
 use super::tls;
 use crate::live_value::LiveValue;
@@ -84,6 +84,8 @@ const MAX_DELAY: Duration = Duration::from_secs(60);
 
 pub struct Client {
     settings: ConnectionSettings,
+    /// How long a request may take with all its attempts.
+    limit: Duration,
     http: LiveValue<HttpClient>,
     outage: Arc<Outage>,
     statistics: Arc<KeystoneStatistics>,
@@ -93,13 +95,15 @@ impl Client {
     /// # Errors
     /// A file with a certificate that cannot be read.
     pub fn new(
-        settings: &ConnectionSettings,
+        settings: &Settings,
         outage: Arc<Outage>,
         statistics: Arc<KeystoneStatistics>,
     ) -> Result<Client, SetupError> {
+        let Settings { connection, limit, .. } = settings;
         Ok(Client {
-            http: LiveValue::new(connections(settings)?),
-            settings: settings.clone(),
+            http: LiveValue::new(connections(connection)?),
+            settings: connection.clone(),
+            limit: *limit,
             outage,
             statistics,
         })
@@ -116,25 +120,21 @@ impl Client {
         }
     }
 
-    /// Sends a request, and repeats it until `deadline` if there was no connection or no answer in time. While Keystone
+    /// Sends a request, and repeats it within the limit if there was no connection or no answer in time. While Keystone
     /// is down, it is not repeated.
     ///
     /// # Errors
-    /// [`Failure::Unreachable`], and [`Failure::NoTime`] if the deadline is over.
+    /// [`Failure::Unreachable`].
     pub async fn send(
         &self,
         call: Call,
         url: &str,
-        deadline: Deadline,
         request: impl Fn(&HttpClient) -> RequestBuilder,
     ) -> Result<Answer, Failure> {
         let (first, mut delay, mut retries) = (Instant::now(), FIRST_DELAY, self.settings.max_retries);
         loop {
             let began = Instant::now();
-            let left = deadline.saturating_duration_since(began.into());
-            if left.is_zero() {
-                return Err(Failure::NoTime);
-            }
+            let left = self.limit.saturating_sub(began.duration_since(first));
             let http = self.http.load_full();
             let timeout = self.settings.timeout.min(left);
             let timed = || request(&http).timeout(timeout);
@@ -147,7 +147,7 @@ impl Client {
             let error = match exchanged {
                 Ok(answer) => {
                     if is_of_gateway(answer.status) {
-                        self.outage.failed(first, false);
+                        self.outage.failed(first);
                     } else {
                         self.outage.answered();
                     }
@@ -155,8 +155,8 @@ impl Client {
                 }
                 Err(error) => error.without_url(),
             };
-            if retries == 0 || self.outage.is_down() || Deadline::now() + delay >= deadline {
-                self.outage.failed(first, error.is_timeout());
+            if retries == 0 || self.outage.is_down() || first.elapsed() + delay >= self.limit {
+                self.outage.failed(first);
                 return Err(Failure::Unreachable {
                     url: url.to_owned(),
                     reason: chain(&error),

@@ -1,8 +1,9 @@
 //! Asks Keystone whether a token is valid.
 
+use std::sync::Arc;
+
 use reqwest::StatusCode;
 use reqwest::header::HeaderValue;
-use tokio::time::Instant;
 
 use super::client::{self, Client, Failure};
 use super::own_token::{OwnToken, TokenSource};
@@ -12,7 +13,7 @@ use super::token::{Answer, ValidToken};
 
 /// Keystone, as this service uses it.
 pub struct IdentityService {
-    client: Client,
+    client: Arc<Client>,
     own_token: TokenSource,
     /// Whether the catalogue is asked for. It is long, and only access rules need it.
     with_catalog: bool,
@@ -20,9 +21,10 @@ pub struct IdentityService {
 
 impl IdentityService {
     pub fn new(settings: &Settings, client: Client) -> IdentityService {
+        let client = Arc::new(client);
         IdentityService {
+            own_token: TokenSource::new(settings, Arc::clone(&client)),
             client,
-            own_token: TokenSource::new(settings),
             with_catalog: settings.service_type.is_some(),
         }
     }
@@ -32,29 +34,24 @@ impl IdentityService {
         self.client.reload();
     }
 
-    /// Gets the service's own token before `deadline`.
+    /// Gets the service's own token.
     ///
     /// # Errors
     /// [`Failure`]
-    pub async fn log_in(&self, deadline: Instant) -> Result<OwnToken, Failure> {
-        self.own_token.get(&self.client, deadline).await
+    pub async fn log_in(&self) -> Result<OwnToken, Failure> {
+        self.own_token.get().await
     }
 
-    /// What Keystone says about `token` before `deadline`; `None` if it is not valid.
+    /// What Keystone says about `token`; `None` if it is not valid.
     ///
     /// # Errors
     /// Keystone cannot say whether it is.
-    pub async fn validate(
-        &self,
-        token: &HeaderValue,
-        may_be_expired: bool,
-        deadline: Instant,
-    ) -> Result<Option<ValidToken>, Failure> {
+    pub async fn validate(&self, token: &HeaderValue, may_be_expired: bool) -> Result<Option<ValidToken>, Failure> {
         // The own token may be revoked before its time; then a new one is got, once.
         for _ in 0..2 {
-            let own = self.log_in(deadline).await?;
+            let own = self.log_in().await?;
             let url = format!("{}/auth/tokens", own.endpoint);
-            let answer = self.ask(&url, &own, token, may_be_expired, deadline).await?;
+            let answer = self.ask(&url, &own, token, may_be_expired).await?;
             match answer.status {
                 StatusCode::OK => return read(&url, &answer),
                 StatusCode::NOT_FOUND => return Ok(None),
@@ -77,7 +74,6 @@ impl IdentityService {
         own: &OwnToken,
         token: &HeaderValue,
         may_be_expired: bool,
-        deadline: Instant,
     ) -> Result<client::Answer, Failure> {
         let mut query = Vec::new();
         if !self.with_catalog {
@@ -94,7 +90,7 @@ impl IdentityService {
                 .header("x-subject-token", token)
                 .header("openstack-identity-access-rules", "1")
         };
-        self.client.send(Call::Validation, url, deadline, send).await
+        self.client.send(Call::Validation, url, send).await
     }
 }
 

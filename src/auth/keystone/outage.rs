@@ -1,8 +1,8 @@
 //! Whether Keystone answers, and which request may ask while it does not.
 //!
 //! Without an answer, Keystone is down until it answers again. Naively, each request then asks, and waits for its own
-//! timeout. Instead a single request asks at a time, and all others are refused at once: a circuit breaker, which the
-//! probe closes.
+//! timeout. Instead a single validation asks at a time, and all other requests are refused at once: a circuit breaker,
+//! which the probe closes. The probe is a task of its own, so it goes on if its request leaves.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,27 +11,32 @@ use super::client::Failure;
 
 /// Whether Keystone answers.
 pub struct Outage {
-    /// A request that was given so little time says nothing about Keystone by itself.
-    patience: Duration,
+    /// A probe that lasts longer is stuck, and does not keep another one from asking.
+    limit: Duration,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     is_down: bool,
-    is_probed: bool,
+    /// When the present probe began, and how many probes there were.
+    probe: Option<Instant>,
+    probes: u64,
     /// When Keystone last answered any request.
     answered: Option<Instant>,
 }
 
-/// The request that asks while Keystone is down. Dropped when the request has ended.
-pub struct Probe(Arc<Outage>);
+/// The validation that asks while Keystone is down. Dropped when it has ended.
+pub struct Probe {
+    outage: Arc<Outage>,
+    number: u64,
+}
 
 impl Outage {
-    /// A request that waits this long without an answer to any request finds Keystone down.
-    pub fn new(patience: Duration) -> Outage {
+    /// A probe has this time.
+    pub fn new(limit: Duration) -> Outage {
         Outage {
-            patience,
+            limit,
             state: Mutex::default(),
         }
     }
@@ -40,20 +45,24 @@ impl Outage {
         self.lock().is_down
     }
 
-    /// Lets a request ask Keystone: as the probe, if Keystone is down.
+    /// Lets a validation ask Keystone: as the probe, if Keystone is down.
     ///
     /// # Errors
-    /// [`Failure::Down`]: another request is the probe.
+    /// [`Failure::Down`]: another validation is the probe.
     pub fn admit(self: &Arc<Self>) -> Result<Option<Probe>, Failure> {
         let mut state = self.lock();
-        match (state.is_down, state.is_probed) {
-            (false, _) => Ok(None),
-            (true, true) => Err(Failure::Down),
-            (true, false) => {
-                state.is_probed = true;
-                Ok(Some(Probe(Arc::clone(self))))
-            }
+        if !state.is_down {
+            return Ok(None);
         }
+        if state.probe.is_some_and(|began| began.elapsed() < self.limit) {
+            return Err(Failure::Down);
+        }
+        state.probe = Some(Instant::now());
+        state.probes += 1;
+        Ok(Some(Probe {
+            outage: Arc::clone(self),
+            number: state.probes,
+        }))
     }
 
     /// Keystone has answered a request.
@@ -65,15 +74,9 @@ impl Outage {
 
     /// A request that began at this time found no connection, or no answer in time. Keystone is down if no other
     /// request was answered in that time.
-    pub fn failed(&self, began: Instant, timed_out: bool) {
+    pub fn failed(&self, began: Instant) {
         let mut state = self.lock();
-        let quiet = state.answered.map(|answered| answered.elapsed());
-        let waited = if timed_out {
-            began.elapsed().max(self.patience)
-        } else {
-            began.elapsed()
-        };
-        state.is_down |= quiet.is_none_or(|quiet| quiet >= waited);
+        state.is_down |= state.answered.is_none_or(|answered| answered <= began);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -83,7 +86,10 @@ impl Outage {
 
 impl Drop for Probe {
     fn drop(&mut self) {
-        self.0.lock().is_probed = false;
+        let mut state = self.outage.lock();
+        if state.probes == self.number {
+            state.probe = None;
+        }
     }
 }
 
@@ -91,11 +97,15 @@ impl Drop for Probe {
 mod tests {
     use super::*;
 
+    fn down(limit: Duration) -> Arc<Outage> {
+        let outage = Arc::new(Outage::new(limit));
+        outage.failed(Instant::now());
+        outage
+    }
+
     #[test]
     fn while_keystone_is_down_one_request_asks_at_a_time() {
-        let outage = Arc::new(Outage::new(Duration::ZERO));
-        assert!(outage.admit().is_ok_and(|probe| probe.is_none()));
-        outage.failed(Instant::now(), true);
+        let outage = down(Duration::from_secs(3600));
         let probe = outage.admit().expect("the first request asks");
         assert!(probe.is_some() && outage.admit().is_err());
         drop(probe);
@@ -105,16 +115,30 @@ mod tests {
     }
 
     #[test]
+    fn a_probe_that_is_stuck_does_not_keep_others_from_asking() {
+        let mut outage = down(Duration::ZERO);
+        let stuck = outage.admit().expect("the first request asks");
+        let probe = outage.admit().expect("the next request asks too");
+        assert!(stuck.is_some() && probe.is_some());
+        // The end of the stuck one is not that of the other.
+        drop(stuck);
+        assert!(outage.lock().probe.is_some());
+        drop(probe);
+        assert!(outage.lock().probe.is_none());
+        outage = Arc::new(Outage::new(Duration::ZERO));
+        assert!(outage.admit().is_ok_and(|probe| probe.is_none()));
+    }
+
+    #[test]
     fn a_request_without_an_answer_proves_nothing_if_another_was_answered_at_that_time() {
-        let outage = Outage::new(Duration::from_secs(3600));
+        let outage = Outage::new(Duration::ZERO);
         let began = Instant::now();
+        std::thread::sleep(Duration::from_millis(2));
         outage.answered();
-        outage.failed(began, false);
-        // This request had little time.
-        outage.failed(Instant::now(), true);
+        outage.failed(began);
         assert!(!outage.is_down());
         std::thread::sleep(Duration::from_millis(2));
-        outage.failed(Instant::now(), false);
+        outage.failed(Instant::now());
         assert!(outage.is_down());
     }
 }

@@ -1,11 +1,11 @@
 //! The service's own token, with which it asks Keystone about others. It is renewed before it expires.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use reqwest::StatusCode;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use tokio::sync::Mutex;
-use tokio::time::{Instant as Deadline, timeout_at};
 
 use super::client::{Client, Failure};
 use super::login;
@@ -32,6 +32,7 @@ pub struct TokenSource {
     body: Vec<u8>,
     interface: String,
     region_name: Option<String>,
+    client: Arc<Client>,
     state: Mutex<State>,
 }
 
@@ -43,7 +44,7 @@ struct State {
 }
 
 impl TokenSource {
-    pub fn new(settings: &Settings) -> TokenSource {
+    pub fn new(settings: &Settings, client: Arc<Client>) -> TokenSource {
         let auth_endpoint = versioned(&settings.auth_url);
         TokenSource {
             url: format!("{auth_endpoint}/auth/tokens"),
@@ -51,19 +52,19 @@ impl TokenSource {
             body: login::body(&settings.credentials, &settings.scope),
             interface: plain_interface(&settings.interface).to_owned(),
             region_name: settings.region_name.clone(),
+            client,
             state: Mutex::default(),
         }
     }
 
-    /// The token. If there is none that lasts, it is got from Keystone before `deadline`. Other tasks wait for that,
-    /// and share its failure.
+    /// The token. If there is none that lasts, it is got from Keystone. Other tasks wait for that, and share its
+    /// failure.
     ///
     /// # Errors
     /// [`Failure`]
-    pub async fn get(&self, client: &Client, deadline: Deadline) -> Result<OwnToken, Failure> {
+    pub async fn get(&self) -> Result<OwnToken, Failure> {
         let asked = Instant::now();
-        let locked = timeout_at(deadline, self.state.lock()).await;
-        let mut state = locked.map_err(|_| Failure::NoTime)?;
+        let mut state = self.state.lock().await;
         let soon = SystemTime::now() + MIN_LIFETIME;
         if let Some(token) = state.token.as_ref().filter(|token| token.expires > soon) {
             return Ok(token.clone());
@@ -71,7 +72,7 @@ impl TokenSource {
         if let Some((_, failure)) = state.failed.as_ref().filter(|(failed, _)| *failed >= asked) {
             return Err(failure.clone());
         }
-        match self.request(client, deadline).await {
+        match self.request().await {
             Ok(token) => {
                 state.failed = None;
                 state.token = Some(token.clone());
@@ -94,9 +95,10 @@ impl TokenSource {
         }
     }
 
-    async fn request(&self, client: &Client, deadline: Deadline) -> Result<OwnToken, Failure> {
-        let answer = client
-            .send(Call::Login, &self.url, deadline, |http| {
+    async fn request(&self) -> Result<OwnToken, Failure> {
+        let answer = self
+            .client
+            .send(Call::Login, &self.url, |http| {
                 let request = http.post(&self.url).header(CONTENT_TYPE, "application/json");
                 request.body(self.body.clone())
             })

@@ -12,8 +12,8 @@ use super::client::Failure;
 
 /// Validations at a time; more wait.
 const MAX_RUNNING: usize = 64;
-/// Validations of one client at a time; more wait.
-const MAX_RUNNING_OF_CLIENT: usize = 16;
+/// Validations of one client at a time; more wait. The client may be a proxy with many others behind it.
+pub const MAX_RUNNING_OF_CLIENT: usize = MAX_RUNNING / 2;
 /// Validations of one client that run or wait; more are refused.
 const MAX_OF_CLIENT: usize = 1024;
 

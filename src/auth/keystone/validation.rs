@@ -8,7 +8,7 @@ use std::time::Duration;
 use reqwest::header::HeaderValue;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::cache::{TokenCache, TokenHash};
 use super::client::{Client, Failure, SetupError};
@@ -58,8 +58,8 @@ impl Validator {
     /// A certificate that cannot be used, or no thread.
     pub fn start(settings: &Settings) -> Result<Validator, SetupError> {
         let statistics = Arc::<KeystoneStatistics>::default();
-        let outage = Arc::new(Outage::new(settings.connection.timeout.min(settings.limit)));
-        let client = Client::new(&settings.connection, Arc::clone(&outage), Arc::clone(&statistics))?;
+        let outage = Arc::new(Outage::new(settings.limit));
+        let client = Client::new(settings, Arc::clone(&outage), Arc::clone(&statistics))?;
         let cache = Arc::new(TokenCache::new(settings.cache_time, Arc::clone(&statistics)));
         let asker = Arc::new(Asker {
             keystone: IdentityService::new(settings, client),
@@ -126,14 +126,8 @@ impl Validator {
         })?;
         let work = || {
             let asker = Arc::clone(&self.asker);
-            let (text, client, deadline) = (text.to_owned(), wait.client.to_owned(), wait.deadline);
-            async move {
-                let wait = Wait {
-                    client: &client,
-                    deadline,
-                };
-                asker.validate(hash, &text, may_be_expired, wait, probe).await
-            }
+            let (text, client) = (text.to_owned(), wait.client.to_owned());
+            async move { asker.validate(hash, &text, may_be_expired, &client, probe).await }
         };
         let validation = self.flights.run(&self.runtime, (hash, may_be_expired), work);
         let token = timeout_at(wait.deadline, validation)
@@ -150,37 +144,42 @@ fn in_time(token: Arc<ValidToken>, may_be_expired: bool) -> Option<Arc<ValidToke
 impl Asker {
     /// Gets the first own token.
     async fn log_in(&self) {
-        match self.keystone.log_in(Instant::now() + self.limit).await {
+        match self.keystone.log_in().await {
             Ok(own) => log::info!("Tokens are validated by Keystone at {}", own.endpoint),
             Err(failure) => self.note(Some(&failure)),
         }
     }
 
-    /// Validates a token when there is a slot for the client. The probe asks although Keystone is down.
+    /// Validates a token when there is a slot for the client. The probe asks at once, although Keystone is down.
+    ///
+    /// Several requests may wait for this, each until its own deadline. So the work has limits of its own: the first
+    /// request's may be over soon.
     async fn validate(
         &self,
         hash: TokenHash,
         text: &str,
         may_be_expired: bool,
-        wait: Wait<'_>,
+        client: &str,
         probe: Option<Probe>,
     ) -> Validation {
         let Ok(mut header) = HeaderValue::from_str(text) else {
             return Ok(None);
         };
         header.set_sensitive(true);
-        let slot = timeout_at(wait.deadline, self.slots.acquire(wait.client)).await;
+        if probe.is_some() {
+            return self.ask(hash, &header, may_be_expired).await;
+        }
+        let slot = timeout(self.limit, self.slots.acquire(client)).await;
         let _slot = slot.unwrap_or(Err(Failure::NoTime))?;
         // Keystone may have gone since this request was admitted.
-        if probe.is_none() && self.outage.is_down() {
+        if self.outage.is_down() {
             return Err(Failure::Down);
         }
-        // The call itself ends at the deadline, and then it is noted that Keystone did not answer.
-        self.ask(hash, &header, may_be_expired, wait.deadline).await
+        self.ask(hash, &header, may_be_expired).await
     }
 
-    async fn ask(&self, hash: TokenHash, header: &HeaderValue, may_be_expired: bool, deadline: Instant) -> Validation {
-        let found = self.keystone.validate(header, may_be_expired, deadline).await;
+    async fn ask(&self, hash: TokenHash, header: &HeaderValue, may_be_expired: bool) -> Validation {
+        let found = self.keystone.validate(header, may_be_expired).await;
         let outcome = match &found {
             Ok(Some(_)) => Outcome::Accepted,
             Ok(None) => Outcome::Rejected,
@@ -214,6 +213,8 @@ impl Asker {
 #[cfg(test)]
 mod tests {
     use std::time::SystemTime;
+
+    use serde_json::json;
 
     use super::*;
     use crate::auth::keystone::tests::server::TestKeystone;
@@ -257,5 +258,59 @@ mod tests {
                 .is_some()
         );
         assert_eq!(server.validations(), 0);
+    }
+
+    fn until(deadline: Instant) -> Wait<'static> {
+        Wait {
+            client: "192.0.2.1",
+            deadline,
+        }
+    }
+
+    const SOON: Duration = Duration::from_millis(100);
+    const LATE: Duration = Duration::from_secs(600);
+
+    #[tokio::test]
+    async fn a_request_without_time_does_not_end_the_login_for_which_others_wait() {
+        let server = TestKeystone::start();
+        server.add("t", json!({"user": {"id": "ann", "domain": {"id": "default"}}}));
+        // Each validation needs a new token of the service.
+        server.change(|state| state.own_lifetime = Duration::ZERO);
+        let validator = Validator::start(&settings(&server)).expect("a thread");
+        let first = validator.validate("t", false, until(Instant::now() + LATE)).await;
+        assert!(first.is_ok_and(|token| token.is_some()));
+        server.change(|state| state.hangs = true);
+        let now = Instant::now();
+        let hasty = async {
+            let found = validator.validate("hasty", false, until(now + SOON)).await;
+            server.change(|state| state.hangs = false);
+            found
+        };
+        let patient = validator.validate("garbage", false, until(now + LATE));
+        let (hasty, patient) = tokio::join!(hasty, patient);
+        assert!(hasty.is_err_and(|failure| failure == Failure::NoTime));
+        assert!(patient.is_ok_and(|token| token.is_none()));
+    }
+
+    #[tokio::test]
+    async fn a_probe_goes_on_if_the_time_of_its_request_is_over() {
+        let mut server = TestKeystone::start();
+        let validator = Validator::start(&settings(&server)).expect("a thread");
+        let found = validator.validate("garbage", false, until(Instant::now() + LATE)).await;
+        assert!(found.is_ok_and(|token| token.is_none()));
+        server.stop();
+        let found = validator.validate("garbage", false, until(Instant::now() + LATE)).await;
+        assert!(found.is_err() && validator.asker.outage.is_down());
+        server.restart();
+        server.change(|state| state.hangs = true);
+        let found = validator.validate("probe", false, until(Instant::now() + SOON)).await;
+        assert!(found.is_err_and(|failure| failure == Failure::NoTime));
+        server.change(|state| state.hangs = false);
+        let is_up = async {
+            while validator.asker.outage.is_down() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        timeout(LATE / 10, is_up).await.expect("Keystone answers the probe");
     }
 }

@@ -68,7 +68,8 @@ options! {
         certfile: Option<PathBuf>;
         /// The key of the client certificate, as a PEM file.
         keyfile: Option<PathBuf>;
-        /// How long one request to Keystone may take.
+        /// How long one attempt of a request to Keystone may take. All attempts together take at most `[placet]
+        /// commit_timeout`.
         http_connect_timeout: u64 = 10, 1..=3_600 seconds;
         /// How many times a request is repeated that found no connection or no answer in time. While Keystone is down,
         /// further requests are sent once.

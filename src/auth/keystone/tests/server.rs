@@ -39,6 +39,8 @@ pub struct State {
     pub requests: u32,
     tokens: HashMap<String, (Value, DateTime<Utc>)>,
     validations: u32,
+    /// The tokens in the order in which they were validated.
+    validated: Vec<String>,
     logins: u32,
     shared: Option<Arc<Mutex<State>>>,
 }
@@ -139,6 +141,12 @@ impl TestKeystone {
         self.state.lock().expect("the state").requests
     }
 
+    /// How many tokens were validated before this one.
+    pub fn place(&self, token: &str) -> Option<usize> {
+        let state = self.state.lock().expect("the state");
+        state.validated.iter().position(|validated| validated == token)
+    }
+
     pub fn logins(&self) -> u32 {
         self.state.lock().expect("the state").logins
     }
@@ -234,6 +242,7 @@ fn validate(state: &mut State, line: &str, headers: &HashMap<String, String>) ->
         return refusal(401, "The request you have made requires authentication.");
     }
     state.validations += 1;
+    state.validated.extend(headers.get("x-subject-token").cloned());
     if let Some(status) = state.status {
         return refusal(status, "not what it should be");
     }
