@@ -15,6 +15,7 @@ mod service;
 use crate::version::Version;
 
 pub use http::body::BodyMemory;
+pub use http::connections::spare_connections;
 pub use http::cors::Cors;
 pub use http::front::Front;
 pub use http::server::{Listeners, Served, serve};

@@ -6,11 +6,11 @@ use std::thread::available_parallelism;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::db;
-use crate::api::METRICS_CONNECTIONS;
+use crate::api::{METRICS_CONNECTIONS, spare_connections};
 use crate::config::Options;
 
-/// Open files of one HTTP worker, besides its connections to the API, but with the one that closes another.
-const FILES_OF_A_WORKER: u64 = 9;
+/// Open files of one HTTP worker, besides its connections.
+const FILES_OF_A_WORKER: u64 = 8;
 /// Open files of one connection to the database.
 const FILES_OF_A_READER: u64 = 2;
 /// All other open files: the log, the writer's connections, the runtime's own.
@@ -30,7 +30,8 @@ pub fn client_connections(options: &Options) -> usize {
     };
     let has_port = options.placet.metrics && options.placet.metrics_bind.is_some();
     let of_metrics = if has_port { METRICS_CONNECTIONS as u64 } else { 0 };
-    let of_workers = (FILES_OF_A_WORKER + of_metrics).saturating_mul(workers as u64);
+    let spare = spare_connections(wanted.div_ceil(workers)) as u64;
+    let of_workers = (FILES_OF_A_WORKER + of_metrics + spare).saturating_mul(workers as u64);
     let reserved = OTHER_FILES + readers + of_workers;
     let fitting = limit.saturating_sub(reserved).max(limit / 2);
     match usize::try_from(fitting) {

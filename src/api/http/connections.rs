@@ -5,21 +5,23 @@
 //! body, a client that does not read, or the next request. The clock counts the progress of all connections.
 
 mod address;
-mod group;
+pub mod closed;
 mod members;
-mod queue;
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use address::Address;
+use closed::Wait;
 use members::Members;
-use queue::Standing;
+pub use members::spare_connections;
 use tokio::sync::Notify;
 use tokio::task::yield_now;
 
 use super::expectation::Expectation;
+use super::statistics::HttpStatistics;
 
 /// The bytes of a body or of an answer that are progress. A client that sends byte by byte makes none.
 const PROGRESS_BYTES: usize = 16 * 1024;
@@ -29,6 +31,7 @@ const ROUNDS_OF_A_LOOK: usize = 2;
 /// The open connections of one worker.
 pub struct Connections {
     members: RefCell<Members>,
+    statistics: Arc<HttpStatistics>,
     next_id: Cell<u64>,
     clock: Cell<u64>,
 }
@@ -36,6 +39,7 @@ pub struct Connections {
 /// What the parts of one connection share: its stream, and the requests that come in it.
 pub struct Connection {
     id: u64,
+    peer: IpAddr,
     address: Address,
     all: Rc<Connections>,
     /// The time of the clock at which it last made progress.
@@ -67,20 +71,22 @@ enum Closing {
 
 impl Connections {
     /// At most `limit` connections, as long as those that may be closed suffice for that.
-    pub fn new(limit: usize) -> Rc<Connections> {
+    pub fn new(limit: usize, statistics: Arc<HttpStatistics>) -> Rc<Connections> {
         Rc::new(Connections {
             members: RefCell::new(Members::new(limit)),
+            statistics,
             next_id: Cell::default(),
             clock: Cell::default(),
         })
     }
 
-    /// Adds a connection. If there are then too many, a connection that was open before is closed.
+    /// Adds a connection. If there are then too many, connections that were open before are closed.
     pub fn open(self: &Rc<Self>, peer: IpAddr) -> OpenConnection {
         let id = self.next_id.get();
         self.next_id.set(id + 1);
         let connection = Rc::new(Connection {
             id,
+            peer,
             address: Address::of(peer),
             all: Rc::clone(self),
             progress: Cell::new(self.tick()),
@@ -96,7 +102,7 @@ impl Connections {
             close: Notify::new(),
         });
         let mut members = self.members.borrow_mut();
-        members.close_surplus(1, self.clock.get(), true);
+        members.close_surplus(1, true);
         members.add(Rc::clone(&connection));
         OpenConnection(connection)
     }
@@ -113,8 +119,7 @@ impl Connections {
     }
 
     fn close_surplus(&self, is_look_allowed: bool) {
-        let now = self.clock.get();
-        self.members.borrow_mut().close_surplus(0, now, is_look_allowed);
+        self.members.borrow_mut().close_surplus(0, is_look_allowed);
     }
 }
 
@@ -155,9 +160,7 @@ impl Connection {
 
     /// A request had a token that was accepted.
     pub fn accept_token(&self) {
-        if !self.has_token.replace(true) {
-            self.all.members.borrow_mut().leave_without_token(self);
-        }
+        self.has_token.set(true);
     }
 
     /// Whether a request may be served: not behind one that was announced as the last (RFC 9112, 9.6), which actix does
@@ -187,6 +190,7 @@ impl Connection {
                 Closing::AtOnce => self.is_served(),
             };
             if !is_spared {
+                self.all.statistics.closed.record(self.peer, self.waits_for());
                 return;
             }
             self.closing.set(Closing::No);
@@ -227,11 +231,13 @@ impl Connection {
         self.served.get() > 0 && self.has_token() && !self.write_is_blocked.get()
     }
 
-    fn standing(&self, now: u64) -> Standing {
-        if self.is_served() || self.is_closing() {
-            Standing::Kept(now)
+    fn waits_for(&self) -> Wait {
+        if self.write_is_blocked.get() {
+            Wait::Client
+        } else if self.awaits_request() {
+            Wait::Request
         } else {
-            Standing::Idle(self.progress())
+            Wait::Answer
         }
     }
 }

@@ -18,6 +18,7 @@ use super::connections::Connection;
 use super::expectation::Expectation;
 use super::refusal::Refusal;
 use super::request_head::RequestHead;
+use super::statistics::HttpStatistics;
 use super::{dispatch, health};
 use crate::api::metrics::{self, Metrics, MetricsAccess};
 use crate::api::service::{Service, Settings};
@@ -62,6 +63,10 @@ impl Front {
     /// The scheme of the service's URLs.
     pub fn scheme(&self) -> &'static str {
         self.settings.scheme
+    }
+
+    pub fn statistics(&self) -> &Arc<HttpStatistics> {
+        &self.metrics.http
     }
 
     pub fn phase(&self) -> Phase<'_> {

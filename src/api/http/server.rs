@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
-use super::connections::{Connection, Connections};
+use super::connections::{Connection, Connections, spare_connections};
 use super::front::{self, Front, Phase};
 use super::stopping::{self, Settling, Stop};
 use super::stream::Stream;
@@ -131,8 +131,8 @@ fn start(front: &Data<Front>, listeners: Listeners, listen: &Listen, heartbeat: 
         .workers(workers)
         // Only reads that wait for the database run there. Threads start when they are needed.
         .worker_max_blocking_threads(listen.waiting_threads)
-        // The place beyond `max_connections` is for a new connection, until that for which it closes another is gone.
-        .max_concurrent_connections(max_connections + of_metrics + 1)
+        // Those beyond `max_connections` are for new connections, until the ones that are closed for them are gone.
+        .max_concurrent_connections(max_connections + of_metrics + spare_connections(max_connections))
         .shutdown_timeout(listen.shutdown_timeout.as_secs())
         .disable_signals();
     let worker = WorkerSettings {
@@ -192,7 +192,7 @@ fn http(
         tls,
         heartbeat,
     } = settings;
-    let connections = Connections::new(max_connections);
+    let connections = Connections::new(max_connections, Arc::clone(front.statistics()));
     settling.watch(Rc::clone(&connections));
     heartbeat.answer();
     let app = App::new().app_data(front).default_service(handler);

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use actix_web::http::{Method, StatusCode};
 
+use super::connections::closed::ClosedConnections;
 use super::health;
 use crate::api::metrics;
 use crate::api::routes::ROUTES;
@@ -30,6 +31,7 @@ pub struct HttpStatistics {
     begun: Counter,
     ended: Counter,
     pub candidates: CandidateStatistics,
+    pub closed: ClosedConnections,
 }
 
 #[derive(Debug)]
@@ -96,6 +98,7 @@ impl HttpStatistics {
             begun: Counter::default(),
             ended: Counter::default(),
             candidates: CandidateStatistics::default(),
+            closed: ClosedConnections::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The service: requests, searches, claims, the writer, the snapshot and the database.
 
 use super::text::{Kind, Page};
+use crate::api::http::connections::closed::Wait;
 use crate::api::http::statistics::HttpStatistics;
 use crate::model::statistics::{ClaimStatistics, ModelNumbers, PoolState, ReloadReason, WriterStatistics};
 use crate::pools::Pools;
@@ -45,6 +46,14 @@ pub fn write_http(page: &mut Page, http: &HttpStatistics) {
         in_flight,
         http.in_flight(),
     );
+    page.family(
+        "placet_http_connections_closed_total",
+        Kind::Counter,
+        "Connections that were closed for new ones, by what they waited for",
+    );
+    for (wait, name) in Wait::ALL {
+        page.sample(&[("waited_for", name)], http.closed.count(wait));
+    }
     let candidates = &http.candidates;
     let mut counter = |name, help, value| page.one(name, Kind::Counter, help, value);
     counter(

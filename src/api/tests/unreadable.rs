@@ -1,6 +1,7 @@
 //! Tests of requests that cannot be parsed as HTTP, and of handlers that panic.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -13,7 +14,10 @@ use crate::api::http::stream::Stream;
 /// The answer that a client gets when the server writes `response` to `request`.
 async fn exchange(request: &str, response: &str) -> String {
     let (mut client, server) = duplex(1 << 17);
-    let mut stream = Stream::new(server, Connections::new(10).open(Ipv4Addr::LOCALHOST.into()));
+    let mut stream = Stream::new(
+        server,
+        Connections::new(10, Arc::default()).open(Ipv4Addr::LOCALHOST.into()),
+    );
     client.write_all(request.as_bytes()).await.expect("space in the buffer");
     let mut read = vec![0; request.len()];
     stream.read_exact(&mut read).await.expect("the request");

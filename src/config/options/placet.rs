@@ -54,9 +54,9 @@ options! {
         search_queue_size: usize = 256, 0..=1_000_000;
         /// Threads that serve HTTP. 0 starts one for each core.
         workers: usize = 0, 0..=1_024;
-        /// The maximum number of open client connections. Each further one closes another, which has made no progress
-        /// for the longest time. If the process's hard limit of open files is too low for that, placet accepts as many
-        /// as fit and logs a warning.
+        /// The maximum number of open client connections. A further one closes another: of the address with the most
+        /// connections, the one without progress for the longest time. If the process's hard limit of open files is too
+        /// low for that, placet accepts as many as fit and logs a warning.
         max_connections: usize = 10_000, 1..=1_000_000;
         /// Refuse an amount that equals `min_unit` but is not a multiple of `step_size`, as OpenStack Placement's code
         /// does against its specification. Set it while OpenStack Placement serves the same clients.

@@ -1,26 +1,28 @@
-//! The open connections of a worker, and the choice of the one that goes if there are too many.
+//! The open connections of a worker, and the choice of those that go if there are too many.
 //!
-//! A share limits connections only while they are scarce. So a proxy, from whose address all connections come, may have
-//! them all.
+//! Naively, a queue has the connections in the order of their progress, and every request moves its connection. But
+//! connections are scarce only now and then. So nothing is in order: when a place is missing, all connections are
+//! compared, and some more are closed than necessary. The next new connections then need no comparison.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::Connection;
-use super::group::Group;
-use super::queue::Standing;
 
-/// One part in this many of all connections is the share of an address.
-const ADDRESS_PARTS: usize = 8;
-/// One part in this many of all connections is the share of those without an accepted token.
-const WITHOUT_TOKEN_PARTS: usize = 2;
+/// One part in this many of all connections is closed at once.
+const PARTS: usize = 64;
+
+/// How many connections are closed at once, of at most `limit`. This many may be open beyond `limit` until they are
+/// closed.
+pub fn spare_connections(limit: usize) -> usize {
+    limit.div_ceil(PARTS)
+}
 
 /// The open connections of one worker.
 pub struct Members {
     limit: usize,
     open: BTreeMap<u64, Rc<Connection>>,
-    all: Group,
-    without_token: Group,
     /// How many connections were chosen to be closed, and are still open.
     closing: usize,
 }
@@ -31,17 +33,12 @@ impl Members {
         Members {
             limit,
             open: BTreeMap::new(),
-            all: Group::default(),
-            without_token: Group::default(),
             closing: 0,
         }
     }
 
     /// Adds a new connection, which has no accepted token yet.
     pub fn add(&mut self, connection: Rc<Connection>) {
-        for group in [&mut self.all, &mut self.without_token] {
-            group.add(connection.address, connection.progress(), connection.id);
-        }
         self.open.insert(connection.id, connection);
     }
 
@@ -49,25 +46,15 @@ impl Members {
     pub fn remove(&mut self, connection: &Connection) {
         self.open.remove(&connection.id);
         self.closing -= usize::from(connection.is_closing());
-        self.all.remove(connection.address, |id| self.open.contains_key(&id));
-        if !connection.has_token() {
-            self.leave_without_token(connection);
+    }
+
+    /// Chooses connections to be closed, if there are too many with `new` further ones.
+    pub fn close_surplus(&mut self, new: usize, is_look_allowed: bool) {
+        let surplus = (self.open.len() - self.closing + new).saturating_sub(self.limit);
+        if surplus == 0 {
+            return;
         }
-    }
-
-    /// A connection is closed, or has a token now.
-    pub fn leave_without_token(&mut self, connection: &Connection) {
-        let open = &self.open;
-        let is_member = |id| open.get(&id).is_some_and(|connection| !connection.has_token());
-        self.without_token.remove(connection.address, is_member);
-    }
-
-    /// Chooses connections to be closed, until there is room for the others and for `new` ones.
-    pub fn close_surplus(&mut self, new: usize, now: u64, is_look_allowed: bool) {
-        while self.open.len() - self.closing + new > self.limit {
-            let Some(chosen) = self.oldest(new, now).and_then(|id| self.open.get(&id)) else {
-                return;
-            };
+        for chosen in self.choose(surplus, new) {
             chosen.close(is_look_allowed);
             self.closing += 1;
         }
@@ -78,28 +65,40 @@ impl Members {
         self.closing -= 1;
     }
 
-    /// The connection without progress for the longest time: of an address with more than its share, of those without a
-    /// token if they exceed theirs, and else of all.
-    fn oldest(&mut self, new: usize, now: u64) -> Option<u64> {
-        let open = &self.open;
-        let standing = |id| {
-            open.get(&id)
-                .map_or(Standing::Gone, |connection| connection.standing(now))
-        };
-        let standing_without_token = |id| match open.get(&id) {
-            Some(connection) if !connection.has_token() => connection.standing(now),
-            _ => Standing::Gone,
-        };
-        let of_address = self.limit.div_ceil(ADDRESS_PARTS);
+    /// At least `least` connections, if they may be closed: of those without a token if they are more than half, and
+    /// else of all.
+    fn choose(&self, least: usize, new: usize) -> Vec<Rc<Connection>> {
+        let staying = || self.open.values().filter(|connection| !connection.is_closing());
+        let without_token: Vec<_> = staying().filter(|connection| !connection.has_token()).collect();
         // A new connection has no token yet.
-        let exceeds = self.without_token.members() + new > self.limit.div_ceil(WITHOUT_TOKEN_PARTS);
-        let without_token = &mut self.without_token;
-        // An address above its share without tokens goes before a proxy, whose connections have them.
-        let first = without_token.oldest_of_largest(of_address, standing_without_token);
-        let second = || exceeds.then(|| without_token.oldest(standing_without_token)).flatten();
-        let third = first.or_else(second);
-        third
-            .or_else(|| self.all.oldest_of_largest(of_address, standing))
-            .or_else(|| self.all.oldest(standing))
+        let exceeds = without_token.len() + new > self.limit.div_ceil(2);
+        let mut ranked = if exceeds { by_rank(without_token) } else { Vec::new() };
+        if ranked.is_empty() {
+            ranked = by_rank(staying().collect());
+        }
+        // At most half of them go without need. The newer half may be about to send a request.
+        let most = (least + spare_connections(self.limit) - 1).min(ranked.len() / 2);
+        ranked.into_iter().take(least.max(most)).cloned().collect()
     }
+}
+
+/// The connections that may be closed, in the order in which they go: the address with the most loses the one without
+/// progress for the longest time, again and again.
+///
+/// The rank of a connection is the number of connections of its address that made progress later, or that are served.
+fn by_rank(mut connections: Vec<&Rc<Connection>>) -> Vec<&Rc<Connection>> {
+    connections.sort_by_key(|connection| {
+        (
+            connection.address,
+            !connection.is_served(),
+            Reverse(connection.progress()),
+        )
+    });
+    let addresses = connections.chunk_by(|one, next| one.address == next.address);
+    let mut ranked: Vec<_> = addresses
+        .flat_map(|of_address| of_address.iter().enumerate())
+        .filter(|(_, connection)| !connection.is_served())
+        .collect();
+    ranked.sort_by_key(|(rank, connection)| (Reverse(*rank), connection.progress()));
+    ranked.into_iter().map(|(_, connection)| *connection).collect()
 }

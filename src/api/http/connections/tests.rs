@@ -23,7 +23,7 @@ fn closing(connections: &[OpenConnection]) -> Vec<usize> {
 
 #[test]
 fn none_is_closed_until_there_are_too_many() {
-    let all = Connections::new(LIMIT);
+    let all = Connections::new(LIMIT, Arc::default());
     let mut open_ones = of_hosts(&all, [1; LIMIT]);
     assert_eq!(closing(&open_ones), NONE);
     drop(open_ones.pop());
@@ -36,7 +36,7 @@ fn none_is_closed_until_there_are_too_many() {
 
 #[test]
 fn the_one_without_progress_for_the_longest_is_closed_whatever_it_waits_for() {
-    let all = Connections::new(4);
+    let all = Connections::new(4, Arc::default());
     let open_ones = of_hosts(&all, 1..5);
     let request = open_ones[0].connection().begin_request();
     open_ones[1].moved(PROGRESS_BYTES);
@@ -50,7 +50,7 @@ fn the_one_without_progress_for_the_longest_is_closed_whatever_it_waits_for() {
 
 #[test]
 fn a_served_request_with_an_accepted_token_keeps_its_connection_if_the_client_reads() {
-    let all = Connections::new(2);
+    let all = Connections::new(2, Arc::default());
     let open_ones = of_hosts(&all, 1..3);
     let served: Vec<_> = open_ones
         .iter()
@@ -72,7 +72,7 @@ fn a_served_request_with_an_accepted_token_keeps_its_connection_if_the_client_re
 
 #[test]
 fn without_a_token_a_served_request_keeps_no_connection() {
-    let all = Connections::new(2);
+    let all = Connections::new(2, Arc::default());
     let open_ones = of_hosts(&all, 1..3);
     let served = open_ones[0].connection().serve_request();
     let newer = open(&all, 3);
@@ -82,7 +82,7 @@ fn without_a_token_a_served_request_keeps_no_connection() {
 
 #[test]
 fn an_address_with_more_than_its_share_closes_its_own_connections() {
-    let all = Connections::new(LIMIT);
+    let all = Connections::new(LIMIT, Arc::default());
     // A share is two.
     let open_ones = of_hosts(&all, (1..11).chain([20; 6]));
     let more = of_hosts(&all, [11, 20, 12, 13]);
@@ -92,7 +92,7 @@ fn an_address_with_more_than_its_share_closes_its_own_connections() {
 
 #[test]
 fn connections_without_a_token_beyond_their_share_go_before_others() {
-    let all = Connections::new(LIMIT);
+    let all = Connections::new(LIMIT, Arc::default());
     let open_ones = of_hosts(&all, 1..17);
     open_ones[..8].iter().for_each(|open| open.connection().accept_token());
     let mut more = Vec::new();
@@ -105,9 +105,72 @@ fn connections_without_a_token_beyond_their_share_go_before_others() {
     assert_eq!(more.len(), 8);
 }
 
+#[test]
+fn one_address_has_all_connections_until_another_one_needs_some() {
+    let all = Connections::new(64, Arc::default());
+    // The address with the most is far below an eighth, and its connections are the newest.
+    let open_ones = of_hosts(&all, (1..62).chain([80; 3]));
+    open_ones.iter().for_each(|open| open.connection().accept_token());
+    let more = of_hosts(&all, [90, 91]);
+    assert_eq!(closing(&open_ones), [61, 62]);
+    drop((open_ones, more));
+    let alone = of_hosts(&all, [1; 64]);
+    assert_eq!(closing(&alone), NONE);
+}
+
+#[test]
+fn a_new_client_is_spared_if_the_address_with_the_most_connections_has_served_requests() {
+    let all = Connections::new(4, Arc::default());
+    let open_ones = of_hosts(&all, [1; 4]);
+    open_ones.iter().for_each(|open| open.connection().accept_token());
+    let mut served: Vec<_> = open_ones.iter().map(|open| open.connection().serve_request()).collect();
+    let newer = open(&all, 2);
+    assert_eq!(closing(&open_ones), NONE);
+    // Its answer is sent, and it is idle now: for a shorter time than the new one.
+    drop(served.pop());
+    assert_eq!(closing(&open_ones), [3]);
+    assert!(!newer.connection().is_closing());
+}
+
+#[test]
+fn several_are_closed_at_once_and_never_the_newer_half() {
+    let all = Connections::new(640, Arc::default());
+    let open_ones = of_hosts(&all, [1; 640]);
+    let newer = open(&all, 1);
+    assert_eq!(closing(&open_ones), (0..10).collect::<Vec<_>>());
+    open_ones[..636]
+        .iter()
+        .for_each(|open| open.connection().accept_token());
+    let served: Vec<_> = open_ones[..636]
+        .iter()
+        .map(|open| open.connection().serve_request())
+        .collect();
+    let more = of_hosts(&all, [1; 10]);
+    // For the last one, 14 are idle.
+    assert_eq!(closing(&open_ones)[10..], [636, 637, 638, 639]);
+    assert!(newer.connection().is_closing() && closing(&more) == [0, 1]);
+    drop(served);
+}
+
+#[actix_web::test]
+async fn closed_connections_are_counted_by_what_they_waited_for() {
+    let statistics = Arc::<HttpStatistics>::default();
+    let all = Connections::new(3, Arc::clone(&statistics));
+    let open_ones = of_hosts(&all, 1..4);
+    let request = open_ones[1].connection().begin_request();
+    open_ones[2].write_is_blocked(true);
+    let more = of_hosts(&all, 4..7);
+    for open in &open_ones {
+        open.connection().closed().await;
+    }
+    let counts = Wait::ALL.map(|(wait, _)| statistics.closed.count(wait));
+    assert_eq!(counts, [1, 1, 1]);
+    drop((request, more));
+}
+
 #[actix_web::test]
 async fn a_connection_that_makes_progress_at_the_last_moment_is_spared_and_the_next_is_not() {
-    let all = Connections::new(2);
+    let all = Connections::new(2, Arc::default());
     let open_ones = of_hosts(&all, 1..3);
     let newer = open(&all, 3);
     assert_eq!(closing(&open_ones), [0]);
@@ -126,7 +189,7 @@ async fn a_connection_that_makes_progress_at_the_last_moment_is_spared_and_the_n
 
 #[test]
 fn no_request_is_admitted_behind_the_last_one() {
-    let all = Connections::new(1);
+    let all = Connections::new(1, Arc::default());
     let open = open(&all, 1);
     let admitted = [false, true, false, true].map(|is_last| open.connection().admits(is_last));
     assert_eq!(admitted, [true, true, false, false]);

@@ -1,0 +1,103 @@
+//! Counts and reports the connections that were closed because there were too many.
+
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::statistics::Counter;
+
+/// The time between two lines of the log.
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
+
+/// What a connection that was closed waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// A request, or the rest of its head.
+    Request,
+    /// The rest of a body, the check of a token, or an answer without an accepted token.
+    Answer,
+    /// Its client, which did not read.
+    Client,
+}
+
+impl Wait {
+    pub const ALL: [(Wait, &'static str); 3] = [
+        (Wait::Request, "request"),
+        (Wait::Answer, "answer"),
+        (Wait::Client, "client"),
+    ];
+
+    fn sentence(self) -> &'static str {
+        match self {
+            Wait::Request => "waited for a request",
+            Wait::Answer => "had an unfinished request",
+            Wait::Client => "had an answer that its client did not read",
+        }
+    }
+}
+
+/// The connections that were closed since the start of the process.
+#[derive(Debug, Default)]
+pub struct ClosedConnections {
+    counters: [Counter; Wait::ALL.len()],
+    report: Mutex<Report>,
+}
+
+#[derive(Debug, Default)]
+struct Report {
+    last: Option<Instant>,
+    /// Closed since then.
+    unreported: u64,
+}
+
+impl Report {
+    /// How many were closed since the last line, with this one, if it is time for a line.
+    fn count(&mut self, now: Instant) -> Option<u64> {
+        self.unreported += 1;
+        let is_due = self.last.is_none_or(|last| now.duration_since(last) >= LOG_INTERVAL);
+        is_due.then(|| {
+            self.last = Some(now);
+            std::mem::take(&mut self.unreported)
+        })
+    }
+}
+
+impl ClosedConnections {
+    /// The connections that waited for this.
+    pub fn count(&self, wait: Wait) -> u64 {
+        self.counters[wait as usize].value()
+    }
+
+    /// Counts a connection, and writes a line if there was none for a minute.
+    pub(super) fn record(&self, client: IpAddr, wait: Wait) {
+        self.counters[wait as usize].increment();
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(number) = report.count(Instant::now()) {
+            log::warn!(
+                "Too many connections are open, so {number} were closed for new ones. The last of them was that of \
+                 {client}, which {}. If the clients are honest, raise [placet] max_connections; else find out which \
+                 client holds the connections",
+                wait.sentence()
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_variant_is_listed_at_its_place() {
+        for (place, (wait, _)) in Wait::ALL.into_iter().enumerate() {
+            assert_eq!(wait as usize, place);
+        }
+    }
+
+    #[test]
+    fn a_line_a_minute_has_the_number_of_connections() {
+        let (mut report, began) = (Report::default(), Instant::now());
+        let lines = [0, 1, 59, 60, 61, 121].map(|second| report.count(began + Duration::from_secs(second)));
+        assert_eq!(lines, [Some(1), None, None, Some(3), None, Some(2)]);
+    }
+}
