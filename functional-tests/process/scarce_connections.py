@@ -24,6 +24,9 @@ WORKERS = 2
 OPTIONS = {"placet": {"max_connections": str(MAX_CONNECTIONS), "workers": str(WORKERS)}}
 # New connections, one after the other. Each worker closes one held connection for the first of them.
 NEW_CLIENTS = 5
+UNREAD_CONNECTIONS = 200
+# Processor time. It is 25 times what 2,000 unread answers cost. When each was made and copied, they cost twice this.
+UNREAD_SECONDS = 4
 ONE_ADDRESS = ["127.0.0.2"]
 MANY_ADDRESSES = [f"127.0.0.{number}" for number in range(2, 22)]
 WITHOUT_TOKEN = b"GET /openapi.json HTTP/1.1\r\nHost: placet\r\n\r\n"
@@ -98,6 +101,16 @@ def is_said(placet, kind):
     closed = metrics.sum("placet_http_connections_closed_total", waited_for=WAITED_FOR[kind])
     equal(closed, metrics.sum("placet_http_connections_closed_total"))
     check(closed > 0, "no connection was counted")
+
+
+@case(f"hostile 7: unread answers on {UNREAD_CONNECTIONS} connections cost less than {UNREAD_SECONDS} s of CPU time")
+def hostile_07_cost_of_unread_answers():
+    options = {"placet": {"max_connections": str(UNREAD_CONNECTIONS)}}
+    with folder() as here, Placet(here, options) as placet:
+        unread = KINDS["answers that are not read"]
+        with held(placet, ONE_ADDRESS, unread, UNREAD_CONNECTIONS):
+            becomes_idle(placet, UNREAD_SECONDS, "answers that are not read")
+        placet.alive()
 
 
 @case("hostile 7: unread answers, from one address and from many, on all connections delay no new client")

@@ -17,6 +17,7 @@ mod texts;
 
 use std::sync::LazyLock;
 
+use actix_web::web::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::http::reply::Reply;
@@ -38,6 +39,9 @@ const ABOUT: &str = "The REST API of placet, which is that of OpenStack Placemen
     `x-errors` lists the refusals of an operation, with names in braces for the parts that differ. Errors are JSON, \
     or `text/html` or `text/plain` if the client prefers that.";
 
+/// The part of the document that depends on the prefix of the URLs.
+const SERVERS: &str = r#""servers":[{"url":"/"}]"#;
+
 const MICROVERSION: &str = "Microversion";
 const ABOUT_NATIVE: &str = "\n\nBelow `/v1` is placet's own API, which has no microversions.";
 
@@ -49,12 +53,15 @@ const ABOUT_VERSIONS: &str = "\n\n`x-openstack` has the first (`min-ver`) and th
 /// `GET /openapi.json`. It is public: it is the same for every installation, and tools need it before they have a
 /// token.
 pub async fn show(context: RequestContext) -> Result<Reply> {
-    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document(None));
-    let mut document = DOCUMENT.clone();
-    if !context.prefix().is_empty() {
-        document["servers"][0]["url"] = context.prefix().into();
+    // Answers share one text: it is long, and clients without a token may ask for it.
+    static TEXT: LazyLock<Bytes> = LazyLock::new(|| document(None).to_string().into());
+    if context.prefix().is_empty() {
+        return Ok(Reply::json(TEXT.clone()));
     }
-    Ok(Reply::json(document.to_string().into_bytes()))
+    let text = String::from_utf8_lossy(&TEXT);
+    let servers = json!([{"url": context.prefix()}]).to_string();
+    let below_prefix = text.replacen(SERVERS, &format!("\"servers\":{servers}"), 1);
+    Ok(Reply::json(below_prefix))
 }
 
 /// The document as a text: of everything, of one microversion, or of the native API (`v1`). `None` if there is no such

@@ -11,6 +11,9 @@ use super::CommandError;
 /// Connections that may wait to be accepted. The standard library allows 128, but the agents of a cloud may all connect
 /// at the same time.
 const BACKLOG: i32 = 1024;
+/// Bytes of answers that the kernel takes before they can be sent. By itself it takes megabytes for a client that does
+/// not read, and to copy them there keeps a worker from other clients.
+const UNSENT_BYTES: u32 = 256 * 1024;
 
 /// The socket that systemd hands over, if it does.
 ///
@@ -30,11 +33,12 @@ pub fn inherited() -> Result<Option<TcpListener>, CommandError> {
 
 /// A socket that is bound accepts no connection until it listens.
 fn listening(socket: TcpListener) -> io::Result<TcpListener> {
-    if SockRef::from(&socket).is_listener()? {
-        Ok(socket)
-    } else {
-        Err(io::Error::other("it is bound, and does not listen"))
+    let inherited = SockRef::from(&socket);
+    if !inherited.is_listener()? {
+        return Err(io::Error::other("it is bound, and does not listen"));
     }
+    inherited.set_tcp_notsent_lowat(UNSENT_BYTES)?;
+    Ok(socket)
 }
 
 /// Checks that this machine has the address. Its port may be in use, by a service that runs.
@@ -50,6 +54,8 @@ pub fn listen(bind: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(bind), Type::STREAM, None)?;
     // Lets a new process bind the address while old connections are in TIME_WAIT.
     socket.set_reuse_address(true)?;
+    // Its connections have the same limit.
+    socket.set_tcp_notsent_lowat(UNSENT_BYTES)?;
     socket.bind(&bind.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())

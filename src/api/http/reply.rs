@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use actix_web::HttpResponse;
 use actix_web::http::{StatusCode, header};
+use actix_web::web::Bytes;
 use chrono::{DateTime, Utc};
 
 use super::streaming::StreamingBody;
@@ -12,7 +13,7 @@ use crate::version::{self, Version};
 /// A body in JSON.
 #[derive(Debug)]
 enum ReplyBody {
-    Whole(Vec<u8>),
+    Whole(Bytes),
     Streaming(StreamingBody),
 }
 
@@ -31,9 +32,9 @@ pub struct Reply {
 
 impl Reply {
     /// 200 with a JSON body.
-    pub fn json(body: Vec<u8>) -> Reply {
+    pub fn json(body: impl Into<Bytes>) -> Reply {
         Reply {
-            body: Some(ReplyBody::Whole(body)),
+            body: Some(ReplyBody::Whole(body.into())),
             ..Reply::empty(StatusCode::OK)
         }
     }

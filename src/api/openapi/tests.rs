@@ -44,6 +44,11 @@ fn the_committed_document_is_up_to_date() {
 }
 
 #[test]
+fn the_servers_are_at_one_place_of_the_document() {
+    assert_eq!(document(None).to_string().matches(SERVERS).count(), 1);
+}
+
+#[test]
 fn every_route_is_an_operation_with_a_description() {
     let document = document(None);
     for route in ROUTES.iter().filter(|route| !route.path.is_empty()) {
