@@ -1,4 +1,4 @@
-//! Where a request's computation runs: on the HTTP worker if it ends within [`INLINE_TIME`], else on a pool of threads.
+//! The threads on which a request computes: the HTTP worker if it ends within [`INLINE_TIME`], else a pool of threads.
 //!
 //! An HTTP worker answers many requests in turn, so work on it delays all of them. Starting a thread takes longer than
 //! most searches. So a search begins on the worker, and begins again in a pool if it takes longer. A pool shares its

@@ -150,7 +150,7 @@ impl Model {
         Ok((model, running))
     }
 
-    /// Where searches, plans and large bodies are computed.
+    /// The pools in which searches, plans and large bodies are computed.
     pub fn pools(&self) -> &Arc<Pools> {
         &self.pools
     }

@@ -1,7 +1,8 @@
 //! A streaming body: an answer is sent in chunks while it is still being made.
 //!
-//! A short search runs on the worker that read the request (`src/pools.rs`). A longer one makes each chunk as one job of a thread pool, while the chunk before it is sent. So a
-//! client that reads slowly, or not at all, holds two chunks and no thread. After the search, the worker itself writes
+//! A short search runs on the worker that read the request (`src/pools.rs`). A longer one makes each chunk as one job
+//! of a thread pool, while the chunk before it is sent. So a client that reads slowly, or not at all, holds two chunks
+//! and no thread. After the search, the worker itself writes
 //! each chunk when the connection has room for it. An answer that is short, or whose search is done before the first
 //! byte is sent, has a `Content-Length`.
 

@@ -1,3 +1,5 @@
+//! Tests of a pool with real threads: who runs, who waits, who is refused, and what a dropped future leaves.
+
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
