@@ -1,10 +1,12 @@
 //! `GET /allocation_candidates`: finds the candidates of a request, lazily, one by one.
 
+use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use super::block_walk::SharedOrder;
 use super::explain::Explain;
+use super::expression::Expression;
 use super::group_providers::GroupProviders;
 use super::rank::{BestCandidates, Ranking, Scoring};
 use super::request::Request;
@@ -154,18 +156,15 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
     settings.interrupt.spend(request.steps_a_block() - 1);
     let root = resolve::root_conditions(&snapshot, &request.root_required, &request.host)?;
     let mut filters = Vec::with_capacity(request.groups.len());
-    for group in &request.groups {
+    let mut first_with: HashMap<&Expression, usize> = HashMap::new();
+    for (index, group) in request.groups.iter().enumerate() {
         // Groups with equal conditions have equal filters, so that the search can exchange their providers.
-        let same = request
-            .groups
-            .iter()
-            .position(|other| other.condition == group.condition);
-        match resolve::group_filter(
-            &snapshot,
-            &root,
-            (same.unwrap_or_default(), group),
-            settings.strict_step,
-        ) {
+        let same = if group.condition.is_empty() {
+            0
+        } else {
+            *first_with.entry(&group.condition).or_insert(index)
+        };
+        match resolve::group_filter(&snapshot, &root, (same, group), settings.strict_step) {
             Ok(Some(filter)) => filters.push(filter),
             Ok(None) => {
                 filters.clear();

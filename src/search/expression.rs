@@ -29,10 +29,10 @@ pub const BUILT_IN_PROPERTIES: [&str; 5] = ["ProviderName", "ProviderUuid", PROV
 pub(super) const PROVIDER_TYPE: &str = "ProviderType";
 
 /// A condition on one provider. The default is always true.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Expression(Option<Node>);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Node {
     /// At least two.
     Or(Vec<Node>),
@@ -43,14 +43,14 @@ enum Node {
 }
 
 /// A property against a literal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Comparison {
     pub name: Arc<str>,
     operator: Operator,
     literal: PropertyValue,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Operator {
     Equal,
     NotEqual,

@@ -68,7 +68,7 @@ impl Rank {
 ///
 /// Scores come from values of `Load`, one for each provider and class that the candidate takes from. A share is
 /// `used / limit`. A limit of zero or less counts as full: its share is 1, and its free share 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scoring {
     /// The greatest share; the highest score is best.
     Fullest,

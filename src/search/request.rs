@@ -7,7 +7,7 @@ use super::expression::Expression;
 
 /// A request for allocation candidates. Requests of older microversions are this with fewer fields set
 /// (ARCHITECTURE.md, rule 1).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
     /// Each suffix once, in the order of the query: it decides which unknown name an error reports.
     pub groups: Vec<Group>,
@@ -46,7 +46,7 @@ impl Request {
 
 /// One group of a request. A granular group (with a suffix) is served by one provider; the group without a suffix by
 /// any providers of a tree.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Group {
     pub suffix: String,
     /// Classes with amounts; each class once, each amount at least 1.
@@ -61,7 +61,7 @@ pub struct Group {
 }
 
 /// What the host of a request must be: the root of the tree that serves. The default asks for nothing.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct HostConditions {
     pub condition: Arc<Expression>,
     /// Those of one dimension are alternatives; of each dimension one is required.
@@ -76,7 +76,7 @@ pub struct HostConditions {
 pub const HOST_DIMENSION: &str = "host";
 
 /// A domain of a dimension, with all domains that lie in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Domain {
     pub dimension: Arc<str>,
     /// As `domain_path` returns it.
@@ -84,7 +84,7 @@ pub struct Domain {
 }
 
 /// Whether granular groups of one request may share providers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GroupPolicy {
     /// They may.
     None,
@@ -93,7 +93,7 @@ pub enum GroupPolicy {
 }
 
 /// Required and forbidden traits, by name.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Traits {
     /// At least one of each set is required.
     pub required: Vec<BTreeSet<String>>,
@@ -102,7 +102,7 @@ pub struct Traits {
 }
 
 /// Required and forbidden aggregates, by uuid in the spelling of the request.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Members {
     /// At least one of each set is required.
     pub any_of: Vec<BTreeSet<String>>,

@@ -122,21 +122,19 @@ impl<'a> HostOffers<'a> {
         settings: &'a SearchSettings,
     ) -> Result<HostOffers<'a>> {
         let mut offers: Vec<RoleOffers<'a>> = Vec::with_capacity(roles.len());
+        let mut known: HashMap<(Option<Scoring>, &Request), Rc<FirstOffers>> = HashMap::new();
         for (at, role) in roles.iter().enumerate() {
             let scoring = role.query.rank.and_then(Rank::scoring);
             let request = &role.query.request;
-            let mut known = offers
-                .iter()
-                .filter(|it| it.scoring == scoring && it.request == request);
-            let first = match known.find_map(|it| it.first.clone()) {
-                _ if wanted[at] == 0 => None,
-                Some(known) => Some(known),
-                None => Some(Rc::new(FirstOffers::find(
-                    (&mut normal, &mut hard),
-                    request,
-                    scoring,
-                    settings,
-                )?)),
+            let first = if wanted[at] == 0 {
+                None
+            } else if let Some(first) = known.get(&(scoring, request)) {
+                Some(Rc::clone(first))
+            } else {
+                let usage = (&mut normal, &mut hard);
+                let first = Rc::new(FirstOffers::find(usage, request, scoring, settings)?);
+                known.insert((scoring, request), Rc::clone(&first));
+                Some(first)
             };
             offers.push(RoleOffers {
                 request,

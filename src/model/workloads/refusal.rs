@@ -3,12 +3,14 @@
 //! Each host that was removed is counted once, with the first condition that removes it. What explains a condition is
 //! not counted: the search for a role may leave out providers that are no hosts, or hosts that were removed before.
 
+use std::collections::HashSet;
+
 use super::hosts::HostList;
 use super::wish::Role;
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::model::claims;
 use crate::placing::{DomainLimit, Near, NearKind, Refusal, Removed, Rule};
-use crate::search::{SearchSettings, Slot, Snapshot};
+use crate::search::{Request, SearchSettings, Slot, Snapshot};
 
 /// First that there is no place, then what removed hosts, in the order in which it is asked, then the domains that a
 /// rule limits, then the first hosts that were removed.
@@ -65,13 +67,10 @@ pub fn reasons(
 
 /// The roles with missing replicas, one of each query.
 fn different<'a>(roles: &'a [Role], missing: &[u32]) -> Vec<&'a Role> {
-    let mut different: Vec<&Role> = Vec::new();
-    for (role, _) in roles.iter().zip(missing).filter(|(_, missing)| **missing > 0) {
-        if !different.iter().any(|it| it.query.request == role.query.request) {
-            different.push(role);
-        }
-    }
-    different
+    let mut known: HashSet<&Request> = HashSet::new();
+    let missing = roles.iter().zip(missing).filter(|(_, missing)| **missing > 0);
+    let different = missing.filter(|(role, _)| known.insert(&role.query.request));
+    different.map(|(role, _)| role).collect()
 }
 
 /// The first class of which no provider of the host has what a role asks for, with the most that one of them has.
@@ -172,14 +171,15 @@ fn condition(list: &HostList, removed: Removed, rules: &[Rule], sentence: impl F
 
 /// The rules that admit fewer replicas than are missing.
 fn full_rules(list: &HostList, refusal: &Refusal) -> Vec<Reason> {
-    let mut rules: Vec<(usize, usize)> = refusal.limits.iter().map(|it| (it.rule, it.dimension)).collect();
-    rules.dedup();
-    let short = rules.into_iter().filter_map(|(rule, dimension)| {
-        let of_rule = refusal
-            .limits
+    let of_rules = refusal
+        .limits
+        .chunk_by(|one, other| (one.rule, one.dimension) == (other.rule, other.dimension));
+    let short = of_rules.filter_map(|of_rule| {
+        let DomainLimit { rule, dimension, .. } = of_rule[0];
+        let admitted: u32 = of_rule
             .iter()
-            .filter(|it| (it.rule, it.dimension) == (rule, dimension));
-        let admitted: u32 = of_rule.map(|it| it.limit.saturating_sub(it.taken).min(it.room)).sum();
+            .map(|it| it.limit.saturating_sub(it.taken).min(it.room))
+            .sum();
         (admitted < refusal.missing).then(|| Reason {
             rule: Some(rule),
             requested: Some(refusal.missing.into()),

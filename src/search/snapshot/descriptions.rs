@@ -17,7 +17,7 @@ pub struct Description {
 }
 
 /// A typed value. Values of different types are never equal, and only integers are ordered.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PropertyValue {
     Text(Arc<str>),
     Boolean(bool),
