@@ -2,11 +2,14 @@
 //!
 //! Searches, placements and judgements of a request share one [`Interrupt`]. A deadline, a client that left and a
 //! process that stops all set it, so the layers that compute need no clock. A step stands for about the scan of one
-//! block of 64 providers; smaller operations are counted in bulk.
+//! block of 64 providers. An operation is a part of a step: operations are counted in bulk.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Operations in one step: hosts, offers, arcs of a flow, domains or replicas that are looked at.
+pub const OPERATIONS_A_STEP: u64 = 4;
 
 /// A handle that cancels a search: its iterator ends, and the answer becomes an error. Any clone can cancel.
 ///

@@ -10,7 +10,7 @@
 //! - `modes`: what a rule means for n replicas on the eligible hosts; `near`: where the rules to others exclude hosts;
 //! - `cells`, `cell_index`, `cell_places`, `slot_costs`, `prune`: hosts in equal domains, and which of them may be
 //!   needed;
-//! - `budget`: the steps of all that is computed, on the interrupt of the request;
+//! - `budget`: the operations of all that is computed, on the interrupt of the request;
 //! - `bounds`, `relaxed`, `flow`: the placement as a minimum-cost flow; `search`, `role_prices`: the rest, by branch
 //!   and bound;
 //! - `tests/naive`: all sets of hosts, one after the other, with which tests compare the answers.
@@ -51,7 +51,6 @@ mod slot_costs;
 #[cfg(test)]
 mod tests;
 
-pub use budget::STEPS_A_ROUND;
 pub use cluster::{Cluster, Dimension, Hosts, Offer, Standing, Workload};
 pub use domain_tree::{DomainId, DomainTree};
 pub use eligible::{Eligible, needed_dimensions};

@@ -93,7 +93,7 @@ struct Sums {
 /// [`crate::error::Error::Busy`] if it was interrupted.
 pub fn page_of(snapshot: &Snapshot, page: &Page, interrupt: &Interrupt) -> Result<PageOfDomains> {
     let hosts = count_hosts(snapshot, &page.dimension, interrupt)?;
-    let siblings = siblings(&hosts);
+    let siblings = siblings(&hosts, interrupt)?;
     let after = page.after.as_deref();
     let mut paths: Vec<&str> = hosts.keys().copied().collect();
     paths.retain(|path| after.is_none_or(|after| *path > after));
@@ -135,9 +135,10 @@ fn count_hosts<'s>(snapshot: &'s Snapshot, dimension: &str, interrupt: &Interrup
 }
 
 /// By parent.
-fn siblings<'s>(hosts: &HashMap<&'s str, Hosts>) -> HashMap<Option<&'s str>, Siblings> {
+fn siblings<'s>(hosts: &HashMap<&'s str, Hosts>, interrupt: &Interrupt) -> Result<HashMap<Option<&'s str>, Siblings>> {
     let mut found: HashMap<Option<&str>, Siblings> = HashMap::new();
     for (path, domain) in hosts.iter().filter(|(_, domain)| domain.eligible > 0) {
+        go_on(interrupt)?;
         let siblings = found.entry(parent(path)).or_insert(Siblings {
             number: 0,
             least: usize::MAX,
@@ -145,7 +146,7 @@ fn siblings<'s>(hosts: &HashMap<&'s str, Hosts>) -> HashMap<Option<&'s str>, Sib
         siblings.number += 1;
         siblings.least = siblings.least.min(domain.all);
     }
-    found
+    Ok(found)
 }
 
 /// The sums of these domains, and what all eligible hosts have free.

@@ -1,4 +1,5 @@
-//! The steps of one placement. They count on the interrupt of the request, and bound the search for a better answer.
+//! The operations of one placement. They count on the interrupt of the request, and bound the search for a better
+//! answer.
 //!
 //! All that a placement computes counts here: hosts, offers, arcs of a flow, domains. What the hosts search for their
 //! offers counts too, because it counts on the same interrupt. Between two counts lies at most the work of one host for
@@ -6,42 +7,61 @@
 
 use std::cell::Cell;
 
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
 
-/// Steps of a placement in one step of an [`Interrupt`].
-pub const STEPS_A_ROUND: u64 = 4;
+/// No more items than this are sorted between two counts. It takes some milliseconds.
+const SORTED_AT_ONCE: usize = 1 << 13;
 
-/// A budget of steps. A step looks at one host, one offer, one arc or one domain.
+/// A budget of operations. One looks at a host, an offer, an arc, a domain or a replica.
 pub struct Budget<'a> {
     interrupt: &'a Interrupt,
-    steps: u64,
+    operations: u64,
     spent: Cell<u64>,
-    /// Steps that are less than one of the interrupt.
+    /// Operations that are less than a step of the interrupt.
     rest: Cell<u64>,
 }
 
 impl<'a> Budget<'a> {
-    /// Of `steps` from now on.
-    pub fn new(interrupt: &'a Interrupt, steps: u64) -> Budget<'a> {
+    /// Of this many operations from now on.
+    pub fn new(interrupt: &'a Interrupt, operations: u64) -> Budget<'a> {
         Budget {
             interrupt,
-            steps,
+            operations,
             spent: Cell::new(0),
             rest: Cell::new(0),
         }
     }
 
-    /// Counts steps of a search. True if the answer is not wanted any more: then it comes soon, and means nothing.
-    pub fn count(&self, steps: u64) -> bool {
-        self.spent.set(self.spent.get() + steps);
-        self.count_list(steps)
+    /// Without a bound, for what is no search.
+    pub fn unbounded(interrupt: &'a Interrupt) -> Budget<'a> {
+        Budget::new(interrupt, u64::MAX)
+    }
+
+    /// Counts operations of a search. True if the answer is not wanted any more: then it comes soon, and means nothing.
+    pub fn count(&self, operations: u64) -> bool {
+        self.spent.set(self.spent.get() + operations);
+        self.count_list(operations)
     }
 
     /// As [`Self::count`], of a list that is made once for a search, as that of all places. It bounds no search.
-    pub fn count_list(&self, steps: u64) -> bool {
-        let all = self.rest.get() + steps;
-        self.rest.set(all % STEPS_A_ROUND);
-        self.interrupt.count(all / STEPS_A_ROUND)
+    pub fn count_list(&self, operations: u64) -> bool {
+        let all = self.rest.get() + operations;
+        self.rest.set(all % OPERATIONS_A_STEP);
+        self.interrupt.count(all / OPERATIONS_A_STEP)
+    }
+
+    /// Sorts a list. Each halving of it counts its items. If the answer is not wanted any more, it stays unsorted.
+    pub fn sort<T: Ord>(&self, items: &mut [T]) {
+        if self.count_list(items.len() as u64) {
+            return;
+        }
+        if items.len() <= SORTED_AT_ONCE {
+            items.sort_unstable();
+            return;
+        }
+        let (low, _, high) = items.select_nth_unstable(items.len() / 2);
+        self.sort(low);
+        self.sort(high);
     }
 
     /// Whether the answer is not wanted any more.
@@ -49,18 +69,51 @@ impl<'a> Budget<'a> {
         self.interrupt.has_ended()
     }
 
-    /// The steps of searches.
+    /// The operations of searches.
     pub fn spent(&self) -> u64 {
         self.spent.get()
     }
 
-    /// Whether the searches have spent all steps.
+    /// Whether the searches have spent all operations.
     pub fn is_spent(&self) -> bool {
         self.has_spent(1, 0)
     }
 
-    /// Whether `1 / share` of the budget was spent since `begin` steps were.
+    /// Whether `1 / share` of the budget was spent since `begin` operations were.
     pub fn has_spent(&self, share: u64, begin: u64) -> bool {
-        self.spent() - begin > self.steps / share
+        self.spent() - begin > self.operations / share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers in an order without a pattern.
+    fn mixed(count: u32) -> Vec<u32> {
+        (0..count).map(|number| number.wrapping_mul(2_654_435_761)).collect()
+    }
+
+    #[test]
+    fn hostile_01_a_sort_of_a_million_places_ends_when_it_is_interrupted() {
+        let mut items = mixed(1 << 20);
+        let mut sorted = items.clone();
+        sorted.sort_unstable();
+        let whole = Interrupt::default();
+        Budget::unbounded(&whole).sort(&mut items);
+        assert!(items == sorted, "it sorts");
+        for part in 1..8 {
+            let steps = whole.spent() * part / 8;
+            let interrupt = Interrupt::after(steps);
+            let mut items = mixed(1 << 20);
+            Budget::unbounded(&interrupt).sort(&mut items);
+            assert!(items != sorted, "after {steps} steps it is not sorted");
+            // What was begun is not sorted further, but each part that remains is looked at once.
+            let after = interrupt.spent() - steps;
+            assert!(
+                after < (1 << 20) * 2 / OPERATIONS_A_STEP,
+                "it took {after} steps after {steps}"
+            );
+        }
     }
 }

@@ -23,6 +23,9 @@ pub struct CellPlaces {
 impl CellPlaces {
     /// Of all items.
     pub fn of(items: &impl Items, compared: &Compared, costs: &SlotCosts) -> CellPlaces {
+        costs
+            .budget
+            .count_list(u64::from(items.count()) * compared.dimensions.len() as u64);
         let index = items.index(compared);
         let cells = index.cells as usize;
         let mut places = CellPlaces {
@@ -34,6 +37,9 @@ impl CellPlaces {
         let mut item_costs = Vec::new();
         for (item, &cell) in (0..).zip(&places.index.cell_of) {
             costs.of_item(items, item, &mut item_costs);
+            if costs.budget.has_ended() {
+                break;
+            }
             let Some(&first) = item_costs.first() else { continue };
             if costs.is_cut(items, item, item_costs.len()) {
                 places.cut = Some(costs.most);

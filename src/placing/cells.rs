@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::budget::Budget;
 use super::cell_index::CellIndex;
 use super::cell_places::{CellPlaces, sum_by_domain};
 use super::compared::Compared;
@@ -70,6 +71,9 @@ impl Cells {
         // Costs are worked out again: to keep those of all items would take more time.
         let mut item_costs = Vec::new();
         for (item, &cell) in (0..).zip(&places.index.cell_of) {
+            if costs.budget.has_ended() {
+                break;
+            }
             let Some(at) = &mut next[cell as usize] else { continue };
             costs.of_item(items, item, &mut item_costs);
             for &cost in &item_costs {
@@ -84,9 +88,7 @@ impl Cells {
             slots,
             cut: places.cut,
         };
-        if !costs.budget.count_list(u64::from(end)) {
-            cells.sort(kept);
-        }
+        cells.sort(kept, costs.budget);
         cells
     }
 
@@ -118,16 +120,16 @@ impl Cells {
     }
 
     /// Sorts the slots of each cell, and keeps as many of them as `kept` has beside the cell.
-    fn sort(&mut self, kept: &[(u32, u32)]) {
+    fn sort(&mut self, kept: &[(u32, u32)], budget: &Budget) {
         let mut end = 0;
         for (cell, &(_, most)) in kept.iter().enumerate() {
             let (from, to) = (self.starts[cell] as usize, self.starts[cell + 1] as usize);
             let all = &mut self.slots[from..to];
             let number = all.len().min(most as usize);
-            if number < all.len() {
+            if number < all.len() && !budget.count_list(all.len() as u64) {
                 all.select_nth_unstable(number);
             }
-            all[..number].sort_unstable();
+            budget.sort(&mut all[..number]);
             self.slots.copy_within(from..from + number, end);
             self.starts[cell] = end as u32;
             end += number;

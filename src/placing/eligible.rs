@@ -8,8 +8,9 @@ use super::live_tree::LiveTree;
 use super::rules::{Axis, Level, Rule};
 use crate::interrupt::Interrupt;
 
-/// Whether a host is eligible for a role is looked at this often in about the time of a step of an [`Interrupt`].
-const LOOKS_A_ROUND: u64 = 64;
+/// For this many hosts it is looked at whether they are eligible for a role in about the time of a step of an
+/// [`Interrupt`].
+const HOSTS_A_STEP: u64 = 64;
 
 /// The eligible hosts of a cluster. A host is eligible for a role if it is what the role asks for, and has a domain in
 /// each dimension that the rules need. Room does not matter, nor what else is there, so callers may keep this while
@@ -36,7 +37,7 @@ impl Eligible {
     /// (`needed_dimensions`) a host needs a domain. After `interrupt` is set it comes soon, and means nothing.
     pub fn of(cluster: &Cluster, asked: Vec<Arc<[bool]>>, needed: Vec<usize>, interrupt: &Interrupt) -> Eligible {
         let hosts = cluster.hosts as usize;
-        let goes_on = |_: &&Arc<[bool]>| !interrupt.count(hosts as u64 / LOOKS_A_ROUND);
+        let goes_on = |_: &&Arc<[bool]>| !interrupt.count(hosts as u64 / HOSTS_A_STEP);
         let lacks = |host: usize| lacking(cluster, &needed, host).is_some();
         let has_lack = (0..hosts).any(lacks);
         let by_role: Vec<Arc<[bool]>> = if has_lack {
@@ -69,6 +70,7 @@ impl Eligible {
             }
         };
         let trees = cluster.dimensions.iter().map(|dimension| {
+            interrupt.count((hosts + dimension.tree.count()) as u64 / HOSTS_A_STEP);
             let mut direct = vec![0; dimension.tree.count()];
             for (leaf, _) in dimension.leaves.iter().zip(&*any).filter(|(_, any)| **any) {
                 direct[leaf.0 as usize] += 1;

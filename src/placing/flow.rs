@@ -64,7 +64,6 @@ enum Step {
 impl<'a, C: UnitCosts> Network<'a, C> {
     /// The arcs must be sorted by the node from which they lead.
     pub fn new(nodes: usize, arcs: Vec<Arc>, costs: &'a C, budget: &'a Budget<'a>) -> Network<'a, C> {
-        budget.count_list(arcs.len() as u64);
         let mut starts = vec![0_u32; nodes + 1];
         for arc in &arcs {
             starts[arc.from as usize + 1] += 1;
@@ -76,7 +75,7 @@ impl<'a, C: UnitCosts> Network<'a, C> {
             costs,
             starts,
             flow: vec![0; arcs.len()],
-            next: (0..arcs.len() as u32).map(|arc| costs.unit(arc, 0)).collect(),
+            next: vec![None; arcs.len()],
             used: vec![Vec::new(); nodes],
             potentials: vec![None; nodes],
             distances: vec![None; nodes],
@@ -85,8 +84,21 @@ impl<'a, C: UnitCosts> Network<'a, C> {
             arcs,
             budget,
         };
+        network.set_first_units();
         network.set_potentials();
         network
+    }
+
+    /// What the first unit of each arc costs. If the answer is not wanted any more, the other arcs have no room.
+    fn set_first_units(&mut self) {
+        for ends in self.starts.windows(2) {
+            if self.budget.count_list(u64::from(ends[1] - ends[0])) {
+                break;
+            }
+            for arc in ends[0]..ends[1] {
+                self.next[arc as usize] = self.costs.unit(arc, 0);
+            }
+        }
     }
 
     /// Sends up to `wanted` units at the least cost.
@@ -312,5 +324,64 @@ impl<'a, C: UnitCosts> Network<'a, C> {
                 (-unit, to)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
+
+    const SIDE: u32 = 20;
+
+    /// Each of 20 workers takes one of 20 jobs: a unit costs by worker and job.
+    struct Jobs;
+
+    impl UnitCosts for Jobs {
+        fn unit(&self, arc: u32, number: u32) -> Option<Cost> {
+            (number == 0).then(|| Cost::of_replica(0, i64::from(arc * 7_919 % 1_009), 0))
+        }
+    }
+
+    fn arcs() -> Vec<Arc> {
+        let (workers, jobs, sink) = (1..=SIDE, SIDE + 1..=2 * SIDE, 2 * SIDE + 1);
+        let first = workers.clone().map(|to| Arc { from: 0, to });
+        let middle = workers.flat_map(|from| jobs.clone().map(move |to| Arc { from, to }));
+        let last = jobs.clone().map(|from| Arc { from, to: sink });
+        first.chain(middle).chain(last).collect()
+    }
+
+    /// What is sent, and the steps that it took.
+    fn sent(interrupt: &Interrupt) -> (Sent, u64) {
+        let budget = Budget::unbounded(interrupt);
+        let mut network = Network::new(2 * SIDE as usize + 2, arcs(), &Jobs, &budget);
+        (network.send(SIDE), interrupt.spent())
+    }
+
+    #[test]
+    fn hostile_02_the_arcs_of_a_flow_are_counted() {
+        let (sent, steps) = sent(&Interrupt::default());
+        assert_eq!(sent.units, SIDE);
+        let arcs = arcs().len() as u64;
+        let each_once = arcs + u64::from(SIDE) * u64::from(SIDE);
+        assert!(
+            steps * OPERATIONS_A_STEP > each_once,
+            "{steps} steps: the list, and for each path the arcs of a worker"
+        );
+    }
+
+    #[test]
+    fn hostile_02_an_interrupt_ends_a_flow_between_its_paths() {
+        let (_, whole) = sent(&Interrupt::default());
+        let mut partial = 0;
+        for steps in 1..whole {
+            let interrupt = Interrupt::after(steps);
+            let (sent, spent) = sent(&interrupt);
+            assert!(sent.units < SIDE, "after {steps} of {whole} steps it is not complete");
+            partial += u32::from(sent.units > 0);
+            let node = u64::from(2 * SIDE) / OPERATIONS_A_STEP + 1;
+            assert!(spent - steps <= node, "it took {} steps more", spent - steps);
+        }
+        assert!(partial > 100, "most interrupts came while paths were looked for");
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::budget::STEPS_A_ROUND;
+use super::budget::Budget;
 use super::cluster::{Cluster, Workload};
 use super::domain_tree::DomainId;
 use super::eligible::Eligible;
 use super::live_tree::LiveTree;
 use super::modes::{AxisRule, axis_rules, has_host_rule};
-use super::near::NearRules;
-use super::rules::{Axis, Members, Mode, NearKind, Rule};
+use super::near::{NearRule, NearRules};
+use super::rules::{Axis, Members, Mode};
 use crate::interrupt::Interrupt;
 
 /// How replicas stand to the rules.
@@ -83,22 +83,27 @@ pub fn judge(
     down: u32,
     interrupt: &Interrupt,
 ) -> Judgement {
+    let budget = Budget::unbounded(interrupt);
     let domains = eligible.trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
-    interrupt.count((domains + workload.standing.len() as u64) / STEPS_A_ROUND);
+    budget.count(domains + workload.standing.len() as u64);
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
     let judging = Judging {
         cluster,
         workload,
         eligible,
         n: workload.wanted.iter().sum(),
-        interrupt,
+        budget: &budget,
         counts: counts(cluster, workload, &eligible.trees),
+        on_hosts: on_hosts(workload),
     };
     let mut violations = judging.not_eligible();
     if !has_host_rule(workload.rules) {
         violations.extend(judging.hosts_above(Broken::OneAHost, 1));
     }
     for rule in &rules {
+        if budget.count(judging.on_hosts.len() as u64) {
+            break;
+        }
         match rule.axis {
             Axis::Host => violations.extend(judging.broken_on_hosts(rule)),
             Axis::Domain(dimension) => violations.extend(judging.broken_in(rule, dimension)),
@@ -125,15 +130,37 @@ fn counts(cluster: &Cluster, workload: &Workload, trees: &[LiveTree]) -> Vec<Vec
     all.collect()
 }
 
+/// The hosts with replicas.
+fn on_hosts(workload: &Workload) -> Vec<OnHost> {
+    let standing = workload.standing;
+    let mut order: Vec<usize> = (0..standing.len()).collect();
+    order.sort_by_key(|&at| standing[at].host);
+    let same = order.chunk_by(|&one, &other| standing[one].host == standing[other].host);
+    let hosts = same.map(|same| OnHost {
+        host: standing[same[0]].host,
+        replicas: same.to_vec(),
+    });
+    hosts.collect()
+}
+
+/// The replicas on a host.
+pub(super) struct OnHost {
+    pub host: u32,
+    /// Indices of [`Workload::standing`].
+    pub replicas: Vec<usize>,
+}
+
 /// A judgement in progress.
 pub(super) struct Judging<'a> {
     pub cluster: &'a Cluster,
     pub workload: &'a Workload<'a>,
     pub eligible: &'a Eligible,
     pub n: u32,
-    interrupt: &'a Interrupt,
+    pub budget: &'a Budget<'a>,
     /// By dimension and domain the replicas in it and below.
     pub counts: Vec<Vec<u32>>,
+    /// In the order of the hosts.
+    pub on_hosts: Vec<OnHost>,
 }
 
 impl Judging<'_> {
@@ -141,8 +168,9 @@ impl Judging<'_> {
         let counts = match rule.axis {
             Axis::Host => Vec::new(),
             Axis::Domain(dimension) => {
-                let first = self.eligible.trees[dimension].limited_level().iter();
-                first.map(|&domain| self.count(dimension, domain)).collect()
+                let first = self.eligible.trees[dimension].limited_level();
+                self.budget.count(first.len() as u64);
+                first.iter().map(|&domain| self.count(dimension, domain)).collect()
             }
         };
         SpreadMode {
@@ -162,30 +190,19 @@ impl Judging<'_> {
         }
     }
 
-    /// Hosts with their replicas.
-    pub fn by_host(&self) -> Vec<(u32, Vec<usize>)> {
-        let standing = self.workload.standing;
-        let mut order: Vec<usize> = (0..standing.len()).collect();
-        order.sort_by_key(|&at| standing[at].host);
-        let same = order.chunk_by(|&one, &other| standing[one].host == standing[other].host);
-        same.map(|same| (standing[same[0]].host, same.to_vec())).collect()
-    }
-
     fn not_eligible(&self) -> Vec<Violation> {
-        let all = self.by_host().into_iter().filter_map(|(host, replicas)| {
-            let is_wrong = |at: &usize| !self.eligible.is_eligible(host, self.workload.standing[*at].role);
-            let replicas: Vec<usize> = replicas.into_iter().filter(is_wrong).collect();
-            (!replicas.is_empty()).then(|| on_host(Broken::NotEligible, host, 0, replicas))
+        let all = self.on_hosts.iter().filter_map(|OnHost { host, replicas }| {
+            let is_wrong = |at: &usize| !self.eligible.is_eligible(*host, self.workload.standing[*at].role);
+            let replicas: Vec<usize> = replicas.iter().copied().filter(is_wrong).collect();
+            (!replicas.is_empty()).then(|| on_host(Broken::NotEligible, *host, 0, replicas))
         });
         all.collect()
     }
 
     fn hosts_above(&self, rule: Broken, limit: u32) -> Vec<Violation> {
-        let all = self
-            .by_host()
-            .into_iter()
-            .filter(|(_, replicas)| replicas.len() as u32 > limit);
-        all.map(|(host, replicas)| on_host(rule, host, limit, replicas))
+        let above = self.on_hosts.iter().filter(|it| it.replicas.len() as u32 > limit);
+        above
+            .map(|it| on_host(rule, it.host, limit, it.replicas.clone()))
             .collect()
     }
 
@@ -193,13 +210,8 @@ impl Judging<'_> {
     fn broken_on_hosts(&self, rule: &AxisRule) -> Vec<Violation> {
         let mut limit = rule.cap;
         if rule.mode == Mode::MaxDifference {
-            let is_eligible = |host: u32| self.eligible.any[host as usize];
-            let occupied: Vec<u32> = self
-                .by_host()
-                .into_iter()
-                .filter(|(host, _)| is_eligible(*host))
-                .map(|(_, replicas)| replicas.len() as u32)
-                .collect();
+            let eligible = self.on_hosts.iter().filter(|it| self.eligible.any[it.host as usize]);
+            let occupied: Vec<u32> = eligible.map(|it| it.replicas.len() as u32).collect();
             let least = if (occupied.len() as u32) < self.eligible.count {
                 0
             } else {
@@ -216,6 +228,9 @@ impl Judging<'_> {
         let tree = &self.eligible.trees[dimension];
         let mut all = Vec::new();
         let mut known: HashMap<DomainId, usize> = HashMap::new();
+        if self.budget.count(tree.len() as u64) {
+            return all;
+        }
         for &domain in tree.limited_level() {
             let count = self.count(dimension, domain);
             if let Some(cap) = rule.cap.filter(|cap| count.count > *cap) {
@@ -232,7 +247,7 @@ impl Judging<'_> {
                 continue;
             };
             let limit = least.count + 1;
-            if self.interrupt.has_ended() {
+            if self.budget.has_ended() {
                 break;
             }
             for child in children.filter(|child| child.count > limit) {
@@ -273,10 +288,7 @@ impl Judging<'_> {
     fn replicas_in(&self, dimension: usize, domain: DomainId) -> Vec<usize> {
         let tree = &self.eligible.trees[dimension];
         let leaves = &self.cluster.dimensions[dimension].leaves;
-        if self
-            .interrupt
-            .count(self.workload.standing.len() as u64 / STEPS_A_ROUND)
-        {
+        if self.budget.count(self.workload.standing.len() as u64 * tree.levels()) {
             return Vec::new();
         }
         let standing = self.workload.standing.iter().enumerate();
@@ -286,46 +298,46 @@ impl Judging<'_> {
 
     /// Replicas where `Near` rules do not want them, by the member in which they stand, or by host.
     fn near(&self) -> Vec<Violation> {
-        let rules = NearRules::of(self.cluster, self.workload.rules);
+        let rules = NearRules::of(self.cluster, self.workload.rules, self.budget);
         let mut all: Vec<Violation> = Vec::new();
         let mut known: HashMap<(usize, Axis, DomainId), usize> = HashMap::new();
-        for (host, replicas) in self.by_host() {
-            for rule in rules.broken_by(host) {
-                let (axis, domain) = self.near_domain(rule, host);
-                if self.interrupt.is_set() {
-                    return all;
+        for OnHost { host, replicas } in &self.on_hosts {
+            if self.budget.count(rules.len() as u64) {
+                break;
+            }
+            for rule in rules.broken_by(*host) {
+                let (axis, domain) = self.near_domain(rule, *host);
+                if self.budget.has_ended() {
+                    break;
                 }
-                if let Some(known) = known.get(&(rule, axis, domain)).map(|at| &mut all[*at]) {
+                if let Some(known) = known.get(&(rule.index, axis, domain)).map(|at| &mut all[*at]) {
                     known.count += replicas.len() as u32;
-                    known.replicas.extend_from_slice(&replicas);
+                    known.replicas.extend_from_slice(replicas);
                     continue;
                 }
-                known.insert((rule, axis, domain), all.len());
+                known.insert((rule.index, axis, domain), all.len());
                 all.push(Violation {
                     axis,
                     domain,
-                    ..on_host(Broken::Rule(rule), host, 0, replicas.clone())
+                    ..on_host(Broken::Rule(rule.index), *host, 0, replicas.clone())
                 });
             }
         }
         all
     }
 
-    /// The domain in which a replica on a host breaks a `Near` rule.
-    fn near_domain(&self, rule: usize, host: u32) -> (Axis, DomainId) {
-        let by_host = (Axis::Host, DomainId(host));
-        let Rule::Near(near) = &self.workload.rules[rule] else {
-            return by_host;
-        };
-        let Members::Domains { dimension, domains } = &near.members else {
-            return by_host;
+    /// The domain in which a replica on a host breaks a `Near` rule: the topmost member that holds the host. Without
+    /// one it is the domain of the host.
+    fn near_domain(&self, rule: &NearRule, host: u32) -> (Axis, DomainId) {
+        let Members::Domains { dimension, .. } = &rule.near.members else {
+            return (Axis::Host, DomainId(host));
         };
         let leaf = self.cluster.dimensions[*dimension].leaves[host as usize];
-        let tree = &self.eligible.trees[*dimension];
-        let member = domains
-            .iter()
-            .find(|domain| near.kind == NearKind::Apart && tree.is_in(leaf.0, domain.0));
-        (Axis::Domain(*dimension), member.copied().unwrap_or(leaf))
+        self.budget.count(self.eligible.trees[*dimension].levels());
+        (
+            Axis::Domain(*dimension),
+            rule.topmost_member(self.cluster, leaf).unwrap_or(leaf),
+        )
     }
 }
 

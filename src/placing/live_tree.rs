@@ -13,6 +13,7 @@ pub struct LiveTree {
     starts: Vec<u32>,
     children: Vec<u32>,
     fork: u32,
+    depth: u32,
 }
 
 impl LiveTree {
@@ -43,11 +44,26 @@ impl LiveTree {
             starts,
             children,
             fork: 0,
+            depth: 0,
         };
         while let [only] = live.children(live.fork) {
             live.fork = *only;
         }
+        live.depth = live.find_depth();
         live
+    }
+
+    fn find_depth(&self) -> u32 {
+        let mut depths = vec![0; self.len()];
+        for domain in 1..self.len() {
+            depths[domain] = depths[self.parents[domain] as usize] + 1;
+        }
+        depths.into_iter().max().unwrap_or_default()
+    }
+
+    /// No more domains than this lie above each other, the root among them.
+    pub fn levels(&self) -> u64 {
+        u64::from(self.depth) + 1
     }
 
     /// The number of domains, dead ones and the root among them.

@@ -3,37 +3,45 @@
 use super::budget::Budget;
 use super::cluster::Cluster;
 use super::cost::Cost;
-use super::domain_tree::DomainId;
+use super::domain_tree::{DomainId, DomainTree};
 use super::rules::{Level, Members, Near, NearKind, Rule};
 
 /// What the `Near` rules of a workload are on each host: a host is asked once for each offer.
 pub struct NearHosts {
-    /// By host; empty without rules.
-    hosts: Vec<(Cost, Option<usize>)>,
+    /// By host; empty without rules, and incomplete if the answer is not wanted any more.
+    hosts: Vec<NearHost>,
+}
+
+/// What the rules are on one host.
+#[derive(Clone, Copy, Default)]
+struct NearHost {
+    /// As [`NearRules::cost`].
+    cost: Cost,
+    /// As [`NearRules::excluding`].
+    excluding: Option<usize>,
 }
 
 impl NearHosts {
     pub fn of(cluster: &Cluster, rules: &[Rule], budget: &Budget) -> NearHosts {
-        let rules = NearRules::of(cluster, rules);
-        let number = rules.rules.len() as u64;
+        let rules = NearRules::of(cluster, rules, budget);
+        let number = rules.len() as u64;
         let hosts = if number == 0 { 0 } else { cluster.hosts };
-        let hosts = (0..hosts).map(|host| {
-            if budget.count_list(number) {
-                return (Cost::ZERO, None);
-            }
-            (rules.cost(host), rules.excluding(host))
+        let hosts = (0..hosts).take_while(|_| !budget.count_list(number));
+        let hosts = hosts.map(|host| NearHost {
+            cost: rules.cost(host),
+            excluding: rules.excluding(host),
         });
         NearHosts { hosts: hosts.collect() }
     }
 
     /// As [`NearRules::cost`].
     pub fn cost(&self, host: u32) -> Cost {
-        self.hosts.get(host as usize).map_or(Cost::ZERO, |(cost, _)| *cost)
+        self.hosts.get(host as usize).map_or(Cost::ZERO, |host| host.cost)
     }
 
     /// As [`NearRules::excluding`].
     pub fn excluding(&self, host: u32) -> Option<usize> {
-        self.hosts.get(host as usize).and_then(|(_, excluding)| *excluding)
+        self.hosts.get(host as usize).and_then(|host| host.excluding)
     }
 }
 
@@ -43,9 +51,11 @@ pub struct NearRules<'a> {
     rules: Vec<NearRule<'a>>,
 }
 
-struct NearRule<'a> {
-    index: usize,
-    near: &'a Near,
+/// One of them.
+pub struct NearRule<'a> {
+    /// Among all rules of the workload.
+    pub index: usize,
+    pub near: &'a Near,
     marks: Marks,
 }
 
@@ -57,14 +67,14 @@ enum Marks {
 }
 
 impl<'a> NearRules<'a> {
-    pub fn of(cluster: &'a Cluster, rules: &'a [Rule]) -> NearRules<'a> {
+    pub fn of(cluster: &'a Cluster, rules: &'a [Rule], budget: &Budget) -> NearRules<'a> {
         let near = rules.iter().enumerate().filter_map(|(index, rule)| match rule {
-            Rule::Near(near) => Some(NearRule {
-                index,
-                near,
-                marks: Marks::of(cluster, &near.members),
-            }),
+            Rule::Near(near) => Some((index, near)),
             Rule::Spread(_) => None,
+        });
+        let near = near.map_while(|(index, near)| {
+            let marks = Marks::of(cluster, &near.members, budget)?;
+            Some(NearRule { index, near, marks })
         });
         NearRules {
             cluster,
@@ -72,24 +82,25 @@ impl<'a> NearRules<'a> {
         }
     }
 
+    /// The number of rules.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
     /// What the rules cost on a host that they admit.
     pub fn cost(&self, host: u32) -> Cost {
-        let broken = self.broken(host).filter(|rule| rule.near.level != Level::Hard);
+        let broken = self.broken_by(host).filter(|rule| rule.near.level != Level::Hard);
         broken.fold(Cost::ZERO, |sum, rule| sum + Cost::of_level(rule.near.level))
     }
 
     /// The index of the first hard rule that excludes a host.
     pub fn excluding(&self, host: u32) -> Option<usize> {
-        let mut hard = self.broken(host).filter(|rule| rule.near.level == Level::Hard);
+        let mut hard = self.broken_by(host).filter(|rule| rule.near.level == Level::Hard);
         hard.next().map(|rule| rule.index)
     }
 
-    /// Of each rule that a replica on a host breaks, its index.
-    pub fn broken_by(&self, host: u32) -> impl Iterator<Item = usize> {
-        self.broken(host).map(|rule| rule.index)
-    }
-
-    fn broken(&self, host: u32) -> impl Iterator<Item = &NearRule<'a>> {
+    /// The rules that a replica on a host breaks.
+    pub fn broken_by(&self, host: u32) -> impl Iterator<Item = &NearRule<'a>> {
         self.rules.iter().filter(move |rule| {
             let is_member = match &rule.marks {
                 Marks::Hosts(hosts) => hosts.binary_search(&host).is_ok(),
@@ -102,16 +113,36 @@ impl<'a> NearRules<'a> {
     }
 }
 
+impl NearRule<'_> {
+    /// The topmost domain of which the rule keeps replicas away, of those in which `leaf` lies or that it is.
+    pub fn topmost_member(&self, cluster: &Cluster, leaf: DomainId) -> Option<DomainId> {
+        let Marks::Domains(dimension, marks) = &self.marks else {
+            return None;
+        };
+        let is_kept_away = self.near.kind == NearKind::Apart && marks[leaf.0 as usize];
+        let tree = &cluster.dimensions[*dimension].tree;
+        let mut domain = leaf;
+        while marks[tree.parent(domain).0 as usize] && domain != DomainTree::ROOT {
+            domain = tree.parent(domain);
+        }
+        is_kept_away.then_some(domain)
+    }
+}
+
 impl Marks {
-    fn of(cluster: &Cluster, members: &Members) -> Marks {
-        match members {
+    /// `None` if the answer is not wanted any more.
+    fn of(cluster: &Cluster, members: &Members, budget: &Budget) -> Option<Marks> {
+        let marks = match members {
             Members::Hosts(hosts) => {
                 let mut hosts = hosts.clone();
-                hosts.sort_unstable();
+                budget.sort(&mut hosts);
                 Marks::Hosts(hosts)
             }
             Members::Domains { dimension, domains } => {
                 let tree = &cluster.dimensions[*dimension].tree;
+                if budget.count_list(tree.count() as u64) {
+                    return None;
+                }
                 let mut marks = vec![false; tree.count()];
                 for domain in domains {
                     marks[domain.0 as usize] = true;
@@ -121,6 +152,7 @@ impl Marks {
                 }
                 Marks::Domains(*dimension, marks)
             }
-        }
+        };
+        (!budget.has_ended()).then_some(marks)
     }
 }

@@ -27,9 +27,9 @@ pub struct Effort {
     pub atomic: bool,
     /// Decides between placements that are equal otherwise.
     pub seed: u64,
-    /// The number of steps, [`Effort::BUDGET`] by default. A step looks at one host, one offer or one arc of a flow.
+    /// The number of operations, [`Effort::BUDGET`] by default. One looks at a host, an offer or an arc of a flow.
     pub budget: u64,
-    /// Counts the steps, each as a quarter of its own. After it is set the answer comes soon, and means nothing.
+    /// Counts the operations as steps. After it is set the answer comes soon, and means nothing.
     pub interrupt: Interrupt,
 }
 
@@ -162,7 +162,7 @@ impl<H: Hosts> Placing<'_, H> {
         // The least number that is known to fail.
         let mut fails = all + 1;
         let (mut proof, mut cells, mut next) = (Proof::Exact, None, all);
-        while placed < next {
+        while placed < next && !self.budget.has_ended() {
             let outcome = self.attempt(next, &mut cells);
             if !outcome.is_exact {
                 proof = Proof::BudgetSpent;
@@ -172,7 +172,7 @@ impl<H: Hosts> Placing<'_, H> {
             } else {
                 fails = next.min(outcome.most + 1);
             }
-            if self.effort.atomic || self.budget.has_ended() {
+            if self.effort.atomic {
                 break;
             }
             let is_bound_new = fails < next;
@@ -213,6 +213,9 @@ impl<H: Hosts> Placing<'_, H> {
             wanted.prices = &corrected;
             cells
         };
+        if self.budget.has_ended() {
+            return Outcome::of_ceiling(0);
+        }
         let placeable = ceiling(self.compared, &cells.direct(self.compared, new), new);
         let mut outcome = if placeable < new {
             Outcome::of_ceiling(placeable)
@@ -234,6 +237,9 @@ impl<H: Hosts> Placing<'_, H> {
             new: wanted.new,
             all: self.compared.standing + wanted.new,
         };
+        if self.budget.has_ended() {
+            return Cells::of(items, &places, &[], &costs);
+        }
         let kept = prune(&places, self.compared, totals, &costs);
         Cells::of(items, &places, &kept, &costs)
     }

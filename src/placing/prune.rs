@@ -18,6 +18,12 @@ pub fn prune(places: &CellPlaces, compared: &Compared, totals: Totals, costs: &S
     let Some((at, dimension)) = trees.max_by_key(|(_, dimension)| dimension.tree.len()) else {
         return places.all(costs);
     };
+    let is_ended = costs
+        .budget
+        .count_list(places.counts.len() as u64 + dimension.tree.len() as u64);
+    if is_ended {
+        return Vec::new();
+    }
     let direct = places.direct(compared, at, totals.new);
     let Some(bounds) = bounds(dimension, &direct, totals, &[]) else {
         return places.all(costs);
@@ -29,13 +35,13 @@ pub fn prune(places: &CellPlaces, compared: &Compared, totals: Totals, costs: &S
         dimension,
         bounds,
         is_prunable: prunable(dimension, &direct),
+        used: Vec::new(),
         best: vec![NO_CELL; dimension.tree.len()],
         is_dropped: vec![false; dimension.tree.len()],
     };
     let has_places = |group: &&[u32]| group.iter().any(|cell| places.counts[*cell as usize] > 0);
-    let size = dimension.tree.len() as u64;
     let groups = places.index.groups(at).filter(has_places);
-    let groups = groups.take_while(|_| !costs.budget.count_list(size));
+    let groups = groups.take_while(|group| !costs.budget.count_list(group.len() as u64));
     groups.flat_map(|group| pruning.kept(group)).collect()
 }
 
@@ -63,7 +69,9 @@ struct Pruning<'a> {
     dimension: &'a ComparedDimension,
     bounds: Bounds,
     is_prunable: Vec<bool>,
-    /// The cell with the cheapest place in each domain and below, within one group of cells.
+    /// The domains in which cells of the group are, and those above them: most groups use a few of all domains.
+    used: Vec<u32>,
+    /// The cell with the cheapest place in each used domain and below.
     best: Vec<u32>,
     is_dropped: Vec<bool>,
 }
@@ -72,19 +80,29 @@ impl Pruning<'_> {
     /// The cells of a group that are kept, with the number of slots of each.
     fn kept(&mut self, group: &[u32]) -> Vec<(u32, u32)> {
         let tree = &self.dimension.tree;
-        self.best.fill(NO_CELL);
-        self.is_dropped.fill(false);
-        for &cell in group.iter().filter(|cell| self.places.counts[**cell as usize] > 0) {
-            self.improve(self.places.index.leaf(cell, self.at), cell);
+        for domain in self.used.drain(..) {
+            self.best[domain as usize] = NO_CELL;
+            self.is_dropped[domain as usize] = false;
         }
-        for domain in (1..tree.len() as u32).rev() {
-            let cell = self.best[domain as usize];
-            if cell != NO_CELL {
-                self.improve(tree.parent(domain), cell);
+        for &cell in group.iter().filter(|cell| self.places.counts[**cell as usize] > 0) {
+            let mut domain = self.places.index.leaf(cell, self.at);
+            self.improve(domain, cell);
+            while domain > 0 && self.best[tree.parent(domain) as usize] == NO_CELL {
+                domain = tree.parent(domain);
+                self.improve(domain, cell);
             }
         }
-        for domain in 0..tree.len() as u32 {
-            self.drop_children(domain);
+        if self.costs.budget.count_list(self.used.len() as u64) {
+            return Vec::new();
+        }
+        // A domain has a greater number than the one in which it lies.
+        self.costs.budget.sort(&mut self.used);
+        for at in (1..self.used.len()).rev() {
+            let domain = self.used[at];
+            self.improve(tree.parent(domain), self.best[domain as usize]);
+        }
+        for at in 0..self.used.len() {
+            self.drop_children(self.used[at]);
         }
         let kept = group.iter().filter_map(|&cell| {
             let leaf = self.places.index.leaf(cell, self.at);
@@ -98,7 +116,10 @@ impl Pruning<'_> {
     fn improve(&mut self, domain: u32, cell: u32) {
         let best = &mut self.best[domain as usize];
         let cost = |cell: u32| &self.places.cheapest[cell as usize];
-        if *best == NO_CELL || cost(cell) < cost(*best) {
+        if *best == NO_CELL {
+            *best = cell;
+            self.used.push(domain);
+        } else if cost(cell) < cost(*best) {
             *best = cell;
         }
     }
@@ -109,16 +130,12 @@ impl Pruning<'_> {
         bounds.hard.most.saturating_sub(bounds.standing)
     }
 
+    /// Drops the children of a used domain that no best placement needs, and all that lie in them.
     fn drop_children(&mut self, domain: u32) {
         let children = self.dimension.tree.children(domain);
-        if self.is_dropped[domain as usize] {
-            children
-                .iter()
-                .for_each(|&child| self.is_dropped[child as usize] = true);
-            return;
-        }
         let most = self.most_new(domain) as usize;
-        if !self.is_prunable[domain as usize] || children.len() <= most {
+        let is_pruned = self.is_prunable[domain as usize] && children.len() > most;
+        if !is_pruned && !self.is_dropped[domain as usize] || self.costs.budget.count_list(children.len() as u64) {
             return;
         }
         let used = children.iter().filter_map(|&child| {
@@ -126,9 +143,10 @@ impl Pruning<'_> {
             (cell != NO_CELL).then(|| (self.places.cheapest[cell as usize], child))
         });
         let mut used: Vec<(Cost, u32)> = used.collect();
-        if used.len() > most {
-            used.select_nth_unstable(most);
-            used[most..]
+        let kept = if self.is_dropped[domain as usize] { 0 } else { most };
+        if used.len() > kept {
+            used.select_nth_unstable(kept);
+            used[kept..]
                 .iter()
                 .for_each(|(_, child)| self.is_dropped[*child as usize] = true);
         }

@@ -72,7 +72,8 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
     let mut removed: BTreeMap<Removed, u32> = BTreeMap::new();
     let mut named: BTreeMap<Removed, Vec<u32>> = BTreeMap::new();
     let (mut left, mut room) = (0, 0);
-    let conditions = (placing.missing.len() + limited.len()) as u64;
+    let levels = limited.iter().map(|limited| limited.tree.levels()).sum::<u64>();
+    let conditions = placing.missing.len() as u64 + levels;
     for host in 0..placing.cluster.hosts {
         if placing.budget.count(conditions) {
             break;

@@ -77,10 +77,10 @@ impl<'a> Relaxation<'a> {
         };
         order.sort_by_key(|&at| std::cmp::Reverse(size(at)));
         let flow = [order.first().copied(), order.get(1).copied()];
-        let mut by_leaf: Vec<u32> = (0..cells.len() as u32).collect();
-        if let Some(first) = flow[0] {
-            by_leaf.sort_by_key(|&cell| cells.leaf(cell as usize, first));
-        }
+        let leaf = |cell: u32| flow[0].map_or(0, |first| cells.leaf(cell as usize, first));
+        let mut by_leaf: Vec<(u32, u32)> = (0..cells.len() as u32).map(|cell| (leaf(cell), cell)).collect();
+        budget.sort(&mut by_leaf);
+        budget.count_list((cells.len() * all.len()) as u64);
         Relaxation {
             compared,
             cells,
@@ -91,7 +91,7 @@ impl<'a> Relaxation<'a> {
             direct: cells.direct(compared, new),
             is_used: flow.map(|at| at.map_or_else(Vec::new, |at| used(compared, cells, at))),
             flow,
-            by_leaf,
+            by_leaf: by_leaf.into_iter().map(|(_, cell)| cell).collect(),
             cost_before,
             budget,
         }
@@ -111,6 +111,9 @@ impl<'a> Relaxation<'a> {
             let dimension = &self.compared.dimensions[at];
             self.budget.count_list(dimension.tree.len() as u64);
             *end = Some(bounds(dimension, &self.direct[at], self.totals, &splits).ok_or(Nothing::Bounds)?);
+        }
+        if self.budget.has_ended() {
+            return Err(Nothing::Bounds);
         }
         let plan = Plan::new(self, part, &ends);
         let mut network = Network::new(plan.nodes, plan.arcs.clone(), &plan, self.budget);

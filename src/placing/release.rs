@@ -10,6 +10,7 @@ use super::cluster::{Cluster, Standing, Workload};
 use super::compared::Compared;
 use super::cost::Cost;
 use super::eligible::Eligible;
+use super::live_tree::LiveTree;
 use super::modes::{AxisRule, axis_rules, has_host_rule};
 use super::near::NearRules;
 use super::place::{Effort, Proof};
@@ -63,7 +64,7 @@ pub fn release(
         let falling = Falling {
             items: Kept {
                 cluster,
-                costs: costs(cluster, eligible, &rules, workload, (replicas, &falling)),
+                costs: costs(cluster, eligible, &rules, workload, (replicas, &falling), &budget),
                 falling: &falling,
             },
             eligible,
@@ -144,7 +145,10 @@ impl Falling<'_> {
     fn keep_best(&self, keep: &[u32], staying: &[Standing], stays: &mut [bool], proof: &mut Proof) -> bool {
         let Eligible { trees, any, .. } = self.eligible;
         let domains = trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
-        self.budget.count(domains + any.len() as u64);
+        let levels = trees.iter().map(LiveTree::levels).sum::<u64>();
+        if self.budget.count(domains + any.len() as u64) || self.budget.count(u64::from(self.items.count()) * levels) {
+            return false;
+        }
         let compared = Compared::new(self.items.cluster, trees, any, self.rules, staying, (false, false));
         let is_of_one_role = keep.iter().filter(|number| **number > 0).count() <= 1;
         let no_prices = vec![Cost::ZERO; keep.len()];
@@ -183,11 +187,13 @@ fn costs(
     rules: &[AxisRule],
     workload: &Workload,
     (replicas, falling): (&[Replica], &[(usize, Standing)]),
+    budget: &Budget,
 ) -> Vec<Cost> {
-    let near = NearRules::of(cluster, workload.rules);
+    let near = NearRules::of(cluster, workload.rules, budget);
     let cap = host_cap(workload, rules);
     let mut on_host: HashMap<u32, u32> = HashMap::new();
     let costs = falling.iter().map(|&(at, Standing { role, host })| {
+        budget.count(near.len() as u64);
         let before = on_host.entry(host).or_default();
         *before += 1;
         let is_fit = eligible.is_eligible(host, role) && near.excluding(host).is_none() && *before <= cap;

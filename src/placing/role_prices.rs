@@ -134,7 +134,7 @@ fn slots(items: &impl Items, cells: &Cells, choice: &Choice, wanted: Wanted) -> 
     };
     let mut known: Vec<Option<Option<usize>>> = vec![None; items.count() as usize];
     let mut all = Vec::new();
-    for cell in 0..cells.len() as u32 {
+    for cell in (0..cells.len() as u32).take_while(|_| !wanted.budget.has_ended()) {
         for (at, slot) in cells.slots(cell as usize).iter().enumerate() {
             let role = *known[slot.item as usize].get_or_insert_with(|| find(slot.item));
             all.extend(role.map(|role| PricedSlot {
@@ -148,13 +148,21 @@ fn slots(items: &impl Items, cells: &Cells, choice: &Choice, wanted: Wanted) -> 
     all
 }
 
-/// The slots in the order in which they are exchanged within domains of one depth.
+/// A slot in the order in which slots are exchanged within domains of one depth.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct OrderedSlot {
+    domain: u32,
+    cost: Cost,
+    slot: u32,
+}
+
+/// What it costs to exchange slots of one role for those of others.
 struct Exchanges<'a> {
     slots: &'a [PricedSlot],
     of: (&'a Cells, &'a Compared),
     wanted: Wanted<'a>,
-    /// By depth: the domain of each slot and its index, by domain and cost.
-    orders: Vec<Vec<(u32, u32)>>,
+    /// By depth: the slots by domain and cost.
+    orders: Vec<Vec<OrderedSlot>>,
 }
 
 impl<'a> Exchanges<'a> {
@@ -198,8 +206,8 @@ impl<'a> Exchanges<'a> {
         if self.wanted.budget.count(self.slots.len() as u64) {
             return Vec::new();
         }
-        let slot = |(_, at): &(u32, u32)| &self.slots[*at as usize];
-        let same = self.orders[depth].chunk_by(|(one, _), (other, _)| one == other);
+        let slot = |ordered: &OrderedSlot| &self.slots[ordered.slot as usize];
+        let same = self.orders[depth].chunk_by(|one, other| one.domain == other.domain);
         let costs = same.flat_map(|same| {
             let taken = same.iter().rev().map(slot);
             let taken = taken.filter(|slot| slot.is_taken && slot.role == role);
@@ -209,11 +217,16 @@ impl<'a> Exchanges<'a> {
         costs.collect()
     }
 
-    fn order(&self, depth: usize) -> Vec<(u32, u32)> {
+    fn order(&self, depth: usize) -> Vec<OrderedSlot> {
         let domains = self.domains(depth);
         let slots = (0..).zip(self.slots);
-        let mut order: Vec<(u32, u32)> = slots.map(|(at, slot)| (domains[slot.cell as usize], at)).collect();
-        order.sort_by_key(|&(domain, at)| (domain, self.slots[at as usize].cost));
+        let slots = slots.map(|(at, slot)| OrderedSlot {
+            domain: domains[slot.cell as usize],
+            cost: slot.cost,
+            slot: at,
+        });
+        let mut order: Vec<OrderedSlot> = slots.collect();
+        self.wanted.budget.sort(&mut order);
         order
     }
 

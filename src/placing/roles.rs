@@ -69,6 +69,9 @@ pub fn assign(
         });
     }
     let plan = Plan::new((items, limits), (cells, taken), missing, budget);
+    if budget.has_ended() {
+        return Err(Unassigned::None);
+    }
     let mut network = Network::new(plan.nodes, plan.arcs.clone(), &plan, budget);
     let wanted = taken.iter().map(|(_, number)| number).sum();
     let sent = network.send_within(share, wanted);
@@ -82,10 +85,13 @@ pub fn assign(
         }
     }
     all.sort_by_key(|assigned| (assigned.item, assigned.role));
-    for same in all.chunk_by(|one, other| one.item == other.item) {
+    let same_item = all.chunk_by(|one, other| one.item == other.item);
+    for same in same_item.filter(|same| same.len() > 1) {
         let mut counts = vec![0; missing.len()];
         same.iter().for_each(|assigned| counts[assigned.role] += 1);
-        budget.count(counts.len() as u64);
+        if budget.count(counts.len() as u64) {
+            return Err(Unassigned::None);
+        }
         let is_mixed = counts.iter().filter(|count| **count > 0).count() > 1;
         if is_mixed && !items.fits(same[0].item, &counts) {
             return Err(Unassigned::Together(same[0].item, counts));
@@ -139,7 +145,8 @@ impl<'a, I: Items> Plan<'a, I> {
         };
         let of_cell = taken.iter().map(|&(cell, number)| {
             let first_unit = |item, role| plan.first_unit(item, role);
-            cheapest(&items_of(cells, cell), first_unit, (number as usize, missing), budget)
+            let items = items_of(cells, cell, budget);
+            cheapest(&items, first_unit, (number as usize, missing), budget)
         });
         let of_cell: Vec<Vec<(u32, Vec<u32>)>> = of_cell.collect();
         let first_item = 1 + taken.len() as u32;
@@ -216,9 +223,9 @@ fn cheapest(
     items.filter(|(_, roles)| !roles.is_empty()).collect()
 }
 
-fn items_of(cells: &Cells, cell: u32) -> Vec<u32> {
+fn items_of(cells: &Cells, cell: u32, budget: &Budget) -> Vec<u32> {
     let mut items: Vec<u32> = cells.slots(cell as usize).iter().map(|slot| slot.item).collect();
-    items.sort_unstable();
+    budget.sort(&mut items);
     items.dedup();
     items
 }

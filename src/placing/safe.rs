@@ -25,8 +25,7 @@ impl Judging<'_> {
 
     /// `None` without hosts. A single host has all replicas that can be placed.
     fn survives_each_host(&self) -> Option<bool> {
-        let occupied = self.by_host();
-        let others = occupied.iter().filter(|(host, _)| !self.eligible.any[*host as usize]);
+        let others = self.on_hosts.iter().filter(|it| !self.eligible.any[it.host as usize]);
         match self.eligible.count + others.count() as u32 {
             0 => None,
             1 => Some(false),
@@ -46,6 +45,13 @@ impl Judging<'_> {
             return Some(false);
         }
         let (standing, any) = (self.workload.standing, &self.eligible.any);
+        let levels = self.eligible.trees[dimension].levels();
+        if self
+            .budget
+            .count((any.len() + counts.len()) as u64 + self.on_hosts.len() as u64 * levels)
+        {
+            return None;
+        }
         let occupied = occupied_tree(self.cluster, any, standing, dimension);
         let tree = occupied.as_ref().unwrap_or(&self.eligible.trees[dimension]);
         let level = tree.first_level();
@@ -69,8 +75,7 @@ impl Judging<'_> {
     }
 
     fn has_few_on_each(&self, counts: impl Fn(u32) -> bool) -> bool {
-        let hosts = self.by_host();
-        let mut judged = hosts.iter().filter(|(host, _)| counts(*host));
-        judged.all(|(_, replicas)| replicas.len() as u32 <= may_be_down(self.n))
+        let mut judged = self.on_hosts.iter().filter(|it| counts(it.host));
+        judged.all(|it| it.replicas.len() as u32 <= may_be_down(self.n))
     }
 }

@@ -292,6 +292,10 @@ impl<I: Items> Search<'_, I> {
     fn open_cell(&self, part: &Part, choice: &Choice, site: Option<Site>) -> Option<(u32, u32, bool)> {
         let cells = self.relaxation.cells;
         let taken = || choice.taken.iter().copied();
+        let levels = site.map_or(1, |site| {
+            self.relaxation.compared.dimensions[site.compared].tree.levels()
+        });
+        self.wanted.budget.count(cells.len() as u64 * levels);
         let mut numbers = vec![0; cells.len()];
         taken().for_each(|(cell, number)| numbers[cell as usize] = number);
         let is_there = |cell: u32| {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::placing::{Cluster, Dimension, DomainId, DomainTree, STEPS_A_ROUND};
+use crate::interrupt::OPERATIONS_A_STEP;
+use crate::placing::{Cluster, Dimension, DomainId, DomainTree};
 use crate::search::{Interrupt, Slot, Snapshot};
 
 /// The hosts of a snapshot, and the dimensions that a workload's rules name.
@@ -17,6 +18,8 @@ pub struct HostList {
 }
 
 const NONE: u32 = u32::MAX;
+/// As many bytes of a path are looked at in the time of one operation.
+const BYTES_AN_OPERATION: usize = 16;
 
 impl HostList {
     /// The dimensions with these names. After `interrupt` is set it comes soon, and means nothing.
@@ -95,7 +98,8 @@ fn dimension(snapshot: &Snapshot, name: &str, (indexes, hosts): (&[u32], usize),
             Some((_, domain)) => domain,
             None => tree.intern(path),
         };
-        if interrupt.count((tree.count() - count) as u64 / STEPS_A_ROUND + 1) {
+        let operations = tree.count() - count + path.len() / BYTES_AN_OPERATION;
+        if interrupt.count(operations as u64 / OPERATIONS_A_STEP + 1) {
             break;
         }
         after.resize(tree.count(), None);

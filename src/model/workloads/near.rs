@@ -4,11 +4,16 @@ use std::collections::HashMap;
 
 use super::StoredWorkload;
 use super::hosts::HostList;
+use super::time::too_long;
 use super::wish::{DEFAULT_DIMENSIONS, HOST, NearRule, SpreadRule, Wish, WishRule};
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::model::workloads::Replica;
 use crate::placing::{self, Axis, DomainId, DomainTree, Level, Members, Mode, Near, NearKind, Rule, Spread};
 use crate::search::{ProviderState, Snapshot};
+
+/// As many marks of domains or hosts are looked at in the time of one step.
+const DOMAINS_A_STEP: usize = 64;
 
 /// The rules, in the order of the wish. The default rule, if it applies, is the only one.
 pub fn rules(snapshot: &Snapshot, list: &HostList, wish: &Wish, others: &HashMap<String, StoredWorkload>) -> Vec<Rule> {
@@ -119,13 +124,17 @@ fn members(snapshot: &Snapshot, list: &HostList, near: &NearRule, other: Option<
 /// place, so that they hold. `namers` are the wishes of these workloads by uuid.
 ///
 /// A new replica breaks no rule `together` of another workload.
+///
+/// # Errors
+/// [`Error::Busy`] if it was interrupted.
 pub fn rules_of_namers(
     snapshot: &Snapshot,
     list: &HostList,
     uuid: &str,
     namers: &[(String, Wish)],
     others: &HashMap<String, StoredWorkload>,
-) -> Vec<Rule> {
+    interrupt: &Interrupt,
+) -> Result<Vec<Rule>> {
     let rules = namers.iter().flat_map(|(namer, wish)| {
         let near = wish.rules.iter().flatten().filter_map(|rule| match rule {
             WishRule::Near(near) if near.kind == NearKind::Apart && near.workload == uuid => Some(near),
@@ -134,13 +143,25 @@ pub fn rules_of_namers(
         near.map(move |near| (near, others.get(namer)))
     });
     let rules = rules.map(|(near, other)| {
-        Rule::Near(Near {
+        let replicas = other.map_or(0, |other| other.replicas.len());
+        if interrupt.count(steps_around(list, near, replicas)) {
+            return Err(too_long());
+        }
+        Ok(Rule::Near(Near {
             level: near.level,
             kind: NearKind::Apart,
             members: Members::Hosts(hosts_around(snapshot, list, near, other)),
-        })
+        }))
     });
     rules.collect()
+}
+
+/// How many steps [`hosts_around`] takes: it looks at each replica of the other workload, and at the domains and hosts of
+/// the dimension.
+fn steps_around(list: &HostList, near: &NearRule, replicas: usize) -> u64 {
+    let dimension = list.dimension(&near.dimension).map(|at| &list.cluster.dimensions[at]);
+    let looked_at = dimension.map_or(0, |dimension| dimension.tree.count() + dimension.leaves.len());
+    (1 + looked_at / DOMAINS_A_STEP + replicas) as u64
 }
 
 /// The hosts whose domain is that of a replica of the other workload, or holds it.
@@ -151,7 +172,7 @@ fn hosts_around(snapshot: &Snapshot, list: &HostList, near: &NearRule, other: Op
     };
     let mut around = vec![false; dimension.tree.count()];
     for mut domain in domains {
-        while domain != DomainTree::ROOT {
+        while domain != DomainTree::ROOT && !around[domain.0 as usize] {
             around[domain.0 as usize] = true;
             domain = dimension.tree.parent(domain);
         }

@@ -142,7 +142,8 @@ impl PlanJob {
             uuid,
             &self.namers,
             &self.others,
-        ));
+            interrupt,
+        )?);
         let stored = self.stored.iter().map(|it| it.replicas.len()).sum::<usize>() + self.adopted.len();
         if interrupt.count(u64::from(wish.count()).max(stored as u64) * STEPS_A_REPLICA) {
             return Err(too_long());

@@ -5,7 +5,7 @@ use std::future::Future;
 
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
-use crate::placing::STEPS_A_ROUND;
+use crate::interrupt::OPERATIONS_A_STEP;
 use crate::search::{Interrupt, Snapshot};
 
 /// What is worked out for each replica outside of the search, as steps of an [`Interrupt`]: its row, its consumer, its
@@ -18,7 +18,7 @@ pub const STEPS_A_REPLICA: u64 = 4;
 /// # Errors
 /// [`Error::Busy`] if `interrupt` ended it, whatever was found by then. Errors of the search.
 pub fn whole<T>(snapshot: &Snapshot, interrupt: &Interrupt, search: impl FnOnce() -> Result<T>) -> Result<T> {
-    interrupt.spend(snapshot.len() as u64 / STEPS_A_ROUND);
+    interrupt.spend(snapshot.len() as u64 / OPERATIONS_A_STEP);
     let found = if interrupt.is_set() { Err(too_long()) } else { search() };
     if interrupt.is_set() { Err(too_long()) } else { found }
 }

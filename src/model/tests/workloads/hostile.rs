@@ -1,7 +1,7 @@
 //! The largest requests that are legal: what they cost, and that an interrupt ends them.
 
-use std::sync::mpsc;
-use std::time::Duration;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::*;
 use crate::model::workloads::Planned;
@@ -54,17 +54,13 @@ fn on_hosts(level: Level, mode: Mode) -> Vec<WishRule> {
     })]
 }
 
-/// The processor time of this thread, in seconds, and the steps.
-fn cost(job: &PlanJob) -> (f64, u64) {
-    let now = || {
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
-    };
-    let (interrupt, start) = (Interrupt::default(), now());
+/// The steps of a plan.
+fn steps(job: &PlanJob) -> u64 {
+    let interrupt = Interrupt::default();
     let planned = job.run(&interrupt).unwrap();
     assert!(planned.report.is_exact);
     assert_eq!(planned.set.placed.len(), job.put.wish.count() as usize);
-    (now() - start, interrupt.spent())
+    interrupt.spent()
 }
 
 #[actix_web::test]
@@ -77,36 +73,27 @@ async fn hostile_01_a_thousand_replicas_on_few_hosts_cost_as_much_each_as_a_hund
             on_hosts(Level::Hard, Mode::MaxDifference),
         ];
         for rules in &rules {
-            let few = cost(&plan_of(&f, 100, rules.clone()).await);
-            let many = cost(&plan_of(&f, 1_000, rules.clone()).await);
+            let few = steps(&plan_of(&f, 100, rules.clone()).await);
+            let many = steps(&plan_of(&f, 1_000, rules.clone()).await);
             // Ten times the replicas. With the cube of their number it would be a thousand times.
-            assert!(many.0 < 100.0 * few.0, "{rules:?}: {many:?} seconds and steps, {few:?}");
-            assert!(many.1 < 20 * few.1, "{rules:?}: {many:?} seconds and steps, {few:?}");
+            assert!(many < 20 * few, "{rules:?}: {many} steps, {few}");
         }
     }
 }
 
-/// A plan that is interrupted ends after some milliseconds, and this is a thousand times more.
-const ENDS_WITHIN: Duration = Duration::from_secs(10);
-
-/// Sets the interrupt of a plan when it has begun. Returns how many steps it takes after that.
-fn steps_after_an_interrupt(job: PlanJob) -> u64 {
-    let interrupt = Interrupt::default();
-    let its_interrupt = interrupt.clone();
-    let (end, ended) = mpsc::channel();
-    let planning = std::thread::spawn(move || {
-        let planned = job.run(&its_interrupt);
-        end.send(()).unwrap();
-        planned.is_err()
-    });
-    while interrupt.spent() < 100 {
-        std::hint::spin_loop();
+/// Ends the plan after each of some numbers of steps. No more than `most` steps follow.
+fn interrupt_everywhere(job: &PlanJob, most: u64) {
+    let whole = steps(job);
+    for part in 1..8 {
+        let interrupt = Interrupt::after(whole * part / 8);
+        let planned = job.run(&interrupt);
+        assert!(
+            matches!(planned, Err(Error::Busy { .. })),
+            "{part} of 8 parts: {planned:?}"
+        );
+        let after = interrupt.spent() - whole * part / 8;
+        assert!(after < most, "{part} of 8 parts of {whole} steps: {after} more");
     }
-    interrupt.set();
-    let at = interrupt.spent();
-    ended.recv_timeout(ENDS_WITHIN).expect("the plan ended");
-    assert!(planning.join().unwrap(), "it was not complete");
-    interrupt.spent() - at
 }
 
 #[actix_web::test]
@@ -114,7 +101,32 @@ async fn hostile_01_a_plan_of_a_thousand_replicas_ends_when_it_is_interrupted() 
     for is_nested in [false, true] {
         let f = hosts_of_a_thousand(30, is_nested).await;
         let job = plan_of(&f, 1_000, on_hosts(Level::Soft, Mode::MaxDifference)).await;
-        let steps = steps_after_an_interrupt(job);
-        assert!(steps < 10_000, "{steps} steps");
+        interrupt_everywhere(&job, 10_000);
     }
+}
+
+#[actix_web::test]
+async fn hostile_08_the_rules_of_other_workloads_are_counted() {
+    let f = hosts_of_a_thousand(70, false).await;
+    let job = plan_of(&f, 10, Vec::new()).await;
+    let apart = |dimension: &str| {
+        WishRule::Near(NearRule {
+            level: Level::Hard,
+            kind: NearKind::Apart,
+            workload: uuid(WORKLOAD),
+            dimension: dimension.to_owned(),
+        })
+    };
+    let namers = (0..500).map(|namer| (uuid(1_000 + namer), wish(1, Some(vec![apart("fault")]))));
+    let many = PlanJob {
+        namers: Arc::new(namers.collect()),
+        others: Arc::new(HashMap::new()),
+        ..job.clone()
+    };
+    let (few, many_steps) = (steps(&job), steps(&many));
+    assert!(
+        many_steps >= few + 500,
+        "{few} steps, {many_steps} with the rules of 500 others"
+    );
+    interrupt_everywhere(&many, 1_000);
 }
