@@ -102,6 +102,9 @@ mod tests {
         let whole = Interrupt::default();
         Budget::unbounded(&whole).sort(&mut items);
         assert!(items == sorted, "it sorts");
+        let halvings = u64::from((items.len() / SORTED_AT_ONCE).ilog2());
+        let least = halvings * items.len() as u64 / OPERATIONS_A_STEP;
+        assert!(whole.spent() > least, "each halving is counted: {}", whole.spent());
         for part in 1..8 {
             let steps = whole.spent() * part / 8;
             let interrupt = Interrupt::after(steps);

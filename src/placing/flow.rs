@@ -360,6 +360,10 @@ mod tests {
 
     #[test]
     fn hostile_02_the_arcs_of_a_flow_are_counted() {
+        let interrupt = Interrupt::default();
+        let budget = Budget::unbounded(&interrupt);
+        Network::new(2 * SIDE as usize + 2, arcs(), &Jobs, &budget);
+        assert_eq!(interrupt.spent(), arcs().len() as u64 / OPERATIONS_A_STEP);
         let (sent, steps) = sent(&Interrupt::default());
         assert_eq!(sent.units, SIDE);
         let arcs = arcs().len() as u64;

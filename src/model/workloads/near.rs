@@ -156,8 +156,8 @@ pub fn rules_of_namers(
     rules.collect()
 }
 
-/// How many steps [`hosts_around`] takes: it looks at each replica of the other workload, and at the domains and hosts of
-/// the dimension.
+/// How many steps [`hosts_around`] takes. It looks at each replica of the other workload, and at the domains and hosts
+/// of the dimension.
 fn steps_around(list: &HostList, near: &NearRule, replicas: usize) -> u64 {
     let dimension = list.dimension(&near.dimension).map(|at| &list.cluster.dimensions[at]);
     let looked_at = dimension.map_or(0, |dimension| dimension.tree.count() + dimension.leaves.len());
