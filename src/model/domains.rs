@@ -86,6 +86,14 @@ struct Sums {
     free: HashMap<ClassId, i128>,
 }
 
+/// The sums of the domains of a page.
+struct PageSums<'p> {
+    /// By path.
+    of_domains: HashMap<&'p str, Sums>,
+    /// What all eligible hosts have free.
+    free: HashMap<ClassId, i128>,
+}
+
 /// The domains of a page. All domains are counted, and only those of the page are summed: a path may have hundreds of
 /// segments, each of which ends a domain.
 ///
@@ -103,11 +111,11 @@ pub fn page_of(snapshot: &Snapshot, page: &Page, interrupt: &Interrupt) -> Resul
         paths.truncate(page.limit);
     }
     paths.sort_unstable();
-    let (sums, free) = sum(snapshot, page, &paths, interrupt)?;
+    let PageSums { of_domains, free } = sum(snapshot, page, &paths, interrupt)?;
     let next = paths.last().filter(|_| has_more).map(|path| (*path).to_owned());
     let reports = paths.into_iter().map(|path| {
         let nothing = Sums::default();
-        let sums = sums.get(path).unwrap_or(&nothing);
+        let sums = of_domains.get(path).unwrap_or(&nothing);
         report(
             snapshot,
             path,
@@ -150,12 +158,7 @@ fn siblings<'s>(hosts: &HashMap<&'s str, Hosts>, interrupt: &Interrupt) -> Resul
 }
 
 /// The sums of these domains, and what all eligible hosts have free.
-fn sum<'p>(
-    snapshot: &Snapshot,
-    page: &Page,
-    paths: &[&'p str],
-    interrupt: &Interrupt,
-) -> Result<(HashMap<&'p str, Sums>, HashMap<ClassId, i128>)> {
+fn sum<'p>(snapshot: &Snapshot, page: &Page, paths: &[&'p str], interrupt: &Interrupt) -> Result<PageSums<'p>> {
     let mut found: HashMap<&str, Sums> = paths.iter().map(|path| (*path, Sums::default())).collect();
     let mut free = HashMap::new();
     for host in hosts(snapshot) {
@@ -180,7 +183,10 @@ fn sum<'p>(
         }
         go_on(interrupt)?;
     }
-    Ok((found, free))
+    Ok(PageSums {
+        of_domains: found,
+        free,
+    })
 }
 
 fn report(
