@@ -108,7 +108,7 @@ fn canonical(body: &Value) -> String {
     match body {
         Value::Array(items) => format!("[{}]", list(&mut items.iter().map(canonical))),
         Value::Object(object) => {
-            let mut members: Vec<(&String, &Value)> = object.iter().collect();
+            let mut members: Vec<(&str, &Value)> = object.iter().collect();
             members.sort_unstable_by_key(|(name, _)| *name);
             let mut members = members
                 .into_iter()
@@ -118,7 +118,7 @@ fn canonical(body: &Value) -> String {
         Value::Null => "null".to_owned(),
         Value::Bool(truth) => truth.to_string(),
         Value::Int(number) => number.to_string(),
-        Value::BigInt(digits) => digits.clone(),
+        Value::BigInt(digits) => digits.to_string(),
         Value::Float(number) => format!("{number:?}"),
         Value::String(text) => format!("{text:?}"),
     }

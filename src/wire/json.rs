@@ -8,7 +8,7 @@
 use std::ops::RangeInclusive;
 
 use super::integer::{MAX_DIGITS, too_long};
-use super::value::{Object, Value};
+use super::value::Value;
 use crate::error::{Error, Result};
 
 /// The limit on nesting. Valid bodies of the API have at most seven levels.
@@ -168,7 +168,7 @@ impl Parser<'_> {
             return fail(&format!("More than {MAX_VALUES} values"), self.at);
         }
         match self.peek() {
-            Some(b'"') => self.string().map(Value::String),
+            Some(b'"') => self.string().map(|text| Value::String(text.into())),
             Some(b'{') => self.nested(Self::object),
             Some(b'[') => self.nested(Self::array),
             Some(b'0'..=b'9') => self.number(),
@@ -193,9 +193,9 @@ impl Parser<'_> {
 
     /// Parses an object after its `{`.
     fn object(&mut self) -> Parsed<Value> {
-        let mut object = Object::new();
+        let mut members = Vec::new();
         if self.take("}") {
-            return Ok(Value::Object(object));
+            return Ok(Value::Object(members.into()));
         }
         loop {
             if self.peek() != Some(b'"') {
@@ -208,9 +208,9 @@ impl Parser<'_> {
             }
             self.skip_space();
             let value = self.value()?;
-            object.insert(key, value);
+            members.push((key.into(), value));
             if self.take_end(b'}')? {
-                return Ok(Value::Object(object));
+                return Ok(Value::Object(members.into()));
             }
         }
     }
@@ -219,14 +219,12 @@ impl Parser<'_> {
     fn array(&mut self) -> Parsed<Value> {
         let mut items = Vec::new();
         if self.take("]") {
-            return Ok(Value::Array(items));
+            return Ok(Value::Array(items.into()));
         }
-        // A vector of values that grows begins with room for four: too much for arrays that are nested a million times.
-        items.reserve_exact(1);
         loop {
             items.push(self.value()?);
             if self.take_end(b']')? {
-                return Ok(Value::Array(items));
+                return Ok(Value::Array(items.into()));
             }
         }
     }
@@ -359,7 +357,7 @@ impl Parser<'_> {
             let what = too_long(whole);
             return Err(Problem { what, at: None });
         }
-        Ok(text.parse().map_or_else(|_| Value::BigInt(text.to_owned()), Value::Int))
+        Ok(text.parse().map_or_else(|_| Value::BigInt(text.into()), Value::Int))
     }
 
     fn digits(&mut self) -> usize {

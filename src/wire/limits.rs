@@ -60,7 +60,7 @@ pub fn read_set(class: &str, query: &str, body: &[u8]) -> Result<(Set, bool)> {
 fn normal(value: &Value) -> Result<Option<NormalLimit>> {
     let text = match value {
         Value::Null => return Ok(None),
-        Value::String(text) if text == "physical" => return Ok(Some(NormalLimit::Physical)),
+        Value::String(text) if &**text == "physical" => return Ok(Some(NormalLimit::Physical)),
         Value::String(text) => {
             return Err(Error::BadRequest {
                 detail: format!("normal: '{text}' is no limit. Write \"physical\", an object with a buffer, or null."),

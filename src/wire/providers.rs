@@ -138,7 +138,7 @@ fn one(provider: String, path: &str, body: &Value, mistakes: &mut Vec<String>) -
     let kind = match body.field("type") {
         Value::String(text) => {
             check_length(&format!("{path}type"), text, MAX_TEXT, mistakes);
-            Some(text.as_str().into())
+            Some((&**text).into())
         }
         _ => None,
     };
@@ -174,7 +174,7 @@ fn properties(path: &str, members: &Value, mistakes: &mut Vec<String>) -> BTreeM
                 if text.chars().count() > MAX_TEXT {
                     mistakes.push(format!("{path} is a text of more than {MAX_TEXT} characters"));
                 }
-                Some(PropertyValue::Text(text.as_str().into()))
+                Some(PropertyValue::Text((&**text).into()))
             }
             _ => {
                 mistakes.push(format!("{path} is no text, boolean, whole number of 64 bits or null"));

@@ -97,7 +97,7 @@ impl Query {
             .pairs
             .iter()
             .cloned()
-            .map(|(name, text)| (name, Value::String(text)))
+            .map(|(name, text)| (name, Value::String(text.into())))
             .collect();
         match validation::refusal(schema, &Value::Object(object)) {
             None => Ok(self),

@@ -38,7 +38,7 @@ pub fn read_rename(version: Version, from: &str, body: &[u8]) -> Result<Rename> 
 /// Reads `PUT /resource_classes/{name}` from 1.7 on, which has no body. The name in the path is validated with the
 /// schema of a body.
 pub fn read_ensure(version: Version, name: &str) -> Result<Ensure> {
-    let body = Object::from([("name".to_owned(), Value::String(name.to_owned()))]);
+    let body: Object = [("name".to_owned(), Value::String(name.into()))].into_iter().collect();
     NAME.validate(version, &Value::Object(body))?;
     Ok(Ensure { name: name.to_owned() })
 }

@@ -232,7 +232,7 @@ impl Loader<'_> {
                 None => Value::Object(
                     object
                         .iter()
-                        .map(|(key, item)| (key.clone(), self.inline(item)))
+                        .map(|(key, item)| (key.to_owned(), self.inline(item)))
                         .collect(),
                 ),
             },
@@ -317,7 +317,7 @@ impl Loader<'_> {
 /// The string of a value, or the strings of an array.
 fn strings(value: &Value) -> Vec<String> {
     match value {
-        Value::String(text) => vec![text.clone()],
+        Value::String(text) => vec![text.to_string()],
         array => array.items().iter().map(|item| item.text().to_owned()).collect(),
     }
 }

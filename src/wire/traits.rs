@@ -20,7 +20,7 @@ static PUT: Steps = Steps::of_body(SCHEMAS, "put");
 /// Validates the name in `PUT /traits/{name}`: it must be that of a custom trait.
 pub fn read_ensure(version: Version, name: &str) -> Result<Ensure> {
     let name = name.to_owned();
-    match validation::refusal(CUSTOM.at(version), &Value::String(name.clone())) {
+    match validation::refusal(CUSTOM.at(version), &Value::String(name.as_str().into())) {
         None => Ok(Ensure { name }),
         Some(_) => Err(Error::BadRequest {
             detail: "The trait is invalid. A valid trait must be no longer than 255 characters, start with the prefix \

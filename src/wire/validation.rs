@@ -90,7 +90,7 @@ impl<'a> Walk<'a> {
                 }
             }
             (Assertion::Required(names), Value::Object(object)) => {
-                for name in names.iter().filter(|name| !object.contains_key(*name)) {
+                for name in names.iter().filter(|name| object.get(name).is_none()) {
                     self.fail(schema, rule, value, name, Vec::new());
                 }
             }
@@ -207,7 +207,7 @@ fn unknown_members<'a>(schema: &'a Schema, object: &'a Object) -> impl Iterator<
             _ => false,
         })
     };
-    object.keys().map(String::as_str).filter(move |key| !known(key))
+    object.iter().map(|(key, _)| key).filter(move |key| !known(key))
 }
 
 /// A text that is equal for equal values: `1` equals `1.0`, but not `true`.

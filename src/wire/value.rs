@@ -1,10 +1,9 @@
 //! A JSON value with the semantics of Python's `json`: integers of any length, NaN and infinities, and objects that
 //! keep the order of their keys. Of two equal keys the last value counts.
+//!
+//! A body may have a million values, so they have no spare room: a value takes 24 bytes, and a member 40.
 
-use indexmap::IndexMap;
-
-/// The members of an object, in the order of their first occurrence.
-pub type Object = IndexMap<String, Value>;
+use std::collections::HashMap;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
@@ -12,11 +11,72 @@ pub enum Value {
     Bool(bool),
     Int(i64),
     /// An integer beyond `i64`, as its decimal digits with a sign if it is negative.
-    BigInt(String),
+    BigInt(Box<str>),
     Float(f64),
-    String(String),
-    Array(Vec<Value>),
+    String(Box<str>),
+    Array(Box<[Value]>),
     Object(Object),
+}
+
+/// The members of an object, in the order of their first occurrence.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Object(Box<[Member]>);
+
+type Member = (Box<str>, Value);
+
+/// Of at most this many members each is compared with each.
+const FEW_MEMBERS: usize = 16;
+
+impl Object {
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Looks at each member, because an object is either short or iterated over.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(key, value)| (&**key, value))
+    }
+}
+
+impl From<Vec<Member>> for Object {
+    /// Of two members of one name the last value counts, at the place of the first.
+    fn from(members: Vec<Member>) -> Object {
+        if !repeats_a_name(&members) {
+            return Object(members.into());
+        }
+        let mut kept: Vec<Member> = Vec::new();
+        let mut places: HashMap<Box<str>, usize> = HashMap::new();
+        for (name, value) in members {
+            if let Some(place) = places.get(&name) {
+                kept[*place].1 = value;
+            } else {
+                places.insert(name.clone(), kept.len());
+                kept.push((name, value));
+            }
+        }
+        Object(kept.into())
+    }
+}
+
+impl FromIterator<(String, Value)> for Object {
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(members: I) -> Object {
+        let members = members.into_iter().map(|(name, value)| (name.into(), value));
+        members.collect::<Vec<Member>>().into()
+    }
+}
+
+fn repeats_a_name(members: &[Member]) -> bool {
+    if members.len() <= FEW_MEMBERS {
+        let mut each = members.iter().enumerate();
+        return each.any(|(at, (name, _))| members[..at].iter().any(|(before, _)| before == name));
+    }
+    let mut names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
+    names.sort_unstable();
+    names.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 /// Accessors for validated values. After validation a wrong type cannot occur, so they return an empty value for it.
@@ -40,7 +100,7 @@ impl Value {
             Value::Object(object) => Some(object),
             _ => None,
         };
-        object.into_iter().flatten().map(|(key, value)| (key.as_str(), value))
+        object.into_iter().flat_map(Object::iter)
     }
 
     /// The items of an array.
@@ -86,18 +146,36 @@ mod tests {
 
     #[test]
     fn an_integer_saturates() {
-        assert_eq!(Value::BigInt("9".repeat(30)).integer(), i64::MAX);
-        assert_eq!(Value::BigInt(format!("-{}", "9".repeat(30))).integer(), i64::MIN);
+        assert_eq!(Value::BigInt("9".repeat(30).into()).integer(), i64::MAX);
+        assert_eq!(Value::BigInt(format!("-{}", "9".repeat(30)).into()).integer(), i64::MIN);
         assert_eq!(Value::Float(1e300).integer(), i64::MAX);
         assert_eq!(Value::Float(4.0).integer(), 4);
     }
 
     #[test]
     fn a_missing_member_reads_as_null() {
-        let object = Value::Object(Object::from([("a".to_owned(), Value::Int(1))]));
+        let object = Value::Object([("a".to_owned(), Value::Int(1))].into_iter().collect());
         assert_eq!(object.field("a").integer(), 1);
         assert_eq!(object.field("b"), &Value::Null);
         assert_eq!(object.field("b").field("c").text(), "");
         assert!(Value::Null.items().is_empty());
+    }
+
+    #[test]
+    fn hostile_10_a_value_takes_24_bytes_and_a_member_40() {
+        assert_eq!((size_of::<Value>(), size_of::<Member>()), (24, 40));
+    }
+
+    #[test]
+    fn of_two_members_of_one_name_the_last_value_counts_at_the_place_of_the_first() {
+        for most in [3, 100] {
+            let names = (0..most).chain([1, 1]).map(|number| number.to_string());
+            let object: Object = (names.enumerate())
+                .map(|(at, name)| (name, Value::Int(at as i64)))
+                .collect();
+            assert_eq!(object.len(), most);
+            assert_eq!(object.iter().nth(1), Some(("1", &Value::Int(most as i64 + 1))));
+            assert_eq!(object.get("2"), Some(&Value::Int(2)));
+        }
     }
 }

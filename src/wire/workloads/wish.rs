@@ -12,7 +12,7 @@ use crate::model::workloads::{Level, Mode, NearKind, NearRule, Role, SpreadRule,
 use crate::search::Rank;
 use crate::wire::filters::Zero;
 use crate::wire::output::json;
-use crate::wire::value::{Object, Value};
+use crate::wire::value::Value;
 use crate::wire::{candidates, claims, json as reader, uuid};
 
 /// The host as a dimension.
@@ -22,23 +22,19 @@ const HOST: &str = "host";
 pub fn body(request: &Value, consumer_type: &str, rank: Option<Rank>) -> Value {
     let rank_name = Rank::ALL.iter().find(|(_, known)| Some(*known) == rank);
     let roles = request.field("roles").items().iter().map(|role| {
-        let mut members: Object = role
-            .members()
-            .map(|(name, value)| (name.to_owned(), value.clone()))
-            .collect();
-        if let Some((name, _)) = rank_name {
-            let rank = Value::String((*name).to_owned());
-            members.entry("rank".to_owned()).or_insert(rank);
-        }
-        Value::Object(members)
+        let rank = rank_name.filter(|_| role.get("rank").is_none());
+        let rank = rank.map(|(name, _)| ("rank".to_owned(), Value::String((*name).into())));
+        let members = role.members().map(|(name, value)| (name.to_owned(), value.clone()));
+        Value::Object(members.chain(rank).collect())
     });
     let quorum = !matches!(request.field("quorum"), Value::Bool(false));
-    Value::Object(Object::from([
-        ("type".to_owned(), Value::String(consumer_type.to_owned())),
+    let members = [
+        ("type".to_owned(), Value::String(consumer_type.into())),
         ("quorum".to_owned(), Value::Bool(quorum)),
         ("roles".to_owned(), Value::Array(roles.collect())),
         ("rules".to_owned(), request.field("rules").clone()),
-    ]))
+    ];
+    Value::Object(members.into_iter().collect())
 }
 
 /// The text that is stored.
@@ -107,7 +103,7 @@ fn role(path: &str, role: &Value) -> Result<Role> {
             "{path}.payload: a number is no JSON, or beyond 64 bits, so it would not be kept. Write it as a text."
         ));
     }
-    let definition = Value::Array(vec![query.clone(), payload.clone()]);
+    let definition = Value::Array([query.clone(), payload.clone()].into());
     Ok(Role {
         name: role.field("name").text().to_owned(),
         count: u32::try_from(role.field("count").integer()).unwrap_or(u32::MAX),
@@ -125,7 +121,7 @@ fn is_kept(value: &Value) -> bool {
         Value::BigInt(_) => false,
         Value::Float(number) => number.is_finite(),
         Value::Array(items) => items.iter().all(is_kept),
-        Value::Object(members) => members.values().all(is_kept),
+        Value::Object(members) => members.iter().all(|(_, value)| is_kept(value)),
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::String(_) => true,
     }
 }
