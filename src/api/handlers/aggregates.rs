@@ -9,7 +9,9 @@ use crate::wire::aggregates as wire;
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let uuid = context.field("uuid").to_owned();
     let found = context.reader().aggregates(uuid).await?;
-    Ok(Reply::json(wire::write(context.version, &found)).modified(None))
+    let version = context.version;
+    let reply = context.write(found.aggregates.len(), move || wire::write(version, &found));
+    Ok(reply.await?.modified(None))
 }
 
 pub async fn replace(context: RequestContext) -> Result<Reply> {
@@ -19,5 +21,7 @@ pub async fn replace(context: RequestContext) -> Result<Reply> {
         .await;
     let replace = prefer_not_found(&context, read).await?;
     let found = context.model().submit(replace).await?;
-    Ok(Reply::json(wire::write(context.version, &found)).modified(None))
+    let version = context.version;
+    let reply = context.write(found.aggregates.len(), move || wire::write(version, &found));
+    Ok(reply.await?.modified(None))
 }

@@ -12,7 +12,9 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
         .reader()
         .read(move |conn| allocations::of_consumer(conn, &consumer))
         .await?;
-    Ok(Reply::json(wire::write_consumer(context.version, &found)).modified(found.modified))
+    let (version, modified) = (context.version, found.modified);
+    let reply = context.write(found.providers.len(), move || wire::write_consumer(version, &found));
+    Ok(reply.await?.modified(modified))
 }
 
 pub async fn replace(context: RequestContext) -> Result<Reply> {
@@ -44,5 +46,7 @@ pub async fn release(context: RequestContext) -> Result<Reply> {
 pub async fn list_of_provider(context: RequestContext) -> Result<Reply> {
     let uuid = context.field("uuid").to_owned();
     let found = context.reader().allocations(uuid).await?;
-    Ok(Reply::json(wire::write_provider(context.version, &found)).modified(found.modified))
+    let (version, modified) = (context.version, found.modified);
+    let reply = context.write(found.consumers.len(), move || wire::write_provider(version, &found));
+    Ok(reply.await?.modified(modified))
 }

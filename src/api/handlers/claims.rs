@@ -32,10 +32,13 @@ pub async fn create(context: RequestContext) -> Result<Reply> {
     };
     let caller = context.caller_key();
     let placed = context.model().place(request.clone(), &settings, &caller);
-    Ok(match context.while_connected(placed).await? {
-        PlaceAnswer::Placed(placed) => Reply::json(wire::write(&request, &placed)),
-        PlaceAnswer::Repeated(answer) => Reply::json(answer.into_bytes()),
-    })
+    match context.while_connected(placed).await? {
+        PlaceAnswer::Placed(placed) => {
+            let consumers = placed.consumers.len();
+            context.write(consumers, move || wire::write(&request, &placed)).await
+        }
+        PlaceAnswer::Repeated(answer) => Ok(Reply::json(answer.into_bytes())),
+    }
 }
 
 /// Checks each project other than the token's.

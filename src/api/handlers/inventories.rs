@@ -10,7 +10,7 @@ use crate::wire::inventories as wire;
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let uuid = context.field("uuid").to_owned();
     let found = context.reader().inventories(uuid).await?;
-    Ok(list_reply(&found, None))
+    list_reply(&context, found, None).await
 }
 
 pub async fn replace(context: RequestContext) -> Result<Reply> {
@@ -19,7 +19,7 @@ pub async fn replace(context: RequestContext) -> Result<Reply> {
         .read_body(move |body| wire::read_replace(version, &uuid, body))
         .await;
     let (replace, raw) = prefer_not_found(&context, read).await?;
-    Ok(list_reply(&context.model().submit(replace).await?, Some(&raw)))
+    list_reply(&context, context.model().submit(replace).await?, Some(raw)).await
 }
 
 pub async fn add(context: RequestContext) -> Result<Reply> {
@@ -81,8 +81,10 @@ pub async fn remove(context: RequestContext) -> Result<Reply> {
 }
 
 /// A reply with all inventories. It has a time of modification only if there are inventories.
-fn list_reply(found: &Inventories, raw: Option<&wire::RawNumbers>) -> Reply {
-    Reply::json(wire::write_all(found, raw)).modified_if(found.modified)
+async fn list_reply(context: &RequestContext, found: Inventories, raw: Option<wire::RawNumbers>) -> Result<Reply> {
+    let (things, modified) = (found.inventories.len(), found.modified);
+    let reply = context.write(things, move || wire::write_all(&found, raw.as_ref()));
+    Ok(reply.await?.modified_if(modified))
 }
 
 /// A reply with one inventory.

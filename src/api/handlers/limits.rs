@@ -10,7 +10,9 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let page = wire::read_list(&context.query)?;
     let list = move |conn: &mut _| limits::list(conn, &page);
     let (found, next) = context.reader().ask(list).await?;
-    Ok(Reply::json(wire::write_list(&found, next.as_deref())))
+    context
+        .write(found.len(), move || wire::write_list(&found, next.as_deref()))
+        .await
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {

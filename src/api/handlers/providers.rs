@@ -10,7 +10,9 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let page = wire::read_list(&context.query)?;
     let read = move |conn: &mut _| providers::list(conn, page.after.as_deref(), page.limit);
     let (found, next) = context.reader().read(read).await?;
-    Ok(Reply::json(wire::write_list(&found, next.as_deref())))
+    context
+        .write_long(move || wire::write_list(&found, next.as_deref()))
+        .await
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
@@ -35,7 +37,7 @@ pub async fn describe_all(context: RequestContext) -> Result<Reply> {
         .read_body(move |body| wire::read_describe_all(&query, body))
         .await?;
     let described = decided(&context, command, is_dry_run).await?;
-    Ok(Reply::json(wire::write_list(&described, None)))
+    context.write_long(move || wire::write_list(&described, None)).await
 }
 
 async fn decided(context: &RequestContext, command: DescribeAll, is_dry_run: bool) -> Result<Vec<Described>> {

@@ -9,7 +9,9 @@ use crate::wire::resource_classes as wire;
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let found = context.reader().read(resource_classes::list).await?;
     let newest = found.iter().filter_map(|class| class.modified).max();
-    Ok(Reply::json(wire::write_list(context.prefix(), &found)).modified(newest))
+    let prefix = context.prefix().to_owned();
+    let reply = context.write(found.len(), move || wire::write_list(&prefix, &found));
+    Ok(reply.await?.modified(newest))
 }
 
 pub async fn create(context: RequestContext) -> Result<Reply> {

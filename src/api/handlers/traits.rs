@@ -10,7 +10,8 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let filter = wire::read_list(context.version, &context.query)?;
     let found = context.reader().ask(move |conn| traits::list(conn, &filter)).await?;
     let newest = found.iter().map(|each| each.modified).max();
-    Ok(Reply::json(wire::write_list(&found)).modified(newest))
+    let reply = context.write(found.len(), move || wire::write_list(&found)).await?;
+    Ok(reply.modified(newest))
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
@@ -39,7 +40,7 @@ pub async fn delete(context: RequestContext) -> Result<Reply> {
 pub async fn list_of_provider(context: RequestContext) -> Result<Reply> {
     let uuid = context.field("uuid").to_owned();
     let found = context.reader().traits(uuid).await?;
-    Ok(provider_traits_reply(&found))
+    provider_traits_reply(&context, found).await
 }
 
 /// Unlike on other routes, the body is validated before the provider is looked up.
@@ -48,7 +49,7 @@ pub async fn replace_of_provider(context: RequestContext) -> Result<Reply> {
     let replace = context
         .read_body(move |body| wire::read_replace(version, &uuid, body))
         .await?;
-    Ok(provider_traits_reply(&context.model().submit(replace).await?))
+    provider_traits_reply(&context, context.model().submit(replace).await?).await
 }
 
 pub async fn clear_of_provider(context: RequestContext) -> Result<Reply> {
@@ -61,7 +62,8 @@ pub async fn clear_of_provider(context: RequestContext) -> Result<Reply> {
     Ok(Reply::no_content())
 }
 
-fn provider_traits_reply(found: &ProviderTraits) -> Reply {
+async fn provider_traits_reply(context: &RequestContext, found: ProviderTraits) -> Result<Reply> {
     let newest = found.traits.iter().map(|each| each.modified).max();
-    Reply::json(wire::write_provider(found)).modified(newest)
+    let reply = context.write(found.traits.len(), move || wire::write_provider(&found));
+    Ok(reply.await?.modified(newest))
 }

@@ -12,16 +12,23 @@ pub async fn of_provider(context: RequestContext) -> Result<Reply> {
         .reader()
         .read(move |conn| usages::of_provider(conn, &uuid))
         .await?;
-    Ok(Reply::json(wire::write_provider(&found)).modified(None))
+    let reply = context.write(found.usages.len(), move || wire::write_provider(&found));
+    Ok(reply.await?.modified(None))
 }
 
 /// From the version that has consumer types on, usages are grouped by them.
 pub async fn total(context: RequestContext) -> Result<Reply> {
     let (query, types) = wire::read_total(context.version, &context.query)?;
     let reader = context.reader();
-    let body = match types {
-        None => wire::write_total(&reader.read(move |conn| usages::total(conn, &query)).await?),
-        Some(types) => wire::write_by_type(&reader.read(move |conn| usages::by_type(conn, &query, &types)).await?),
+    let reply = match types {
+        None => {
+            let found = reader.read(move |conn| usages::total(conn, &query)).await?;
+            context.write(found.len(), move || wire::write_total(&found)).await?
+        }
+        Some(types) => {
+            let found = reader.read(move |conn| usages::by_type(conn, &query, &types)).await?;
+            context.write(found.len(), move || wire::write_by_type(&found)).await?
+        }
     };
-    Ok(Reply::json(body).modified(None))
+    Ok(reply.modified(None))
 }

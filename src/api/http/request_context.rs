@@ -22,6 +22,9 @@ use crate::policy::{Caller, Target, Verdict};
 use crate::pools::{CallerKey, Pool, Pools};
 use crate::version::Version;
 
+/// An answer about at most this many things is written on an HTTP worker, which takes some ten microseconds.
+const FEW_THINGS: usize = 100;
+
 /// Where the chunks of an answer are made that does not end on the worker at once.
 #[derive(Clone, Copy)]
 pub enum Effort {
@@ -101,6 +104,17 @@ impl RequestContext {
             .pools()
             .read(&self.caller_key(), self.body.len(), read)
             .await
+    }
+
+    /// Writes an answer about this many things: on the worker if they are few, else on another thread.
+    ///
+    /// # Errors
+    /// Of the thread.
+    pub async fn write(&self, things: usize, write: impl FnOnce() -> Vec<u8> + Send + 'static) -> Result<Reply> {
+        if things <= FEW_THINGS {
+            return Ok(Reply::json(write()));
+        }
+        self.write_long(write).await
     }
 
     /// Writes an answer that may be long on another thread.
