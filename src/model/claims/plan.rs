@@ -3,7 +3,7 @@
 //!
 //! Consumers are placed one after the other. Each sees what the ones before it take, and what consumers that exist give
 //! back. Naively, each would be searched for on its own. But a gang mostly repeats one query, and one search finds
-//! places for all of it: see [`search::CandidateSequence`].
+//! places for all of it: see [`crate::search::CandidateSequence`].
 //!
 //! If a class has a normal limit, the search runs on a version of the snapshot in which normal limits replace
 //! capacities. A consumer that finds nothing there, and whose purpose allows it, gets what goes least over them.
