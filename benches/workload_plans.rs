@@ -119,6 +119,7 @@ fn measure(
         others: Arc::new(HashMap::new()),
         namers: Arc::default(),
         adopted: Arc::default(),
+        held: Arc::default(),
         settings: SearchSettings { seed, ..settings() },
     };
     let plan = median(rounds, |seed| {

@@ -14,7 +14,7 @@ HOSTS = [f"00000000-0000-4000-8000-0000000001{n:02}" for n in range(4)]
 HELD_HOST = "00000000-0000-4000-8000-0000000002ff"
 CLAIM, HELD = "claim", "request for the held row"
 # Requests a second. All but claims alternate with each other.
-CLAIMS_PER_SECOND, OTHERS_PER_SECOND, HELD_PER_SECOND = 10, 8, 0.5
+CLAIMS_PER_SECOND, OTHERS_PER_SECOND, HELD_PER_SECOND = 10, 12, 0.5
 MAX_IN_FLIGHT = 400
 
 
@@ -56,7 +56,9 @@ class Traffic:
         self.kinds = {
             "replacement": self.replace, "release": self.release, "claim of two consumers": self.claim_two,
             "inventories": self.inventories, "traits": self.traits, "new provider": self.new_provider,
-            "deleted provider": self.delete_provider, "candidates": self.candidates, "usages": self.usages}
+            "deleted provider": self.delete_provider, "candidates": self.candidates, "usages": self.usages,
+            "claim by rank": self.claim_by_rank, "claim by query": self.claim_by_query,
+            "claim of a list": self.claim_of_list, "workload": self.workload}
         self.seconds = seconds
         self.held_consumers = [self.new_uuid() for _ in range(int(seconds * HELD_PER_SECOND) + 2)]
         self.left_held = iter(self.held_consumers)
@@ -119,6 +121,28 @@ class Traffic:
         return Answered(kind, request, time.monotonic() - began, answer)
 
     # --- the requests ---------------------------------------------------------------------------
+    # Those with a choice would take the held host, because it is the emptiest, or the first of their list.
+
+    def choose(self, **wanted):
+        consumer = self.new_uuid()
+        return Request(consumer, "POST", "/v1/claims", {
+            "consumers": [{"uuid": consumer, "project_id": "p", "user_id": "u", **wanted}]})
+
+    def claim_by_rank(self):
+        return self.choose(query="resources=VCPU:1", rank="emptiest")
+
+    def claim_by_query(self):
+        return self.choose(query="resources=VCPU:1")
+
+    def claim_of_list(self):
+        candidates = [{"allocations": {host: {"resources": {"VCPU": 1}}}} for host in (HELD_HOST, *HOSTS)]
+        return self.choose(candidates=candidates)
+
+    def workload(self):
+        workload = self.new_uuid()
+        role = {"name": "replica", "count": 1, "query": "resources=VCPU:1", "rank": "emptiest"}
+        return Request(workload, "PUT", f"/v1/workloads/{workload}", {
+            "generation": None, "name": workload, "project_id": "p", "user_id": "u", "roles": [role]})
 
     def claim(self):
         consumer = self.new_uuid()

@@ -54,7 +54,7 @@ use super::{Database, DbConnection, SetupError, thread};
 use crate::error::Error;
 use crate::mutants::{self, Mutant};
 use answer_pruning::AnswerPruning;
-pub use batch::{Batch, BatchChange, BatchCommand, Decision, Executed, HeldRows, LockSet};
+pub use batch::{Batch, BatchChange, BatchCommand, Decision, Executed, LockSet, RowNames};
 use commit_thread::CommitThread;
 use failure::BatchFailure;
 use held_rows::Parked;
@@ -250,10 +250,25 @@ impl<B: Batch> Writer<B> {
             match self.waiting.wait(until_upkeep.min(until_due.unwrap_or(until_upkeep))) {
                 Ok(()) => return true,
                 Err(RecvTimeoutError::Disconnected) => match until_due {
-                    Some(until_due) => std::thread::sleep(until_due),
-                    None => return false,
+                    Some(until_due) if self.has_unanswered() => std::thread::sleep(until_due),
+                    _ => return false,
                 },
                 Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// Whether a job that was taken from the queue has no answer yet.
+    fn has_unanswered(&self) -> bool {
+        self.waiting.has_deferred() || self.parked.count() > 0 || self.large_due_at().is_some()
+    }
+
+    /// Answers each job with its decision. A job of which all choices are held is parked.
+    fn answer(&mut self, jobs: Vec<Job<B>>, decisions: Vec<Decision<B::Answer>>) {
+        for (job, decision) in jobs.into_iter().zip(decisions) {
+            match decision {
+                Decision::Held => self.parked.push(vec![job]),
+                decision => job.answer(decision),
             }
         }
     }
@@ -304,13 +319,6 @@ fn commands<B: Batch>(jobs: &[Job<B>]) -> Vec<&B::Command> {
 /// The connection, which [`Writer::connected`] opened at the beginning of the attempt.
 fn require_conn(conn: &mut Option<DbConnection>) -> BatchResult<&mut DbConnection> {
     conn.as_mut().ok_or(BatchFailure::Conflict)
-}
-
-/// Answers each job with its decision.
-fn answer<B: Batch>(jobs: Vec<Job<B>>, decisions: Vec<Decision<B::Answer>>) {
-    jobs.into_iter()
-        .zip(decisions)
-        .for_each(|(job, decision)| job.answer(decision));
 }
 
 /// Answers all jobs with an error: nothing of them was committed, or the outcome is unknown.

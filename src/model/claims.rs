@@ -13,7 +13,7 @@ mod plan;
 mod preparation;
 mod refusal;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use self::memory::{Memory, RepeatableCall};
@@ -22,7 +22,7 @@ use super::snapshot::store::Stamp;
 use crate::error::Reasons;
 use crate::search::{self, Purpose, Rank};
 pub use plan::{OwnAllocations, Plan, PlanJob, Planned};
-pub(super) use plan::{claim_candidate, negated};
+pub(super) use plan::{avoiding, claim_candidate, negated};
 pub(super) use preparation::{Contradiction, Contradictions};
 pub(super) use refusal::{conditions, of_one};
 
@@ -234,6 +234,11 @@ impl Candidates {
         from_first.chain(before.iter().enumerate()).take(self.tries)
     }
 
+    /// Whether each candidate that is tried names one of these providers. An empty list has no such candidate.
+    pub fn are_all_on(&self, providers: &BTreeSet<String>) -> bool {
+        !self.list.is_empty() && self.in_order().all(|(_, candidate)| candidate.names_any(providers))
+    }
+
     /// How many candidates are tried at most.
     fn count(&self) -> usize {
         self.list.len().min(self.tries)
@@ -244,6 +249,13 @@ impl Candidates {
         let rows =
             |candidate: &ClaimCandidate| candidate.allocations.iter().map(|(_, resources)| resources.len()).sum();
         self.list.iter().map(rows).max().unwrap_or_default()
+    }
+}
+
+impl ClaimCandidate {
+    /// Whether it names one of these providers.
+    pub fn names_any(&self, providers: &BTreeSet<String>) -> bool {
+        !providers.is_empty() && self.allocations.iter().any(|(uuid, _)| providers.contains(uuid))
     }
 }
 

@@ -19,8 +19,8 @@ use super::standard;
 use super::statistics::{ClaimStatistics, ClaimedConsumers, ConsumerCount};
 use crate::db::boot_instant::BootInstant;
 use crate::db::engines::dialect::{self, Precision};
-use crate::db::writer::queue::{Submitted, WriterHandle};
-use crate::db::writer::{self, WriterSettings};
+use crate::db::writer::queue::{Submitted, WhenHeld, WriterHandle};
+use crate::db::writer::{self, RowNames, WriterSettings};
 use crate::db::{Database, DbConnection, Replica, ServingLock, SetupError, change_feed};
 use crate::error::{Error, Result};
 use crate::pools::Pools;
@@ -162,14 +162,28 @@ impl Model {
 
     /// As `submit`, with the answer of any command.
     pub(super) async fn send(&self, command: Command, deadline: BootInstant) -> Result<Answer> {
-        let refused = match self.writer.submit(command, deadline).await? {
-            Submitted::Committed(answer) => return Ok(answer),
+        let answer = self.send_when_held(command, deadline, WhenHeld::Wait).await?;
+        answer.ok_or_else(|| Error::Internal {
+            detail: "the writer returned a command that was to wait for a locked row".into(),
+        })
+    }
+
+    /// As `send`; `None` if the command needs a row that another transaction has locked, and is to be returned then.
+    async fn send_when_held(
+        &self,
+        command: Command,
+        deadline: BootInstant,
+        when_held: WhenHeld,
+    ) -> Result<Option<Answer>> {
+        let refused = match self.writer.submit(command, deadline, when_held).await? {
+            Submitted::Committed(answer) => return Ok(Some(answer)),
             Submitted::Unverified(command) => command,
+            Submitted::Held => return Ok(None),
         };
         let command = self.refusal_checks.check(refused, deadline).await?;
         match self.writer.submit_from_database(command, deadline).await? {
-            Submitted::Committed(answer) => Ok(answer),
-            Submitted::Unverified(_) => Err(Error::Internal {
+            Submitted::Committed(answer) => Ok(Some(answer)),
+            Submitted::Unverified(_) | Submitted::Held => Err(Error::Internal {
                 detail: "the writer decided a command on the snapshot that it was to decide on rows".into(),
             }),
         }
@@ -189,11 +203,30 @@ impl Model {
         typed::<C>(self.send(command.into_command(), deadline).await?)
     }
 
-    /// As `submit_until`, but a refusal on the snapshot, which may be out of date, is not checked: it is `None`.
-    pub(super) async fn submit_once<C: Write>(&self, command: C, deadline: BootInstant) -> Result<Option<C::Answer>> {
-        match self.writer.submit(command.into_command(), deadline).await? {
+    /// As `submit_until`, for a command whose plan avoided rows that were known to be held. `None` if others are held,
+    /// and the command needs one. Nothing is done then, and another plan may avoid the row.
+    pub(super) async fn submit_planned<C: Write>(
+        &self,
+        command: C,
+        deadline: BootInstant,
+        avoided: &Arc<RowNames>,
+    ) -> Result<Option<C::Answer>> {
+        let when_held = WhenHeld::PlanAgain(Arc::clone(avoided));
+        let sent = self.send_when_held(command.into_command(), deadline, when_held).await?;
+        sent.map(typed::<C>).transpose()
+    }
+
+    /// As `submit_planned`, but a refusal on the snapshot, which may be out of date, is not checked: it is `None`, too.
+    pub(super) async fn submit_once<C: Write>(
+        &self,
+        command: C,
+        deadline: BootInstant,
+        avoided: &Arc<RowNames>,
+    ) -> Result<Option<C::Answer>> {
+        let when_held = WhenHeld::PlanAgain(Arc::clone(avoided));
+        match self.writer.submit(command.into_command(), deadline, when_held).await? {
             Submitted::Committed(answer) => typed::<C>(answer).map(Some),
-            Submitted::Unverified(_) => Ok(None),
+            Submitted::Unverified(_) | Submitted::Held => Ok(None),
         }
     }
 

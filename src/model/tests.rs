@@ -12,6 +12,7 @@ mod following;
 mod foreign;
 mod foreign_notices;
 mod generation_limits;
+mod held_rows;
 mod inventory_races;
 mod inventory_writes;
 mod large_claims;

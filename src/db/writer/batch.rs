@@ -64,11 +64,17 @@ pub trait Batch: Send + 'static {
     /// Locks the providers inside the transaction, in the order of their ids.
     fn lock(&mut self, conn: &mut DbConnection, lock_set: &LockSet) -> DbResult<()>;
 
-    /// Finds which of the rows that the commands need are locked by other transactions. Does not wait. May miss some.
-    fn held_rows(&mut self, conn: &mut DbConnection, commands: &[&Self::Command]) -> DbResult<HeldRows>;
+    /// The rows that the commands may need: all that an attempt to commit them may lock.
+    fn named_rows(&self, commands: &[&Self::Command]) -> RowNames;
 
-    /// Whether the command needs one of the rows.
-    fn needs(&self, command: &Self::Command, rows: &HeldRows) -> bool;
+    /// Finds which of the rows are locked by other transactions. Does not wait. May miss some.
+    fn find_held(&mut self, conn: &mut DbConnection, rows: &RowNames) -> DbResult<RowNames>;
+
+    /// Takes over which rows are known to be held. From now on a command that has a choice takes no such row.
+    fn note_held(&mut self, rows: &RowNames);
+
+    /// Whether the command needs one of the rows. A command that can take others does not.
+    fn needs(&self, command: &Self::Command, rows: &RowNames) -> bool;
 
     /// Called on a new connection, after the first: invalidates the snapshot unless the database still has every commit
     /// that it shows.
@@ -87,7 +93,7 @@ pub trait BatchCommand: Send + 'static {
     fn rows(&self) -> usize;
 
     /// The rows that a plan of the command inserts, and that other commands may need.
-    fn new_rows(&self) -> HeldRows;
+    fn new_rows(&self) -> RowNames;
 }
 
 /// What the writer has to know of a change.
@@ -104,6 +110,8 @@ pub enum Decision<A> {
     Refused(Error),
     /// Refused on the snapshot, which may be out of date. The caller has to check it against the tables.
     Unverified,
+    /// All that the command could take is on rows that other transactions have locked.
+    Held,
 }
 
 /// What a transaction wrote, before COMMIT.
@@ -114,38 +122,47 @@ pub struct Executed<B: Batch + ?Sized> {
     pub change: Option<B::Change>,
 }
 
-/// Rows that other transactions have locked.
+/// Rows of providers and consumers, by uuid.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HeldRows {
-    /// The ids of providers.
-    pub providers: BTreeSet<i32>,
-    /// The uuids of consumers, as commands spell them.
+pub struct RowNames {
+    /// As the snapshot spells them.
+    pub providers: BTreeSet<String>,
+    /// As commands spell them.
     pub consumers: BTreeSet<String>,
 }
 
-impl HeldRows {
+impl RowNames {
     pub fn is_empty(&self) -> bool {
         self.providers.is_empty() && self.consumers.is_empty()
     }
 
-    pub fn extend(&mut self, other: HeldRows) {
+    pub fn is_subset(&self, other: &RowNames) -> bool {
+        self.providers.is_subset(&other.providers) && self.consumers.is_subset(&other.consumers)
+    }
+
+    /// Adds rows. Returns whether any of them is new.
+    pub fn extend(&mut self, other: RowNames) -> bool {
+        let before = self.providers.len() + self.consumers.len();
         self.providers.extend(other.providers);
         self.consumers.extend(other.consumers);
+        self.providers.len() + self.consumers.len() > before
     }
 }
 
 /// For the log: an operator looks for these in the tables.
-impl fmt::Display for HeldRows {
+impl fmt::Display for RowNames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ids: Vec<String> = self.providers.iter().take(SHOWN_ROWS).map(i32::to_string).collect();
-        let uuids: Vec<&str> = self.consumers.iter().take(SHOWN_ROWS).map(String::as_str).collect();
+        let uuids = |rows: &BTreeSet<String>| {
+            let shown: Vec<&str> = rows.iter().take(SHOWN_ROWS).map(String::as_str).collect();
+            shown.join(", ")
+        };
         write!(
             f,
-            "{} of resource_providers (id {}), {} of consumers (uuid {})",
+            "{} of resource_providers (uuid {}), {} of consumers (uuid {})",
             self.providers.len(),
-            ids.join(", "),
+            uuids(&self.providers),
             self.consumers.len(),
-            uuids.join(", ")
+            uuids(&self.consumers)
         )
     }
 }

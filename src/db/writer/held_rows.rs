@@ -5,8 +5,13 @@
 //! share a batch with one that needs it, and all that wait in the queue behind that batch.
 //!
 //! So a batch waits for `dialect::LOCK_WAIT` only. After a lock timeout, and after each conflict, the writer asks
-//! which rows of the batch are held (`SKIP LOCKED`). The commands that need one are parked, and the others are tried
-//! again at once. Later commands that need a held row are parked before they are tried.
+//! which rows of the batch are held (`SKIP LOCKED`), and tells the batch. The commands that need one are parked, and
+//! the others are tried again at once. Later commands that need a held row are parked before they are tried.
+//!
+//! A claim with several candidates needs a held provider only if each candidate names one. Otherwise the candidates
+//! with a held provider count as if they were not in the list. If no other candidate fits, the claim is parked: it is
+//! not refused, because it fits when the row is free. A command whose caller searches for places, such as a workload,
+//! is returned to the caller (`WhenHeld::PlanAgain`). The caller's next search avoids the held providers.
 //!
 //! Happy path: the rows are probed again after [`FIRST_PROBE`], then in longer and longer intervals. When a row is
 //! free, its commands join the next batch.
@@ -20,9 +25,9 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::batch::{Decision, HeldRows};
+use super::batch::{Decision, RowNames};
 use super::waiting::MAX_BATCH;
-use super::{Batch, BatchResult, Job, Writer, answer, commands, refuse, refuse_expired, require_conn};
+use super::{Batch, BatchResult, Job, Writer, commands, refuse, refuse_expired, require_conn};
 use crate::db::engines::dialect;
 use crate::error::Error;
 use crate::mutants::{self, Mutant};
@@ -46,7 +51,7 @@ pub(super) struct Parked<B: Batch> {
     max: usize,
     jobs: Vec<Job<B>>,
     /// The rows that the last probe found held.
-    rows: HeldRows,
+    rows: RowNames,
     /// Since when some rows have been held.
     since: Instant,
     probe_at: Instant,
@@ -68,7 +73,7 @@ impl<B: Batch> Parked<B> {
         Parked {
             max,
             jobs: Vec::new(),
-            rows: HeldRows::default(),
+            rows: RowNames::default(),
             since: now,
             probe_at: now,
             interval: FIRST_PROBE,
@@ -78,22 +83,35 @@ impl<B: Batch> Parked<B> {
         }
     }
 
-    /// When parked commands need the writer; `None` if there are none.
+    /// When held rows or parked commands need the writer; `None` if there are none.
     pub fn due_at(&self) -> Option<Instant> {
-        let probe_at = (!self.jobs.is_empty()).then_some(self.probe_at);
+        let probe_at = self.needs_probes().then_some(self.probe_at);
         let retry_at = (!self.blind.is_empty()).then_some(self.retry_blind_at);
         probe_at.into_iter().chain(retry_at).min()
     }
 
-    /// Adds held rows.
-    fn add_rows(&mut self, rows: HeldRows) {
+    /// Commands avoid held rows, so rows are probed whether or not a command waits for them.
+    fn needs_probes(&self) -> bool {
+        !self.rows.is_empty() || !self.jobs.is_empty()
+    }
+
+    /// Adds held rows. Returns whether any of them is new.
+    fn add_rows(&mut self, rows: RowNames) -> bool {
         let now = Instant::now();
         if self.rows.is_empty() {
             (self.since, self.interval, self.was_logged) = (now, FIRST_PROBE, false);
         }
-        self.rows.extend(rows);
         self.probe_at = self.probe_at.max(now + self.interval);
         self.probe_at = self.probe_at.min(now + LONGEST_PROBE);
+        self.rows.extend(rows)
+    }
+
+    /// Parks jobs until the next probe. Those whose callers plan them again are returned.
+    pub fn push(&mut self, jobs: Vec<Job<B>>) {
+        let (returned, waiting): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.returns_if_held(&self.rows));
+        returned.into_iter().for_each(|job| job.answer(Decision::Held));
+        let waiting = self.admit(waiting);
+        self.jobs.extend(waiting);
     }
 
     fn push_blind(&mut self, jobs: Vec<Job<B>>) {
@@ -117,7 +135,7 @@ impl<B: Batch> Parked<B> {
     }
 
     /// Takes over the rows that a probe found, and says in the log what an operator can act on.
-    fn probed(&mut self, rows: HeldRows) {
+    fn probed(&mut self, rows: RowNames) {
         let now = Instant::now();
         self.interval = (2 * self.interval).min(LONGEST_PROBE);
         self.probe_at = now + self.interval;
@@ -140,8 +158,8 @@ impl<B: Batch> Parked<B> {
 }
 
 impl<B: Batch> Writer<B> {
-    /// Parks those of the jobs that need a held row, and returns the others. Sets those aside that wait for a large
-    /// job.
+    /// Parks those of the jobs that need a held row, or returns them to their callers, and gives back the others. Sets
+    /// those aside that wait for a large job.
     pub(super) fn park(&mut self, jobs: Vec<Job<B>>) -> Vec<Job<B>> {
         let jobs = self.set_aside(jobs);
         if self.parked.rows.is_empty() {
@@ -150,25 +168,26 @@ impl<B: Batch> Writer<B> {
         let (waiting, free): (Vec<_>, Vec<_>) = jobs
             .into_iter()
             .partition(|job| self.batch.needs(&job.command, &self.parked.rows));
-        let waiting = self.parked.admit(waiting);
-        self.parked.jobs.extend(waiting);
+        self.parked.push(waiting);
         free
     }
 
     /// After a lock timeout or a conflict: finds which rows of the jobs are held, and parks the jobs that need them.
-    /// Returns whether there are any such jobs.
-    pub(super) fn park_held(&mut self, jobs: &mut Vec<Job<B>>) -> bool {
+    /// Returns whether the next attempt is another one: jobs were parked, or after a lock timeout the rest now avoids
+    /// rows that were not known to be held.
+    pub(super) fn park_held(&mut self, jobs: &mut Vec<Job<B>>, is_lock_timeout: bool) -> bool {
         if mutants::is(Mutant::WaitTogether) {
             return false;
         }
-        let rows = self.find_held(&commands(jobs));
+        let rows = self.find_held(&self.batch.named_rows(&commands(jobs)));
         if rows.is_empty() {
             return false;
         }
-        self.parked.add_rows(rows);
+        let has_new = self.parked.add_rows(rows);
+        self.batch.note_held(&self.parked.rows);
         let count = jobs.len();
         *jobs = self.park(std::mem::take(jobs));
-        jobs.len() < count
+        jobs.len() < count || is_lock_timeout && has_new
     }
 
     /// Whether another transaction has locked this writer's own row. Then no batch can be committed, whatever its
@@ -178,10 +197,10 @@ impl<B: Batch> Writer<B> {
             .unwrap_or(true)
     }
 
-    /// The rows of the commands that other transactions have locked. None if that cannot be found out: then the batch
-    /// is tried again, and says what is wrong.
-    fn find_held(&mut self, commands: &[&B::Command]) -> HeldRows {
-        self.probe(|writer| Ok(writer.batch.held_rows(require_conn(&mut writer.conn)?, commands)?))
+    /// Those of the rows that other transactions have locked. None if that cannot be found out: then the batch is tried
+    /// again, and says what is wrong.
+    fn find_held(&mut self, rows: &RowNames) -> RowNames {
+        self.probe(|writer| Ok(writer.batch.find_held(require_conn(&mut writer.conn)?, rows)?))
             .unwrap_or_default()
     }
 
@@ -205,10 +224,11 @@ impl<B: Batch> Writer<B> {
     /// are tried again.
     pub(super) fn retry_parked(&mut self) {
         let now = Instant::now();
-        if !self.parked.jobs.is_empty() && self.parked.probe_at <= now {
+        if self.parked.needs_probes() && self.parked.probe_at <= now {
             let jobs = refuse_expired(std::mem::take(&mut self.parked.jobs));
-            let rows = self.find_held(&commands(&jobs));
+            let rows = self.find_held(&self.parked.rows.clone());
             self.parked.probed(rows);
+            self.batch.note_held(&self.parked.rows);
             let free = self.park(jobs);
             self.waiting.defer(free);
         }
@@ -238,7 +258,7 @@ impl<B: Batch> Writer<B> {
             && let Some(mut jobs) = batches.pop()
         {
             match self.try_until_timeout(&mut jobs) {
-                Ok(decisions) => answer(jobs, decisions),
+                Ok(decisions) => self.answer(jobs, decisions),
                 Err(failure) if failure.is_lock_timeout() => {
                     failures += 1;
                     if jobs.len() == 1 {

@@ -26,11 +26,11 @@
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::batch::{BatchCommand, Decision, HeldRows};
+use super::batch::{BatchCommand, Decision, RowNames};
 use super::failure::BatchFailure;
 use super::pessimistic::Preinserted;
 use super::plan::insert_new_rows;
-use super::{Batch, BatchResult, Job, Writer, answer, catch_panic, commands, connect, refuse, refuse_expired};
+use super::{Batch, BatchResult, Job, Writer, catch_panic, commands, connect, refuse, refuse_expired};
 use crate::db::boot_instant::BootInstant;
 use crate::db::engines::dialect;
 use crate::db::engines::guarded::{ExecMode, GuardedWrite};
@@ -56,7 +56,7 @@ impl<B: Batch> Default for LargeInserts<B> {
 struct LargeInsert<B: Batch> {
     job: Job<B>,
     /// The rows that it inserts.
-    rows: HeldRows,
+    rows: RowNames,
     thread: InsertThread,
     began: Instant,
     /// When the writer no longer waits for the thread.
@@ -194,7 +194,7 @@ impl<B: Batch> Writer<B> {
         }
         let committed = inserted.and_then(|(conn, preinserted)| self.commit_inserted(&jobs, conn, &preinserted));
         match committed {
-            Ok(decisions) => answer(jobs, decisions),
+            Ok(decisions) => self.answer(jobs, decisions),
             Err(failure) if failure.is_retryable() => {
                 log::debug!("A large command is committed as a batch of its own: {failure}");
                 self.is_stale |= matches!(failure, BatchFailure::Stale);

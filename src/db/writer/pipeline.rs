@@ -22,7 +22,7 @@ use super::commit_thread::CommitJob;
 use super::failure::BatchFailure;
 use super::plan::BatchPlan;
 use super::transaction::TransactionEnd;
-use super::{Batch, BatchResult, HEARTBEAT_INTERVAL, Job, Writer, answer, catch_panic, commands};
+use super::{Batch, BatchResult, HEARTBEAT_INTERVAL, Job, Writer, catch_panic, commands};
 use crate::db::Commit;
 use crate::db::change_feed::{Position, Revisions};
 
@@ -74,7 +74,7 @@ impl<B: Batch> Writer<B> {
             let submitted = self.submit(&next.jobs, next.plan, Some(&next.expected_peers));
             self.statistics.batch_sizes.record_size(jobs.len());
             self.publish(in_flight.change, &commit);
-            answer(std::mem::replace(jobs, next.jobs), in_flight.decisions);
+            self.answer(std::mem::replace(jobs, next.jobs), in_flight.decisions);
             in_flight = submitted?;
         }
     }

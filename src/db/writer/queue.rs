@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::batch::{BatchCommand, Decision};
+use super::batch::{BatchCommand, Decision, RowNames};
 use super::statistics::WriterStatistics;
 use super::{Batch, WriterSettings};
 use crate::db::boot_instant::BootInstant;
@@ -31,6 +31,7 @@ pub(in crate::db) struct Job<B: Batch> {
     pub gate: CommitGate,
     /// Whether it is decided on rows that the transaction reads, never on the snapshot.
     pub from_database: bool,
+    when_held: WhenHeld,
     reply: oneshot::Sender<Result<Submitted<B>>>,
     counted: Option<Counted>,
 }
@@ -56,12 +57,34 @@ impl Drop for Counted {
     }
 }
 
+/// What happens to a command that needs a row which another transaction has locked.
+#[derive(Debug, Clone)]
+pub enum WhenHeld {
+    /// It waits for the row, at most until its deadline.
+    Wait,
+    /// Its caller avoided these rows. If others are held, the caller gets [`Submitted::Held`], and plans the command
+    /// again. If not, the command waits: there is no way around the row.
+    PlanAgain(Arc<RowNames>),
+}
+
+impl WhenHeld {
+    /// Whether the command is returned to its caller, if it needs one of the rows that are known to be held.
+    fn returns(&self, held: &RowNames) -> bool {
+        match self {
+            WhenHeld::Wait => false,
+            WhenHeld::PlanAgain(avoided) => !held.is_subset(avoided),
+        }
+    }
+}
+
 /// What the writer did with a command that it did not refuse.
 pub enum Submitted<B: Batch> {
     /// It was granted and is committed.
     Committed(B::Answer),
     /// It was refused on the snapshot, which may be out of date: check it against the tables. Nothing was done.
     Unverified(B::Command),
+    /// It needs a row that another transaction has locked. Nothing was done.
+    Held,
 }
 
 /// Whether a command may still be cancelled. Its caller and the writer share one state; a clone refers to the same.
@@ -128,6 +151,11 @@ impl<B: Batch> Job<B> {
         self.command.rows()
     }
 
+    /// Whether its caller plans it again, if it needs one of the rows that are known to be held.
+    pub fn returns_if_held(&self, held: &RowNames) -> bool {
+        self.when_held.returns(held)
+    }
+
     /// From now on the job does not count toward the bound of the queue.
     pub fn stop_counting(&mut self) {
         self.counted = None;
@@ -144,6 +172,7 @@ impl<B: Batch> Job<B> {
             Decision::Granted(answer) => Ok(Submitted::Committed(answer)),
             Decision::Refused(error) => Err(error),
             Decision::Unverified => Ok(Submitted::Unverified(self.command)),
+            Decision::Held => Ok(Submitted::Held),
         };
         if self.reply.send(answer).is_err() {
             log::debug!("A client disconnected before its command was answered");
@@ -202,16 +231,28 @@ impl<B: Batch> WriterHandle<B> {
     }
 
     /// Submits a command, and waits until it is committed, refused, or cancelled because the database hangs.
-    pub async fn submit(&self, command: B::Command, deadline: BootInstant) -> Result<Submitted<B>> {
-        self.enqueue(command, deadline, false).await
+    pub async fn submit(
+        &self,
+        command: B::Command,
+        deadline: BootInstant,
+        when_held: WhenHeld,
+    ) -> Result<Submitted<B>> {
+        self.enqueue(command, deadline, false, when_held).await
     }
 
-    /// As [`Self::submit`], for a command that was refused on the snapshot: it is decided on rows.
+    /// As [`Self::submit`], for a command that was refused on the snapshot: it is decided on rows, and waits for those
+    /// that are held.
     pub async fn submit_from_database(&self, command: B::Command, deadline: BootInstant) -> Result<Submitted<B>> {
-        self.enqueue(command, deadline, true).await
+        self.enqueue(command, deadline, true, WhenHeld::Wait).await
     }
 
-    async fn enqueue(&self, command: B::Command, deadline: BootInstant, from_database: bool) -> Result<Submitted<B>> {
+    async fn enqueue(
+        &self,
+        command: B::Command,
+        deadline: BootInstant,
+        from_database: bool,
+        when_held: WhenHeld,
+    ) -> Result<Submitted<B>> {
         let counted = self.unanswered.add(self.queue_size).ok_or_else(|| Error::Busy {
             detail: "Too many writes are waiting.".to_owned(),
         })?;
@@ -222,6 +263,7 @@ impl<B: Batch> WriterHandle<B> {
             deadline,
             gate: gate.clone(),
             from_database,
+            when_held,
             reply,
             counted: Some(counted),
         };

@@ -3,7 +3,7 @@
 use super::failure::BatchFailure;
 use super::held_rows::NO_WAIT;
 use super::strategy::CommitStrategy;
-use super::{Batch, BatchResult, Decision, Job, RETRY_PAUSE, Writer, answer, refuse};
+use super::{Batch, BatchResult, Decision, Job, RETRY_PAUSE, Writer, refuse};
 use crate::mutants::{self, Mutant};
 
 /// How often a command that is alone may violate a constraint after it was decided on rows that its transaction read.
@@ -16,7 +16,7 @@ impl<B: Batch> Writer<B> {
     /// cause, the batch is halved until that command is alone.
     pub(super) fn commit_or_refuse(&mut self, mut jobs: Vec<Job<B>>) {
         match self.try_until_timeout(&mut jobs) {
-            Ok(decisions) => answer(jobs, decisions),
+            Ok(decisions) => self.answer(jobs, decisions),
             Err(failure) if failure.is_lock_timeout() => self.commit_without_waiting(vec![jobs]),
             Err(failure) if jobs.len() > 1 && failure.may_be_caused_by_one_command() => {
                 let second_half = jobs.split_off(jobs.len() / 2);
@@ -69,7 +69,7 @@ impl<B: Batch> Writer<B> {
             if jobs.is_empty() {
                 return Ok(Vec::new());
             }
-            if failure.is_conflict() && self.park_held(jobs) {
+            if failure.is_conflict() && self.park_held(jobs, failure.is_lock_timeout()) {
                 if jobs.is_empty() {
                     return Ok(Vec::new());
                 }

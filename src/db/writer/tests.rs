@@ -20,7 +20,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind;
 
-use super::{Batch, BatchChange, BatchCommand, BatchPlan, Decision, Executed, HeldRows, LockSet};
+use super::{Batch, BatchChange, BatchCommand, BatchPlan, Decision, Executed, LockSet, RowNames};
 use crate::db::engines::dialect;
 use crate::db::tests::support::Kind;
 use crate::db::{Commit, DbConnection, DbResult, WriteError};
@@ -67,11 +67,8 @@ impl BatchCommand for i64 {
         usize::try_from(-*self / ROWS).unwrap_or(0)
     }
 
-    fn new_rows(&self) -> HeldRows {
-        HeldRows {
-            providers: LockSet::from([script::provider(*self)]),
-            ..HeldRows::default()
-        }
+    fn new_rows(&self) -> RowNames {
+        script::rows_of(&[self])
     }
 }
 
@@ -167,12 +164,20 @@ impl Batch for Numbers {
         Ok(())
     }
 
-    fn held_rows(&mut self, _: &mut DbConnection, commands: &[&i64]) -> DbResult<HeldRows> {
-        Ok(self.script.held_rows(commands))
+    fn named_rows(&self, commands: &[&i64]) -> RowNames {
+        script::rows_of(commands)
     }
 
-    fn needs(&self, number: &i64, rows: &HeldRows) -> bool {
-        rows.providers.contains(&script::provider(*number))
+    fn find_held(&mut self, _: &mut DbConnection, rows: &RowNames) -> DbResult<RowNames> {
+        Ok(self.script.held_among(rows))
+    }
+
+    fn note_held(&mut self, rows: &RowNames) {
+        self.script.note_held(rows);
+    }
+
+    fn needs(&self, number: &i64, rows: &RowNames) -> bool {
+        !script::has_choice(*number) && rows.providers.contains(&script::provider(*number).to_string())
     }
 
     fn invalidate(&mut self) {

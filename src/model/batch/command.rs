@@ -1,5 +1,7 @@
 //! The commands in the writer's queue, and their answers.
 
+use super::footprint::Footprint;
+use crate::db::writer::RowNames;
 use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::{self, ClaimAnswer};
 use crate::model::snapshot::store::Stamp;
@@ -65,6 +67,15 @@ impl Command {
             _ => None,
         };
         searched.is_some_and(|searched| searched != *stamp) && !mutants::is(Mutant::TrustIdle)
+    }
+
+    /// Whether the command needs one of the rows. A claim with a choice needs a provider only if each candidate of a
+    /// consumer names one of them.
+    pub fn needs(&self, rows: &RowNames) -> bool {
+        let footprint = Footprint::beside_held(&[self], &rows.providers);
+        footprint.has_blocked
+            || footprint.providers.iter().any(|uuid| rows.providers.contains(*uuid))
+            || footprint.consumers.iter().any(|uuid| rows.consumers.contains(*uuid))
     }
 
     /// The claims of a command that is a claim, a claim with a choice or a workload; of a claim alone with their

@@ -21,23 +21,25 @@
 mod batch_plan;
 mod transaction;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use self::transaction::StateSource;
 use super::batch_rows;
 use super::collation::CollatedNames;
 use super::command::{Answer, Command};
-use super::decide::Rules;
+use super::decide::{Rules, decide};
 use super::footprint::Footprint;
 use super::optimistic;
 use super::save::{Committed, OwnerIds};
+use super::state::State;
 use crate::db::change_feed::Revisions;
 use crate::db::engines::dialect::{self, Precision};
-use crate::db::writer::{Batch, BatchChange, BatchPlan, Decision, Executed, HeldRows, LockSet};
+use crate::db::writer::{Batch, BatchChange, BatchPlan, Decision, Executed, LockSet, RowNames};
 use crate::db::{Commit, DbConnection, DbResult, WriteError, fault};
 use crate::error::Error;
 use crate::model::snapshot::follower::Follower;
-use crate::model::snapshot::store::{IDLE_POLLS, SnapshotStore};
+use crate::model::snapshot::store::{IDLE_POLLS, SnapshotStore, Stamp};
 use crate::mutants::{self, Mutant};
 
 /// Implements [`Batch`] for placet's commands. It lives on the writer's thread.
@@ -119,6 +121,21 @@ impl Decider {
         }
     }
 
+    /// Decides one command on the state that the commands before it left. `source` says where the state comes from: a
+    /// refusal on the snapshot is not verified.
+    fn decide(&self, state: &mut State, stamp: &Stamp, command: &Command, source: StateSource) -> Decision<Answer> {
+        if command.is_outdated(stamp) {
+            return Decision::Unverified;
+        }
+        state.waits_for_held = false;
+        match decide(state, &self.rules, command) {
+            Ok(answer) => Decision::Granted(answer),
+            Err(_) if state.waits_for_held => Decision::Held,
+            Err(_) if source == StateSource::Snapshot => Decision::Unverified,
+            Err(refusal) => Decision::Refused(refusal),
+        }
+    }
+
     /// Has the snapshot reloaded in the background if no decision may rest on it.
     fn wake_if_outdated(&self) {
         if !self.store.may_decide() {
@@ -183,7 +200,8 @@ impl Batch for Decider {
         commands: &[&Command],
         from_database: bool,
     ) -> std::result::Result<Executed<Self>, WriteError> {
-        let footprint = Footprint::of(commands);
+        let held = self.store.held();
+        let footprint = Footprint::beside_held(commands, &held.providers);
         if commands.len() == 1 && names_one_consumer_twice(conn, &footprint) {
             return Ok(Executed {
                 decisions: vec![Decision::Refused(Error::StaleConsumerGeneration {
@@ -198,7 +216,7 @@ impl Batch for Decider {
         } else {
             StateSource::Snapshot
         };
-        match self.decide_and_save(conn, commands, &footprint, source) {
+        match self.decide_and_save(conn, commands, &footprint, held, source) {
             // The writes of a single command cannot violate each other's constraints, so another process wrote the
             // row first; or the database takes two names for one that the rules tell apart.
             Err(WriteError::Database(error))
@@ -245,17 +263,25 @@ impl Batch for Decider {
         batch_rows::lock_providers(conn, &ids)
     }
 
-    fn held_rows(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<HeldRows> {
+    fn named_rows(&self, commands: &[&Command]) -> RowNames {
         let footprint = Footprint::of(commands);
-        let providers = footprint.known_providers(&self.store.newest());
-        batch_rows::held_rows(conn, &providers, &footprint)
+        let owned = |uuids: &BTreeSet<&str>| uuids.iter().map(|uuid| (*uuid).to_owned()).collect();
+        RowNames {
+            providers: owned(&footprint.providers),
+            consumers: owned(&footprint.consumers),
+        }
     }
 
-    fn needs(&self, command: &Command, rows: &HeldRows) -> bool {
-        let footprint = Footprint::of(&[command]);
-        let providers = footprint.known_providers(&self.store.newest());
-        providers.iter().any(|id| rows.providers.contains(id))
-            || footprint.consumers.iter().any(|uuid| rows.consumers.contains(*uuid))
+    fn find_held(&mut self, conn: &mut DbConnection, rows: &RowNames) -> DbResult<RowNames> {
+        batch_rows::held_rows(conn, &self.store.newest(), rows)
+    }
+
+    fn note_held(&mut self, rows: &RowNames) {
+        self.store.note_held(rows);
+    }
+
+    fn needs(&self, command: &Command, rows: &RowNames) -> bool {
+        command.needs(rows)
     }
 
     fn catch_up(&mut self, conn: &mut DbConnection) -> DbResult<bool> {

@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashSet};
 use super::command::Command;
 use super::decide::providers::DISABLED_TRAIT;
 use crate::model::allocations::ConsumerClaim;
-use crate::model::claims::ConsumerChoice;
 use crate::model::claims::memory::ClaimId;
+use crate::model::claims::{ClaimCandidate, ConsumerChoice};
 use crate::model::providers::Describe;
 use crate::model::resource_providers::NewParent;
 use crate::model::workloads;
@@ -27,6 +27,8 @@ pub struct Footprint<'a> {
     pub providers: BTreeSet<&'a str>,
     /// Those of `providers` whose roots are needed too.
     pub parents: BTreeSet<&'a str>,
+    /// Whether a consumer has a choice of which each candidate names a held provider.
+    pub has_blocked: bool,
     /// Whether a claim has a choice: the states of `providers` are needed, and of those above them.
     pub has_choices: bool,
     /// Those of `providers` whose whole trees are needed.
@@ -67,9 +69,14 @@ pub struct Footprint<'a> {
 
 impl<'a> Footprint<'a> {
     pub fn of(commands: &[&'a Command]) -> Footprint<'a> {
+        Footprint::beside_held(commands, &BTreeSet::new())
+    }
+
+    /// The footprint if these providers are held: without the candidates that name one.
+    pub fn beside_held(commands: &[&'a Command], held: &BTreeSet<String>) -> Footprint<'a> {
         let mut footprint = Footprint::default();
         for command in commands {
-            footprint.add(command);
+            footprint.add(command, held);
         }
         footprint
     }
@@ -80,14 +87,14 @@ impl<'a> Footprint<'a> {
         slots.map(|slot| snapshot.id(slot).0).collect()
     }
 
-    fn add(&mut self, command: &'a Command) {
+    fn add(&mut self, command: &'a Command, held: &BTreeSet<String>) {
         match command {
             Command::Claim(claim) => self.add_claims(&claim.consumers),
             Command::ClaimFirst(claim) => {
                 self.claim_ids.extend(claim.memory.iter().map(|memory| memory.id()));
-                self.add_choices(&claim.consumers);
+                self.add_choices(&claim.consumers, held);
             }
-            Command::SetWorkload(set) => self.add_workload(set),
+            Command::SetWorkload(set) => self.add_workload(set, held),
             Command::Release(release) => {
                 self.consumers.insert(&release.consumer);
             }
@@ -110,7 +117,7 @@ impl<'a> Footprint<'a> {
     }
 
     /// A workload releases and claims, so it is decided as these are.
-    fn add_workload(&mut self, set: &'a workloads::Set) {
+    fn add_workload(&mut self, set: &'a workloads::Set, held: &BTreeSet<String>) {
         self.workloads.insert(&set.uuid);
         let tied = set.neighbours.iter().chain(&set.namers);
         self.neighbours.extend(tied.map(|it| it.uuid.as_str()));
@@ -123,19 +130,21 @@ impl<'a> Footprint<'a> {
         let hosts = || set.hosts.iter().map(|it| it.host.as_str());
         self.providers.extend(hosts());
         self.compared_hosts.extend(hosts());
-        self.add_choices(&set.placed);
+        self.add_choices(&set.placed, held);
     }
 
-    /// Adds all candidates of the consumers. Lists that consumers share are added once.
-    fn add_choices(&mut self, consumers: &'a [ConsumerChoice]) {
+    /// Adds all candidates of the consumers that name no held provider. Lists that consumers share are added once.
+    fn add_choices(&mut self, consumers: &'a [ConsumerChoice], held: &BTreeSet<String>) {
         self.has_choices |= !consumers.is_empty();
+        let is_free = |candidate: &&ClaimCandidate| !candidate.names_any(held);
         let mut lists = HashSet::new();
         for consumer in consumers {
             self.consumers.insert(&consumer.claim.consumer);
             if lists.insert(consumer.candidates.list.as_ptr()) {
-                let candidates = consumer.candidates.list.iter();
+                let candidates = consumer.candidates.list.iter().filter(is_free);
                 candidates.for_each(|candidate| self.add_allocations(&candidate.allocations));
             }
+            self.has_blocked |= !held.is_empty() && consumer.candidates.are_all_on(held);
         }
     }
 

@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use super::batch_rows::UUID_CHARS_MAX;
 use super::command::Command;
 use super::state::State;
-use crate::db::writer::{BatchCommand, HeldRows};
+use crate::db::writer::{BatchCommand, RowNames};
 use crate::model::allocations::{ConsumerClaim, Expected};
 use crate::model::workloads;
 
@@ -42,14 +42,14 @@ impl BatchCommand for Command {
         self.written_rows()
     }
 
-    fn new_rows(&self) -> HeldRows {
-        HeldRows {
+    fn new_rows(&self) -> RowNames {
+        RowNames {
             consumers: self
                 .consumer_claims()
                 .iter()
                 .map(|claim| claim.consumer.clone())
                 .collect(),
-            ..HeldRows::default()
+            ..RowNames::default()
         }
     }
 }

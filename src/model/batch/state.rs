@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use super::base::Base;
 use super::savepoint::Savepoint;
+use crate::db::writer::RowNames;
 use crate::model::Moment;
 use crate::model::claims::memory::{ClaimId, StoredAnswer};
 use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, TraitId};
@@ -145,6 +146,10 @@ pub struct State {
     pub folding: fn(&str) -> String,
     /// Log lines for after the commit.
     pub warnings: Vec<String>,
+    /// Rows that other transactions have locked: claims that have a choice take no provider of them.
+    pub held: Arc<RowNames>,
+    /// Whether the last refused claim might be granted when rows of `held` are free.
+    pub waits_for_held: bool,
     /// The id of the newest row that the batch creates. Such ids are negative until the database gives real ones.
     last_new_id: i32,
     /// What the current command changed, if it may have to be undone.
@@ -175,6 +180,8 @@ impl State {
             names_first: false,
             folding: str::to_owned,
             warnings: Vec::new(),
+            held: Arc::default(),
+            waits_for_held: false,
             last_new_id: 0,
             savepoint: None,
         }

@@ -13,6 +13,9 @@
 //! because the snapshot is newer now: search again. Each round is one that another claim has won, so all callers
 //! together make progress. A query is refused only if a search finds nothing, on a snapshot that is newer than the
 //! request. Posted candidates are refused only on rows, as any claim.
+//!
+//! A search avoids providers that are known to be held (`db::writer::held_rows`). If the writer finds another held
+//! provider, and the claim needs it, the call is planned again.
 
 mod refusals;
 
@@ -27,6 +30,7 @@ use super::{
     Planned, Wanted,
 };
 use crate::db::boot_instant::BootInstant;
+use crate::db::writer::RowNames;
 use crate::error::{Error, Reasons, Result};
 use crate::model::Model;
 use crate::model::allocations::Expected;
@@ -43,6 +47,8 @@ pub(super) struct Call<'a> {
     /// By consumer, why rows refused it.
     refused: Vec<Option<Reasons>>,
     beside_others: BesideOthers,
+    /// The rows that were known to be held at the last plan, which avoids them.
+    pub held: Arc<RowNames>,
     /// The snapshot of the last plan, if there was one.
     pub planned_on: Option<Arc<Snapshot>>,
     /// Where rows contradicted the last plan.
@@ -109,6 +115,7 @@ impl Model {
             refused: vec![None; request.consumers.len()],
             beside_others: BesideOthers::default(),
             request: Arc::clone(&request),
+            held: Arc::default(),
             planned_on: None,
             contradictions: Contradictions::default(),
             has_lost: false,
@@ -151,6 +158,7 @@ impl Call<'_> {
             self.request = self.model.respelled(Arc::clone(&self.request)).await?;
         }
         while BootInstant::now() < self.deadline {
+            self.held = self.model.store.held();
             let pending = self.pending();
             let planned = if self.request.queries.is_empty() {
                 self.posted(&pending)
@@ -306,9 +314,9 @@ impl Call<'_> {
         let decided = if self.request.is_dry_run {
             self.model.dry_run(command, self.deadline).await.map(Some)
         } else if self.may_plan_again(claiming.iter().map(|it| it.at)) {
-            self.model.submit_once(command, self.deadline).await
+            self.model.submit_once(command, self.deadline, &self.held).await
         } else {
-            self.model.submit_until(command, self.deadline).await.map(Some)
+            self.model.submit_planned(command, self.deadline, &self.held).await
         };
         match decided {
             Ok(Some(ClaimAnswer::Claimed(claimed))) => {

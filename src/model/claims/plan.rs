@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use self::query_candidates::{PlannedQuery, seeded};
 use super::{Candidates, ClaimCandidate, ClaimQuery, Limits, PlaceRequest, RequestedConsumer, Wanted, refusal};
+use crate::db::writer::RowNames;
 use crate::error::{Reasons, Result};
 use crate::search::{
     Candidate, ClassId, Interrupt, OverSequence, Placement, PlannedUsage, ProviderId, Rank, SearchSettings, Slot,
@@ -41,6 +42,8 @@ pub struct PlanJob {
     /// The indexes of the consumers to place.
     pub(super) pending: Arc<[usize]>,
     pub(super) own: Arc<OwnAllocations>,
+    /// Rows that other transactions have locked. The plan avoids the providers among them.
+    pub(super) held: Arc<RowNames>,
     pub(super) settings: SearchSettings,
 }
 
@@ -119,11 +122,26 @@ enum Place {
 }
 
 impl PlanJob {
-    /// Searches. A plan that `interrupt` ended is incomplete.
+    /// Searches. A plan that `interrupt` ended is incomplete. Held providers are avoided, unless a consumer gets nothing
+    /// without them.
     ///
     /// # Errors
     /// Of the search, as for `GET /allocation_candidates`.
     pub fn run(&self, interrupt: &Interrupt) -> Result<Plan> {
+        if let Some(snapshot) = avoiding(&self.snapshot, &self.held) {
+            let job = PlanJob {
+                snapshot,
+                ..self.clone()
+            };
+            let plan = job.plan(interrupt)?;
+            if !plan.has_refusals() {
+                return Ok(plan);
+            }
+        }
+        self.plan(interrupt)
+    }
+
+    fn plan(&self, interrupt: &Interrupt) -> Result<Plan> {
         let is_limited = self.snapshot.catalog().has_normal_limits();
         let beyond = is_limited.then(|| PlannedUsage::new(Arc::clone(&self.snapshot)));
         let normal = if is_limited {
@@ -313,6 +331,16 @@ impl<'a> Planning<'a> {
             is_exact,
         }
     }
+}
+
+/// A version of the snapshot without room on the providers that are held; `None` if none of its providers is.
+pub fn avoiding(snapshot: &Snapshot, held: &RowNames) -> Option<Arc<Snapshot>> {
+    let slots: Vec<Slot> = held
+        .providers
+        .iter()
+        .filter_map(|uuid| snapshot.by_uuid(uuid))
+        .collect();
+    (!slots.is_empty()).then(|| Arc::new(snapshot.without_room_on(slots.into_iter())))
 }
 
 /// What is given back.

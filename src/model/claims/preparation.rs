@@ -144,6 +144,7 @@ impl Call<'_> {
                 request,
                 pending: pending.into(),
                 own: Arc::default(),
+                held: Arc::clone(&self.held),
                 settings: settings.clone(),
             });
         }
@@ -161,6 +162,7 @@ impl Call<'_> {
             request: prepared.search,
             pending: pending.into(),
             own: Arc::new(own),
+            held: Arc::clone(&self.held),
             settings: settings.clone(),
         })
     }

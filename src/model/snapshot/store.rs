@@ -29,6 +29,7 @@ use super::reload;
 use crate::db::boot_instant::BootInstant;
 use crate::db::change_feed::{self, ChangeRecord, FeedPage, Position, Revisions};
 use crate::db::engines::dialect;
+use crate::db::writer::RowNames;
 use crate::db::{Commit, DbConnection, DbResult};
 use crate::model::batch::contention::ContentionTracker;
 use crate::model::statistics::SnapshotStatistics;
@@ -44,6 +45,8 @@ pub struct SnapshotStore {
     invalidated: Notify,
     /// Whether a foreign writer has committed since everything was read. Then no decision rests on the snapshot.
     has_foreign_commits: AtomicBool,
+    /// Rows that other transactions are known to have locked.
+    held: ArcSwap<RowNames>,
     statistics: Arc<SnapshotStatistics>,
 }
 
@@ -119,6 +122,7 @@ impl SnapshotStore {
             invalid: AtomicBool::new(false),
             invalidated: Notify::new(),
             has_foreign_commits: AtomicBool::new(false),
+            held: ArcSwap::default(),
         })
     }
 
@@ -221,6 +225,18 @@ impl SnapshotStore {
             stamp: applied.stamp,
             peers_are_idle: applied.idle_polls >= IDLE_POLLS,
         })
+    }
+
+    /// The rows that other transactions are known to have locked. Searches avoid the providers among them.
+    pub fn held(&self) -> Arc<RowNames> {
+        self.held.load_full()
+    }
+
+    /// Takes over which rows are known to be held.
+    pub fn note_held(&self, rows: &RowNames) {
+        if **self.held.load() != *rows {
+            self.held.store(Arc::new(rows.clone()));
+        }
     }
 
     /// Providers that other processes updated at least twice in the last second.

@@ -45,7 +45,7 @@ pub fn results(decisions: Vec<Decision<Answer>>) -> Vec<Result<Answer>> {
     let result = |decision| match decision {
         Decision::Granted(answer) => Ok(answer),
         Decision::Refused(error) => Err(error),
-        Decision::Unverified => panic!("it is refused on the snapshot alone"),
+        Decision::Unverified | Decision::Held => panic!("it is refused on the snapshot alone"),
     };
     decisions.into_iter().map(result).collect()
 }

@@ -21,9 +21,10 @@ use super::time::{STEPS_A_REPLICA, too_long, whole};
 use super::unfit::Hosts;
 use super::wish::{Role, Wish};
 use super::{Adopted, Put, Replica, ReplicaRow, Set, StoredWorkload, ids, near};
+use crate::db::writer::RowNames;
 use crate::error::{Error, Result};
 use crate::model::allocations::{ConsumerClaim, Expected, ProviderShare, Takeover};
-use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, claim_candidate, negated};
+use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, avoiding, claim_candidate, negated};
 use crate::placing::{self, Eligible, Proof, Rule, Standing, Workload};
 use crate::search::{Interrupt, Placement, PlannedUsage, SearchSettings, Snapshot};
 
@@ -43,6 +44,8 @@ pub struct PlanJob {
     pub namers: Arc<Vec<(String, Wish)>>,
     /// The consumers that become replicas, with their places.
     pub adopted: Arc<Vec<(Adopted, Replica)>>,
+    /// Rows that other transactions have locked. The plan avoids the providers among them.
+    pub held: Arc<RowNames>,
     pub settings: SearchSettings,
 }
 
@@ -105,13 +108,25 @@ struct Planning<'a> {
 }
 
 impl PlanJob {
-    /// Decides. The providers of the snapshot count as steps of `interrupt` before the first is looked at.
+    /// Decides. The providers of the snapshot count as steps of `interrupt` before the first is looked at. Held providers
+    /// are avoided, unless a replica has no place without them.
     ///
     /// # Errors
     /// - [`Error::Busy`] if `interrupt` ended the plan, whatever was found by then.
     /// - [`Error::NoPlace`], [`Error::NoCapacity`] if the request is atomic and replicas have no place.
     /// - [`Error::BadRequest`] for ids and consumers that the workload cannot have. Errors of the search.
     pub fn run(&self, interrupt: &Interrupt) -> Result<Planned> {
+        if let Some(snapshot) = avoiding(&self.snapshot, &self.held) {
+            let job = PlanJob {
+                snapshot,
+                ..self.clone()
+            };
+            match whole(&job.snapshot, interrupt, || job.plan(interrupt)) {
+                Err(Error::NoPlace { .. } | Error::NoCapacity { .. }) => {}
+                Ok(planned) if !planned.report.reasons.is_empty() => {}
+                planned => return planned,
+            }
+        }
         whole(&self.snapshot, interrupt, || self.plan(interrupt))
     }
 

@@ -102,8 +102,10 @@ impl Model {
                 others: Arc::new(found.others),
                 namers: Arc::new(found.namers),
                 adopted: Arc::new(found.adopted),
+                held: self.store.held(),
                 settings: settings.clone(),
             };
+            let held = Arc::clone(&job.held);
             let planned = match until(deadline, search(job)).await {
                 Err(refusal @ (Error::NoPlace { .. } | Error::NoCapacity { .. })) => {
                     if attempts.must_compare(self, deadline).await? {
@@ -129,12 +131,14 @@ impl Model {
             let (granted, released) = (set.placed.len(), set.released.len());
             let attempt = Attempt::of(&set, snapshot);
             let decided = if put.is_dry_run {
-                self.dry_run(set, deadline).await
+                self.dry_run(set, deadline).await.map(Some)
             } else {
-                self.submit_until(set, deadline).await
+                self.submit_planned(set, deadline, &held).await
             };
             match decided {
-                Ok(claimed) => {
+                // The next plan avoids the row.
+                Ok(None) => {}
+                Ok(Some(claimed)) => {
                     return Ok(Stored {
                         report: with_claimed(report, &claimed),
                         granted,

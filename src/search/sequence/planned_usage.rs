@@ -132,6 +132,21 @@ impl PlannedUsage {
     }
 }
 
+impl Snapshot {
+    /// This version with all that is free on these providers in use, so that a search finds no room there. Slots are
+    /// the same in both.
+    pub fn without_room_on(&self, providers: impl Iterator<Item = Slot>) -> Snapshot {
+        let free = |slot: Slot| {
+            let classes = self.inventories(slot);
+            classes.map(move |(class, ..)| {
+                let (limit, used) = self.limit_and_used(slot, class);
+                ((slot, class), limit.saturating_sub(used).max(0))
+            })
+        };
+        with_usage(self, providers.flat_map(free).collect())
+    }
+}
+
 /// The snapshot with these amounts added to the usage of providers.
 fn with_usage(snapshot: &Snapshot, amounts: HashMap<(Slot, ClassId), i64>) -> Snapshot {
     let mut by_provider: BTreeMap<Slot, Vec<(ClassId, i64)>> = BTreeMap::new();

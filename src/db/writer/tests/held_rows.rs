@@ -3,6 +3,7 @@
 use super::script::Call::Plan;
 use super::script::{HOLD_TIME, granted, submit_during};
 use super::*;
+use crate::db::writer::queue::{Submitted, WhenHeld};
 #[cfg(feature = "postgresql")]
 use crate::db::writer::{held_rows::FAILED_BATCHES_MAX, waiting::MAX_BATCH};
 
@@ -51,6 +52,80 @@ async fn a_later_command_that_needs_a_held_row_is_parked_before_it_is_tried() {
     let answers = [parked.await.unwrap(), later.await.unwrap()];
     assert_eq!(answers.to_vec(), granted(&[7001, 7002]));
     assert_eq!(writer.count(), 4);
+}
+
+/// Its provider is held, and it takes another.
+#[actix_web::test]
+async fn a_command_with_a_choice_does_not_wait_for_a_held_row() {
+    let writer = number_writer(100, LONG_TIMEOUT);
+    hold(&writer, &[7]);
+    assert_eq!(submit(&writer.handle, 7600).await, Ok(76_000));
+    // The next one is granted by its first plan.
+    let calls = writer.script.calls().len();
+    assert_eq!(submit(&writer.handle, 8600).await, Ok(86_000));
+    assert_eq!(writer.script.calls().len() - calls, 2, "{:?}", writer.script.calls());
+}
+
+#[actix_web::test]
+async fn a_command_whose_other_choice_has_no_room_waits_for_the_held_row() {
+    let mut writer = number_writer(100, LONG_TIMEOUT);
+    hold(&writer, &[7]);
+    let waiting = writer.submit(7601);
+    actix_web::rt::time::sleep(HOLD_TIME).await;
+    assert_eq!(submit(&writer.handle, 5001).await, Ok(50_010));
+    assert!(!waiting.is_finished());
+    hold(&writer, &[]);
+    assert_eq!(waiting.await.unwrap(), Ok(76_010));
+    assert_eq!(writer.count(), 2);
+}
+
+#[actix_web::test]
+async fn a_command_that_can_be_planned_again_is_returned_to_its_caller() {
+    for number in [7001, 7601] {
+        let mut writer = number_writer(100, LONG_TIMEOUT);
+        hold(&writer, &[7]);
+        let send = |avoided: RowNames| {
+            let when_held = WhenHeld::PlanAgain(avoided.into());
+            let handle = writer.handle.clone();
+            actix_web::rt::spawn(async move { handle.submit(number, handle.deadline(), when_held).await })
+        };
+        let returned = send(RowNames::default()).await.unwrap();
+        assert!(matches!(returned, Ok(Submitted::Held)), "{number}");
+        // Its caller knows that the row is held, and has no other plan.
+        let waiting = send(script::rows_of(&[&number]));
+        actix_web::rt::time::sleep(HOLD_TIME).await;
+        assert!(!waiting.is_finished(), "{number}");
+        hold(&writer, &[]);
+        assert!(
+            matches!(waiting.await.unwrap(), Ok(Submitted::Committed(_))),
+            "{number}"
+        );
+        assert_eq!(writer.count(), 1);
+    }
+}
+
+/// Nothing waits for the row, so only a probe finds that it is free.
+#[actix_web::test]
+async fn a_row_that_no_command_waits_for_is_probed_too() {
+    let writer = number_writer(100, LONG_TIMEOUT);
+    hold(&writer, &[7]);
+    assert_eq!(submit(&writer.handle, 7600).await, Ok(76_000));
+    assert!(writer.script.knows_held());
+    hold(&writer, &[]);
+    let began = Instant::now();
+    while writer.script.knows_held() {
+        assert!(began.elapsed() < LONG_TIMEOUT, "the row is never probed");
+        actix_web::rt::time::sleep(HOLD_TIME / 20).await;
+    }
+}
+
+#[actix_web::test]
+async fn a_writer_ends_although_rows_are_held_that_no_command_waits_for() {
+    let mut writer = number_writer(100, LONG_TIMEOUT);
+    hold(&writer, &[7]);
+    assert_eq!(submit(&writer.handle, 7600).await, Ok(76_000));
+    writer.close_queue();
+    writer.join().await;
 }
 
 #[actix_web::test]

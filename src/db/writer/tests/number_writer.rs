@@ -6,7 +6,7 @@ use diesel::sql_types::BigInt;
 
 use super::*;
 use crate::db::tests::support::TestDatabase;
-use crate::db::writer::queue::{Submitted, WriterHandle, queue};
+use crate::db::writer::queue::{Submitted, WhenHeld, WriterHandle, queue};
 use crate::db::writer::{WalLimits, WriterSettings, start};
 use crate::db::{Database, DatabaseSettings};
 
@@ -14,13 +14,14 @@ use crate::db::{Database, DatabaseSettings};
 /// grant it.
 pub async fn submit(handle: &WriterHandle<Numbers>, number: i64) -> Result<i64> {
     let deadline = handle.deadline();
-    let refused = match handle.submit(number, deadline).await? {
+    let refused = match handle.submit(number, deadline, WhenHeld::Wait).await? {
         Submitted::Committed(answer) => return Ok(answer),
         Submitted::Unverified(number) => number,
+        Submitted::Held => panic!("{number} was to wait"),
     };
     match handle.submit_from_database(refused, deadline).await? {
         Submitted::Committed(answer) => Ok(answer),
-        Submitted::Unverified(number) => panic!("{number} was not decided from the database"),
+        _ => panic!("{refused} was not decided from the database"),
     }
 }
 

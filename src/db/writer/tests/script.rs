@@ -22,6 +22,10 @@ pub const UNSTABLE: i64 = 406;
 /// The first plan for it refuses it.
 pub const REFUSED_ONCE: i64 = 407;
 pub const PANICS_IN_PLAN: i64 = 500;
+/// Has another choice than its provider.
+pub const CHOICE: i64 = 600;
+/// The same, but the other choice has no room.
+pub const CHOICE_WITHOUT_ROOM: i64 = 601;
 /// Count as many rows.
 const LARGE: [i64; 2] = [800, 801];
 
@@ -74,6 +78,8 @@ pub struct Script {
     expected_peers: Mutex<Option<Revisions>>,
     /// The providers that another transaction holds.
     pub held: Mutex<LockSet>,
+    /// The rows that the writer knows to be held.
+    known_held: Mutex<RowNames>,
     calls: Mutex<Vec<Call>>,
 }
 
@@ -103,6 +109,19 @@ fn is(number: i64, kind: i64) -> bool {
 
 pub fn provider(number: i64) -> i32 {
     (number / PLANNABLE) as i32
+}
+
+/// Whether the number can do without its provider, if that is held.
+pub fn has_choice(number: i64) -> bool {
+    is(number, CHOICE) || is(number, CHOICE_WITHOUT_ROOM)
+}
+
+/// The rows of the numbers' providers.
+pub fn rows_of(numbers: &[&i64]) -> RowNames {
+    RowNames {
+        providers: numbers.iter().map(|number| provider(**number).to_string()).collect(),
+        ..RowNames::default()
+    }
 }
 
 /// Consumes one of a fault's occurrences. False if none remains.
@@ -148,15 +167,21 @@ impl Script {
         }
         let refuses_once = any(REFUSED_ONCE) && !self.was_refused.swap(true, Ordering::AcqRel);
         let is_granted = |number: &i64| !(is_refused(*number) || refuses_once && is(*number, REFUSED_ONCE));
+        let is_blocked = |number: &i64| is(*number, CHOICE_WITHOUT_ROOM) && self.is_known_held(*number);
         let decision = |number: &i64| {
-            if is_granted(number) {
+            if is_blocked(number) {
+                Decision::Held
+            } else if is_granted(number) {
                 Decision::Granted(number * 10)
             } else {
                 Decision::Unverified
             }
         };
         let decisions = numbers.iter().map(decision).collect();
-        let granted: Vec<i64> = numbers.into_iter().filter(is_granted).collect();
+        let granted: Vec<i64> = numbers
+            .into_iter()
+            .filter(|it| is_granted(it) && !is_blocked(it))
+            .collect();
         let written = |number: i64| {
             if is(number, UNSTABLE) {
                 self.unstable.fetch_add(-1, Ordering::AcqRel) - PLANNABLE
@@ -174,11 +199,11 @@ impl Script {
         let rows: Vec<_> = granted.iter().map(row).collect();
         let mut writes = vec![GuardedWrite::Insert(INSERT, rows)];
         writes.retain(|write| !write.is_empty());
-        let is_held = || {
-            granted
-                .iter()
-                .any(|number| self.held.lock().unwrap().contains(&provider(*number)))
+        let uses_held = |number: &i64| {
+            let avoids = has_choice(*number) && self.is_known_held(*number);
+            !avoids && self.held.lock().unwrap().contains(&provider(*number))
         };
+        let is_held = || granted.iter().any(uses_held);
         if !writes.is_empty() && (is_held() || consume_fault(&self.conflicts)) {
             writes.push(GuardedWrite::AssertExists(
                 CountFrom("numbers WHERE 1 = 0".to_owned()),
@@ -217,14 +242,29 @@ impl Script {
         !consume_fault(&self.rollbacks)
     }
 
-    /// Those of the numbers' providers that another transaction holds.
-    pub fn held_rows(&self, commands: &[&i64]) -> HeldRows {
+    /// Those of the providers that another transaction holds.
+    pub fn held_among(&self, rows: &RowNames) -> RowNames {
         let held = self.held.lock().unwrap();
-        let providers = commands.iter().map(|number| provider(**number));
-        HeldRows {
-            providers: providers.filter(|id| held.contains(id)).collect(),
-            ..HeldRows::default()
+        let providers = held.iter().map(i32::to_string);
+        RowNames {
+            providers: providers.filter(|id| rows.providers.contains(id)).collect(),
+            ..RowNames::default()
         }
+    }
+
+    /// Takes over which rows the writer knows to be held.
+    pub fn note_held(&self, rows: &RowNames) {
+        *self.known_held.lock().unwrap() = rows.clone();
+    }
+
+    /// Whether the writer knows any row to be held.
+    pub fn knows_held(&self) -> bool {
+        !self.known_held.lock().unwrap().is_empty()
+    }
+
+    fn is_known_held(&self, number: i64) -> bool {
+        let known = self.known_held.lock().unwrap();
+        known.providers.contains(&provider(number).to_string())
     }
 
     pub fn catch_up(&self) -> bool {

@@ -1,44 +1,51 @@
-//! Which rows of a batch other transactions have locked.
+//! Which rows other transactions have locked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use diesel::prelude::*;
 
 use crate::db::engines::dialect::{free_rows, has_other_writers, in_lists};
 use crate::db::schema::{consumers, resource_providers};
-use crate::db::writer::HeldRows;
+use crate::db::writer::RowNames;
 use crate::db::{DbConnection, DbResult};
 use crate::model::batch::collation::CollatedNames;
-use crate::model::batch::footprint::Footprint;
+use crate::search::Snapshot;
 
-/// The locked ones among the providers with these ids and the consumers of the footprint. Does not wait.
-pub fn held_rows(conn: &mut DbConnection, providers: &[i32], footprint: &Footprint<'_>) -> DbResult<HeldRows> {
+/// The locked ones among the rows, of the providers that the snapshot knows in this spelling. Does not wait.
+pub fn held_rows(conn: &mut DbConnection, snapshot: &Snapshot, rows: &RowNames) -> DbResult<RowNames> {
     if !has_other_writers(conn) {
-        return Ok(HeldRows::default());
+        return Ok(RowNames::default());
     }
-    Ok(HeldRows {
-        providers: held_providers(conn, providers)?,
-        consumers: held_consumers(conn, footprint)?,
+    let known = rows
+        .providers
+        .iter()
+        .filter_map(|uuid| Some((snapshot.id(snapshot.by_uuid(uuid)?).0, uuid)));
+    Ok(RowNames {
+        providers: held_providers(conn, &known.collect())?,
+        consumers: held_consumers(conn, &rows.consumers)?,
     })
 }
 
-fn held_providers(conn: &mut DbConnection, ids: &[i32]) -> DbResult<BTreeSet<i32>> {
+/// `known`: the uuids of providers by their ids.
+fn held_providers(conn: &mut DbConnection, known: &BTreeMap<i32, &String>) -> DbResult<BTreeSet<String>> {
     use resource_providers as t;
-    let free: Vec<i32> = in_lists(ids, |ids| {
+    let ids: Vec<i32> = known.keys().copied().collect();
+    let free: Vec<i32> = in_lists(&ids, |ids| {
         free_rows!(conn, t::table.filter(t::id.eq_any(ids)).select(t::id))
     })?;
     if free.len() == ids.len() {
         return Ok(BTreeSet::new());
     }
-    let existing: Vec<i32> = in_lists(ids, |ids| {
+    let existing: Vec<i32> = in_lists(&ids, |ids| {
         t::table.filter(t::id.eq_any(ids)).select(t::id).load(&mut *conn)
     })?;
-    Ok(existing.into_iter().filter(|id| !free.contains(id)).collect())
+    let held = existing.into_iter().filter(|id| !free.contains(id));
+    Ok(held.map(|id| known[&id].clone()).collect())
 }
 
-fn held_consumers(conn: &mut DbConnection, footprint: &Footprint<'_>) -> DbResult<BTreeSet<String>> {
+fn held_consumers(conn: &mut DbConnection, uuids: &BTreeSet<String>) -> DbResult<BTreeSet<String>> {
     use consumers as t;
-    let uuids: Vec<&str> = footprint.consumers.iter().copied().collect();
+    let uuids: Vec<&str> = uuids.iter().map(String::as_str).collect();
     let existing: Vec<String> = in_lists(&uuids, |uuids| {
         t::table.filter(t::uuid.eq_any(uuids)).select(t::uuid).load(&mut *conn)
     })?;

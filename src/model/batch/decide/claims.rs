@@ -2,6 +2,9 @@
 //! them one after the other. It fits within the normal limits, or if its purpose allows within the capacity, and takes
 //! nothing new from a provider that is not up. If one consumer gets none, the whole call is refused. A call with an id
 //! that was answered before claims nothing, and gets the same answer.
+//!
+//! Candidates with a held provider (`db::writer::held_rows`) are left out. If nothing but such candidates could help,
+//! the call waits instead of being refused ([`State::waits_for_held`]).
 
 mod normal_limits;
 mod requested;
@@ -59,7 +62,9 @@ pub fn claim_each(state: &mut State, rules: &Rules, consumers: &[ConsumerChoice]
         .iter()
         .map(|consumer| (consumer, take_first(state, rules, consumer)))
         .collect();
-    if taken.iter().any(|(_, taken)| taken.is_err()) {
+    let mut missing = taken.iter().filter_map(|(_, taken)| taken.as_ref().err()).peekable();
+    if missing.peek().is_some() {
+        state.waits_for_held = missing.all(|it| it.has_held);
         return Err(Error::ClaimRefused(Arc::new(refusal(taken))));
     }
     let granted = taken
@@ -70,10 +75,10 @@ pub fn claim_each(state: &mut State, rules: &Rules, consumers: &[ConsumerChoice]
         .collect())
 }
 
-fn refusal(taken: Vec<(&ConsumerChoice, std::result::Result<Taken, Reasons>)>) -> ClaimRefusal {
+fn refusal(taken: Vec<(&ConsumerChoice, std::result::Result<Taken, NoCandidate>)>) -> ClaimRefusal {
     let consumers = taken.into_iter().map(|(consumer, taken)| RefusedConsumer {
         consumer: consumer.claim.consumer.clone(),
-        reasons: taken.err().unwrap_or_default(),
+        reasons: taken.err().map(|it| it.reasons).unwrap_or_default(),
     });
     ClaimRefusal {
         consumers: consumers.collect(),
@@ -88,19 +93,40 @@ struct Taken {
     over_normal: Vec<String>,
 }
 
+/// Why a consumer got no candidate.
+struct NoCandidate {
+    reasons: Reasons,
+    /// Whether a candidate was left out because its provider is held. It may fit.
+    has_held: bool,
+}
+
+impl From<Reason> for NoCandidate {
+    fn from(reason: Reason) -> NoCandidate {
+        NoCandidate {
+            reasons: reason.into(),
+            has_held: false,
+        }
+    }
+}
+
 /// Claims the first candidate that fits within the normal limits. If there is none and the consumer may go over them:
 /// the one that goes least over them.
 ///
 /// # Errors
 /// Why each of them does not fit. That the consumer has another generation is a reason without candidates, too.
-fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> std::result::Result<Taken, Reasons> {
+fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> std::result::Result<Taken, NoCandidate> {
     if let Err(stale) = allocations::check_consumer(state, &consumer.claim) {
         return Err(Reason::new(ReasonCode::ConcurrentUpdate, stale.to_string()).into());
     }
-    let mut reasons = Reasons::default();
+    let held = Arc::clone(&state.held);
+    let (mut reasons, mut has_held) = (Reasons::default(), false);
     // The candidate that goes least over normal limits, and by how much.
     let mut least: Option<(i64, usize, Vec<OverNormal>)> = None;
     for (index, candidate) in consumer.candidates.in_order() {
+        if candidate.names_any(&held.providers) {
+            has_held = true;
+            continue;
+        }
         let claim = claim_of(consumer, candidate);
         let checked = match allocations::check(state, rules, &claim) {
             Ok(checked) => refused_state(state, &claim.consumers[0]).map_or(Ok(checked), Err),
@@ -138,9 +164,9 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
     }
     match least {
         Some((_, index, over)) if consumer.limits == Limits::NormalFirst => {
-            take_over_normal(state, rules, consumer, index, over).ok_or(reasons)
+            take_over_normal(state, rules, consumer, index, over).ok_or(NoCandidate { reasons, has_held })
         }
-        _ => Err(reasons),
+        _ => Err(NoCandidate { reasons, has_held }),
     }
 }
 

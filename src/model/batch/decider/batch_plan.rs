@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Decider;
+use super::transaction::StateSource;
 use crate::db::DbResult;
-use crate::db::writer::{BatchPlan, Decision, LockSet};
+use crate::db::writer::{BatchPlan, LockSet};
 use crate::model::batch::base::Base;
 use crate::model::batch::command::Command;
-use crate::model::batch::decide::decide;
 use crate::model::batch::optimistic;
 use crate::model::batch::save::{self, OwnerIds};
 use crate::model::batch::state::{ConsumerRow, State};
@@ -29,13 +29,9 @@ impl Decider {
         let now = self.precision.row_time();
         let mut state = State::new(Base::Snapshot(base), BTreeMap::new(), now.and_utc());
         let stamp = self.store.stamp();
-        let decisions = commands.iter().map(|command| {
-            if command.is_outdated(&stamp) {
-                return Decision::Unverified;
-            }
-            decide(&mut state, &self.rules, command).map_or(Decision::Unverified, Decision::Granted)
-        });
-        let decisions = decisions.collect();
+        state.held = self.store.held();
+        let decide = |command: &&Command| self.decide(&mut state, &stamp, command, StateSource::Snapshot);
+        let decisions = commands.iter().map(decide).collect();
         // A warning depends on usage, and the snapshot may show more than is used now.
         if !optimistic::keeps_classes(&state) || !state.warnings.is_empty() {
             return Ok(None);

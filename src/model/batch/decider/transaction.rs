@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use super::Decider;
 use crate::db::engines::dialect;
-use crate::db::writer::{Decision, Executed};
+use crate::db::writer::{Executed, RowNames};
 use crate::db::{DbConnection, DbResult, WriteError};
 use crate::model::batch::base::Base;
 use crate::model::batch::batch_rows::{self, RowAccess};
 use crate::model::batch::command::Command;
-use crate::model::batch::decide::decide;
 use crate::model::batch::footprint::Footprint;
 use crate::model::batch::save::{Committed, save};
 use crate::model::batch::state::State;
@@ -72,22 +71,14 @@ impl Decider {
         conn: &mut DbConnection,
         commands: &[&Command],
         footprint: &Footprint<'_>,
+        held: Arc<RowNames>,
         source: StateSource,
     ) -> std::result::Result<Executed<Decider>, WriteError> {
         let mut state = self.load_state(conn, footprint, source)?;
+        state.held = held;
         let stamp = self.store.stamp();
-        let decisions = commands.iter().map(|command| {
-            if command.is_outdated(&stamp) {
-                return Decision::Unverified;
-            }
-            let decided = decide(&mut state, &self.rules, command);
-            match (decided, source) {
-                (Ok(answer), _) => Decision::Granted(answer),
-                (Err(_), StateSource::Snapshot) => Decision::Unverified,
-                (Err(refusal), StateSource::Database) => Decision::Refused(refusal),
-            }
-        });
-        let decisions = decisions.collect();
+        let decide = |command: &&Command| self.decide(&mut state, &stamp, command, source);
+        let decisions = commands.iter().map(decide).collect();
         let mut change = save(conn, &state)?;
         if source == StateSource::Database {
             // A plan of these commands may have found that an id has another name.

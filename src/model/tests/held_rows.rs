@@ -1,0 +1,192 @@
+//! Another program's transaction has locked the row of a provider: claims and workloads that have other choices are
+//! granted beside it, and no request is refused because of it.
+
+use std::time::Duration;
+
+use super::placing::{gang, place, query};
+use super::workloads::{put, role, wish};
+use super::*;
+use crate::db::engines::dialect;
+use crate::model::claims::{ClaimCandidate, PlaceRequest, Wanted};
+use crate::search::Rank;
+
+const HOSTS: u32 = 10;
+/// The emptiest one.
+const HELD: u32 = 1;
+/// How long a request that waits for the row is watched.
+const WATCHED: Duration = Duration::from_millis(600);
+
+/// Ten hosts, of which the emptiest is held. `None` on SQLite, which locks the whole database.
+async fn fixture_with_held_host() -> Option<Fixture> {
+    let mut f = fixture();
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return None;
+    }
+    for host in 1..=HOSTS {
+        f.host(host, 20).await.unwrap();
+        if host != HELD {
+            let used = claim(500 + host, host, "VCPU", 5, Expected::New);
+            f.model.submit(used).await.unwrap();
+        }
+    }
+    f.hold(&[HELD]);
+    Some(f)
+}
+
+impl Fixture {
+    /// Locks the rows of these providers, until a rollback.
+    fn hold(&mut self, providers: &[u32]) {
+        dialect::begin_write(&mut self.conn).unwrap();
+        for provider in providers {
+            self.execute(&format!(
+                "UPDATE resource_providers SET generation = generation WHERE uuid = '{}'",
+                uuid(*provider)
+            ));
+        }
+    }
+
+    fn release_rows(&mut self) {
+        dialect::rollback(&mut self.conn).unwrap();
+    }
+}
+
+/// A VCPU of each of these hosts, for consumer `consumer`.
+fn posted(consumer: u32, hosts: impl Iterator<Item = u32>) -> PlaceRequest {
+    let candidate = |host| ClaimCandidate {
+        allocations: vec![(uuid(host), vec![("VCPU".to_owned(), 1)])],
+        mappings: None,
+    };
+    let mut request = gang(consumer..consumer + 1, query(1, None));
+    request.queries.clear();
+    request.consumers[0].wanted = Wanted::Candidates(hosts.map(candidate).collect());
+    request
+}
+
+fn emptiest(consumer: u32) -> PlaceRequest {
+    gang(consumer..consumer + 1, query(1, Some(Rank::Emptiest)))
+}
+
+#[actix_web::test]
+async fn hostile_03_claims_with_a_choice_are_granted_beside_a_held_host() {
+    let Some(mut f) = fixture_with_held_host().await else {
+        return;
+    };
+    for n in 0..5 {
+        place(&f.model, emptiest(100 + n)).await.unwrap();
+        place(&f.model, gang(110 + n..111 + n, query(1, None))).await.unwrap();
+        place(&f.model, posted(120 + n, 1..=HOSTS)).await.unwrap();
+    }
+    assert_eq!(f.used(HELD), 0);
+    f.release_rows();
+    assert_eq!(
+        f.number("SELECT COUNT(*) AS n FROM consumers"),
+        i64::from(HOSTS) - 1 + 15
+    );
+    f.check_snapshot().await;
+}
+
+/// Its ranked candidates are all held, so only another search finds places.
+#[actix_web::test]
+async fn hostile_03_a_claim_by_rank_is_granted_if_each_of_the_best_hosts_is_held() {
+    let mut f = fixture();
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return;
+    }
+    let (best, others) = (1..=40, 41..=43);
+    for host in best.clone() {
+        f.host(host, 100).await.unwrap();
+    }
+    for host in others.clone() {
+        f.host(host, 10).await.unwrap();
+        f.model
+            .submit(claim(500 + host, host, "VCPU", 5, Expected::New))
+            .await
+            .unwrap();
+    }
+    f.hold(&best.clone().collect::<Vec<_>>());
+    for consumer in 100..105 {
+        place(&f.model, emptiest(consumer)).await.unwrap();
+    }
+    let used: Vec<i64> = best.map(|host| f.used(host)).collect();
+    assert_eq!(used, [0; 40]);
+    f.release_rows();
+}
+
+#[actix_web::test]
+async fn hostile_03_workloads_are_placed_beside_a_held_host() {
+    let Some(mut f) = fixture_with_held_host().await else {
+        return;
+    };
+    for n in 0..5 {
+        let mut wanted = wish(1, None);
+        wanted.roles = vec![role("replica", 1, 1)];
+        wanted.roles[0].query.rank = Some(Rank::Emptiest);
+        super::workloads::place(&f.model, put(900 + n, None, wanted))
+            .await
+            .unwrap();
+    }
+    assert_eq!(f.used(HELD), 0);
+    f.release_rows();
+    f.check_snapshot().await;
+}
+
+/// A held host with room is no reason for a refusal: the request waits, and gets the room when the row is free.
+#[actix_web::test]
+async fn hostile_03_a_request_that_fits_on_the_held_host_alone_waits_for_the_row() {
+    for kind in ["posted", "query", "workload"] {
+        let Some(mut f) = fixture_with_held_host().await else {
+            return;
+        };
+        // Each other host is full.
+        let full = (2..=HOSTS).map(|host| consumer_claim(600 + host, vec![(host, "VCPU", 15)], Expected::New));
+        f.model.submit(claim_of(full.collect())).await.unwrap();
+        let model = f.model.clone();
+        let waiting = actix_web::rt::spawn(async move {
+            match kind {
+                "posted" => place(&model, posted(100, 1..=HOSTS)).await.map(drop),
+                "query" => place(&model, emptiest(100)).await.map(drop),
+                _ => super::workloads::place(&model, put(900, None, wish(1, None)))
+                    .await
+                    .map(drop),
+            }
+        });
+        actix_web::rt::time::sleep(WATCHED).await;
+        assert!(!waiting.is_finished(), "{kind}: {:?}", waiting.await.unwrap());
+        f.release_rows();
+        assert_eq!(waiting.await.unwrap(), Ok(()), "{kind}");
+        assert_eq!(f.used(HELD), 1, "{kind}");
+    }
+}
+
+/// What no transaction can change is a refusal at once: other hosts are full, and the held one is too small.
+#[actix_web::test]
+async fn hostile_03_a_request_that_fits_nowhere_is_refused_beside_a_held_host() {
+    let Some(mut f) = fixture_with_held_host().await else {
+        return;
+    };
+    for consumer in 100..102 {
+        let refused = place(&f.model, gang(consumer..consumer + 1, query(21, Some(Rank::Emptiest)))).await;
+        assert!(matches!(refused, Err(Error::ClaimRefused(_))), "{refused:?}");
+    }
+    f.release_rows();
+}
+
+/// After the row is free, the host is used again.
+#[actix_web::test]
+async fn hostile_03_a_host_is_used_again_when_its_row_is_free() {
+    let Some(mut f) = fixture_with_held_host().await else {
+        return;
+    };
+    place(&f.model, emptiest(100)).await.unwrap();
+    assert_eq!(f.used(HELD), 0);
+    f.release_rows();
+    for consumer in 200..300 {
+        place(&f.model, posted(consumer, 1..=HOSTS)).await.unwrap();
+        if f.used(HELD) > 0 {
+            return;
+        }
+        // The row is probed ten times a second.
+        actix_web::rt::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the host is not used again");
+}
