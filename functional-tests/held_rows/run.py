@@ -13,10 +13,10 @@ One row is locked for `--seconds` (full size: 24):
 All the time requests for other rows are sent: ten claims a second for new consumers on other hosts, and twelve others:
 claims that replace, releases, claims of two consumers at once, writes of inventories and traits, new and deleted
 providers, candidates and usages; and requests with a choice of which the held host is the best: claims by query with
-and without a rank, claims of a list, workloads of one replica. None may be refused, or wait for the row. Whether one has waited is judged by the
-slowest one without the lock: before it, and all the time on another database of the same server. Every two seconds a
-request comes that needs the row. It succeeds once the row is free, or is answered 503 within `commit_timeout`.
-Afterwards the tables must have exactly what was answered.
+and without a rank, claims of a list, workloads of one replica. None may be refused, or wait for the row. Whether one
+has waited is judged by the slowest one without the lock: before it, and all the time on another database of the same
+server. Every two seconds a request comes that needs the row. It succeeds once the row is free, or is answered 503
+within `commit_timeout`. Afterwards the tables must have exactly what was answered.
 
 On Galera a lock holds on one node, so that both programs use the same node.
 """

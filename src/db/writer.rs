@@ -263,11 +263,13 @@ impl<B: Batch> Writer<B> {
         self.waiting.has_deferred() || self.parked.count() > 0 || self.large_due_at().is_some()
     }
 
-    /// Answers each job with its decision. A job of which all choices are held is parked.
+    /// Answers each job with its decision. A job that may be granted when a held row is free is parked, once the tables
+    /// have said so.
     fn answer(&mut self, jobs: Vec<Job<B>>, decisions: Vec<Decision<B::Answer>>) {
         for (job, decision) in jobs.into_iter().zip(decisions) {
             match decision {
-                Decision::Held => self.parked.push(vec![job]),
+                Decision::Held if job.from_database => self.parked.push(vec![job]),
+                Decision::Held => job.answer(Decision::Unverified),
                 decision => job.answer(decision),
             }
         }

@@ -225,6 +225,11 @@ impl Reasons {
         self.counts.keys().eq([&code])
     }
 
+    /// Whether a reason is about the consumer itself, so that no other place would help.
+    pub fn concern_consumer(&self) -> bool {
+        self.kept.iter().any(|reason| reason.code.concerns_consumer())
+    }
+
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }

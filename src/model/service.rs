@@ -175,15 +175,16 @@ impl Model {
         deadline: BootInstant,
         when_held: WhenHeld,
     ) -> Result<Option<Answer>> {
-        let refused = match self.writer.submit(command, deadline, when_held).await? {
+        let refused = match self.writer.submit(command, deadline, when_held.clone()).await? {
             Submitted::Committed(answer) => return Ok(Some(answer)),
             Submitted::Unverified(command) => command,
             Submitted::Held => return Ok(None),
         };
         let command = self.refusal_checks.check(refused, deadline).await?;
-        match self.writer.submit_from_database(command, deadline).await? {
+        match self.writer.submit_from_database(command, deadline, when_held).await? {
             Submitted::Committed(answer) => Ok(Some(answer)),
-            Submitted::Unverified(_) | Submitted::Held => Err(Error::Internal {
+            Submitted::Held => Ok(None),
+            Submitted::Unverified(_) => Err(Error::Internal {
                 detail: "the writer decided a command on the snapshot that it was to decide on rows".into(),
             }),
         }

@@ -64,7 +64,7 @@ pub trait Batch: Send + 'static {
     /// Locks the providers inside the transaction, in the order of their ids.
     fn lock(&mut self, conn: &mut DbConnection, lock_set: &LockSet) -> DbResult<()>;
 
-    /// The rows that the commands may need: all that an attempt to commit them may lock.
+    /// The rows that the commands name, those of all choices among them.
     fn named_rows(&self, commands: &[&Self::Command]) -> RowNames;
 
     /// Finds which of the rows are locked by other transactions. Does not wait. May miss some.
@@ -110,7 +110,7 @@ pub enum Decision<A> {
     Refused(Error),
     /// Refused on the snapshot, which may be out of date. The caller has to check it against the tables.
     Unverified,
-    /// All that the command could take is on rows that other transactions have locked.
+    /// Refused, and it may be granted when rows are free that other transactions have locked.
     Held,
 }
 
@@ -122,12 +122,10 @@ pub struct Executed<B: Batch + ?Sized> {
     pub change: Option<B::Change>,
 }
 
-/// Rows of providers and consumers, by uuid.
+/// Rows of providers and consumers, by their uuids as commands spell them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowNames {
-    /// As the snapshot spells them.
     pub providers: BTreeSet<String>,
-    /// As commands spell them.
     pub consumers: BTreeSet<String>,
 }
 
@@ -136,8 +134,17 @@ impl RowNames {
         self.providers.is_empty() && self.consumers.is_empty()
     }
 
-    pub fn is_subset(&self, other: &RowNames) -> bool {
-        self.providers.is_subset(&other.providers) && self.consumers.is_subset(&other.consumers)
+    /// Whether both have a row.
+    pub fn intersects(&self, other: &RowNames) -> bool {
+        !self.providers.is_disjoint(&other.providers) || !self.consumers.is_disjoint(&other.consumers)
+    }
+
+    /// These rows without others.
+    pub fn without(&self, others: &RowNames) -> RowNames {
+        RowNames {
+            providers: &self.providers - &others.providers,
+            consumers: &self.consumers - &others.consumers,
+        }
     }
 
     /// Adds rows. Returns whether any of them is new.

@@ -9,14 +9,15 @@
 //! the others are tried again at once. Later commands that need a held row are parked before they are tried.
 //!
 //! A claim with several candidates needs a held provider only if each candidate names one. Otherwise the candidates
-//! with a held provider count as if they were not in the list. If no other candidate fits, the claim is parked: it is
-//! not refused, because it fits when the row is free. A command whose caller searches for places, such as a workload,
-//! is returned to the caller (`WhenHeld::PlanAgain`). The caller's next search avoids the held providers.
+//! with a held provider count as if they were not in the list. If no other candidate fits, the refusal is verified on
+//! rows, where the lock does not count. If the rows would grant the claim, it is parked until the row is free.
 //!
 //! Happy path: the rows are probed again after [`FIRST_PROBE`], then in longer and longer intervals. When a row is
-//! free, its commands join the next batch.
+//! free, the commands that name it join the next batch.
 //!
 //! Unhappy paths:
+//! - A probe finds that a row stays held, and the caller of a parked command searches for places: the command is
+//!   returned (`WhenHeld::PlanAgain`), and the caller's next search avoids the provider.
 //! - A command's deadline passes while it is parked: 503.
 //! - The probe cannot see what a batch waits for, such as an uncommitted row of the same name, or a lock on a gap
 //!   between rows, or on a table. Then the batch is tried without waiting, and halved until the commands that need the
@@ -50,7 +51,7 @@ pub(super) struct Parked<B: Batch> {
     /// The most jobs that wait. Further ones are refused.
     max: usize,
     jobs: Vec<Job<B>>,
-    /// The rows that the last probe found held.
+    /// The rows that the last probe found held, and those that batches have found since.
     rows: RowNames,
     /// Since when some rows have been held.
     since: Instant,
@@ -96,22 +97,25 @@ impl<B: Batch> Parked<B> {
     }
 
     /// Adds held rows. Returns whether any of them is new.
-    fn add_rows(&mut self, rows: RowNames) -> bool {
+    pub fn add_rows(&mut self, rows: RowNames) -> bool {
         let now = Instant::now();
         if self.rows.is_empty() {
-            (self.since, self.interval, self.was_logged) = (now, FIRST_PROBE, false);
+            (self.since, self.was_logged) = (now, false);
+            self.probe_at = now + FIRST_PROBE;
         }
-        self.probe_at = self.probe_at.max(now + self.interval);
-        self.probe_at = self.probe_at.min(now + LONGEST_PROBE);
-        self.rows.extend(rows)
+        let has_new = self.rows.extend(rows);
+        if has_new {
+            // Never later: rows that are found again and again must not keep the others from being probed.
+            self.probe_at = self.probe_at.min(now + FIRST_PROBE);
+            self.interval = FIRST_PROBE;
+        }
+        has_new
     }
 
-    /// Parks jobs until the next probe. Those whose callers plan them again are returned.
+    /// Parks jobs.
     pub fn push(&mut self, jobs: Vec<Job<B>>) {
-        let (returned, waiting): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.returns_if_held(&self.rows));
-        returned.into_iter().for_each(|job| job.answer(Decision::Held));
-        let waiting = self.admit(waiting);
-        self.jobs.extend(waiting);
+        let jobs = self.admit(jobs);
+        self.jobs.extend(jobs);
     }
 
     fn push_blind(&mut self, jobs: Vec<Job<B>>) {
@@ -135,7 +139,7 @@ impl<B: Batch> Parked<B> {
     }
 
     /// Takes over the rows that a probe found, and says in the log what an operator can act on.
-    fn probed(&mut self, rows: RowNames) {
+    pub fn probed(&mut self, rows: RowNames) {
         let now = Instant::now();
         self.interval = (2 * self.interval).min(LONGEST_PROBE);
         self.probe_at = now + self.interval;
@@ -158,8 +162,8 @@ impl<B: Batch> Parked<B> {
 }
 
 impl<B: Batch> Writer<B> {
-    /// Parks those of the jobs that need a held row, or returns them to their callers, and gives back the others. Sets
-    /// those aside that wait for a large job.
+    /// Parks those of the jobs that need a held row, and returns the others. Sets those aside that wait for a large
+    /// job.
     pub(super) fn park(&mut self, jobs: Vec<Job<B>>) -> Vec<Job<B>> {
         let jobs = self.set_aside(jobs);
         if self.parked.rows.is_empty() {
@@ -220,17 +224,11 @@ impl<B: Batch> Writer<B> {
             .ok()
     }
 
-    /// Probes the held rows if it is time. Jobs whose rows are free join the next batch. Jobs whose lock cannot be seen
-    /// are tried again.
+    /// Probes the held rows, and tries jobs again whose lock cannot be seen, if it is time.
     pub(super) fn retry_parked(&mut self) {
         let now = Instant::now();
         if self.parked.needs_probes() && self.parked.probe_at <= now {
-            let jobs = refuse_expired(std::mem::take(&mut self.parked.jobs));
-            let rows = self.find_held(&self.parked.rows.clone());
-            self.parked.probed(rows);
-            self.batch.note_held(&self.parked.rows);
-            let free = self.park(jobs);
-            self.waiting.defer(free);
+            self.probe_rows();
         }
         if !self.parked.blind.is_empty() && self.parked.retry_blind_at <= now {
             let mut jobs = refuse_expired(std::mem::take(&mut self.parked.blind).into());
@@ -242,6 +240,31 @@ impl<B: Batch> Writer<B> {
             }
             self.commit_without_waiting(batches);
         }
+    }
+
+    /// Probes the held rows. Jobs that name a row which is free now join the next batch. Of the others, those are
+    /// returned to their callers that another plan may help.
+    fn probe_rows(&mut self) {
+        let jobs = refuse_expired(std::mem::take(&mut self.parked.jobs));
+        let before = self.parked.rows.clone();
+        let rows = self.find_held(&before);
+        self.parked.probed(rows);
+        self.batch.note_held(&self.parked.rows);
+        let freed = before.without(&self.parked.rows);
+        let (woken, waiting): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| self.names_any(job, &freed));
+        let free = self.park(woken);
+        self.waiting.defer(free);
+        for job in waiting {
+            if self.names_any(&job, &job.when_held.avoidable(&self.parked.rows)) {
+                job.answer(Decision::Held);
+            } else {
+                self.parked.jobs.push(job);
+            }
+        }
+    }
+
+    fn names_any(&self, job: &Job<B>, rows: &RowNames) -> bool {
+        !rows.is_empty() && self.batch.named_rows(&[&job.command]).intersects(rows)
     }
 
     /// Commits the batches without waiting for locks. A batch that needs a lock is halved, until the jobs that need it

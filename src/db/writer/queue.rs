@@ -31,7 +31,7 @@ pub(in crate::db) struct Job<B: Batch> {
     pub gate: CommitGate,
     /// Whether it is decided on rows that the transaction reads, never on the snapshot.
     pub from_database: bool,
-    when_held: WhenHeld,
+    pub when_held: WhenHeld,
     reply: oneshot::Sender<Result<Submitted<B>>>,
     counted: Option<Counted>,
 }
@@ -62,17 +62,20 @@ impl Drop for Counted {
 pub enum WhenHeld {
     /// It waits for the row, at most until its deadline.
     Wait,
-    /// Its caller avoided these rows. If others are held, the caller gets [`Submitted::Held`], and plans the command
-    /// again. If not, the command waits: there is no way around the row.
+    /// Its caller avoided the providers among these rows. If another provider stays held, the caller gets
+    /// [`Submitted::Held`], and plans the command again. If not, the command waits: there is no way around the row.
     PlanAgain(Arc<RowNames>),
 }
 
 impl WhenHeld {
-    /// Whether the command is returned to its caller, if it needs one of the rows that are known to be held.
-    fn returns(&self, held: &RowNames) -> bool {
+    /// The held providers that another plan may avoid.
+    pub fn avoidable(&self, held: &RowNames) -> RowNames {
         match self {
-            WhenHeld::Wait => false,
-            WhenHeld::PlanAgain(avoided) => !held.is_subset(avoided),
+            WhenHeld::Wait => RowNames::default(),
+            WhenHeld::PlanAgain(avoided) => RowNames {
+                providers: &held.providers - &avoided.providers,
+                ..RowNames::default()
+            },
         }
     }
 }
@@ -149,11 +152,6 @@ impl<B: Batch> Job<B> {
     /// How many rows it writes, about.
     pub fn rows(&self) -> usize {
         self.command.rows()
-    }
-
-    /// Whether its caller plans it again, if it needs one of the rows that are known to be held.
-    pub fn returns_if_held(&self, held: &RowNames) -> bool {
-        self.when_held.returns(held)
     }
 
     /// From now on the job does not count toward the bound of the queue.
@@ -240,10 +238,15 @@ impl<B: Batch> WriterHandle<B> {
         self.enqueue(command, deadline, false, when_held).await
     }
 
-    /// As [`Self::submit`], for a command that was refused on the snapshot: it is decided on rows, and waits for those
-    /// that are held.
-    pub async fn submit_from_database(&self, command: B::Command, deadline: BootInstant) -> Result<Submitted<B>> {
-        self.enqueue(command, deadline, true, WhenHeld::Wait).await
+    /// As [`Self::submit`], for a command that was refused on the snapshot, and that the tables would grant: it is
+    /// decided on rows.
+    pub async fn submit_from_database(
+        &self,
+        command: B::Command,
+        deadline: BootInstant,
+        when_held: WhenHeld,
+    ) -> Result<Submitted<B>> {
+        self.enqueue(command, deadline, true, when_held).await
     }
 
     async fn enqueue(

@@ -98,7 +98,8 @@ impl Batch for Numbers {
         from_database: bool,
     ) -> std::result::Result<Executed<Self>, WriteError> {
         self.script.record(script::Call::Run { from_database });
-        for number in commands.iter().filter(|number| !script::is_refused(***number)) {
+        let is_written = |number: &&&i64| !script::is_refused(***number) && !self.script.is_blocked(***number);
+        for number in commands.iter().filter(is_written) {
             assert!(**number != PANICS, "a defect");
             if **number == ROLLED_BACK && !std::mem::replace(&mut self.was_rolled_back, true) {
                 conn.batch_execute("ROLLBACK")?;
@@ -119,9 +120,11 @@ impl Batch for Numbers {
                 diesel::sql_query(format!("INSERT INTO numbers (n) VALUES ({number})")).execute(conn)?;
             }
         }
-        let granted = commands.iter().filter(|number| !script::is_refused(***number));
-        let written: Vec<i64> = granted.map(|number| **number).collect();
+        let is_blocked = |number: i64| self.script.is_blocked(number);
+        let is_granted = |number: &&&i64| !script::is_refused(***number) && !is_blocked(***number);
+        let written: Vec<i64> = commands.iter().filter(is_granted).map(|number| **number).collect();
         let decision = |number: &&i64| match script::answer(**number) {
+            _ if is_blocked(**number) => Decision::Held,
             Ok(answer) => Decision::Granted(answer),
             Err(refusal) => Decision::Refused(refusal),
         };

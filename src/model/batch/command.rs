@@ -73,7 +73,7 @@ impl Command {
     /// consumer names one of them.
     pub fn needs(&self, rows: &RowNames) -> bool {
         let footprint = Footprint::beside_held(&[self], &rows.providers);
-        footprint.has_blocked
+        footprint.is_blocked
             || footprint.providers.iter().any(|uuid| rows.providers.contains(*uuid))
             || footprint.consumers.iter().any(|uuid| rows.consumers.contains(*uuid))
     }

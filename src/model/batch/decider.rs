@@ -122,7 +122,7 @@ impl Decider {
     }
 
     /// Decides one command on the state that the commands before it left. `source` says where the state comes from: a
-    /// refusal on the snapshot is not verified.
+    /// refusal on the snapshot is not verified, whether or not a held row is its cause.
     fn decide(&self, state: &mut State, stamp: &Stamp, command: &Command, source: StateSource) -> Decision<Answer> {
         if command.is_outdated(stamp) {
             return Decision::Unverified;
@@ -130,8 +130,8 @@ impl Decider {
         state.waits_for_held = false;
         match decide(state, &self.rules, command) {
             Ok(answer) => Decision::Granted(answer),
-            Err(_) if state.waits_for_held => Decision::Held,
             Err(_) if source == StateSource::Snapshot => Decision::Unverified,
+            Err(_) if state.waits_for_held => Decision::Held,
             Err(refusal) => Decision::Refused(refusal),
         }
     }

@@ -28,7 +28,7 @@ pub struct Footprint<'a> {
     /// Those of `providers` whose roots are needed too.
     pub parents: BTreeSet<&'a str>,
     /// Whether a consumer has a choice of which each candidate names a held provider.
-    pub has_blocked: bool,
+    pub is_blocked: bool,
     /// Whether a claim has a choice: the states of `providers` are needed, and of those above them.
     pub has_choices: bool,
     /// Those of `providers` whose whole trees are needed.
@@ -144,7 +144,7 @@ impl<'a> Footprint<'a> {
                 let candidates = consumer.candidates.list.iter().filter(is_free);
                 candidates.for_each(|candidate| self.add_allocations(&candidate.allocations));
             }
-            self.has_blocked |= !held.is_empty() && consumer.candidates.are_all_on(held);
+            self.is_blocked |= !held.is_empty() && consumer.candidates.are_all_on(held);
         }
     }
 

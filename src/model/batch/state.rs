@@ -148,7 +148,7 @@ pub struct State {
     pub warnings: Vec<String>,
     /// Rows that other transactions have locked: claims that have a choice take no provider of them.
     pub held: Arc<RowNames>,
-    /// Whether the last refused claim might be granted when rows of `held` are free.
+    /// Whether the current command, if it is refused, might be granted when rows of `held` are free.
     pub waits_for_held: bool,
     /// The id of the newest row that the batch creates. Such ids are negative until the database gives real ones.
     last_new_id: i32,

@@ -57,6 +57,25 @@ impl Plan {
     pub fn has_refusals(&self) -> bool {
         self.consumers.iter().any(std::result::Result::is_err)
     }
+
+    /// This plan, which avoids held providers, with the reasons of one that does not; or the latter, if it refuses other
+    /// consumers.
+    fn or_with_held(self, with_held: Plan) -> Plan {
+        let are_refused = |plan: &Plan| {
+            plan.consumers
+                .iter()
+                .map(std::result::Result::is_err)
+                .collect::<Vec<_>>()
+        };
+        if are_refused(&self) != are_refused(&with_held) {
+            return with_held;
+        }
+        let consumers = self.consumers.into_iter().zip(with_held.consumers);
+        Plan {
+            consumers: consumers.map(|(avoiding, with_held)| avoiding.or(with_held)).collect(),
+            is_exact: self.is_exact && with_held.is_exact,
+        }
+    }
 }
 
 /// The candidates of a consumer.
@@ -94,6 +113,8 @@ struct Planning<'a> {
     queries: BTreeMap<usize, PlannedQuery<'a>>,
     /// Whether every search beyond the normal limits compared all candidates.
     is_exact: bool,
+    /// Whether the reasons of refusals are looked for.
+    explains: bool,
 }
 
 /// What is used above limits where a consumer has allocations. An excess may stay if the claim does not make it worse,
@@ -122,8 +143,8 @@ enum Place {
 }
 
 impl PlanJob {
-    /// Searches. A plan that `interrupt` ended is incomplete. Held providers are avoided, unless a consumer gets nothing
-    /// without them.
+    /// Searches. A plan that `interrupt` ended is incomplete. Held providers are avoided, unless that leaves another
+    /// consumer without a place than those that have none anyway.
     ///
     /// # Errors
     /// Of the search, as for `GET /allocation_candidates`.
@@ -133,15 +154,17 @@ impl PlanJob {
                 snapshot,
                 ..self.clone()
             };
-            let plan = job.plan(interrupt)?;
-            if !plan.has_refusals() {
-                return Ok(plan);
+            let avoiding = job.plan(interrupt, false)?;
+            if !avoiding.has_refusals() {
+                return Ok(avoiding);
             }
+            return Ok(avoiding.or_with_held(self.plan(interrupt, true)?));
         }
-        self.plan(interrupt)
+        self.plan(interrupt, true)
     }
 
-    fn plan(&self, interrupt: &Interrupt) -> Result<Plan> {
+    /// `explains`: whether the reasons of refusals are looked for.
+    fn plan(&self, interrupt: &Interrupt, explains: bool) -> Result<Plan> {
         let is_limited = self.snapshot.catalog().has_normal_limits();
         let beyond = is_limited.then(|| PlannedUsage::new(Arc::clone(&self.snapshot)));
         let normal = if is_limited {
@@ -160,6 +183,7 @@ impl PlanJob {
             over: None,
             queries: BTreeMap::new(),
             is_exact: true,
+            explains,
         };
         let mut places = Vec::with_capacity(self.pending.len());
         for at in self.pending.iter() {
@@ -252,7 +276,12 @@ impl<'a> Planning<'a> {
         if let Some(beyond) = self.place_beyond(query, consumer)? {
             return Ok(beyond);
         }
-        Ok((Place::Nowhere(self.refusal(query)?), Vec::new()))
+        let reasons = if self.explains {
+            self.refusal(query)?
+        } else {
+            Reasons::default()
+        };
+        Ok((Place::Nowhere(reasons), Vec::new()))
     }
 
     /// The place that goes least over the normal limits, if the purpose allows that.

@@ -52,13 +52,20 @@ impl Fixture {
 
 /// A VCPU of each of these hosts, for consumer `consumer`.
 fn posted(consumer: u32, hosts: impl Iterator<Item = u32>) -> PlaceRequest {
-    let candidate = |host| ClaimCandidate {
-        allocations: vec![(uuid(host), vec![("VCPU".to_owned(), 1)])],
+    posted_by_each(consumer, &[hosts.collect()])
+}
+
+/// The same for one consumer after the other, each with hosts of its own.
+fn posted_by_each(first: u32, hosts: &[Vec<u32>]) -> PlaceRequest {
+    let candidate = |host: &u32| ClaimCandidate {
+        allocations: vec![(uuid(*host), vec![("VCPU".to_owned(), 1)])],
         mappings: None,
     };
-    let mut request = gang(consumer..consumer + 1, query(1, None));
+    let mut request = gang(first..first + hosts.len() as u32, query(1, None));
     request.queries.clear();
-    request.consumers[0].wanted = Wanted::Candidates(hosts.map(candidate).collect());
+    for (consumer, hosts) in request.consumers.iter_mut().zip(hosts) {
+        consumer.wanted = Wanted::Candidates(hosts.iter().map(candidate).collect());
+    }
     request
 }
 
@@ -156,6 +163,56 @@ async fn hostile_03_a_request_that_fits_on_the_held_host_alone_waits_for_the_row
         assert_eq!(waiting.await.unwrap(), Ok(()), "{kind}");
         assert_eq!(f.used(HELD), 1, "{kind}");
     }
+}
+
+/// Found by a reader: the first consumer is pushed off the held host, and takes the only place of the second.
+#[actix_web::test]
+async fn hostile_03_a_gang_is_not_refused_because_one_of_it_avoids_a_held_host() {
+    for is_atomic in [true, false] {
+        let Some(mut f) = fixture_with_held_host().await else {
+            return;
+        };
+        let full = |host| {
+            consumer_claim(
+                600 + host,
+                vec![(host, "VCPU", if host == 2 { 14 } else { 15 })],
+                Expected::New,
+            )
+        };
+        f.model.submit(claim_of((2..=HOSTS).map(full).collect())).await.unwrap();
+        let mut request = posted_by_each(100, &[vec![HELD, 2], vec![2]]);
+        request.is_atomic = is_atomic;
+        let model = f.model.clone();
+        let waiting = actix_web::rt::spawn(async move { place(&model, request).await });
+        actix_web::rt::time::sleep(WATCHED).await;
+        assert!(
+            !waiting.is_finished(),
+            "atomic {is_atomic}: {:?}",
+            waiting.await.unwrap()
+        );
+        f.release_rows();
+        let placed = waiting.await.unwrap().unwrap();
+        assert!(placed.consumers.iter().all(std::result::Result::is_ok), "{placed:?}");
+        assert_eq!((f.used(HELD), f.used(2)), (1, 20));
+    }
+}
+
+/// Found by a reader: replicas that fit elsewhere waited for the row, because one more fits on the held host alone.
+#[actix_web::test]
+async fn hostile_03_a_workload_that_need_not_be_whole_gets_what_fits_beside_a_held_host() {
+    let Some(mut f) = fixture_with_held_host().await else {
+        return;
+    };
+    let mut wanted = wish(1, None);
+    wanted.roles = vec![role("replica", 12, 11)];
+    let mut asked = put(900, None, wanted);
+    asked.is_atomic = false;
+    let report = super::workloads::place(&f.model, asked).await.unwrap();
+    let placed = report.replicas.iter().filter(|it| it.replica.is_placed()).count();
+    assert_eq!((placed, f.used(HELD)), (HOSTS as usize - 1, 0));
+    // Two have no place even if the row is free.
+    assert!(!report.reasons.is_empty());
+    f.release_rows();
 }
 
 /// What no transaction can change is a refusal at once: other hosts are full, and the held one is too small.

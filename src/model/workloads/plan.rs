@@ -109,7 +109,7 @@ struct Planning<'a> {
 
 impl PlanJob {
     /// Decides. The providers of the snapshot count as steps of `interrupt` before the first is looked at. Held providers
-    /// are avoided, unless a replica has no place without them.
+    /// are avoided, unless no replica has a place without them, or the request is atomic and one has none.
     ///
     /// # Errors
     /// - [`Error::Busy`] if `interrupt` ended the plan, whatever was found by then.
@@ -123,8 +123,19 @@ impl PlanJob {
             };
             match whole(&job.snapshot, interrupt, || job.plan(interrupt)) {
                 Err(Error::NoPlace { .. } | Error::NoCapacity { .. }) => {}
-                Ok(planned) if !planned.report.reasons.is_empty() => {}
-                planned => return planned,
+                Ok(planned) if planned.report.reasons.is_empty() => return Ok(planned),
+                // The reasons must not rest on a lock.
+                Ok(planned) if !planned.set.placed.is_empty() => {
+                    let with_held = whole(&self.snapshot, interrupt, || self.plan(interrupt))?;
+                    let reasons = with_held.report.reasons;
+                    let report = Report {
+                        reasons,
+                        ..planned.report
+                    };
+                    return Ok(Planned { report, ..planned });
+                }
+                Ok(_) => {}
+                Err(error) => return Err(error),
             }
         }
         whole(&self.snapshot, interrupt, || self.plan(interrupt))

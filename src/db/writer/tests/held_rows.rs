@@ -1,8 +1,9 @@
 //! Tests of held rows: another transaction has locked a provider, and only the commands that need it wait.
 
-use super::script::Call::Plan;
+use super::script::Call::{Plan, Run};
 use super::script::{HOLD_TIME, granted, submit_during};
 use super::*;
+use crate::db::writer::held_rows::Parked;
 use crate::db::writer::queue::{Submitted, WhenHeld};
 #[cfg(feature = "postgresql")]
 use crate::db::writer::{held_rows::FAILED_BATCHES_MAX, waiting::MAX_BATCH};
@@ -71,12 +72,33 @@ async fn a_command_whose_other_choice_has_no_room_waits_for_the_held_row() {
     let mut writer = number_writer(100, LONG_TIMEOUT);
     hold(&writer, &[7]);
     let waiting = writer.submit(7601);
-    actix_web::rt::time::sleep(HOLD_TIME).await;
+    actix_web::rt::time::sleep(4 * HOLD_TIME).await;
     assert_eq!(submit(&writer.handle, 5001).await, Ok(50_010));
     assert!(!waiting.is_finished());
+    // The row was probed ten times by now: that alone decides nothing.
+    let run = Run { from_database: true };
+    let decided = writer.script.calls().into_iter().filter(|call| *call == run).count();
+    assert_eq!(decided, 1);
     hold(&writer, &[]);
     assert_eq!(waiting.await.unwrap(), Ok(76_010));
     assert_eq!(writer.count(), 2);
+}
+
+/// Found by a reader: each row that was found later put the next probe off, also that of the rows before it.
+#[test]
+fn rows_that_are_found_later_do_not_put_a_probe_off() {
+    let named = |number: i64| script::rows_of(&[&number]);
+    let mut parked: Parked<Numbers> = Parked::new(10);
+    parked.add_rows(named(7001));
+    for _ in 0..10 {
+        parked.probed(named(7001));
+    }
+    let due = parked.due_at().unwrap();
+    assert!(!parked.add_rows(named(7001)));
+    assert_eq!(parked.due_at(), Some(due));
+    // A new one may be free soon.
+    assert!(parked.add_rows(named(8001)));
+    assert!(parked.due_at().unwrap() < due);
 }
 
 #[actix_web::test]
@@ -84,10 +106,14 @@ async fn a_command_that_can_be_planned_again_is_returned_to_its_caller() {
     for number in [7001, 7601] {
         let mut writer = number_writer(100, LONG_TIMEOUT);
         hold(&writer, &[7]);
+        // Then the writer knows that the row is held.
+        assert_eq!(submit(&writer.handle, 7600).await, Ok(76_000));
         let send = |avoided: RowNames| {
             let when_held = WhenHeld::PlanAgain(avoided.into());
             let handle = writer.handle.clone();
-            actix_web::rt::spawn(async move { handle.submit(number, handle.deadline(), when_held).await })
+            // Its refusal on the snapshot was verified.
+            let sent = async move { handle.submit_from_database(number, handle.deadline(), when_held).await };
+            actix_web::rt::spawn(sent)
         };
         let returned = send(RowNames::default()).await.unwrap();
         assert!(matches!(returned, Ok(Submitted::Held)), "{number}");
@@ -100,7 +126,7 @@ async fn a_command_that_can_be_planned_again_is_returned_to_its_caller() {
             matches!(waiting.await.unwrap(), Ok(Submitted::Committed(_))),
             "{number}"
         );
-        assert_eq!(writer.count(), 1);
+        assert_eq!(writer.count(), 2);
     }
 }
 

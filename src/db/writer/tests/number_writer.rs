@@ -19,7 +19,7 @@ pub async fn submit(handle: &WriterHandle<Numbers>, number: i64) -> Result<i64> 
         Submitted::Unverified(number) => number,
         Submitted::Held => panic!("{number} was to wait"),
     };
-    match handle.submit_from_database(refused, deadline).await? {
+    match handle.submit_from_database(refused, deadline, WhenHeld::Wait).await? {
         Submitted::Committed(answer) => Ok(answer),
         _ => panic!("{refused} was not decided from the database"),
     }

@@ -167,21 +167,16 @@ impl Script {
         }
         let refuses_once = any(REFUSED_ONCE) && !self.was_refused.swap(true, Ordering::AcqRel);
         let is_granted = |number: &i64| !(is_refused(*number) || refuses_once && is(*number, REFUSED_ONCE));
-        let is_blocked = |number: &i64| is(*number, CHOICE_WITHOUT_ROOM) && self.is_known_held(*number);
+        let is_granted = |number: &i64| is_granted(number) && !self.is_blocked(*number);
         let decision = |number: &i64| {
-            if is_blocked(number) {
-                Decision::Held
-            } else if is_granted(number) {
+            if is_granted(number) {
                 Decision::Granted(number * 10)
             } else {
                 Decision::Unverified
             }
         };
         let decisions = numbers.iter().map(decision).collect();
-        let granted: Vec<i64> = numbers
-            .into_iter()
-            .filter(|it| is_granted(it) && !is_blocked(it))
-            .collect();
+        let granted: Vec<i64> = numbers.into_iter().filter(is_granted).collect();
         let written = |number: i64| {
             if is(number, UNSTABLE) {
                 self.unstable.fetch_add(-1, Ordering::AcqRel) - PLANNABLE
@@ -260,6 +255,11 @@ impl Script {
     /// Whether the writer knows any row to be held.
     pub fn knows_held(&self) -> bool {
         !self.known_held.lock().unwrap().is_empty()
+    }
+
+    /// Whether the number waits until its provider is free.
+    pub fn is_blocked(&self, number: i64) -> bool {
+        is(number, CHOICE_WITHOUT_ROOM) && self.is_known_held(number)
     }
 
     fn is_known_held(&self, number: i64) -> bool {

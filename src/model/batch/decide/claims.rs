@@ -3,8 +3,8 @@
 //! nothing new from a provider that is not up. If one consumer gets none, the whole call is refused. A call with an id
 //! that was answered before claims nothing, and gets the same answer.
 //!
-//! Candidates with a held provider (`db::writer::held_rows`) are left out. If nothing but such candidates could help,
-//! the call waits instead of being refused ([`State::waits_for_held`]).
+//! Candidates with a held provider (`db::writer::held_rows`) are left out. A call that might be granted with them is
+//! marked ([`State::waits_for_held`]): even a consumer without such a candidate may have lost its place to one that had.
 
 mod normal_limits;
 mod requested;
@@ -64,7 +64,7 @@ pub fn claim_each(state: &mut State, rules: &Rules, consumers: &[ConsumerChoice]
         .collect();
     let mut missing = taken.iter().filter_map(|(_, taken)| taken.as_ref().err()).peekable();
     if missing.peek().is_some() {
-        state.waits_for_held = missing.all(|it| it.has_held);
+        state.waits_for_held &= !missing.any(Reasons::concern_consumer);
         return Err(Error::ClaimRefused(Arc::new(refusal(taken))));
     }
     let granted = taken
@@ -75,10 +75,10 @@ pub fn claim_each(state: &mut State, rules: &Rules, consumers: &[ConsumerChoice]
         .collect())
 }
 
-fn refusal(taken: Vec<(&ConsumerChoice, std::result::Result<Taken, NoCandidate>)>) -> ClaimRefusal {
+fn refusal(taken: Vec<(&ConsumerChoice, std::result::Result<Taken, Reasons>)>) -> ClaimRefusal {
     let consumers = taken.into_iter().map(|(consumer, taken)| RefusedConsumer {
         consumer: consumer.claim.consumer.clone(),
-        reasons: taken.err().map(|it| it.reasons).unwrap_or_default(),
+        reasons: taken.err().unwrap_or_default(),
     });
     ClaimRefusal {
         consumers: consumers.collect(),
@@ -93,38 +93,22 @@ struct Taken {
     over_normal: Vec<String>,
 }
 
-/// Why a consumer got no candidate.
-struct NoCandidate {
-    reasons: Reasons,
-    /// Whether a candidate was left out because its provider is held. It may fit.
-    has_held: bool,
-}
-
-impl From<Reason> for NoCandidate {
-    fn from(reason: Reason) -> NoCandidate {
-        NoCandidate {
-            reasons: reason.into(),
-            has_held: false,
-        }
-    }
-}
-
 /// Claims the first candidate that fits within the normal limits. If there is none and the consumer may go over them:
 /// the one that goes least over them.
 ///
 /// # Errors
 /// Why each of them does not fit. That the consumer has another generation is a reason without candidates, too.
-fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> std::result::Result<Taken, NoCandidate> {
+fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> std::result::Result<Taken, Reasons> {
     if let Err(stale) = allocations::check_consumer(state, &consumer.claim) {
         return Err(Reason::new(ReasonCode::ConcurrentUpdate, stale.to_string()).into());
     }
     let held = Arc::clone(&state.held);
-    let (mut reasons, mut has_held) = (Reasons::default(), false);
+    let mut reasons = Reasons::default();
     // The candidate that goes least over normal limits, and by how much.
     let mut least: Option<(i64, usize, Vec<OverNormal>)> = None;
     for (index, candidate) in consumer.candidates.in_order() {
         if candidate.names_any(&held.providers) {
-            has_held = true;
+            state.waits_for_held = true;
             continue;
         }
         let claim = claim_of(consumer, candidate);
@@ -164,9 +148,9 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
     }
     match least {
         Some((_, index, over)) if consumer.limits == Limits::NormalFirst => {
-            take_over_normal(state, rules, consumer, index, over).ok_or(NoCandidate { reasons, has_held })
+            take_over_normal(state, rules, consumer, index, over).ok_or(reasons)
         }
-        _ => Err(NoCandidate { reasons, has_held }),
+        _ => Err(reasons),
     }
 }
 
