@@ -44,20 +44,23 @@ pub fn read_put(version: Version, consumer: &str, body: &[u8]) -> Result<Claim> 
 pub fn read_post(version: Version, body: &[u8]) -> Result<Claim> {
     let body = POST.read(version, body)?;
     Ok(Claim {
-        consumers: consumer_claims(version, &body)?,
+        consumers: consumer_claims(version, body)?,
         names_consumer: false,
     })
 }
 
-/// The requested allocations of each consumer.
-pub fn consumer_claims(version: Version, consumers: &Value) -> Result<Vec<ConsumerClaim>> {
-    let consumers = consumers.members().map(|(consumer, value)| {
+/// The requested allocations of each consumer. A consumer's value is freed once it is read.
+pub fn consumer_claims(version: Version, consumers: Value) -> Result<Vec<ConsumerClaim>> {
+    let consumers = consumers.into_members();
+    // A collected `Result` has no size from the start: the list would double, and be copied, while it grows.
+    let mut claims = Vec::with_capacity(consumers.len());
+    for (consumer, value) in consumers {
         // As a Python pattern, the schema accepts one more character: a final line feed.
-        uuid::check_length("a consumer", consumer)?;
+        uuid::check_length("a consumer", &consumer)?;
         let allocations = by_provider(value.field("allocations"));
-        Ok(claim(version, consumer.to_owned(), value, allocations))
-    });
-    consumers.collect()
+        claims.push(claim(version, consumer, &value, allocations));
+    }
+    Ok(claims)
 }
 
 fn claim(version: Version, consumer: String, body: &Value, allocations: AmountsByProvider) -> ConsumerClaim {

@@ -1,6 +1,7 @@
 //! `/v1/claims`.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::{self, Display, Formatter};
 
 use ::uuid::Uuid;
 use serde::Serialize;
@@ -56,6 +57,12 @@ fn bad_request<T>(detail: String) -> Result<T> {
 pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRequest> {
     let parameters = Query::read_native(&PARAMETERS, query)?;
     let body = CREATE.read(raw_body)?;
+    let id = body.get("id").and_then(|id| uuid::canonical(id.text()));
+    let repeatable = id.map(|id| repeatable(id, &body, raw_body, defaults));
+    let purpose = purpose(body.get("purpose").map(Value::text));
+    let is_atomic = !matches!(body.field("atomic"), Value::Bool(false));
+    let consumers = body.into_field("consumers").into_items();
+    check_count("consumers", consumers.len(), MAX_CONSUMERS)?;
     let mut reader = Reader {
         defaults,
         uuids: HashSet::new(),
@@ -63,20 +70,18 @@ pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRe
         queries: Vec::new(),
         known_queries: HashMap::new(),
     };
-    let consumers = body.field("consumers").items();
-    check_count("consumers", consumers.len(), MAX_CONSUMERS)?;
-    let consumers = consumers.iter().enumerate();
+    // The value of a consumer is freed once it is read.
+    let consumers = consumers.into_iter().enumerate();
     let consumers: Vec<RequestedConsumer> = consumers
-        .map(|(at, consumer)| reader.consumer(&format!("consumers[{at}]"), consumer))
+        .map(|(at, consumer)| reader.consumer(&format!("consumers[{at}]"), &consumer))
         .collect::<Result<_>>()?;
-    let id = body.get("id").and_then(|id| uuid::canonical(id.text()));
     Ok(PlaceRequest {
         consumers,
         queries: reader.queries,
-        purpose: purpose(body.get("purpose").map(Value::text)),
-        is_atomic: !matches!(body.field("atomic"), Value::Bool(false)),
+        purpose,
+        is_atomic,
         is_dry_run: parameters.last("dry_run") == Some("true"),
-        repeatable: id.map(|id| repeatable(id, &body, raw_body, defaults)),
+        repeatable,
     })
 }
 
@@ -92,7 +97,7 @@ fn repeatable(id: String, body: &Value, raw_body: &[u8], defaults: &Defaults) ->
             id,
             project: defaults.project.clone().unwrap_or_default(),
         },
-        digest: digest(canonical(body).as_bytes()),
+        digest: digest(Canonical(body).to_string().as_bytes()),
         digest_of_bytes: digest(raw_body),
         write: write_text,
     }
@@ -103,24 +108,35 @@ fn digest(bytes: &[u8]) -> String {
 }
 
 /// A body as a text that is the same for each order of members.
-fn canonical(body: &Value) -> String {
-    let list = |items: &mut dyn Iterator<Item = String>| items.collect::<Vec<_>>().join(",");
-    match body {
-        Value::Array(items) => format!("[{}]", list(&mut items.iter().map(canonical))),
-        Value::Object(object) => {
-            let mut members: Vec<(&str, &Value)> = object.iter().collect();
-            members.sort_unstable_by_key(|(name, _)| *name);
-            let mut members = members
-                .into_iter()
-                .map(|(name, value)| format!("{name:?}:{}", canonical(value)));
-            format!("{{{}}}", list(&mut members))
+struct Canonical<'a>(&'a Value);
+
+impl Display for Canonical<'_> {
+    fn fmt(&self, text: &mut Formatter<'_>) -> fmt::Result {
+        let separator = |at| if at == 0 { "" } else { "," };
+        match self.0 {
+            Value::Array(items) => {
+                text.write_str("[")?;
+                for (at, item) in items.iter().enumerate() {
+                    write!(text, "{}{}", separator(at), Canonical(item))?;
+                }
+                text.write_str("]")
+            }
+            Value::Object(object) => {
+                let mut members: Vec<(&str, &Value)> = object.iter().collect();
+                members.sort_unstable_by_key(|(name, _)| *name);
+                text.write_str("{")?;
+                for (at, (name, value)) in members.into_iter().enumerate() {
+                    write!(text, "{}{name:?}:{}", separator(at), Canonical(value))?;
+                }
+                text.write_str("}")
+            }
+            Value::Null => text.write_str("null"),
+            Value::Bool(truth) => write!(text, "{truth}"),
+            Value::Int(number) => write!(text, "{number}"),
+            Value::BigInt(digits) => text.write_str(digits),
+            Value::Float(number) => write!(text, "{number:?}"),
+            Value::String(string) => write!(text, "{string:?}"),
         }
-        Value::Null => "null".to_owned(),
-        Value::Bool(truth) => truth.to_string(),
-        Value::Int(number) => number.to_string(),
-        Value::BigInt(digits) => digits.to_string(),
-        Value::Float(number) => format!("{number:?}"),
-        Value::String(text) => format!("{text:?}"),
     }
 }
 

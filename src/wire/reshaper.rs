@@ -18,7 +18,7 @@ pub fn read_post(version: Version, body: &[u8]) -> Result<Reshape> {
     });
     Ok(Reshape {
         providers: providers.collect(),
-        consumers: allocations::consumer_claims(version, body.field("allocations"))?,
+        consumers: allocations::consumer_claims(version, body.into_field("allocations"))?,
     })
 }
 

@@ -95,12 +95,35 @@ impl Value {
     }
 
     /// The members of an object.
-    pub fn members(&self) -> impl Iterator<Item = (&str, &Value)> {
-        let object = match self {
-            Value::Object(object) => Some(object),
-            _ => None,
+    pub fn members(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
+        let members: &[Member] = match self {
+            Value::Object(object) => &object.0,
+            _ => &[],
         };
-        object.into_iter().flat_map(Object::iter)
+        members.iter().map(|(name, value)| (&**name, value))
+    }
+
+    /// The members of an object, moved out of it. So each of them can be freed before the next one is read.
+    pub fn into_members(self) -> impl ExactSizeIterator<Item = (String, Value)> {
+        let members = match self {
+            Value::Object(object) => object.0.into_vec(),
+            _ => Vec::new(),
+        };
+        members.into_iter().map(|(name, value)| (name.into_string(), value))
+    }
+
+    /// The member of this name, moved out of the object; `Null` if there is none.
+    pub fn into_field(self, name: &str) -> Value {
+        let found = self.into_members().find(|(key, _)| key == name);
+        found.map_or(Value::Null, |(_, value)| value)
+    }
+
+    /// The items of an array, moved out of it.
+    pub fn into_items(self) -> Vec<Value> {
+        match self {
+            Value::Array(items) => items.into_vec(),
+            _ => Vec::new(),
+        }
     }
 
     /// The items of an array.

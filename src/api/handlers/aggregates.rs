@@ -14,7 +14,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     Ok(reply.await?.modified(None))
 }
 
-pub async fn replace(context: RequestContext) -> Result<Reply> {
+pub async fn replace(mut context: RequestContext) -> Result<Reply> {
     let (version, uuid) = (context.version, context.field("uuid").to_owned());
     let read = context
         .read_body(move |body| wire::read_replace(version, &uuid, body))

@@ -17,7 +17,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
     Ok(reply.await?.modified(modified))
 }
 
-pub async fn replace(context: RequestContext) -> Result<Reply> {
+pub async fn replace(mut context: RequestContext) -> Result<Reply> {
     let (version, consumer) = (context.version, context.field("consumer_uuid").to_owned());
     let claim = context
         .read_body(move |body| wire::read_put(version, &consumer, body))
@@ -26,7 +26,7 @@ pub async fn replace(context: RequestContext) -> Result<Reply> {
     Ok(Reply::no_content())
 }
 
-pub async fn replace_many(context: RequestContext) -> Result<Reply> {
+pub async fn replace_many(mut context: RequestContext) -> Result<Reply> {
     let version = context.version;
     let claim = context.read_body(move |body| wire::read_post(version, body)).await?;
     context.model().submit(claim).await?;

@@ -9,7 +9,7 @@ use crate::policy::rules;
 use crate::search::SearchSettings;
 use crate::wire::claims::{self as wire, Defaults};
 
-pub async fn create(context: RequestContext) -> Result<Reply> {
+pub async fn create(mut context: RequestContext) -> Result<Reply> {
     let defaults = Defaults {
         project: context.caller.project_id.clone(),
         user: context.caller.user_id.clone(),

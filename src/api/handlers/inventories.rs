@@ -13,7 +13,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     list_reply(&context, found, None).await
 }
 
-pub async fn replace(context: RequestContext) -> Result<Reply> {
+pub async fn replace(mut context: RequestContext) -> Result<Reply> {
     let (version, uuid) = (context.version, context.field("uuid").to_owned());
     let read = context
         .read_body(move |body| wire::read_replace(version, &uuid, body))
@@ -22,7 +22,7 @@ pub async fn replace(context: RequestContext) -> Result<Reply> {
     list_reply(&context, context.model().submit(replace).await?, Some(raw)).await
 }
 
-pub async fn add(context: RequestContext) -> Result<Reply> {
+pub async fn add(mut context: RequestContext) -> Result<Reply> {
     let (version, uuid) = (context.version, context.field("uuid").to_owned());
     let read = context
         .read_body(move |body| wire::read_add(version, &uuid, body))
@@ -58,7 +58,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
     inventory_reply(&found, None)
 }
 
-pub async fn update(context: RequestContext) -> Result<Reply> {
+pub async fn update(mut context: RequestContext) -> Result<Reply> {
     let version = context.version;
     let (uuid, class) = (
         context.field("uuid").to_owned(),

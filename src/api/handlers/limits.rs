@@ -22,7 +22,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
     Ok(Reply::json(wire::write_one(&found)))
 }
 
-pub async fn set(context: RequestContext) -> Result<Reply> {
+pub async fn set(mut context: RequestContext) -> Result<Reply> {
     let (class, query) = (context.field("class").to_owned(), context.query.clone());
     let (set, is_dry_run) = context
         .read_body(move |body| wire::read_set(&class, &query, body))

@@ -22,7 +22,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
     Ok(Reply::json(wire::write_one(&found)))
 }
 
-pub async fn describe(context: RequestContext) -> Result<Reply> {
+pub async fn describe(mut context: RequestContext) -> Result<Reply> {
     let (uuid, query) = (context.field("uuid").to_owned(), context.query.clone());
     let (command, is_dry_run) = context
         .read_body(move |body| wire::read_describe(&uuid, &query, body))
@@ -31,7 +31,7 @@ pub async fn describe(context: RequestContext) -> Result<Reply> {
     Ok(Reply::json(described.first().map(wire::write_one).unwrap_or_default()))
 }
 
-pub async fn describe_all(context: RequestContext) -> Result<Reply> {
+pub async fn describe_all(mut context: RequestContext) -> Result<Reply> {
     let query = context.query.clone();
     let (command, is_dry_run) = context
         .read_body(move |body| wire::read_describe_all(&query, body))

@@ -5,7 +5,7 @@ use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
 use crate::wire::reshaper as wire;
 
-pub async fn reshape(context: RequestContext) -> Result<Reply> {
+pub async fn reshape(mut context: RequestContext) -> Result<Reply> {
     let version = context.version;
     let reshape = context.read_body(move |body| wire::read_post(version, body)).await?;
     context.model().submit(reshape).await?;

@@ -14,7 +14,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     Ok(reply.await?.modified(newest))
 }
 
-pub async fn create(context: RequestContext) -> Result<Reply> {
+pub async fn create(mut context: RequestContext) -> Result<Reply> {
     let version = context.version;
     let create = context.read_body(move |body| wire::read_create(version, body)).await?;
     let url = url(&context, &create.name);
@@ -40,7 +40,7 @@ pub async fn ensure(context: RequestContext) -> Result<Reply> {
 }
 
 /// Before 1.7.
-pub async fn rename(context: RequestContext) -> Result<Reply> {
+pub async fn rename(mut context: RequestContext) -> Result<Reply> {
     let (version, from) = (context.version, context.field("name").to_owned());
     let rename = context
         .read_body(move |body| wire::read_rename(version, &from, body))

@@ -63,7 +63,7 @@ impl ChunkSource for ProvidersSource {
 }
 
 /// From 1.20 the answer shows the provider.
-pub async fn create(context: RequestContext) -> Result<Reply> {
+pub async fn create(mut context: RequestContext) -> Result<Reply> {
     let version = context.version;
     let create = context.read_body(move |body| wire::read_create(version, body)).await?;
     let provider = context.model().submit(create).await?;
@@ -71,7 +71,7 @@ pub async fn create(context: RequestContext) -> Result<Reply> {
 }
 
 /// Before 1.20 the answer has only the provider's location.
-pub async fn create_without_body(context: RequestContext) -> Result<Reply> {
+pub async fn create_without_body(mut context: RequestContext) -> Result<Reply> {
     let version = context.version;
     let create = context.read_body(move |body| wire::read_create(version, body)).await?;
     let provider = context.model().submit(create).await?;
@@ -88,7 +88,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
 }
 
 /// `Last-Modified` is the time of the update before this one, as in OpenStack Placement; absent if there was none.
-pub async fn update(context: RequestContext) -> Result<Reply> {
+pub async fn update(mut context: RequestContext) -> Result<Reply> {
     let uuid = context.field("uuid").to_owned();
     let before = context
         .model()

@@ -44,7 +44,7 @@ pub async fn list_of_provider(context: RequestContext) -> Result<Reply> {
 }
 
 /// Unlike on other routes, the body is validated before the provider is looked up.
-pub async fn replace_of_provider(context: RequestContext) -> Result<Reply> {
+pub async fn replace_of_provider(mut context: RequestContext) -> Result<Reply> {
     let (version, uuid) = (context.version, context.field("uuid").to_owned());
     let replace = context
         .read_body(move |body| wire::read_replace(version, &uuid, body))

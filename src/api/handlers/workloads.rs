@@ -35,7 +35,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
     write(&context, report).await
 }
 
-pub async fn update(context: RequestContext) -> Result<Reply> {
+pub async fn update(mut context: RequestContext) -> Result<Reply> {
     let defaults = Defaults {
         sees_others: context
             .authorize_project(&rules::WORKLOADS_UPDATE_FOR_OTHERS, "")

@@ -11,7 +11,7 @@ use actix_web::HttpRequest;
 use actix_web::body::{BodyStream, MessageBody};
 use actix_web::error::PayloadError;
 use actix_web::http::StatusCode;
-use actix_web::web::{Bytes, Payload};
+use actix_web::web::Payload;
 use tokio::time::timeout;
 
 use super::connections::Connection;
@@ -24,7 +24,7 @@ use crate::pools::SMALL_BODY_BYTES;
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The memory of all bodies that are being read or parsed.
+/// The memory of the bodies of all requests that have no answer yet.
 pub struct BodyMemory {
     used: AtomicUsize,
     limit: usize,
@@ -39,26 +39,30 @@ impl BodyMemory {
     }
 }
 
-/// A body, and its part of the memory of all bodies until it is dropped.
-struct CountedBody {
-    bytes: Vec<u8>,
+/// The body of a request; empty if the route takes none.
+#[derive(Default)]
+pub struct Body {
+    /// Taken and freed by the code that reads it.
+    pub bytes: Vec<u8>,
+    /// Counts the body until the request is answered: what was read from it takes memory, too.
+    _share: Option<MemoryShare>,
+}
+
+/// A part of the memory of all bodies, until it is dropped.
+struct MemoryShare {
+    bytes: usize,
     memory: Arc<BodyMemory>,
 }
 
-impl CountedBody {
-    /// Appends `more`. `announced` is the expected length of the whole body.
-    fn extend(&mut self, more: &[u8], announced: usize) -> Result<(), Error> {
-        let length = self.bytes.len() + more.len();
-        let used = self.memory.used.fetch_add(more.len(), Ordering::Relaxed) + more.len();
-        if length > SMALL_BODY_BYTES {
-            if used > self.memory.limit {
-                self.memory.used.fetch_sub(more.len(), Ordering::Relaxed);
-                return Err(self.memory_is_full());
-            }
-            // Pages that are not written yet take no memory, while doubling would copy the body and waste half.
-            self.bytes.reserve_exact(announced.saturating_sub(self.bytes.len()));
+impl MemoryShare {
+    /// # Errors
+    /// [`Error::Busy`] if `more` bytes are more than is free. Small bodies are counted only.
+    fn grow(&mut self, more: usize) -> Result<(), Error> {
+        let used = self.memory.used.fetch_add(more, Ordering::Relaxed) + more;
+        self.bytes += more;
+        if self.bytes > SMALL_BODY_BYTES && used > self.memory.limit {
+            return Err(self.memory_is_full());
         }
-        self.bytes.extend_from_slice(more);
         Ok(())
     }
 
@@ -72,15 +76,9 @@ impl CountedBody {
     }
 }
 
-impl AsRef<[u8]> for CountedBody {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-impl Drop for CountedBody {
+impl Drop for MemoryShare {
     fn drop(&mut self) {
-        self.memory.used.fetch_sub(self.bytes.len(), Ordering::Relaxed);
+        self.memory.used.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -90,7 +88,7 @@ pub async fn read(
     payload: Payload,
     limit: usize,
     memory: &Arc<BodyMemory>,
-) -> Result<Bytes, Refusal> {
+) -> Result<Body, Refusal> {
     let announced = text(request, "content-length").and_then(|length| length.parse::<usize>().ok());
     if announced.is_some_and(|length| length > limit) {
         return Err(too_large(limit));
@@ -111,32 +109,39 @@ async fn collect(
     limit: usize,
     announced: usize,
     memory: &Arc<BodyMemory>,
-) -> Result<Bytes, Refusal> {
-    let mut body = CountedBody {
-        bytes: Vec::with_capacity(announced.min(SMALL_BODY_BYTES)),
+) -> Result<Body, Refusal> {
+    let mut bytes: Vec<u8> = Vec::with_capacity(announced.min(SMALL_BODY_BYTES));
+    let mut share = MemoryShare {
+        bytes: 0,
         memory: Arc::clone(memory),
     };
     let end = end_despite_upgrade(request, announced);
     let mut stream = pin!(BodyStream::new(payload));
-    while end.is_none_or(|end| body.bytes.len() < end) {
+    while end.is_none_or(|end| bytes.len() < end) {
         let Some(part) = poll_fn(|task| stream.as_mut().poll_next(task)).await else {
             break;
         };
         let mut part =
             part.map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, unreadable(request, &error)).closing())?;
         if let Some(end) = end {
-            part.truncate(end - body.bytes.len());
+            part.truncate(end - bytes.len());
         }
-        if body.bytes.len() + part.len() > limit {
+        if bytes.len() + part.len() > limit {
             return Err(too_large(limit));
         }
-        body.extend(&part, announced)?;
+        share.grow(part.len())?;
+        if share.bytes > SMALL_BODY_BYTES {
+            // Pages that are not written yet take no memory, while doubling would copy the body and waste half.
+            bytes.reserve_exact(announced.saturating_sub(bytes.len()));
+        }
+        bytes.extend_from_slice(&part);
     }
-    if end.is_some_and(|end| body.bytes.len() < end) {
+    if end.is_some_and(|end| bytes.len() < end) {
         let detail = unreadable(request, &PayloadError::Incomplete(None));
         return Err(Refusal::new(StatusCode::BAD_REQUEST, detail).closing());
     }
-    Ok(Bytes::from_owner(body))
+    let share = Some(share);
+    Ok(Body { bytes, _share: share })
 }
 
 /// The length of the body of a request with `Upgrade`. placet ignores that header, but actix takes all that follows a

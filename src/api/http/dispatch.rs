@@ -14,11 +14,12 @@ use std::time::Instant;
 use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::header::{HeaderName, HeaderValue, VARY};
 use actix_web::http::{ConnectionType, Method, StatusCode};
-use actix_web::web::{Bytes, Data, Payload};
+use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::access::Times;
 use super::base_url::{self, BaseUrl};
+use super::body::{self, Body};
 use super::connections::{Connection, ServedGuard};
 use super::disconnect::DisconnectWatch;
 use super::refusal::Refusal;
@@ -26,7 +27,7 @@ use super::reply::Reply;
 use super::request_context::RequestContext;
 use super::request_head::{RequestHead, new_request_id};
 use super::served_body::ServedBody;
-use super::{access, body, checks, streaming};
+use super::{access, checks, streaming};
 use crate::api::route::{self, Media};
 use crate::api::service::Service;
 use crate::log_context;
@@ -185,7 +186,7 @@ async fn serve(
             let limit = service.settings.max_body_size.min(route.max_body_bytes);
             body::read(request, payload, limit, &service.bodies).await?
         }
-        Media::Unchecked | Media::ProducesJson => Bytes::new(),
+        Media::Unchecked | Media::ProducesJson => Body::default(),
     };
     *arrived = Some(Arrived {
         at: Instant::now(),

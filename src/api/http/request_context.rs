@@ -4,9 +4,8 @@ use std::future::Future;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use actix_web::web::Bytes;
-
 use super::base_url::BaseUrl;
+use super::body::Body;
 use super::chunks::{ChunkSource, FirstChunks, InlineResult, PartialAnswer};
 use super::disconnect::DisconnectWatch;
 use super::reply::Reply;
@@ -52,7 +51,7 @@ pub struct RequestContext {
     pub query: String,
     /// The owner of the token; without credentials on a public route.
     pub caller: Arc<Caller>,
-    pub(in crate::api) body: Bytes,
+    pub(in crate::api) body: Body,
     pub(in crate::api) base_url: BaseUrl,
     /// Watches the client that waits for the answer; `None` in tests, which have no connection.
     pub(in crate::api) client: Option<DisconnectWatch>,
@@ -89,21 +88,19 @@ impl RequestContext {
         self.model().reader(self.may_lag)
     }
 
-    /// Reads the body with `read`. A large body would delay the other requests of this worker, so another thread reads
-    /// it.
+    /// Reads the body with `read`, and frees it. A large body would delay the other requests of this worker, so
+    /// another thread reads it.
     pub async fn read_body<T: Send + 'static>(
-        &self,
+        &mut self,
         read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let body = self.body.clone();
+        let body = std::mem::take(&mut self.body.bytes);
+        let length = body.len();
         let read = move || {
             mutants::panic_as(Mutant::PanicInHandler);
             read(&body)
         };
-        self.model()
-            .pools()
-            .read(&self.caller_key(), self.body.len(), read)
-            .await
+        self.model().pools().read(&self.caller_key(), length, read).await
     }
 
     /// Writes an answer about this many things: on the worker if they are few, else on another thread.

@@ -101,6 +101,10 @@ impl Save<'_> {
     }
 }
 
+/// A large command's consumers and allocations are inserted this many at a time, because their rows take more memory
+/// than the state that they are made from. A server takes about as many in one statement.
+const ROWS_A_PART: usize = 5_000;
+
 /// [`WriteError::Conflict`] if the state that the batch was decided on is out of date.
 type SaveResult = Result<(), WriteError>;
 
@@ -132,7 +136,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>,
         providers::write,
         inventories::write,
         consumers::insert_and_delete,
-        |save| save.write(&allocations::insert(save.state, &save.ids)),
+        allocations::insert_current,
         |save| save.write(&answers::insert(save.state)),
         catalog::delete,
     ];

@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 
-use super::{NewRowIds, Save, SaveResult};
+use super::{NewRowIds, ROWS_A_PART, Save, SaveResult};
 use crate::db::WriteError;
 use crate::db::engines::dialect::LIST_MAX;
 use crate::db::engines::guarded::GuardedWrite;
@@ -11,6 +11,7 @@ use crate::db::schema::allocations;
 use crate::db::statements;
 use crate::model::batch::state::{ConsumerEntry, State};
 use crate::mutants::{self, Mutant};
+use crate::search::{ClassId, ProviderId};
 
 /// Deletes the replaced allocations. Guard: the count of deleted rows. If another writer has deleted one, its amount is
 /// no longer in the provider's usage.
@@ -38,18 +39,33 @@ fn delete_unchecked(save: &mut Save<'_>) -> SaveResult {
     Ok(())
 }
 
-/// Inserts the current allocations of the consumers. `ids` has the ids of providers that the batch created.
-pub fn insert(state: &State, ids: &NewRowIds) -> GuardedWrite {
-    let rows = replaced(state)
-        .flat_map(|(uuid, entry)| entry.allocations.iter().map(move |allocation| (uuid, allocation)))
-        .map(|(uuid, (provider, class, used))| {
-            vec![
-                Value::Int(ids.provider(*provider).into()),
-                Value::Text(uuid.clone()),
-                Value::Int(class.0.into()),
-                Value::Int(*used),
-            ]
-        });
+/// Inserts the current allocations of the consumers.
+pub fn insert_current(save: &mut Save<'_>) -> SaveResult {
+    let current: Vec<NewAllocation<'_>> = new_allocations(save.state).collect();
+    for part in current.chunks(ROWS_A_PART) {
+        save.write(&insert(part.iter().copied(), &save.ids))?;
+    }
+    Ok(())
+}
+
+/// A consumer, and what it has of one class of one provider.
+type NewAllocation<'a> = (&'a String, &'a (ProviderId, ClassId, i64));
+
+/// The current allocations of the consumers whose allocations the batch replaced.
+pub fn new_allocations(state: &State) -> impl Iterator<Item = NewAllocation<'_>> {
+    replaced(state).flat_map(|(uuid, entry)| entry.allocations.iter().map(move |allocation| (uuid, allocation)))
+}
+
+/// Inserts allocations. `ids` has the ids of providers that the batch created.
+pub fn insert<'a>(new: impl Iterator<Item = NewAllocation<'a>>, ids: &NewRowIds) -> GuardedWrite {
+    let rows = new.map(|(uuid, (provider, class, used))| {
+        vec![
+            Value::Int(ids.provider(*provider).into()),
+            Value::Text(uuid.clone()),
+            Value::Int(class.0.into()),
+            Value::Int(*used),
+        ]
+    });
     GuardedWrite::Insert(statements::allocations::INSERT, rows.collect())
 }
 

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 
 use super::owner_ids::OwnerIds;
-use super::{Save, SaveResult, owner_ids};
+use super::{ROWS_A_PART, Save, SaveResult, owner_ids};
 use crate::db::WriteError;
 use crate::db::engines::dialect::LIST_MAX;
 use crate::db::engines::guarded::GuardedWrite;
@@ -56,11 +56,14 @@ pub fn insert_and_delete(save: &mut Save<'_>) -> SaveResult {
         let owner_ids = owner_ids::ensure(save, &current)?;
         fill_lock_rows(save, &new, &owner_ids)?;
         // On SQLite, which locks the whole file, no consumer has a lock row.
-        let without_lock_row = new.iter().filter(|(_, lock_row, _)| lock_row.is_none());
-        save.write(&insert(
-            without_lock_row.map(|(uuid, _, row)| (*uuid, *row)),
-            &owner_ids,
-        ))?;
+        let without_lock_row: Vec<(&String, &ConsumerRow)> = new
+            .iter()
+            .filter(|(_, lock_row, _)| lock_row.is_none())
+            .map(|(uuid, _, row)| (*uuid, *row))
+            .collect();
+        for part in without_lock_row.chunks(ROWS_A_PART) {
+            save.write(&insert(part.iter().copied(), &owner_ids))?;
+        }
     }
     delete(save)
 }

@@ -22,7 +22,7 @@ pub fn plan(precision: Precision, state: &State, owner_ids: &OwnerIds) -> (Vec<G
         resource_providers::move_generations(state),
         workloads,
         replicas,
-        allocations::insert(state, &ids),
+        allocations::insert(allocations::new_allocations(state), &ids),
         inventories::update(state),
         answers::insert(state),
     ]);
