@@ -10,6 +10,7 @@ mod database_state;
 pub mod domains;
 pub mod inventories;
 pub mod limits;
+pub mod pages;
 pub mod providers;
 pub mod reads;
 pub mod reshaper;

@@ -4,7 +4,15 @@
 
 pub mod alembic;
 pub mod migrate;
-use diesel::{allow_columns_to_appear_in_same_group_by_clause, allow_tables_to_appear_in_same_query, table};
+use diesel::sql_types::Text;
+use diesel::{
+    allow_columns_to_appear_in_same_group_by_clause, allow_tables_to_appear_in_same_query, define_sql_function, table,
+};
+
+define_sql_function! {
+    /// The length of a text in bytes. It has this name on every engine.
+    fn octet_length(text: Text) -> Integer;
+}
 
 table! {
     resource_classes (id) {

@@ -6,13 +6,14 @@
 
 mod body;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use diesel::prelude::*;
 
+use super::pages;
 use super::workloads::ReadWish;
 use crate::db::engines::dialect::in_lists;
-use crate::db::schema::{allocations, placet_descriptions as table, resource_providers as providers};
+use crate::db::schema::{allocations, octet_length, placet_descriptions as table, resource_providers as providers};
 use crate::db::{DbConnection, DbResult};
 use crate::error::{Error, Result};
 use crate::search::{Description, ProviderId, ProviderRow, ProviderState, Snapshot};
@@ -90,21 +91,36 @@ impl Columns {
     }
 }
 
-/// The providers of a page, by uuid, and the uuid after which the next page begins.
+/// The providers of a page, by uuid, and the uuid after which the next page begins. All of it is of one moment if
+/// `conn` is in a transaction.
 pub fn list(conn: &mut DbConnection, after: Option<&str>, limit: usize) -> Result<(Vec<Described>, Option<String>)> {
     let mut query = providers::table.into_boxed();
     if let Some(after) = after {
         query = query.filter(providers::uuid.gt(after));
     }
-    let mut found: Vec<(i32, String, Option<String>)> = query
+    let found: Vec<(i32, String, Option<String>)> = query
         .order(providers::uuid)
         .limit(i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))
         .select((providers::id, providers::uuid, providers::name))
         .load(conn)?;
-    let has_more = found.len() > limit;
-    found.truncate(limit);
+    let bytes = body_bytes(conn, &found.iter().map(|(id, ..)| *id).collect::<Vec<_>>())?;
+    let (found, has_more) = pages::cut(found, limit, |(id, ..)| bytes.get(id).copied().unwrap_or(0));
     let next = found.last().filter(|_| has_more).map(|(_, uuid, _)| uuid.clone());
     Ok((described(conn, found)?, next))
+}
+
+/// The lengths of the descriptions of these providers.
+fn body_bytes(conn: &mut DbConnection, ids: &[i32]) -> DbResult<HashMap<i32, usize>> {
+    let found: Vec<(i32, i32)> = in_lists(ids, |ids| {
+        table::table
+            .filter(table::resource_provider_id.eq_any(ids))
+            .select((table::resource_provider_id, octet_length(table::body)))
+            .load(&mut *conn)
+    })?;
+    let lengths = found.into_iter();
+    Ok(lengths
+        .map(|(id, bytes)| (id, usize::try_from(bytes).unwrap_or(0)))
+        .collect())
 }
 
 /// One provider.

@@ -1,8 +1,8 @@
 //! Which rules of workloads are broken now (`/v1/violations`).
 //!
 //! No table has violations. The workloads of a page are judged when they are asked for, on one snapshot after the other
-//! and as `GET /v1/workloads/{uuid}` judges one of them. A page ends when its time is over, at the earliest after one
-//! workload.
+//! and as `GET /v1/workloads/{uuid}` judges one of them. A page ends when its time is over or when it is long, at the
+//! earliest after one workload.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use std::time::Duration;
 use diesel::prelude::*;
 
 use super::claims::Contradictions;
+use super::pages::PAGE_BYTES;
 use super::reads::reader::Reader;
 use super::workloads::{
     self, Judge, Level, ReadWish, ReadWorkload, Report, ShownReplica, StoredPage, StoredWorkload, Violation, Wish,
@@ -61,6 +62,17 @@ pub struct Violated {
     pub violations: Vec<Violation>,
 }
 
+impl Violated {
+    /// The length of its texts.
+    fn bytes(&self) -> usize {
+        let texts = self.violations.iter().flat_map(|violation| {
+            let lists = [&violation.replicas, &violation.consumers, &violation.hosts];
+            (lists.into_iter().flatten()).chain([&violation.reason.detail])
+        });
+        texts.map(String::len).sum()
+    }
+}
+
 /// Workloads to judge. Clones share all of it.
 #[derive(Clone)]
 pub struct JudgeJob {
@@ -72,13 +84,15 @@ pub struct JudgeJob {
     settings: SearchSettings,
     /// When the time of the page is over.
     end: BootInstant,
+    /// How many bytes the page may still have.
+    pub(in crate::model) room: usize,
 }
 
 /// What was judged.
 #[derive(Debug, Clone, Default)]
 pub struct Judged {
     violated: Vec<Violated>,
-    /// The uuid of the last workload that was judged, if the time was over before the others.
+    /// The uuid of the last workload that was judged, if the page ended before the others.
     ended_after: Option<String>,
 }
 
@@ -99,16 +113,18 @@ impl JudgeJob {
         };
         let judge = Judge::new(&self.snapshot, &self.others, &settings);
         let mut judged = Judged::default();
-        let mut last: Option<&str> = None;
+        let (mut last, mut bytes): (Option<&str>, usize) = (None, 0);
         for workload in self.workloads.iter() {
             if interrupt.is_set() {
                 break;
             }
-            if let Some(last) = last.filter(|_| BootInstant::now() >= self.end) {
+            if let Some(last) = last.filter(|_| bytes >= self.room || BootInstant::now() >= self.end) {
                 judged.ended_after = Some(last.to_owned());
                 break;
             }
-            judged.violated.extend(self.filter.violated(judge.report(workload)?));
+            let violated = self.filter.violated(judge.report(workload)?);
+            bytes += violated.as_ref().map_or(0, Violated::bytes);
+            judged.violated.extend(violated);
             last = Some(&workload.stored.row.uuid);
         }
         Ok(judged)
@@ -179,8 +195,9 @@ impl Model {
         let named = named(&reader, &page.filter).await?;
         let filter = Arc::new(page.filter);
         let (mut found, mut count, mut left): (Vec<Violated>, usize, usize) = (Vec::new(), 0, page.limit);
+        let mut room = PAGE_BYTES;
         let mut after = page.after;
-        while left > 0 && count < VIOLATIONS_MAX {
+        while left > 0 && count < VIOLATIONS_MAX && room > 0 {
             let limit = left.min(AT_ONCE);
             let (uuids, has_more_named) = next_named(named.as_ref(), after.as_deref(), limit);
             let last_named = uuids.as_ref().and_then(|uuids| uuids.last().cloned());
@@ -195,11 +212,12 @@ impl Model {
             let next = found_rows.next.clone();
             left = left.saturating_sub(limit);
             if let Some(job) = self
-                .judge_job(found_rows, (read, caller), (&filter, settings, end))
+                .judge_job(found_rows, (read, caller), (&filter, settings), (end, room))
                 .await?
             {
                 let judged = until(deadline, search(job)).await?;
                 count += judged.violated.iter().map(|it| it.violations.len()).sum::<usize>();
+                room = room.saturating_sub(judged.violated.iter().map(Violated::bytes).sum());
                 found.extend(judged.violated);
                 if judged.ended_after.is_some() {
                     return Ok((found, judged.ended_after));
@@ -218,7 +236,8 @@ impl Model {
         &self,
         page: StoredPage,
         (read, caller): (ReadWish, &CallerKey),
-        (filter, settings, end): (&Arc<Filter>, &SearchSettings, BootInstant),
+        (filter, settings): (&Arc<Filter>, &SearchSettings),
+        (end, room): (BootInstant, usize),
     ) -> Result<Option<JudgeJob>> {
         let StoredPage { workloads, others, .. } = page;
         let length = workloads.iter().map(|stored| stored.row.body.len()).sum();
@@ -244,6 +263,7 @@ impl Model {
             filter: Arc::clone(filter),
             settings: settings.clone(),
             end,
+            room,
         }))
     }
 }

@@ -108,7 +108,7 @@ pub fn write_list(dimension: &str, domains: &[DomainReport], next: Option<&str>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::output::PAGE_BYTES;
+    use crate::model::pages::PAGE_BYTES;
 
     #[test]
     fn shares_are_those_of_equal_domains() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::value::Value;
+use crate::model::pages::PAGE_BYTES;
 use crate::version::Version;
 
 /// The value of a field that exists from version `first` on; `None` in earlier versions.
@@ -22,9 +23,6 @@ pub fn append(out: &mut Vec<u8>, lead: &str, value: &(impl Serialize + ?Sized)) 
     out.extend_from_slice(lead.as_bytes());
     serde_json::to_writer(out, value).expect("answers have texts for keys and write to memory");
 }
-
-/// The length at which a page ends, in bytes. Its last item may exceed it.
-pub const PAGE_BYTES: usize = 4 << 20;
 
 /// Appends `lead` and then the JSON of a list, which ends early at [`PAGE_BYTES`]. Returns the items that were written.
 pub fn append_page<'a, T, S: Serialize>(

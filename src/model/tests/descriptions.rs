@@ -174,3 +174,33 @@ async fn rows_that_were_left_with_exchanged_ids_are_replaced_together() {
         assert_eq!(shown.properties["Value"], Some(PropertyValue::Integer(given)));
     }
 }
+
+/// Found by a hostile reader: a page of 1,000 providers had 18 MB.
+#[actix_web::test]
+async fn hostile_09_a_page_of_long_descriptions_ends_early_and_the_next_one_goes_on() {
+    const TEXT_BYTES: usize = 1 << 20;
+    let mut f = fixture();
+    let numbers = 1..9;
+    for n in numbers.clone() {
+        f.host(n, 10).await.unwrap();
+        let mut long = one(n, None, 0, ProviderState::Up);
+        let text = PropertyValue::Text("x".repeat(TEXT_BYTES).into());
+        long.providers[0]
+            .description
+            .properties
+            .insert("Text".into(), Some(text));
+        describe(&f.model, long).await.unwrap();
+    }
+    let (mut pages, mut after) = (Vec::new(), None);
+    loop {
+        let read = move |conn: &mut _| providers::list(conn, after.as_deref(), 1_000);
+        let (found, next) = f.model.reader(false).read(read).await.unwrap();
+        pages.push(found.into_iter().map(|it| it.uuid).collect::<Vec<_>>());
+        if next.is_none() {
+            break;
+        }
+        after = next;
+    }
+    assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [4, 4]);
+    assert_eq!(pages.concat(), numbers.map(uuid).collect::<Vec<_>>());
+}

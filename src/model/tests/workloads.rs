@@ -14,6 +14,7 @@ mod interleaving;
 mod interrupts;
 mod neighbours;
 mod nested;
+mod pages;
 mod pending;
 mod planned_domains;
 mod pools;

@@ -1,18 +1,20 @@
 //! The tables of workloads, and where the replicas stand.
 
+mod page;
+mod places;
+
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
 use diesel::prelude::*;
 
 use super::{Replica, ReplicaRow, WorkloadRow};
 use crate::db::engines::dialect::in_lists;
-use crate::db::schema::{allocations, consumers, placet_neighbours as neighbours, projects};
+use crate::db::schema::{allocations, placet_neighbours as neighbours};
 use crate::db::schema::{placet_replicas as replicas, placet_workloads as workloads};
-use crate::db::schema::{resource_classes, resource_providers};
 use crate::db::{DbConnection, DbResult};
 use crate::error::{Error, Result};
-use crate::model::allocations::ProviderShare;
+pub use page::{Page, StoredPage, list, list_stored};
+pub use places::{Place, places};
 
 /// A workload with its replicas, in natural order of their ids.
 #[derive(Debug, Clone)]
@@ -25,33 +27,8 @@ pub struct StoredWorkload {
 #[derive(Debug, Clone)]
 pub struct Neighbourhood {
     pub workload: StoredWorkload,
-    /// By uuid; unknown ones are left out.
+    /// By uuid and without their bodies; unknown ones are left out.
     pub others: HashMap<String, StoredWorkload>,
-}
-
-/// The workloads of a page with their replicas, and those that their rules name, as they were in one moment.
-#[derive(Debug, Clone)]
-pub struct StoredPage {
-    /// By uuid.
-    pub workloads: Vec<StoredWorkload>,
-    /// By uuid; unknown ones are left out.
-    pub others: HashMap<String, StoredWorkload>,
-    /// The uuid after which the next page begins.
-    pub next: Option<String>,
-}
-
-/// A page of workloads.
-#[derive(Debug, Clone, Default)]
-pub struct Page {
-    /// Only those of this project.
-    pub project: Option<String>,
-    /// Only those with this name.
-    pub name: Option<String>,
-    /// Only these.
-    pub uuids: Option<Vec<String>>,
-    /// Only those with a greater uuid.
-    pub after: Option<String>,
-    pub limit: usize,
 }
 
 #[derive(Queryable, Selectable)]
@@ -82,72 +59,8 @@ impl From<Columns> for WorkloadRow {
     }
 }
 
-/// The length of the bodies at which a page ends, in bytes. Its last query may exceed it by [`FIRST_ROWS`] bodies.
-const PAGE_BYTES: usize = 4 << 20;
-/// How many workloads the first query of a page reads. The next one reads as many as fit, by the mean length of these.
-const FIRST_ROWS: usize = 16;
-
-/// The workloads of a page by uuid, without their replicas, and the uuid after which the next page begins. A page of
-/// long bodies ends early. All of it is of one moment if `conn` is in a transaction.
-pub fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<WorkloadRow>, Option<String>)> {
-    let mut found: Vec<WorkloadRow> = Vec::new();
-    let (mut bytes, mut rows) = (0, FIRST_ROWS.min(page.limit));
-    loop {
-        let part = Page {
-            after: found.last().map(|row| row.uuid.clone()).or_else(|| page.after.clone()),
-            limit: rows,
-            ..page.clone()
-        };
-        let (read, next) = list_rows(conn, &part)?;
-        bytes += read.iter().map(|row| row.body.len()).sum::<usize>();
-        found.extend(read);
-        if next.is_none() || found.len() >= page.limit || bytes >= PAGE_BYTES {
-            return Ok((found, next));
-        }
-        let mean = bytes / found.len() + 1;
-        rows = ((PAGE_BYTES - bytes) / mean).clamp(1, page.limit - found.len());
-    }
-}
-
-/// As [`list`], of any length.
-fn list_rows(conn: &mut DbConnection, page: &Page) -> Result<(Vec<WorkloadRow>, Option<String>)> {
-    let mut query = workloads::table.into_boxed();
-    if let Some(project) = &page.project {
-        query = query.filter(workloads::project_id.eq(project));
-    }
-    if let Some(name) = &page.name {
-        query = query.filter(workloads::name.eq(name));
-    }
-    if let Some(uuids) = &page.uuids {
-        query = query.filter(workloads::uuid.eq_any(uuids));
-    }
-    if let Some(after) = &page.after {
-        query = query.filter(workloads::uuid.gt(after));
-    }
-    let mut found: Vec<Columns> = query
-        .order(workloads::uuid)
-        .limit(i64::try_from(page.limit).unwrap_or(i64::MAX).saturating_add(1))
-        .select(Columns::as_select())
-        .load(conn)?;
-    let has_more = found.len() > page.limit;
-    found.truncate(page.limit);
-    let next = found.last().filter(|_| has_more).map(|row| row.uuid.clone());
-    Ok((found.into_iter().map(WorkloadRow::from).collect(), next))
-}
-
-/// As [`list`], with the replicas and the neighbours. All of it is of one moment if `conn` is in a transaction.
-pub fn list_stored(conn: &mut DbConnection, page: &Page) -> Result<StoredPage> {
-    let (rows, next) = list(conn, page)?;
-    let mut workloads: Vec<StoredWorkload> = with_replicas(conn, rows)?.into_values().collect();
-    workloads.sort_by(|one, other| one.row.uuid.cmp(&other.row.uuid));
-    Ok(StoredPage {
-        others: neighbours_of(conn, &workloads)?,
-        workloads,
-        next,
-    })
-}
-
-/// The workloads that the rules of these name, by uuid.
+/// The workloads that the rules of these name, by uuid. Their bodies are left out: rules look at replicas, and a page
+/// may have a thousand neighbours with a body of a megabyte each.
 fn neighbours_of(conn: &mut DbConnection, workloads: &[StoredWorkload]) -> Result<HashMap<String, StoredWorkload>> {
     let uuids: Vec<&str> = workloads.iter().map(|it| it.row.uuid.as_str()).collect();
     let named = neighbour_rows(conn, &uuids)?
@@ -155,7 +68,31 @@ fn neighbours_of(conn: &mut DbConnection, workloads: &[StoredWorkload]) -> Resul
         .map(|(_, neighbour)| neighbour);
     let named: BTreeSet<String> = named.collect();
     let named: Vec<&str> = named.iter().map(String::as_str).collect();
-    find(conn, &named)
+    let rows: Vec<(String, String, String, String, i64, i64, i64)> = in_lists(&named, |uuids| {
+        workloads::table
+            .filter(workloads::uuid.eq_any(uuids))
+            .select((
+                workloads::uuid,
+                workloads::name,
+                workloads::project_id,
+                workloads::user_id,
+                workloads::generation,
+                workloads::revision,
+                workloads::named,
+            ))
+            .load(&mut *conn)
+    })?;
+    let rows = (rows.into_iter()).map(|(uuid, name, project, user, generation, revision, named)| WorkloadRow {
+        uuid,
+        name,
+        project,
+        user,
+        generation,
+        revision,
+        body: "".into(),
+        named,
+    });
+    with_replicas(conn, rows.collect())
 }
 
 /// These workloads with their replicas, by uuid; unknown ones are left out.
@@ -316,70 +253,6 @@ pub fn pending(conn: &mut DbConnection, after: &str, limit: i64) -> DbResult<(Ve
         .order(replicas::workload)
         .load(conn)?;
     Ok((pending, Some(last)))
-}
-
-/// A consumer with its allocations.
-#[derive(Debug, Default)]
-pub struct Place {
-    /// `None` if OpenStack Placement has written allocations without a consumer.
-    pub generation: Option<i64>,
-    pub project: Option<String>,
-    pub allocations: Vec<ProviderShare>,
-}
-
-impl Place {
-    /// Whether the consumer may be a replica of a workload of this project. A consumer without a row has no project.
-    pub fn is_of(&self, project: &str) -> bool {
-        self.project.as_ref().is_none_or(|its_project| its_project == project)
-    }
-}
-
-/// The consumers, by uuid.
-pub fn places(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<HashMap<String, Place>> {
-    let rows: Vec<(String, i32, Option<String>)> = in_lists(uuids, |uuids| {
-        consumers::table
-            .left_join(projects::table.on(projects::id.eq(consumers::project_id)))
-            .filter(consumers::uuid.eq_any(uuids))
-            .select((consumers::uuid, consumers::generation, projects::external_id.nullable()))
-            .load(&mut *conn)
-    })?;
-    let place = |(uuid, generation, project): (String, i32, Option<String>)| {
-        let place = Place {
-            generation: Some(generation.into()),
-            project,
-            allocations: Vec::new(),
-        };
-        (uuid, place)
-    };
-    let mut places: HashMap<String, Place> = rows.into_iter().map(place).collect();
-    let rows: Vec<(String, String, Option<i32>, String, i32)> = in_lists(uuids, |uuids| {
-        allocations::table
-            .inner_join(resource_providers::table.on(resource_providers::id.eq(allocations::resource_provider_id)))
-            .inner_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
-            .filter(allocations::consumer_id.eq_any(uuids))
-            .order(allocations::id)
-            .select((
-                allocations::consumer_id,
-                resource_providers::uuid,
-                resource_providers::generation.nullable(),
-                resource_classes::name,
-                allocations::used,
-            ))
-            .load(&mut *conn)
-    })?;
-    for (consumer, provider, generation, class, used) in rows {
-        let shares = &mut places.entry(consumer).or_default().allocations;
-        let resource = (Arc::from(class), used.into());
-        match shares.iter_mut().find(|share| *share.provider == *provider) {
-            Some(share) => share.resources.push(resource),
-            None => shares.push(ProviderShare {
-                provider: provider.into(),
-                generation: generation.unwrap_or_default().into(),
-                resources: vec![resource],
-            }),
-        }
-    }
-    Ok(places)
 }
 
 /// One workload with its neighbours. All of it is of one moment if `conn` is in a transaction.

@@ -1,0 +1,66 @@
+//! Pages of workloads end by bytes as well as by number.
+
+use super::neighbours::apart_from;
+use super::*;
+use crate::model::pages::PAGE_BYTES;
+use crate::model::workloads::{self, StoredPage};
+
+const BODY_BYTES: usize = 1 << 20;
+
+async fn with_long_bodies(numbers: impl Iterator<Item = u32>) -> Fixture {
+    let f = cluster(&SITES).await;
+    for n in numbers {
+        let mut long = put(n, None, wish(0, None));
+        long.body = format!("0{}", " ".repeat(BODY_BYTES - 1));
+        place(&f.model, long).await.unwrap();
+    }
+    f
+}
+
+/// Found by a hostile reader: a page had up to 1,000 bodies of a megabyte. Later a page had 16 of them, because its
+/// first query read that many.
+#[actix_web::test]
+async fn hostile_09_a_page_of_long_bodies_ends_early_and_the_next_one_goes_on() {
+    let numbers = 901..911;
+    let f = with_long_bodies(numbers.clone()).await;
+    let (mut pages, mut found, mut after) = (0, Vec::new(), None);
+    loop {
+        let page = workloads::Page {
+            after,
+            limit: 1_000,
+            ..workloads::Page::default()
+        };
+        let read = move |conn: &mut _| workloads::list(conn, &page);
+        let (rows, next) = f.model.reader(false).read(read).await.unwrap();
+        let bytes: usize = rows.iter().map(|row| row.body.len()).sum();
+        assert!(bytes < PAGE_BYTES + BODY_BYTES, "{bytes} bytes");
+        found.extend(rows.into_iter().map(|row| row.uuid));
+        pages += 1;
+        if next.is_none() {
+            break;
+        }
+        after = next;
+    }
+    assert_eq!(pages, 3);
+    assert_eq!(found, numbers.map(uuid).collect::<Vec<_>>());
+}
+
+#[actix_web::test]
+async fn hostile_09_the_bodies_of_neighbours_are_not_read() {
+    let f = with_long_bodies(901..903).await;
+    place(&f.model, apart_from(&[901, 902], 903, None, 1)).await.unwrap();
+    let page = workloads::Page {
+        uuids: Some(vec![uuid(903)]),
+        limit: 1,
+        ..workloads::Page::default()
+    };
+    let read = move |conn: &mut _| workloads::list_stored(conn, &page);
+    let StoredPage { workloads, others, .. } = f.model.reader(false).read(read).await.unwrap();
+    assert!(!workloads[0].row.body.is_empty());
+    let mut others: Vec<_> = others
+        .values()
+        .map(|it| (&it.row.name[..], it.row.body.len()))
+        .collect();
+    others.sort_unstable();
+    assert_eq!(others, [("workload-901", 0), ("workload-902", 0)]);
+}
