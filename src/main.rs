@@ -3,6 +3,12 @@
 use std::process::ExitCode;
 
 use placet::cli::Arguments;
+use tikv_jemallocator::Jemalloc;
+
+/// glibc's allocator keeps what a large body took: 295 MB after allocations of 33 MB, in a process that began with 24.
+/// jemalloc gives it back at once, by the options in `.cargo/config.toml`: that process has 44 MB afterwards.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
     let program = std::env::args().next().unwrap_or_else(|| "placet".to_owned());

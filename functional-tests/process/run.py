@@ -24,7 +24,7 @@ from functional_tests.process import cases
 TOPICS = [
     "native_claims", "killing", "descriptors",
     "first_run", "configuration", "mistakes", "request_lines", "token_files", "commands", "exclusive", "log_lines",
-    "protocol", "hostile_bodies", "large_bodies",
+    "protocol", "hostile_bodies", "large_bodies", "body_memory",
     "hostile_connections", "scarce_connections", "framing", "targets", "limits", "json_bombs", "slow_clients",
     "idle_connections", "searches", "locked", "whole_file", "old_log", "backup", "lost_file", "pending",
     "full_disk", "small_disk", "read_only", "damaged_file", "stopping", "tls",
