@@ -193,7 +193,7 @@ fn role(count: u32, request: Request) -> Role {
             request,
             rank: Some(Rank::Emptiest),
         },
-        definition: String::new(),
+        definition: "".into(),
     }
 }
 

@@ -75,6 +75,13 @@ impl Interrupt {
         self.0.steps.store(u64::MAX, Ordering::Relaxed);
     }
 
+    /// Uses up the budget, if there is one. Called before work that takes long without counting.
+    pub fn exhaust(&self) {
+        if self.0.steps.load(Ordering::Relaxed) != u64::MAX {
+            self.0.steps.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Whether the budget is used up: the results of such a search are incomplete.
     pub fn ran_out(&self) -> bool {
         self.0.steps.load(Ordering::Relaxed) == 0
@@ -145,5 +152,14 @@ mod tests {
         assert_eq!(slices.load(Ordering::Relaxed), 3, "it is not asked again after the end");
         interrupt.lift();
         assert!(!interrupt.is_set());
+    }
+
+    #[test]
+    fn only_a_budget_can_be_exhausted() {
+        let (with, without) = (Interrupt::after(5), Interrupt::default());
+        for interrupt in [&with, &without] {
+            interrupt.exhaust();
+        }
+        assert_eq!((with.has_ended(), without.has_ended()), (true, false));
     }
 }

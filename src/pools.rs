@@ -9,6 +9,7 @@
 //! requests at once.
 
 mod fair_queue;
+mod large_value;
 mod pool;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,12 +19,14 @@ use std::time::{Duration, Instant};
 
 pub use fair_queue::CallerKey;
 use fair_queue::Limits;
+pub use large_value::LargeValue;
 pub use pool::{Job, Pool};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, InterruptOnDrop};
 
-/// How long a search may take on an HTTP worker. Handing it to a thread of a pool takes some ten microseconds.
+/// How much processor time a search may take on an HTTP worker. Handing it to a thread of a pool takes some ten microseconds.
 pub const INLINE_TIME: Duration = Duration::from_micros(300);
 /// A text of at most this length is read on an HTTP worker, which takes some hundred microseconds.
 pub const SMALL_BODY_BYTES: usize = 64 * 1024;
@@ -86,9 +89,22 @@ impl Pools {
         if let Some((_, found)) = self.attempt(caller, &search).await? {
             return found;
         }
+        self.long_search(caller, move |interrupt| search(interrupt.clone()))
+            .await
+    }
+
+    /// As [`Self::search`], for what is known to take longer than [`INLINE_TIME`]: it begins on a thread of `searches`.
+    ///
+    /// # Errors
+    /// As of [`Self::search`].
+    pub async fn long_search<T: Send + 'static>(
+        &self,
+        caller: &CallerKey,
+        search: impl FnOnce(&Interrupt) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let interrupt = InterruptOnDrop(Interrupt::default());
         let its_interrupt = interrupt.0.clone();
-        self.searches.start(caller, move || search(its_interrupt)).await
+        self.searches.start(caller, move || search(&its_interrupt)).await
     }
 
     /// Reads a text of this length: on the calling thread if it is short, else on a thread of `bodies`.
@@ -128,12 +144,22 @@ impl Pools {
     }
 }
 
-/// An interrupt that ends a computation after [`INLINE_TIME`].
+/// An interrupt that ends a computation of the calling thread after [`INLINE_TIME`] of its processor time.
+///
+/// On a machine whose cores are busy the thread waits, and a computation that waits is not long.
 fn inline_interrupt() -> Interrupt {
-    let began = Instant::now();
+    let (began, began_at) = (Instant::now(), processor_time());
     Interrupt::in_slices(STEPS_A_LOOK, move || {
-        if began.elapsed() < INLINE_TIME { STEPS_A_LOOK } else { 0 }
+        // The processor time is never more. Reading it is a system call, unlike the time.
+        let is_long = began.elapsed() >= INLINE_TIME && processor_time() - began_at >= INLINE_TIME;
+        if is_long { 0 } else { STEPS_A_LOOK }
     })
+}
+
+/// The processor time that the calling thread has used.
+pub fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
 /// Computes until it ends, or until the interrupt has no steps left.

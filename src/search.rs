@@ -53,7 +53,7 @@ mod tests;
 pub use crate::interrupt::Interrupt;
 pub use block_walk::SharedOrder;
 pub use by_host::{HostCosts, best_in_host, best_of_each_host, each_host, eligible_hosts, explain_each_host};
-pub use candidates::{Candidate, Placement, SearchLimits, SearchSettings, TreeOrder, candidates};
+pub use candidates::{Candidate, Placement, SearchLimits, SearchSettings, TreeOrder, candidates, check_interrupt};
 pub use explain::{Explain, Rejection};
 pub use expression::{BUILT_IN_PROPERTIES, Comparison, Expression, Verdict};
 pub use group_conflict::{GroupConflict, Relation, group_conflict};

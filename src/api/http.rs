@@ -16,6 +16,7 @@ pub mod front;
 pub mod health;
 pub mod native_codes;
 pub mod negotiate;
+pub mod paced_body;
 pub mod refusal;
 pub mod reply;
 pub mod request_context;

@@ -55,13 +55,16 @@ const ABOUT_VERSIONS: &str = "\n\n`x-openstack` has the first (`min-ver`) and th
 pub async fn show(context: RequestContext) -> Result<Reply> {
     // Answers share one text: it is long, and clients without a token may ask for it.
     static TEXT: LazyLock<Bytes> = LazyLock::new(|| document(None).to_string().into());
-    if context.prefix().is_empty() {
-        return Ok(Reply::json(TEXT.clone()));
-    }
-    let text = String::from_utf8_lossy(&TEXT);
-    let servers = json!([{"url": context.prefix()}]).to_string();
-    let below_prefix = text.replacen(SERVERS, &format!("\"servers\":{servers}"), 1);
-    Ok(Reply::json(below_prefix))
+    let prefix = context.prefix().to_owned();
+    let below_prefix = move || {
+        if prefix.is_empty() {
+            return TEXT.clone();
+        }
+        let text = String::from_utf8_lossy(&TEXT);
+        let servers = json!([{"url": prefix}]).to_string();
+        text.replacen(SERVERS, &format!("\"servers\":{servers}"), 1).into()
+    };
+    context.write_long(below_prefix).await
 }
 
 /// The document as a text: of everything, of one microversion, or of the native API (`v1`). `None` if there is no such

@@ -6,9 +6,12 @@ use std::sync::Arc;
 use super::Model;
 use super::workloads::too_long;
 use crate::error::Result;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
 use crate::pools::CallerKey;
 use crate::search::{ClassId, ProviderState, Slot, Snapshot};
+
+/// The domains of more providers take longer than [`crate::pools::INLINE_TIME`].
+const MAX_INLINE_PROVIDERS: usize = 300;
 
 /// Amounts by class. A limit may be 2^62, so sums over hosts are wider than a limit.
 pub type Amounts = BTreeMap<Arc<str>, i128>;
@@ -58,7 +61,11 @@ impl Model {
     /// Of the database. [`crate::error::Error::Busy`] if too many searches wait.
     pub async fn domains(&self, page: Page, caller: &CallerKey) -> Result<PageOfDomains> {
         let snapshot = self.snapshot().await?;
+        let is_large = snapshot.len() > MAX_INLINE_PROVIDERS;
         let search = move |interrupt: &_| page_of(&snapshot, &page, interrupt);
+        if is_large {
+            return self.pools.long_search(caller, search).await;
+        }
         self.pools.search(caller, search).await
     }
 }
@@ -114,16 +121,19 @@ pub fn page_of(snapshot: &Snapshot, page: &Page, interrupt: &Interrupt) -> Resul
     let PageSums { of_domains, free } = sum(snapshot, page, &paths, interrupt)?;
     let next = paths.last().filter(|_| has_more).map(|path| (*path).to_owned());
     let reports = paths.into_iter().map(|path| {
+        // A report names all classes.
+        interrupt.spend(free.len() as u64 / OPERATIONS_A_STEP);
+        go_on(interrupt)?;
         let nothing = Sums::default();
         let sums = of_domains.get(path).unwrap_or(&nothing);
-        report(
+        Ok(report(
             snapshot,
             path,
             (&hosts[path], siblings.get(&parent(path))),
             (sums, &free),
-        )
+        ))
     });
-    Ok((reports.collect(), next))
+    Ok((reports.collect::<Result<_>>()?, next))
 }
 
 /// The hosts in each domain, by path.

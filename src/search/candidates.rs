@@ -398,7 +398,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
 ///
 /// # Errors
 /// [`Error::BadRequest`] if the search must end.
-pub(super) fn check_interrupt(interrupt: &Interrupt) -> Result<()> {
+pub fn check_interrupt(interrupt: &Interrupt) -> Result<()> {
     if interrupt.is_set() {
         return Err(Error::BadRequest {
             detail: "The search was cancelled, because its client is gone.".into(),

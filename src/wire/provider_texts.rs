@@ -89,6 +89,11 @@ impl ProviderTexts {
         self.summaries.get_or_init(|| SummaryTexts::new(snapshot, slot))
     }
 
+    /// The inventories and traits of the block's providers, if they are cached.
+    pub fn cached_summaries(&self) -> Option<&SummaryTexts> {
+        self.summaries.get()
+    }
+
     /// The memory use in bytes.
     #[cfg(test)]
     pub fn size(&self) -> usize {
@@ -163,6 +168,11 @@ impl SummaryTexts {
             resources,
             traits,
         }
+    }
+
+    /// How many classes the block's providers have together.
+    pub fn classes(&self) -> usize {
+        self.class_texts.len()
     }
 
     /// The lanes whose text of all classes contains outdated usage, as a bit set.

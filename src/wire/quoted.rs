@@ -1,8 +1,8 @@
 //! A cache of class and trait names as JSON strings, for all answers that contain them.
 
-use crate::search::{Catalog, ClassId, TraitId};
-
 use super::output::quote;
+use crate::error::Result;
+use crate::search::{Catalog, ClassId, Interrupt, TraitId, check_interrupt};
 
 /// The names of all classes and traits in quotes.
 pub struct QuotedNames {
@@ -17,6 +17,20 @@ impl QuotedNames {
             classes: PackedTexts::new(catalog.classes()),
             traits: PackedTexts::new(catalog.traits()),
         })
+    }
+
+    /// Caches the names of a catalog. There may be any number of them, so an attempt on an HTTP worker ends here if they
+    /// are not cached.
+    ///
+    /// # Errors
+    /// If the search must end.
+    pub fn cache(catalog: &Catalog, interrupt: &Interrupt) -> Result<()> {
+        if !catalog.has_derived() {
+            interrupt.exhaust();
+            check_interrupt(interrupt)?;
+            QuotedNames::of(catalog);
+        }
+        Ok(())
     }
 
     pub fn of_class(&self, id: ClassId) -> Option<&[u8]> {

@@ -62,7 +62,7 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
             Some(purpose) => search::for_purpose(&snapshot, purpose, &request, &settings)?,
             None => Arc::clone(&snapshot),
         };
-        let answer = find(version, &limited, &request, rank, &settings)?;
+        let answer = find(version, &limited, &request, rank, &settings)?.interrupted_by(interrupt.clone())?;
         let source: Box<dyn ChunkSource> = Box::new(CandidatesSource {
             answer: if has_summaries {
                 answer

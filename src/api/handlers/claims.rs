@@ -24,6 +24,7 @@ pub async fn create(mut context: RequestContext) -> Result<Reply> {
     let request = context
         .read_body(move |body| wire::read(&query, body, &defaults))
         .await?;
+    let request = context.read_value(request);
     authorize_projects(&context, &request)?;
     let settings = SearchSettings {
         max: None,

@@ -19,7 +19,7 @@ use super::disconnect::DisconnectWatch;
 use super::refusal::Refusal;
 use super::request_head::text;
 use crate::error::Error;
-use crate::pools::SMALL_BODY_BYTES;
+use crate::pools::{LargeValue, SMALL_BODY_BYTES};
 
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -45,7 +45,21 @@ pub struct Body {
     /// Taken and freed by the code that reads it.
     pub bytes: Vec<u8>,
     /// Counts the body until the request is answered: what was read from it takes memory, too.
-    _share: Option<MemoryShare>,
+    share: Option<MemoryShare>,
+}
+
+impl Body {
+    /// Whether the body as it came is large, whether or not it was read since.
+    pub fn is_large(&self) -> bool {
+        self.share.as_ref().is_some_and(|share| share.bytes > SMALL_BODY_BYTES)
+    }
+}
+
+/// A body that was refused before it was read is freed here.
+impl Drop for Body {
+    fn drop(&mut self) {
+        drop(LargeValue::new(std::mem::take(&mut self.bytes), self.is_large()));
+    }
 }
 
 /// A part of the memory of all bodies, until it is dropped.
@@ -141,7 +155,7 @@ async fn collect(
         return Err(Refusal::new(StatusCode::BAD_REQUEST, detail).closing());
     }
     let share = Some(share);
-    Ok(Body { bytes, _share: share })
+    Ok(Body { bytes, share })
 }
 
 /// The length of the body of a request with `Upgrade`. placet ignores that header, but actix takes all that follows a

@@ -22,6 +22,7 @@ use super::base_url::{self, BaseUrl};
 use super::body::{self, Body};
 use super::connections::{Connection, ServedGuard};
 use super::disconnect::DisconnectWatch;
+use super::paced_body::paced;
 use super::refusal::Refusal;
 use super::reply::Reply;
 use super::request_context::RequestContext;
@@ -90,6 +91,7 @@ async fn answer_logged(
     };
     add_headers(&mut response, &head, varies);
     streaming::set_framing(&request, &mut response);
+    response = paced(response);
     let body_read = arrived.as_ref().map(|arrived| arrived.at);
     if response.body().size() == BodySize::Stream
         && let Some(served) = arrived.and_then(|arrived| arrived.served)

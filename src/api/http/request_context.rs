@@ -4,6 +4,8 @@ use std::future::Future;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use actix_web::web::Bytes;
+
 use super::base_url::BaseUrl;
 use super::body::Body;
 use super::chunks::{ChunkSource, FirstChunks, InlineResult, PartialAnswer};
@@ -18,11 +20,12 @@ use crate::model::{Model, Reader};
 use crate::mutants::{self, Mutant};
 use crate::policy::rules::Rule;
 use crate::policy::{Caller, Target, Verdict};
-use crate::pools::{CallerKey, Pool, Pools};
+use crate::pools::{CallerKey, LargeValue, Pool, Pools};
 use crate::version::Version;
 
-/// An answer about at most this many things is written on an HTTP worker, which takes some ten microseconds.
-const FEW_THINGS: usize = 100;
+/// An answer about at most this many things is written on an HTTP worker, which takes at most some hundred
+/// microseconds.
+const FEW_THINGS: usize = 1_000;
 
 /// Where the chunks of an answer are made that does not end on the worker at once.
 #[derive(Clone, Copy)]
@@ -103,6 +106,11 @@ impl RequestContext {
         self.model().pools().read(&self.caller_key(), length, read).await
     }
 
+    /// A value that was read from the body. If that is large, another thread frees it.
+    pub fn read_value<T: Send + 'static>(&self, value: T) -> LargeValue<T> {
+        LargeValue::new(value, self.body.is_large())
+    }
+
     /// Writes an answer about this many things: on the worker if they are few, else on another thread.
     ///
     /// # Errors
@@ -118,7 +126,10 @@ impl RequestContext {
     ///
     /// # Errors
     /// Of the thread.
-    pub async fn write_long(&self, write: impl FnOnce() -> Vec<u8> + Send + 'static) -> Result<Reply> {
+    pub async fn write_long<T: Into<Bytes> + Send + 'static>(
+        &self,
+        write: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<Reply> {
         let answers = &self.model().pools().answers;
         Ok(Reply::json(
             answers.start(&self.caller_key(), move || Ok(write())).await?,

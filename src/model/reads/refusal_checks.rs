@@ -13,6 +13,10 @@ use crate::model::batch::command::{Answer, Command};
 use crate::model::batch::decide::Rules;
 use crate::model::batch::refusals::Verification;
 use crate::model::snapshot::store::SnapshotStore;
+use crate::pools::LargeValue;
+
+/// A command with more rows takes longer to free than another thread to wake.
+const MANY_ROWS: usize = 1_000;
 
 /// Checks refusals. Clones share the thread.
 #[derive(Clone)]
@@ -75,9 +79,10 @@ impl RefusalChecks {
     /// # Errors
     /// The refusal, which rests on one consistent read that began after the call; or that the database cannot be read.
     pub async fn check(&self, command: Command, deadline: BootInstant) -> Result<Command> {
-        let command = Arc::new(command);
-        self.decide(command.clone(), deadline).await?;
-        Ok(Arc::unwrap_or_clone(command))
+        let is_large = command.written_rows() > MANY_ROWS;
+        let command = LargeValue::new(Arc::new(command), is_large);
+        self.decide(Arc::clone(&command), deadline).await?;
+        Ok(Arc::unwrap_or_clone(command.into_inner()))
     }
 
     /// What the command would be answered now. Nothing is changed.

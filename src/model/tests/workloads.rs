@@ -100,7 +100,7 @@ pub(super) fn role(name: &str, count: u32, amount: i64) -> Role {
         name: name.to_owned(),
         count,
         query: query(amount, ""),
-        definition: format!("{amount}"),
+        definition: format!("{amount}").into(),
     }
 }
 

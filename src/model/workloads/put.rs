@@ -37,6 +37,9 @@ use crate::model::claims::{ClaimQuery, Contradictions, OwnAllocations};
 use crate::pools::CallerKey;
 use crate::search::{SearchSettings, Snapshot};
 
+/// Placing more replicas takes longer than [`crate::pools::INLINE_TIME`].
+const MAX_INLINE_REPLICAS: u32 = 10;
+
 /// A workload that was written.
 #[derive(Debug)]
 pub struct Stored {
@@ -54,7 +57,15 @@ impl Model {
     /// - [`Error::NoPlace`], [`Error::NoCapacity`] if the request is atomic and replicas have no place.
     /// - [`Error::BadRequest`] for what the workload cannot be. [`Error::Busy`] if others keep taking what it finds.
     pub async fn put_workload(&self, put: Put, settings: &SearchSettings, caller: &CallerKey) -> Result<Report> {
-        let search = async |job: PlanJob| self.pools.search(caller, move |interrupt| job.run(interrupt)).await;
+        let search = async |job: PlanJob| {
+            if job.put.wish.count() > MAX_INLINE_REPLICAS {
+                return self
+                    .pools
+                    .long_search(caller, move |interrupt| job.run(interrupt))
+                    .await;
+            }
+            self.pools.search(caller, move |interrupt| job.run(interrupt)).await
+        };
         self.put_workload_with(put, settings, caller, search).await
     }
 

@@ -1,5 +1,7 @@
 //! What a workload wants, as its caller said it.
 
+use std::sync::Arc;
+
 use crate::error::Result;
 use crate::model::claims::ClaimQuery;
 use crate::placing::{Level, Mode, NearKind};
@@ -34,7 +36,7 @@ pub struct Role {
     /// What each of them needs.
     pub query: ClaimQuery,
     /// Query and payload as a text: another text is another revision.
-    pub definition: String,
+    pub definition: Arc<str>,
 }
 
 /// A rule of a wish, with names.
@@ -72,7 +74,7 @@ impl Wish {
 
     /// Whether the roles need the same as those of another wish.
     pub fn is_same_revision(&self, other: &Wish) -> bool {
-        let definitions = |wish: &Wish| -> Vec<(String, String)> {
+        let definitions = |wish: &Wish| -> Vec<(String, Arc<str>)> {
             let roles = wish.roles.iter();
             roles.map(|role| (role.name.clone(), role.definition.clone())).collect()
         };

@@ -155,6 +155,11 @@ impl Catalog {
         self.0.derived.get(|| derive(self))
     }
 
+    /// Whether [`Self::derived`] is cached.
+    pub fn has_derived(&self) -> bool {
+        self.0.derived.is_filled()
+    }
+
     /// Whether both are clones of one catalog, so that no name was added or removed in between.
     pub fn ptr_eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -17,6 +17,11 @@ impl DerivedCache {
         value.downcast_ref().expect("all readers derive the same type")
     }
 
+    /// Whether the value was derived.
+    pub fn is_filled(&self) -> bool {
+        self.0.get().is_some()
+    }
+
     /// Leaves this owner with an empty cache. Others that share it keep theirs.
     pub fn drop_of(shared: &mut Arc<DerivedCache>) {
         match Arc::get_mut(shared) {
@@ -56,6 +61,6 @@ impl BlockCache {
 
     /// Whether there is a value that no reader used since `version`.
     pub fn is_idle(&self, version: u64) -> bool {
-        self.value.0.get().is_some() && self.last_used.load(Ordering::Relaxed) < version
+        self.value.is_filled() && self.last_used.load(Ordering::Relaxed) < version
     }
 }

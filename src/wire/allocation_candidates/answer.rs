@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 
 use crate::error::Result;
-use crate::search::{BlockSlots, Ranked, Request, Scored, Selection, Snapshot};
+use crate::search::{BlockSlots, Interrupt, Ranked, Request, Scored, Selection, Snapshot, check_interrupt};
 use crate::version::Version;
 use crate::wire::output::{Length, Out, append};
+use crate::wire::quoted::QuotedNames;
 use requests::Requests;
 use summaries::Summaries;
 
@@ -20,6 +21,9 @@ enum Phase {
     Requests(Box<Selection<Arc<Snapshot>, ()>>),
     /// Candidates that were found and ranked before, and the providers of their summaries.
     Scored(IntoIter<Scored>, Vec<BlockSlots>),
+    /// The texts of summaries are cached, so that writing them takes no longer than copying. The blocks that remain,
+    /// and all blocks.
+    Texts(IntoIter<BlockSlots>, Vec<BlockSlots>),
     /// The current block of providers, and the blocks after it.
     Summaries(BlockSlots, IntoIter<BlockSlots>),
     Done,
@@ -39,6 +43,9 @@ pub struct CandidatesAnswer {
     /// Of ranked candidates: [`Ranked::is_exact`].
     exact: Option<bool>,
     has_summaries: bool,
+    /// Whether a summary is too long for an HTTP worker.
+    is_long: bool,
+    interrupt: Interrupt,
 }
 
 const LEAD: &[u8] = br#"{"allocation_requests":["#;
@@ -75,7 +82,18 @@ impl CandidatesAnswer {
             found: 0,
             exact: None,
             has_summaries: true,
+            is_long: false,
+            interrupt: Interrupt::default(),
         }
+    }
+
+    /// The same answer, with the interrupt of its search. Caches the names that it needs.
+    ///
+    /// # Errors
+    /// If the search must end.
+    pub fn interrupted_by(self, interrupt: Interrupt) -> Result<CandidatesAnswer> {
+        QuotedNames::cache(self.snapshot.catalog(), &interrupt)?;
+        Ok(CandidatesAnswer { interrupt, ..self })
     }
 
     /// The same answer without `provider_summaries`.
@@ -117,6 +135,16 @@ impl CandidatesAnswer {
                     }
                     None => self.end_requests(out),
                 },
+                Phase::Texts(remaining, all) => match remaining.next() {
+                    Some(block) => {
+                        check_interrupt(&self.interrupt)?;
+                        self.is_long |= self.summaries.cache(&self.snapshot, block, &self.interrupt)?;
+                    }
+                    None => {
+                        let all = std::mem::take(all);
+                        self.phase = Phase::Summaries(BlockSlots::default(), all.into_iter());
+                    }
+                },
                 Phase::Summaries(block, remaining) => {
                     if block.first().is_some() {
                         self.summaries.write(out, &self.snapshot, block, self.lead, length);
@@ -148,12 +176,12 @@ impl CandidatesAnswer {
                 found.into_summaries()
             }
             Phase::Scored(_, shown) => shown,
-            Phase::Summaries(..) | Phase::Done => Vec::new(),
+            Phase::Texts(..) | Phase::Summaries(..) | Phase::Done => Vec::new(),
         };
         if self.has_summaries {
             out.put(br#","provider_summaries":{"#);
             self.lead = b"";
-            self.phase = Phase::Summaries(BlockSlots::default(), shown.into_iter());
+            self.phase = Phase::Texts(shown.clone().into_iter(), shown);
         } else {
             out.put(b"}");
         }
@@ -163,7 +191,7 @@ impl CandidatesAnswer {
     pub fn remaining_bytes(&self) -> Option<usize> {
         let mut length = Length::default();
         match &self.phase {
-            Phase::Requests(_) | Phase::Scored(..) => return None,
+            Phase::Requests(_) | Phase::Scored(..) | Phase::Texts(..) => return None,
             Phase::Summaries(block, remaining) => {
                 let mut lead = self.lead;
                 let blocks = std::iter::once(block).chain(remaining.as_slice()).copied();
@@ -179,9 +207,13 @@ impl CandidatesAnswer {
         Some(length.0)
     }
 
-    /// Whether the search is done. Writing the rest cannot fail.
+    /// Whether the search is done, and an HTTP worker may write the rest: its texts are cached, and it cannot fail.
     pub fn is_search_done(&self) -> bool {
-        !matches!(self.phase, Phase::Requests(_))
+        match self.phase {
+            Phase::Requests(_) | Phase::Scored(..) | Phase::Texts(..) => false,
+            Phase::Summaries(..) => !self.is_long,
+            Phase::Done => true,
+        }
     }
 
     /// After the search: whether `[placet] max_candidates` cut off the candidates.

@@ -111,7 +111,7 @@ fn role(path: &str, role: &Value) -> Result<Role> {
             request,
             rank: role.get("rank").and_then(|rank| Rank::by_name(rank.text())),
         },
-        definition: text(&definition),
+        definition: text(&definition).into(),
     })
 }
 

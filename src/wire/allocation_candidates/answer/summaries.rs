@@ -3,10 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::search::{BlockSlots, ClassId, Request, Slot, Snapshot};
+use crate::error::Result;
+use crate::search::{BlockSlots, ClassId, Interrupt, Request, Slot, Snapshot, check_interrupt};
 use crate::version::{ALL_CLASSES_IN_SUMMARIES, CANDIDATES_REQUIRED, NESTED_CANDIDATES, Version};
 use crate::wire::output::Out;
 use crate::wire::provider_texts::{CLASS_END, LAST_CLASS_END, NO_CLASS_END, ProviderTexts, RESOURCES, SummaryTexts};
+
+/// Providers of a block with more classes together have long summaries. Hosts have some hundred.
+const MANY_CLASSES: usize = 4096;
 
 /// The format of summaries in one version.
 pub struct Summaries {
@@ -25,6 +29,28 @@ impl Summaries {
             traits: version >= CANDIDATES_REQUIRED,
             trees: version >= NESTED_CANDIDATES,
         }
+    }
+
+    /// Caches the texts of the summaries of a block, if they are not cached yet. Returns whether they are long.
+    ///
+    /// Any number of traits and classes may be in them. So an attempt on an HTTP worker ends here if they are long, or
+    /// not cached.
+    ///
+    /// # Errors
+    /// If the search must end.
+    pub fn cache(&self, snapshot: &Snapshot, mut block: BlockSlots, interrupt: &Interrupt) -> Result<bool> {
+        let Some(first) = block.next() else {
+            return Ok(false);
+        };
+        let texts = ProviderTexts::of(snapshot, first);
+        let is_long = |cached: &SummaryTexts| cached.classes() > MANY_CLASSES;
+        if texts.cached_summaries().is_none_or(is_long) {
+            interrupt.exhaust();
+            check_interrupt(interrupt)?;
+        }
+        let cached = texts.summaries(snapshot, first);
+        cached.outdated(snapshot, first);
+        Ok(is_long(cached))
     }
 
     /// Writes summaries of the providers in `block`, with `lead` before the first, until `out` has `length` bytes.

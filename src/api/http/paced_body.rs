@@ -1,0 +1,95 @@
+//! A long body, of which a turn of the worker's loop sends one part.
+//!
+//! Naively, a connection takes one part after the other as long as its socket has room. If the client reads as fast as
+//! placet writes, no other connection of the worker has a turn before the end. So the body pauses after each part, and
+//! the connection is served again after those that wait. A whole answer is cut: else all of it is copied in one turn.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use actix_web::HttpResponse;
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::web::Bytes;
+
+use super::chunks::WHOLE_ANSWER_BYTES;
+
+/// The most bytes of a part.
+const PART_BYTES: usize = WHOLE_ANSWER_BYTES;
+
+/// A body that pauses.
+struct PacedBody {
+    body: BoxBody,
+    /// What came from the body, and was not sent yet.
+    rest: Bytes,
+    /// Whether a part was sent since the last pause.
+    is_due: bool,
+}
+
+/// The response, with a body that pauses if it is longer than a part.
+pub fn paced(response: HttpResponse) -> HttpResponse {
+    let is_short = match response.body().size() {
+        BodySize::None => true,
+        BodySize::Sized(length) => length <= PART_BYTES as u64,
+        BodySize::Stream => false,
+    };
+    if is_short {
+        return response;
+    }
+    response.map_body(|_, body| {
+        let (rest, is_due) = (Bytes::new(), false);
+        PacedBody { body, rest, is_due }.boxed()
+    })
+}
+
+impl MessageBody for PacedBody {
+    type Error = <BoxBody as MessageBody>::Error;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        if std::mem::take(&mut self.is_due) {
+            task.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        while self.rest.is_empty() {
+            match ready!(Pin::new(&mut self.body).poll_next(task)) {
+                Some(Ok(bytes)) => self.rest = bytes,
+                end => return Poll::Ready(end),
+            }
+        }
+        self.is_due = true;
+        let length = self.rest.len().min(PART_BYTES);
+        Poll::Ready(Some(Ok(self.rest.split_to(length))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+
+    /// The lengths of the parts of a body, and how often it paused.
+    async fn parts(body: Vec<u8>) -> (Vec<usize>, usize) {
+        let mut body = paced(HttpResponse::Ok().body(body)).into_body();
+        let (mut lengths, mut pauses) = (Vec::new(), 0);
+        let mut next = |task: &mut Context<'_>| {
+            let part = Pin::new(&mut body).poll_next(task);
+            pauses += usize::from(part.is_pending());
+            part
+        };
+        while let Some(part) = poll_fn(&mut next).await {
+            lengths.push(part.expect("no error").len());
+        }
+        (lengths, pauses)
+    }
+
+    #[actix_web::test]
+    async fn a_long_body_pauses_after_each_part() {
+        assert_eq!(parts(vec![b'.'; PART_BYTES]).await, (vec![PART_BYTES], 0));
+        let long = parts(vec![b'.'; 2 * PART_BYTES + 1]).await;
+        assert_eq!(long, (vec![PART_BYTES, PART_BYTES, 1], 3));
+    }
+}
