@@ -10,6 +10,7 @@ mod native;
 mod reads;
 mod streaming;
 mod table;
+mod turns;
 mod unreadable;
 
 use std::time::Duration;
@@ -20,6 +21,7 @@ use actix_web::http::StatusCode;
 use actix_web::test::{TestRequest, call_service, init_service, read_body};
 use actix_web::web::{Data, to};
 use actix_web::{App, test};
+use diesel::connection::SimpleConnection;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -71,17 +73,22 @@ impl TestServer {
     }
 
     pub fn with(change: impl FnOnce(&mut Settings)) -> TestServer {
-        TestServer::start(change, false, Authenticator::NoAuth2)
+        TestServer::with_rows(change, "")
+    }
+
+    /// A service on a database with rows that this SQL inserts.
+    pub fn with_rows(change: impl FnOnce(&mut Settings), sql: &str) -> TestServer {
+        TestServer::start(change, false, Authenticator::NoAuth2, sql)
     }
 
     /// A service that is one of several processes on its database.
     pub fn shared(change: impl FnOnce(&mut Settings)) -> TestServer {
-        TestServer::start(change, true, Authenticator::NoAuth2)
+        TestServer::start(change, true, Authenticator::NoAuth2, "")
     }
 
     /// A service whose callers are authenticated in this way.
     pub fn authenticating(auth: Authenticator) -> TestServer {
-        TestServer::start(|_| (), false, auth)
+        TestServer::start(|_| (), false, auth, "")
     }
 
     /// Renames the database file. Connections that have it open go on using it.
@@ -93,11 +100,14 @@ impl TestServer {
         .expect("a file");
     }
 
-    fn start(change: impl FnOnce(&mut Settings), shared: bool, auth: Authenticator) -> TestServer {
+    fn start(change: impl FnOnce(&mut Settings), shared: bool, auth: Authenticator, sql: &str) -> TestServer {
         let directory = tempfile::tempdir().expect("a directory");
         let url = format!("sqlite:///{}", directory.path().join("placet.sqlite").display());
         let database = Database::open(&db::DatabaseSettings::new(url)).expect("a database");
         database.sync().expect("a schema");
+        let mut connection = database.connect().expect("a connection");
+        connection.batch_execute(sql).expect("rows");
+        drop(connection);
         let writer = WriterSettings {
             queue_size: 100,
             commit_timeout: Duration::from_secs(10),
@@ -154,7 +164,7 @@ impl TestServer {
                 model,
                 policy,
                 auth,
-                bodies: BodyMemory::new(1 << 20).into(),
+                bodies: BodyMemory::new(64 << 20).into(),
                 settings,
                 statistics: Default::default(),
             }),

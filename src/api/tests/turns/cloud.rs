@@ -1,0 +1,117 @@
+//! A large cloud, whose lists are as long as those of real clouds or longer.
+
+use crate::tests::by_size;
+
+/// How many there are of each: traits, classes, aggregates, and consumers of the first provider.
+pub const MANY: usize = 20_000;
+/// The first provider has this many of the classes and traits.
+pub const LISTED: usize = 10_000;
+/// How many flat providers there are. After them comes a tree of a root and [`CHILDREN`].
+pub const PROVIDERS: usize = 4_000;
+/// The children of a root.
+const CHILDREN: usize = 1_000;
+/// The first consumer has allocations of this many providers.
+pub const USED: usize = 2_000;
+/// The most items of a page.
+pub const PAGE: usize = 1_000;
+/// The number of the class that only the first [`PLACES`] providers have.
+pub const RARE: usize = MANY;
+/// The hosts of the largest workload.
+const PLACES: usize = 10;
+
+/// How many workloads with the longest payload are stored.
+const WORKLOADS: usize = 40;
+
+/// How many hosts lie in a domain of 500 levels.
+pub fn deep_hosts() -> usize {
+    by_size(50, PAGE)
+}
+
+/// How many domains are listed. For each, the answer says what is free of [`LISTED`] classes.
+pub fn domains() -> usize {
+    by_size(20, 100)
+}
+
+/// The uuid of a provider, from 1 on.
+pub fn provider(number: usize) -> String {
+    format!("11111111-1111-4111-8111-{number:012}")
+}
+
+/// The uuid of a consumer. Those from 1 to [`MANY`] have allocations of the first provider, and the first consumer has
+/// those of the first [`USED`] providers.
+pub fn consumer(number: usize) -> String {
+    format!("22222222-2222-4222-8222-{number:012}")
+}
+
+/// The name of a class, and of a trait, from 1 on.
+pub fn class(number: usize) -> String {
+    format!("CUSTOM_{number}")
+}
+
+/// The uuid of a workload, from 1 on.
+pub fn workload(number: usize) -> String {
+    format!("33333333-3333-4333-8333-{number:012}")
+}
+
+/// SQL that inserts the rows into empty tables of SQLite.
+pub fn rows() -> String {
+    let numbers = format!("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY}) ");
+    let now = "'2026-01-01 00:00:00'";
+    let inserts = [
+        format!("traits (id, name, created_at) SELECT 100000 + i, 'CUSTOM_' || i, {now} FROM n"),
+        format!("resource_classes (id, name, created_at) SELECT 10000 + i, 'CUSTOM_' || i, {now} FROM n"),
+        format!(
+            "resource_providers (id, uuid, name, generation, root_provider_id, parent_provider_id,
+                                 created_at)
+             SELECT i, printf('11111111-1111-4111-8111-%012d', i), 'host' || i, 1, min(i, {PROVIDERS} + 1),
+                    iif(i > {PROVIDERS} + 1, {PROVIDERS} + 1, NULL), {now}
+             FROM n WHERE i <= {PROVIDERS} + 1 + {CHILDREN}"
+        ),
+        "placement_aggregates (id, uuid) SELECT i, printf('44444444-4444-4444-8444-%012d', i) FROM n".to_owned(),
+        "resource_provider_aggregates (resource_provider_id, aggregate_id) SELECT 1, i FROM n".to_owned(),
+        format!("resource_provider_traits (resource_provider_id, trait_id) SELECT 1, 100000 + i FROM n WHERE i <= {LISTED}"),
+        format!(
+            "inventories (resource_provider_id, resource_class_id, total, reserved, min_unit, max_unit, step_size,
+                          allocation_ratio, created_at)
+             SELECT 1, 10000 + i, 10, 0, 1, 10, 1, 1.0, {now} FROM n WHERE i <= {LISTED}
+             UNION ALL SELECT i, 0, 1000000, 0, 1, 1000000, 1, 1.0, {now} FROM n WHERE i <= {PROVIDERS} + 1 + {CHILDREN}
+             UNION ALL SELECT i, 10000 + {RARE}, 1000000, 0, 1, 1000000, 1, 1.0, {now} FROM n WHERE i <= {PLACES}"
+        ),
+        "projects (id, external_id) SELECT 1, 'p' FROM n WHERE i = 1".to_owned(),
+        "users (id, external_id) SELECT 1, 'u' FROM n WHERE i = 1".to_owned(),
+        "consumer_types (id, name) SELECT i, 'TYPE_' || i FROM n".to_owned(),
+        "consumers (id, uuid, project_id, user_id, generation, consumer_type_id)
+         SELECT i, printf('22222222-2222-4222-8222-%012d', i), 1, 1, 1, i FROM n"
+            .to_owned(),
+        format!(
+            "allocations (resource_provider_id, consumer_id, resource_class_id, used, created_at)
+             SELECT 1, printf('22222222-2222-4222-8222-%012d', i), 0, 1, {now} FROM n
+             UNION ALL SELECT i, '22222222-2222-4222-8222-000000000001', 0, 1, {now} FROM n WHERE i BETWEEN 2 AND {USED}"
+        ),
+        format!(
+            "placet_limits (resource_class, created_at, generation, normal)
+             SELECT 'CUSTOM_' || i, {now}, 1, NULL FROM n"
+        ),
+        format!(
+            "placet_workloads (uuid, project_id, name, user_id, created_at, generation, revision, body, named)
+             SELECT printf('33333333-3333-4333-8333-%012d', i), 'p', 'w' || i, 'u', {now}, 1, 1, '{}', 0
+             FROM n WHERE i <= {WORKLOADS}",
+            workload_body()
+        ),
+    ];
+    inserts
+        .map(|insert| {
+            let (table, select) = insert.split_once("SELECT").unwrap_or_default();
+            format!("INSERT INTO {table} {numbers} SELECT {select};\n")
+        })
+        .concat()
+}
+
+/// What is stored of a workload with the longest payload.
+fn workload_body() -> String {
+    let payload = "x".repeat((1 << 20) - 300);
+    format!(
+        r#"{{"type": "INSTANCE", "quorum": true, "roles": [{{"name": "member", "count": 0, "query": "resources=VCPU:1",
+            "payload": "{payload}"}}], "rules": []}}"#
+    )
+}
