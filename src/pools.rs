@@ -26,7 +26,8 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, InterruptOnDrop};
 
-/// How much processor time a search may take on an HTTP worker. Handing it to a thread of a pool takes some ten microseconds.
+/// How much processor time a search may take on an HTTP worker. Handing a search to a thread of a pool takes some ten
+/// microseconds.
 pub const INLINE_TIME: Duration = Duration::from_micros(300);
 /// A text of at most this length is read on an HTTP worker, which takes some hundred microseconds.
 pub const SMALL_BODY_BYTES: usize = 64 * 1024;

@@ -15,7 +15,7 @@ mod sentences;
 mod span;
 mod texts;
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use actix_web::web::Bytes;
 use serde_json::{Map, Value, json};
@@ -54,14 +54,18 @@ const ABOUT_VERSIONS: &str = "\n\n`x-openstack` has the first (`min-ver`) and th
 /// token.
 pub async fn show(context: RequestContext) -> Result<Reply> {
     // Answers share one text: it is long, and clients without a token may ask for it.
-    static TEXT: LazyLock<Bytes> = LazyLock::new(|| document(None).to_string().into());
+    static TEXT: OnceLock<Bytes> = OnceLock::new();
     let prefix = context.prefix().to_owned();
+    if let Some(text) = TEXT.get().filter(|_| prefix.is_empty()) {
+        return Ok(Reply::json(text.clone()));
+    }
     let below_prefix = move || {
+        let text = TEXT.get_or_init(|| document(None).to_string().into());
         if prefix.is_empty() {
-            return TEXT.clone();
+            return text.clone();
         }
-        let text = String::from_utf8_lossy(&TEXT);
         let servers = json!([{"url": prefix}]).to_string();
+        let text = String::from_utf8_lossy(text);
         text.replacen(SERVERS, &format!("\"servers\":{servers}"), 1).into()
     };
     context.write_long(below_prefix).await

@@ -104,6 +104,9 @@ impl ProviderTexts {
     }
 }
 
+/// Providers of a block with more classes or traits together have long summaries. Hosts have some thousand.
+const MANY_NAMES: usize = 8192;
+
 /// The texts of inventories and traits of a block's providers.
 pub struct SummaryTexts {
     bytes: Box<[u8]>,
@@ -170,9 +173,17 @@ impl SummaryTexts {
         }
     }
 
-    /// How many classes the block's providers have together.
-    pub fn classes(&self) -> usize {
-        self.class_texts.len()
+    /// Whether writing them takes longer than an HTTP worker may.
+    pub fn are_long(&self) -> bool {
+        self.class_texts.len() > MANY_NAMES
+    }
+
+    /// Whether the texts of a block take longer than an HTTP worker may: to make them, or to write them.
+    pub fn will_be_long(snapshot: &Snapshot, slot: Slot) -> bool {
+        let block = || snapshot.same_block(slot);
+        let mut classes = block().flat_map(|slot| snapshot.inventories(slot));
+        let mut traits = block().flat_map(|slot| snapshot.traits(slot));
+        classes.nth(MANY_NAMES).is_some() || traits.nth(MANY_NAMES).is_some()
     }
 
     /// The lanes whose text of all classes contains outdated usage, as a bit set.

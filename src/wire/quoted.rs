@@ -4,6 +4,9 @@ use super::output::quote;
 use crate::error::Result;
 use crate::search::{Catalog, ClassId, Interrupt, TraitId, check_interrupt};
 
+/// More names than this take longer than an HTTP worker may. A cloud has some 500.
+const MANY_NAMES: usize = 4096;
+
 /// The names of all classes and traits in quotes.
 pub struct QuotedNames {
     classes: PackedTexts<ClassId>,
@@ -19,17 +22,18 @@ impl QuotedNames {
         })
     }
 
-    /// Caches the names of a catalog. There may be any number of them, so an attempt on an HTTP worker ends here if they
-    /// are not cached.
+    /// Caches the names of a catalog. There may be any number of names, so an attempt on an HTTP worker ends here if
+    /// they are many and not cached.
     ///
     /// # Errors
     /// If the search must end.
     pub fn cache(catalog: &Catalog, interrupt: &Interrupt) -> Result<()> {
-        if !catalog.has_derived() {
+        let are_many = || catalog.traits().nth(MANY_NAMES).is_some() || catalog.classes().nth(MANY_NAMES).is_some();
+        if !catalog.has_derived() && are_many() {
             interrupt.exhaust();
             check_interrupt(interrupt)?;
-            QuotedNames::of(catalog);
         }
+        QuotedNames::of(catalog);
         Ok(())
     }
 

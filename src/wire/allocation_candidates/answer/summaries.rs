@@ -9,9 +9,6 @@ use crate::version::{ALL_CLASSES_IN_SUMMARIES, CANDIDATES_REQUIRED, NESTED_CANDI
 use crate::wire::output::Out;
 use crate::wire::provider_texts::{CLASS_END, LAST_CLASS_END, NO_CLASS_END, ProviderTexts, RESOURCES, SummaryTexts};
 
-/// Providers of a block with more classes together have long summaries. Hosts have some hundred.
-const MANY_CLASSES: usize = 4096;
-
 /// The format of summaries in one version.
 pub struct Summaries {
     /// The classes in a summary; `None` for all.
@@ -33,8 +30,7 @@ impl Summaries {
 
     /// Caches the texts of the summaries of a block, if they are not cached yet. Returns whether they are long.
     ///
-    /// Any number of traits and classes may be in them. So an attempt on an HTTP worker ends here if they are long, or
-    /// not cached.
+    /// Any number of traits and classes may be in them. So an attempt on an HTTP worker ends here if they are long.
     ///
     /// # Errors
     /// If the search must end.
@@ -43,14 +39,16 @@ impl Summaries {
             return Ok(false);
         };
         let texts = ProviderTexts::of(snapshot, first);
-        let is_long = |cached: &SummaryTexts| cached.classes() > MANY_CLASSES;
-        if texts.cached_summaries().is_none_or(is_long) {
+        let is_long = match texts.cached_summaries() {
+            Some(cached) => cached.are_long(),
+            None => SummaryTexts::will_be_long(snapshot, first),
+        };
+        if is_long {
             interrupt.exhaust();
             check_interrupt(interrupt)?;
         }
-        let cached = texts.summaries(snapshot, first);
-        cached.outdated(snapshot, first);
-        Ok(is_long(cached))
+        texts.summaries(snapshot, first).outdated(snapshot, first);
+        Ok(is_long)
     }
 
     /// Writes summaries of the providers in `block`, with `lead` before the first, until `out` has `length` bytes.
