@@ -228,9 +228,9 @@ all() {
 
 on_sqlite() { functional; conformance; }
 
-# The latencies of reloads are measured after the chains, when nothing else runs, and of the optimised build: the other
-# one reads 60,000 providers for longer than a request waits. On servers each race has a round of every kind; SQLite has
-# many.
+# The latencies of reloads and beside large commands are measured after the chains, when nothing else runs, and of the
+# optimised build: the other one reads 60,000 providers for longer than a request waits. On servers each race has a
+# round of every kind; SQLite has many.
 long() {
     local engine
     export PLACET_TEST_SIZE=full PLACET_STEPS=3000
@@ -249,6 +249,8 @@ long() {
     for engine in sqlite postgresql mariadb; do
         step python "reloads, large, $engine" "$PY" -m functional_tests.reloads.run --engine "$engine" \
             --providers 60000 --binary "$CARGO_TARGET_DIR/dist/placet"
+        step python "large_commands, $engine" "$PY" -m functional_tests.large_commands.run --engine "$engine" \
+            --binary "$CARGO_TARGET_DIR/dist/placet"
     done
 }
 

@@ -135,8 +135,26 @@ pub mod names {
     }
 }
 
+pub mod placement_aggregates {
+    use crate::db::engines::rows::{Clock, InsertFromRows};
+
+    pub const INSERT: InsertFromRows = InsertFromRows {
+        table: "placement_aggregates",
+        columns: &["uuid"],
+        clock: Clock::Host,
+        is_repeatable: false,
+    };
+}
+
 pub mod resource_provider_aggregates {
-    use crate::db::engines::rows::DeleteRows;
+    use crate::db::engines::rows::{Clock, DeleteRows, InsertFromRows};
+
+    pub const INSERT: InsertFromRows = InsertFromRows {
+        table: "resource_provider_aggregates",
+        columns: &["resource_provider_id", "aggregate_id"],
+        clock: Clock::Host,
+        is_repeatable: false,
+    };
 
     pub const DELETE: DeleteRows = DeleteRows {
         table: "resource_provider_aggregates",

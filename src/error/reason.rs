@@ -199,11 +199,25 @@ impl Reasons {
         self.add_detail(reason);
     }
 
+    /// Counts a reason of this code if no more of them are kept. If not, returns false: then the reason is to be made,
+    /// and added. Of thousands of candidates a few reasons are kept.
+    pub fn count_unkept(&mut self, code: ReasonCode) -> bool {
+        let is_unkept = !self.keeps_more(code);
+        if is_unkept {
+            *self.counts.entry(code).or_insert(0) += 1;
+        }
+        is_unkept
+    }
+
     /// Adds a reason that explains others, and is not counted: what it is about is counted with them.
     pub fn add_detail(&mut self, reason: Reason) {
-        if self.kept.iter().filter(|kept| kept.code == reason.code).count() < KEPT_OF_A_CODE {
+        if self.keeps_more(reason.code) {
             self.kept.push(reason);
         }
+    }
+
+    fn keeps_more(&self, code: ReasonCode) -> bool {
+        self.kept.iter().filter(|kept| kept.code == code).count() < KEPT_OF_A_CODE
     }
 
     /// In the order in which they were found; of each code the first ones.
@@ -362,6 +376,19 @@ mod tests {
         assert_eq!(reasons.kept().len(), 16);
         let counts: Vec<_> = reasons.counts().collect();
         assert_eq!(counts, [(ReasonCode::NoRoom, 40), (ReasonCode::Units, 1)]);
+    }
+
+    #[test]
+    fn hostile_12_a_reason_that_is_not_kept_is_not_made() {
+        let (mut reasons, mut made) = (Reasons::default(), 0);
+        for _ in 0..1_000 {
+            if !reasons.count_unkept(ReasonCode::NoRoom) {
+                made += 1;
+                reasons.add(reason(ReasonCode::NoRoom));
+            }
+        }
+        assert_eq!((made, reasons.kept().len()), (15, 15));
+        assert!(reasons.counts().eq([(ReasonCode::NoRoom, 1_000)]));
     }
 
     #[test]

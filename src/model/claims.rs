@@ -183,6 +183,15 @@ impl Placed {
         }
     }
 
+    /// How many amounts all consumers together got, each of a class of a provider; one for a consumer without any.
+    pub fn amounts(&self) -> usize {
+        let of_each = self.consumers.iter().map(|consumer| {
+            let providers = consumer.iter().flat_map(|claimed| &claimed.providers);
+            providers.map(|share| share.resources.len()).sum::<usize>().max(1)
+        });
+        of_each.sum()
+    }
+
     /// Whether anything was claimed.
     pub fn has_claims(&self) -> bool {
         self.consumers.iter().any(Result::is_ok)

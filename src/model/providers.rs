@@ -53,6 +53,18 @@ pub struct DescribeAll {
     pub read: ReadWish,
 }
 
+/// As many properties and domains of a description take as long as one row of another table.
+const MEMBERS_OF_A_ROW: usize = 4;
+
+impl DescribeAll {
+    /// About how many rows it writes. What it takes to write and read the descriptions counts too.
+    pub fn rows(&self) -> usize {
+        let members = |new: &Describe| new.description.properties.len() + new.description.domains.len();
+        let members: usize = self.providers.iter().map(members).sum();
+        self.providers.len() + members / MEMBERS_OF_A_ROW
+    }
+}
+
 /// A row of `placet_descriptions`, without the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DescriptionRow {

@@ -16,6 +16,7 @@ mod held_rows;
 mod inventory_races;
 mod inventory_writes;
 mod large_claims;
+mod large_commands;
 mod limits;
 mod locked_batches;
 mod multi_process;

@@ -55,6 +55,9 @@ pub struct Filter {
     pub level: Option<Level>,
 }
 
+/// About how long the names of a violation's members, its code and its numbers are.
+const MEMBERS_BYTES: usize = 250;
+
 /// A workload with at least one violation.
 #[derive(Debug, Clone)]
 pub struct Violated {
@@ -63,13 +66,14 @@ pub struct Violated {
 }
 
 impl Violated {
-    /// The length of its texts.
+    /// About how long it is in an answer, where each violation names the workload.
     fn bytes(&self) -> usize {
         let texts = self.violations.iter().flat_map(|violation| {
             let lists = [&violation.replicas, &violation.consumers, &violation.hosts];
             (lists.into_iter().flatten()).chain([&violation.reason.detail])
         });
-        texts.map(String::len).sum()
+        let names = self.violations.len() * (MEMBERS_BYTES + self.row.name.len() + self.row.project.len());
+        names + texts.map(String::len).sum::<usize>()
     }
 }
 

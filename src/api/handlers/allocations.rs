@@ -13,7 +13,8 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
         .read(move |conn| allocations::of_consumer(conn, &consumer))
         .await?;
     let (version, modified) = (context.version, found.modified);
-    let reply = context.write(found.providers.len(), move || wire::write_consumer(version, &found));
+    let amounts = found.providers.iter().map(|share| share.resources.len()).sum();
+    let reply = context.write(amounts, move || wire::write_consumer(version, &found));
     Ok(reply.await?.modified(modified))
 }
 

@@ -35,8 +35,8 @@ pub async fn create(mut context: RequestContext) -> Result<Reply> {
     let placed = context.model().place(request.clone(), &settings, &caller);
     match context.while_connected(placed).await? {
         PlaceAnswer::Placed(placed) => {
-            let consumers = placed.consumers.len();
-            context.write(consumers, move || wire::write(&request, &placed)).await
+            let amounts = placed.amounts();
+            context.write(amounts, move || wire::write(&request, &placed)).await
         }
         PlaceAnswer::Repeated(answer) => Ok(Reply::json(answer.into_bytes())),
     }

@@ -58,7 +58,8 @@ impl Body {
 /// A body that was refused before it was read is freed here.
 impl Drop for Body {
     fn drop(&mut self) {
-        drop(LargeValue::new(std::mem::take(&mut self.bytes), self.is_large()));
+        let is_large = self.bytes.len() > SMALL_BODY_BYTES;
+        drop(LargeValue::new(std::mem::take(&mut self.bytes), is_large));
     }
 }
 

@@ -1,7 +1,5 @@
 //! The commands in the writer's queue, and their answers.
 
-use super::footprint::Footprint;
-use crate::db::writer::RowNames;
 use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::{self, ClaimAnswer};
 use crate::model::snapshot::store::Stamp;
@@ -42,7 +40,7 @@ pub enum Command {
 
 impl Command {
     /// How many rows the command writes, as far as it says so: the consumers that it names with their allocations, and
-    /// the inventories, traits and aggregates that it gives to providers.
+    /// the inventories, traits, aggregates and descriptions that it gives to providers.
     pub fn written_rows(&self) -> usize {
         match self {
             Command::Claim(claim) => rows_of_claims(&claim.consumers),
@@ -54,7 +52,7 @@ impl Command {
             }
             Command::ReplaceInventories(replace) => replace.inventories.len(),
             Command::ReplaceTraits(replace) => replace.traits.len(),
-            Command::Describe(describe) => describe.providers.len(),
+            Command::Describe(describe) => describe.rows(),
             Command::ReplaceAggregates(replace) => replace.aggregates.len(),
             _ => 1,
         }
@@ -67,15 +65,6 @@ impl Command {
             _ => None,
         };
         searched.is_some_and(|searched| searched != *stamp) && !mutants::is(Mutant::TrustIdle)
-    }
-
-    /// Whether the command needs one of the rows. A claim with a choice needs a provider only if each candidate of a
-    /// consumer names one of them.
-    pub fn needs(&self, rows: &RowNames) -> bool {
-        let footprint = Footprint::beside_held(&[self], &rows.providers);
-        footprint.is_blocked
-            || footprint.providers.iter().any(|uuid| rows.providers.contains(*uuid))
-            || footprint.consumers.iter().any(|uuid| rows.consumers.contains(*uuid))
     }
 
     /// The claims of a command that is a claim, a claim with a choice or a workload; of a claim alone with their

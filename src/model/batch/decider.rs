@@ -121,6 +121,11 @@ impl Decider {
         }
     }
 
+    /// The providers that other transactions are known to have locked.
+    fn held_providers(&self) -> Arc<BTreeSet<String>> {
+        Arc::new(self.store.held().providers.clone())
+    }
+
     /// Decides one command on the state that the commands before it left. `source` says where the state comes from: a
     /// refusal on the snapshot is not verified, whether or not a held row is its cause.
     fn decide(&self, state: &mut State, stamp: &Stamp, command: &Command, source: StateSource) -> Decision<Answer> {
@@ -200,8 +205,8 @@ impl Batch for Decider {
         commands: &[&Command],
         from_database: bool,
     ) -> std::result::Result<Executed<Self>, WriteError> {
-        let held = self.store.held();
-        let footprint = Footprint::beside_held(commands, &held.providers);
+        let held = self.held_providers();
+        let footprint = Footprint::beside_held(commands, &held);
         if commands.len() == 1 && names_one_consumer_twice(conn, &footprint) {
             return Ok(Executed {
                 decisions: vec![Decision::Refused(Error::StaleConsumerGeneration {
@@ -281,7 +286,10 @@ impl Batch for Decider {
     }
 
     fn needs(&self, command: &Command, rows: &RowNames) -> bool {
-        command.needs(rows)
+        let footprint = Footprint::beside_held(&[command], &rows.providers);
+        footprint.is_blocked
+            || footprint.providers.iter().any(|uuid| rows.providers.contains(*uuid))
+            || footprint.consumers.iter().any(|uuid| rows.consumers.contains(*uuid))
     }
 
     fn catch_up(&mut self, conn: &mut DbConnection) -> DbResult<bool> {

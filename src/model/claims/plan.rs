@@ -58,7 +58,7 @@ impl Plan {
         self.consumers.iter().any(std::result::Result::is_err)
     }
 
-    /// This plan, which avoids held providers, with the reasons of one that does not; or the latter, if it refuses other
+    /// This plan, which avoids held providers, with the reasons of one that does not. The latter, if it refuses other
     /// consumers.
     fn or_with_held(self, with_held: Plan) -> Plan {
         let are_refused = |plan: &Plan| {

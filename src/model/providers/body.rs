@@ -16,12 +16,13 @@ struct Body {
     domains: BTreeMap<String, String>,
 }
 
+/// The text comes first: serde tries one after the other, and would write a sentence with each text that is no number.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Property {
+    Text(String),
     Boolean(bool),
     Integer(i64),
-    Text(String),
 }
 
 /// The state and the body.

@@ -8,6 +8,7 @@
 //! A provider from which a replacement or a `DELETE` only releases allocations keeps its generation.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::Rules;
 use crate::error::{Error, Result, Room};
@@ -236,14 +237,16 @@ pub fn check_amounts(
         let Some(row) = state.provider(request.provider) else {
             continue;
         };
-        let provider = row.uuid.to_string();
+        let uuid = Arc::clone(&row.uuid);
         let inventories = interim.get(&request.provider).unwrap_or(&row.inventories);
         let inventory = inventories.get(&request.class).copied();
-        let class = state.class_name(request.class).to_string();
+        let named = || (state.class_name(request.class).to_string(), uuid.to_string());
         let Some(inventory) = inventory else {
+            let (class, provider) = named();
             return Err(Error::ClaimWithoutInventory { class, provider });
         };
         if !inventory.allows_amount(request.amount, rules.strict_step_size) {
+            let (class, provider) = named();
             return Err(Error::ConstraintsViolated { class, provider });
         }
         let previous = change.before.get(&key).copied().unwrap_or(0);
@@ -256,6 +259,7 @@ pub fn check_amounts(
                 used,
                 capacity: inventory.limit(),
             };
+            let (class, provider) = named();
             return Err(Error::CapacityExceeded { class, provider, room });
         }
     }

@@ -4,7 +4,7 @@
 //! that was answered before claims nothing, and gets the same answer.
 //!
 //! Candidates with a held provider (`db::writer::held_rows`) are left out. A call that might be granted with them is
-//! marked ([`State::waits_for_held`]): even a consumer without such a candidate may have lost its place to one that had.
+//! marked ([`State::waits_for_held`]): even a consumer without such a candidate may have lost its place to one with it.
 
 mod normal_limits;
 mod requested;
@@ -107,13 +107,14 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
     // The candidate that goes least over normal limits, and by how much.
     let mut least: Option<(i64, usize, Vec<OverNormal>)> = None;
     for (index, candidate) in consumer.candidates.in_order() {
-        if candidate.names_any(&held.providers) {
+        if candidate.names_any(&held) {
             state.waits_for_held = true;
             continue;
         }
         let claim = claim_of(consumer, candidate);
         let checked = match allocations::check(state, rules, &claim) {
             Ok(checked) => refused_state(state, &claim.consumers[0]).map_or(Ok(checked), Err),
+            Err(error) if reasons.count_unkept(code_of(&error)) => continue,
             Err(error) => Err(reason(state, consumer, candidate, &error)),
         };
         let reason = match checked {
@@ -199,25 +200,31 @@ fn over_normal_reason(over: &OverNormal) -> Reason {
     }
 }
 
+fn code_of(error: &Error) -> ReasonCode {
+    match error {
+        Error::CapacityExceeded { .. } => ReasonCode::NoRoom,
+        Error::ConstraintsViolated { .. } => ReasonCode::Units,
+        Error::ClaimWithoutInventory { .. } => ReasonCode::NoInventory,
+        Error::ClaimProviderNotFound { .. } => ReasonCode::ProviderNotFound,
+        Error::ClaimClassNotFound { .. } => ReasonCode::ClassNotFound,
+        Error::ProviderGenerationLimit { .. } => ReasonCode::ProviderGenerationLimit,
+        // A claim has no other refusal.
+        _ => ReasonCode::ConsumerGenerationLimit,
+    }
+}
+
 /// The refusal of a candidate, with the numbers that it rests on.
 fn reason(state: &mut State, consumer: &ConsumerChoice, candidate: &ClaimCandidate, error: &Error) -> Reason {
-    let (code, provider, class) = match error {
-        Error::CapacityExceeded { class, provider, .. } => (ReasonCode::NoRoom, Some(provider), Some(class)),
-        Error::ConstraintsViolated { class, provider } => (ReasonCode::Units, Some(provider), Some(class)),
-        // The error may name several, separated by commas.
-        Error::ClaimWithoutInventory { .. } => {
-            let missing = without_inventory(state, candidate);
-            (
-                ReasonCode::NoInventory,
-                missing.map(|(uuid, _)| uuid),
-                missing.map(|(_, class)| class),
-            )
+    let (provider, class) = match error {
+        Error::CapacityExceeded { class, provider, .. } | Error::ConstraintsViolated { class, provider } => {
+            (Some(provider), Some(class))
         }
-        Error::ClaimProviderNotFound { uuid } => (ReasonCode::ProviderNotFound, Some(uuid), None),
-        Error::ClaimClassNotFound { class, .. } => (ReasonCode::ClassNotFound, None, Some(class)),
-        Error::ProviderGenerationLimit { provider } => (ReasonCode::ProviderGenerationLimit, Some(provider), None),
-        // A claim has no other refusal.
-        _ => (ReasonCode::ConsumerGenerationLimit, None, None),
+        // The error may name several, separated by commas.
+        Error::ClaimWithoutInventory { .. } => without_inventory(state, candidate).unzip(),
+        Error::ClaimProviderNotFound { uuid } => (Some(uuid), None),
+        Error::ClaimClassNotFound { class, .. } => (None, Some(class)),
+        Error::ProviderGenerationLimit { provider } => (Some(provider), None),
+        _ => (None, None),
     };
     let amounts = provider.zip(class);
     Reason {
@@ -225,7 +232,7 @@ fn reason(state: &mut State, consumer: &ConsumerChoice, candidate: &ClaimCandida
         resource_class: class.cloned(),
         requested: amounts.and_then(|(provider, class)| requested(candidate, provider, class)),
         free: amounts.and_then(|(provider, class)| free(state, consumer, provider, class)),
-        ..Reason::new(code, error.to_string())
+        ..Reason::new(code_of(error), error.to_string())
     }
 }
 

@@ -29,7 +29,7 @@ impl Decider {
         let now = self.precision.row_time();
         let mut state = State::new(Base::Snapshot(base), BTreeMap::new(), now.and_utc());
         let stamp = self.store.stamp();
-        state.held = self.store.held();
+        state.held = self.held_providers();
         let decide = |command: &&Command| self.decide(&mut state, &stamp, command, StateSource::Snapshot);
         let decisions = commands.iter().map(decide).collect();
         // A warning depends on usage, and the snapshot may show more than is used now.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Decider;
 use crate::db::engines::dialect;
-use crate::db::writer::{Executed, RowNames};
+use crate::db::writer::Executed;
 use crate::db::{DbConnection, DbResult, WriteError};
 use crate::model::batch::base::Base;
 use crate::model::batch::batch_rows::{self, RowAccess};
@@ -71,7 +71,7 @@ impl Decider {
         conn: &mut DbConnection,
         commands: &[&Command],
         footprint: &Footprint<'_>,
-        held: Arc<RowNames>,
+        held: Arc<BTreeSet<String>>,
         source: StateSource,
     ) -> std::result::Result<Executed<Decider>, WriteError> {
         let mut state = self.load_state(conn, footprint, source)?;

@@ -7,7 +7,10 @@ use diesel::prelude::*;
 
 use super::{Save, SaveResult};
 use crate::db::engines::dialect::{in_lists, insert_rows};
+use crate::db::engines::guarded::GuardedWrite;
+use crate::db::engines::rows::Value;
 use crate::db::schema::{inventories, placement_aggregates, resource_classes, resource_provider_traits, traits};
+use crate::db::statements::placement_aggregates as statements;
 use crate::db::{DbResult, WriteError};
 use crate::model::batch::state::NameEntry;
 
@@ -15,8 +18,7 @@ use crate::model::batch::state::NameEntry;
 pub fn write(save: &mut Save<'_>) -> SaveResult {
     write_classes(save)?;
     write_traits(save)?;
-    write_aggregates(save)?;
-    Ok(())
+    write_aggregates(save)
 }
 
 fn write_classes(save: &mut Save<'_>) -> SaveResult {
@@ -70,17 +72,14 @@ fn write_traits(save: &mut Save<'_>) -> DbResult<()> {
     Ok(())
 }
 
-fn write_aggregates(save: &mut Save<'_>) -> DbResult<()> {
+fn write_aggregates(save: &mut Save<'_>) -> SaveResult {
     use placement_aggregates as t;
     let new = &save.state.new_aggregates;
     if new.is_empty() {
         return Ok(());
     }
-    let rows: Vec<_> = new
-        .values()
-        .map(|it| (t::created_at.eq(save.now), t::uuid.eq(it.uuid.as_ref())))
-        .collect();
-    insert_rows!(save.conn, t::table, &rows)?;
+    let rows = new.values().map(|it| vec![Value::Text(it.uuid.to_string())]);
+    save.write(&GuardedWrite::Insert(statements::INSERT, rows.collect()))?;
     let uuids: Vec<Option<&str>> = new.values().map(|it| Some(it.uuid.as_ref())).collect();
     let found: Vec<(Option<String>, i32)> = in_lists(&uuids, |uuids| {
         t::table

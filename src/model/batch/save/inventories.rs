@@ -10,7 +10,7 @@ use crate::db::WriteError;
 use crate::db::engines::dialect::insert_rows;
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::engines::rows::{DeleteRows, Value};
-use crate::db::schema::{inventories, resource_provider_aggregates, resource_provider_traits};
+use crate::db::schema::{inventories, resource_provider_traits};
 use crate::db::statements;
 use crate::model::batch::state::State;
 use crate::search::{ClassId, Inventory, ProviderId};
@@ -134,7 +134,6 @@ fn write_traits(save: &mut Save<'_>) -> SaveResult {
 }
 
 fn write_aggregates(save: &mut Save<'_>) -> SaveResult {
-    use resource_provider_aggregates as t;
     let difference = SetDifference::between(with_existing_row(save).map(|(id, base, now)| {
         (
             id,
@@ -142,17 +141,14 @@ fn write_aggregates(save: &mut Save<'_>) -> SaveResult {
             now.aggregates.clone(),
         )
     }));
-    let rows: Vec<_> = difference
-        .added
-        .iter()
-        .map(|(id, aggregate)| {
-            (
-                t::created_at.eq(save.now),
-                t::resource_provider_id.eq(save.ids.provider(*id)),
-                t::aggregate_id.eq(save.ids.aggregate(*aggregate)),
-            )
-        })
-        .collect();
-    insert_rows!(save.conn, t::table, &rows)?;
+    let rows = difference.added.iter().map(|(id, aggregate)| {
+        let ids = [save.ids.provider(*id), save.ids.aggregate(*aggregate)];
+        ids.map(|id| Value::Int(id.into())).to_vec()
+    });
+    let rows = rows.collect();
+    save.write(&GuardedWrite::Insert(
+        statements::resource_provider_aggregates::INSERT,
+        rows,
+    ))?;
     difference.delete(save, &statements::resource_provider_aggregates::DELETE, |id| id.0)
 }
