@@ -87,7 +87,14 @@ def answered(placet, held_count=0):
 
 
 def new_clients(kind, addresses):
-    with folder() as here, Placet(here, OPTIONS) as placet, held(placet, addresses, KINDS[kind]):
+    with folder() as here, Placet(here, OPTIONS) as placet:
+        # The first request makes the text on another thread. Later answers wait for their clients alone.
+        equal(once(placet.port, WITHOUT_TOKEN).status, 200)
+        new_clients_beside(placet, kind, addresses)
+
+
+def new_clients_beside(placet, kind, addresses):
+    with held(placet, addresses, KINDS[kind]):
         becomes_idle(placet, HANG_SECONDS, "the requests of the connections that are held")
         answered(placet, MAX_CONNECTIONS)
         is_said(placet, kind)

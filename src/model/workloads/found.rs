@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::rows::{Place, find, namers, places, show, taken, workload_rows};
+use super::rows::{Place, find, find_without_bodies, namers, places, show, taken, workload_rows};
 use super::wish::{NearRule, Wish, WishRule};
 use super::{Adopted, Put, Replica, ReplicaRow, StoredWorkload, WorkloadRow};
 use crate::db::DbConnection;
@@ -12,7 +12,9 @@ use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedCons
 /// What a request reads before it is planned.
 pub struct Found {
     pub stored: Option<StoredWorkload>,
+    /// The workloads that the rules name, and those whose rules name this one: by uuid, without their bodies.
     pub others: HashMap<String, StoredWorkload>,
+    /// What those want whose rules name this one, without their roles.
     pub namers: Vec<(String, Wish)>,
     pub adopted: Vec<(Adopted, Replica)>,
 }
@@ -26,10 +28,24 @@ impl Found {
     }
 }
 
-/// These workloads, by uuid.
-fn find_all(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMap<String, StoredWorkload>> {
-    let uuids: Vec<&str> = uuids.iter().map(String::as_str).collect();
-    find(conn, &uuids)
+/// How many bodies are read together. A body may have a megabyte.
+const BODIES_AT_ONCE: usize = 4;
+
+/// What these workloads want, without their roles: only their rules count for others. One that cannot be read is left
+/// out.
+fn rules_of(conn: &mut DbConnection, put: &Put, uuids: &[String]) -> Result<Vec<(String, Wish)>> {
+    let mut wishes = Vec::with_capacity(uuids.len());
+    for uuids in uuids.chunks(BODIES_AT_ONCE) {
+        let uuids: Vec<&str> = uuids.iter().map(String::as_str).collect();
+        for row in workload_rows(conn, &uuids)? {
+            if let Ok(wish) = (put.read)(&row.body) {
+                let roles = Vec::new();
+                wishes.push((row.uuid, Wish { roles, ..wish }));
+            }
+        }
+    }
+    wishes.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(wishes)
 }
 
 /// Reads the workload, those that its rules name or that name it, and the consumers that it adopts.
@@ -38,13 +54,11 @@ fn find_all(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMap<String,
 /// What the rows alone refuse.
 pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
     let namers = namers(conn, &put.uuid)?;
-    let mut named = put.wish.neighbours();
-    named.push(put.uuid.clone());
-    named.extend(namers.iter().cloned());
-    named.sort_unstable();
-    named.dedup();
-    let mut others = find_all(conn, &named)?;
-    let stored = others.remove(&put.uuid);
+    let named = put.wish.neighbours();
+    let named: BTreeSet<&str> = named.iter().chain(&namers).map(String::as_str).collect();
+    let named: Vec<&str> = named.into_iter().filter(|uuid| *uuid != put.uuid).collect();
+    let mut others = find_without_bodies(conn, &named)?;
+    let stored = find(conn, &[&put.uuid])?.remove(&put.uuid);
     let is_foreign = |stored: &&StoredWorkload| stored.row.project != put.owner.project;
     if !put.sees_others && stored.as_ref().is_some_and(|stored| is_foreign(&stored)) {
         return Err(match put.generation {
@@ -81,11 +95,8 @@ pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
             });
         }
     }
-    let wish = |uuid: String| {
-        let wish = (put.read)(&others.get(&uuid)?.row.body).ok()?;
-        Some((uuid, wish))
-    };
-    let namers = namers.into_iter().filter_map(wish).collect();
+    let namers: Vec<String> = namers.into_iter().filter(|uuid| others.contains_key(uuid)).collect();
+    let namers = rules_of(conn, put, &namers)?;
     let adopted = adopted(conn, put)?;
     Ok(Found {
         stored,

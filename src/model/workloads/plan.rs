@@ -110,7 +110,8 @@ struct Planning<'a> {
 impl PlanJob {
     /// Decides. The providers of the snapshot count as steps of `interrupt` before the first is looked at.
     ///
-    /// Held providers are avoided, unless no replica has a place without them, or the request is atomic and one has none.
+    /// Held providers are avoided, unless no replica has a place without them, or the request is atomic and one has
+    /// none.
     ///
     /// # Errors
     /// - [`Error::Busy`] if `interrupt` ended the plan, whatever was found by then.

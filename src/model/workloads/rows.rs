@@ -59,8 +59,7 @@ impl From<Columns> for WorkloadRow {
     }
 }
 
-/// The workloads that the rules of these name, by uuid. Their bodies are left out: rules look at replicas, and a page
-/// may have a thousand neighbours with a body of a megabyte each.
+/// The workloads that the rules of these name, by uuid and without their bodies.
 fn neighbours_of(conn: &mut DbConnection, workloads: &[StoredWorkload]) -> Result<HashMap<String, StoredWorkload>> {
     let uuids: Vec<&str> = workloads.iter().map(|it| it.row.uuid.as_str()).collect();
     let named = neighbour_rows(conn, &uuids)?
@@ -68,7 +67,13 @@ fn neighbours_of(conn: &mut DbConnection, workloads: &[StoredWorkload]) -> Resul
         .map(|(_, neighbour)| neighbour);
     let named: BTreeSet<String> = named.collect();
     let named: Vec<&str> = named.iter().map(String::as_str).collect();
-    let rows: Vec<(String, String, String, String, i64, i64, i64)> = in_lists(&named, |uuids| {
+    find_without_bodies(conn, &named)
+}
+
+/// These workloads with their replicas, by uuid; unknown ones are left out. So are their bodies: rules look at
+/// replicas, and a page or a workload may have a thousand neighbours with a body of a megabyte each.
+pub fn find_without_bodies(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, StoredWorkload>> {
+    let rows: Vec<(String, String, String, String, i64, i64, i64)> = in_lists(uuids, |uuids| {
         workloads::table
             .filter(workloads::uuid.eq_any(uuids))
             .select((

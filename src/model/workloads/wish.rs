@@ -17,7 +17,7 @@ pub const DEFAULT_DIMENSIONS: [&str; 2] = ["fault", "upgrade"];
 /// What a workload wants.
 #[derive(Debug, Clone)]
 pub struct Wish {
-    /// At least one.
+    /// At least one; none if only the rules count.
     pub roles: Vec<Role>,
     /// `None`: the default rule.
     pub rules: Option<Vec<WishRule>>,

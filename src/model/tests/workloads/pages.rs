@@ -64,3 +64,30 @@ async fn hostile_09_the_bodies_of_neighbours_are_not_read() {
     others.sort_unstable();
     assert_eq!(others, [("workload-901", 0), ("workload-902", 0)]);
 }
+
+/// 901 is placed beside two that it names, and beside 903, which names it.
+#[actix_web::test]
+async fn hostile_09_a_plan_has_no_bodies_of_neighbours_and_the_rules_alone_of_those_that_name_it() {
+    let f = with_long_bodies(901..904).await;
+    place(&f.model, apart_from(&[901], 903, Some(1), 1)).await.unwrap();
+    let planned = std::cell::Cell::new(false);
+    let search = async |job: PlanJob| {
+        let bodies: Vec<usize> = job.others.values().map(|it| it.row.body.len()).collect();
+        assert_eq!(bodies, [0, 0]);
+        let [(namer, wish)] = job.namers.as_slice() else {
+            panic!("{:?}", job.namers)
+        };
+        assert_eq!(
+            (namer, wish.roles.len(), wish.neighbours()),
+            (&uuid(903), 0, vec![uuid(901)])
+        );
+        planned.set(true);
+        job.run(&Interrupt::default())
+    };
+    let asked = apart_from(&[902], 901, Some(1), 1);
+    let placed = f
+        .model
+        .put_workload_with(asked, &SearchSettings::uncut(7), &caller(), search)
+        .await;
+    assert!(planned.get() && placed.is_ok(), "{placed:?}");
+}
