@@ -2,7 +2,7 @@
 //!
 //! Naively, a connection takes one part after the other as long as its socket has room. If the client reads as fast as
 //! placet writes, no other connection of the worker has a turn before the end. So the body pauses after each part, and
-//! the connection is served again after those that wait. A whole answer is cut: else all of it is copied in one turn.
+//! the connection is served again after the waiting connections. A whole answer is cut, so that no turn copies it all.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

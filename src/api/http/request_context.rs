@@ -106,7 +106,7 @@ impl RequestContext {
         self.model().pools().read(&self.caller_key(), length, read).await
     }
 
-    /// A value that was read from the body. If that is large, another thread frees it.
+    /// A value that was read from the body. If the body is large, another thread frees the value.
     pub fn read_value<T: Send + 'static>(&self, value: T) -> LargeValue<T> {
         LargeValue::new(value, self.body.is_large())
     }
