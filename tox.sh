@@ -174,6 +174,7 @@ faults_on() {
     local engine=$1
     step python "metrics, $engine" "$PY" -m functional_tests.metrics.run --engine "$engine"
     step python "connection_pool, $engine" "$PY" -m functional_tests.connection_pool.run --engine "$engine"
+    step python "outages, $engine" "$PY" -m functional_tests.connection_pool.outages --engine "$engine"
     step python "chaos, $engine" "$PY" -m functional_tests.chaos.run --engine "$engine" --processes 3
     step python "commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.run --engine "$engine"
     step python "held_rows, $engine" "$PY" -m functional_tests.held_rows.run --engine "$engine"
@@ -307,6 +308,7 @@ long_faults_on() {
 
 long_on_galera() {
     on_galera
+    step python "outages, galera" "$PY" -m functional_tests.connection_pool.outages --engine galera
     step python "commit_outcome, every statement, galera" "$PY" -m functional_tests.commit_outcome.run --engine galera statements
     step python "chaos, galera, long" "$PY" -m functional_tests.chaos.run \
         --engine galera --durable --processes 3 --clients 24 --minutes 10

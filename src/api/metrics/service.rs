@@ -219,7 +219,7 @@ fn write_database(page: &mut Page, pool: &PoolState) {
     page.one("placet_database_pool_connections_max", Kind::Gauge, max, pool.max);
     let open = "Open connections to the database, those outside of the pool included";
     page.one("placet_database_connections", Kind::Gauge, open, pool.open);
-    let failures = "How often the pool could not open a connection";
+    let failures = "How often a connection to the database could not be opened";
     page.one(
         "placet_database_connect_failures_total",
         Kind::Counter,

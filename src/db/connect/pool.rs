@@ -4,12 +4,13 @@
 mod tests;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use super::attempts::ConnectAttempts;
 use super::last_answer::LastAnswer;
 use super::open_connections::OpenConnections;
 use super::opener::Opener;
@@ -19,9 +20,13 @@ use crate::db::file::guard::FileGuard;
 use crate::db::{DbConnection, SetupError};
 use crate::error::Error;
 
-/// The interval at which the pool tries again to open a connection, and at which a waiting read checks whether
-/// connections can be opened at all.
+/// The interval at which a waiting read checks whether connections can be opened at all.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
+/// The pause of a read that can open no connection, until it looks for one that another read has returned.
+const RETURN_PAUSE: Duration = Duration::from_millis(20);
+/// How long a connection of the pool may be unused before it is closed. The pool looks every 30 s, so a connection is
+/// closed at most a minute after its last use.
+const IDLE_TIME: Duration = Duration::from_secs(30);
 
 /// How to reach the database.
 #[derive(Debug, Clone)]
@@ -63,7 +68,9 @@ pub struct Database {
     pub(super) opener: Opener,
     pub(super) readers: r2d2::Pool<Opener>,
     /// One permit for each connection that the pool may have.
-    read_permits: Arc<Semaphore>,
+    pub(super) read_permits: Arc<Semaphore>,
+    /// The number of permits in all.
+    pub(super) max_readers: Arc<AtomicUsize>,
     pool_timeout: Duration,
     max_retries: i64,
     retry_interval: Duration,
@@ -76,11 +83,11 @@ impl Database {
             target: url::parse(&settings.url)?,
             lock_timeout: settings.lock_timeout,
             statements: Arc::default(),
-            failed: Arc::default(),
-            failures: Arc::default(),
+            attempts: ConnectAttempts::default(),
             lost: Arc::default(),
             last_answer: LastAnswer::new(),
             open: OpenConnections::default(),
+            pooled: OpenConnections::default(),
             guard: FileGuard::default(),
             recycle_time: settings.recycle_time,
         };
@@ -89,13 +96,17 @@ impl Database {
             .min_idle(Some(0))
             .connection_timeout(RETRY_INTERVAL)
             .max_lifetime(None)
+            .idle_timeout(Some(IDLE_TIME))
             .error_handler(Box::new(r2d2::NopErrorHandler))
             .build_unchecked(opener.clone());
-        let permits = usize::try_from(readers.max_size()).unwrap_or(usize::MAX);
+        let permits = usize::try_from(readers.max_size())
+            .unwrap_or(usize::MAX)
+            .min(Semaphore::MAX_PERMITS);
         Ok(Database {
             opener,
             readers,
-            read_permits: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
+            read_permits: Arc::new(Semaphore::new(permits)),
+            max_readers: Arc::new(AtomicUsize::new(permits)),
             pool_timeout: settings.pool_timeout,
             max_retries: settings.max_retries,
             retry_interval: settings.retry_interval,
@@ -125,7 +136,7 @@ impl Database {
     pub fn wait_until_reachable(&self) -> Result<(), SetupError> {
         let mut attempts = 1;
         loop {
-            match self.connect_to(Purpose::Read) {
+            match self.connect_uncounted(Purpose::Read) {
                 Err(error) if error.is_transient() && (self.max_retries < 0 || attempts < self.max_retries) => {
                     let of = match self.max_retries {
                         ..0 => String::new(),
@@ -162,7 +173,7 @@ impl Database {
 
     /// The maximum number of concurrent reads.
     pub fn readers(&self) -> usize {
-        usize::try_from(self.readers.max_size()).unwrap_or(usize::MAX)
+        self.max_readers.load(Ordering::Relaxed)
     }
 
     /// A consistent read of the database, on a connection of the pool. Blocks the calling thread until one is free;
@@ -181,12 +192,13 @@ impl Database {
     /// that broke while it was idle fails no request.
     fn ask_since<T>(&self, began: Instant, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         let mut reader = self.reader(began)?;
-        let result = reader.ask(&ask);
+        let connection = reader.connection(&self.opener)?;
+        let (result, skipped_ping) = (connection.ask(&ask), connection.skipped_ping);
         match result {
-            Err(Error::Unavailable { .. }) if reader.skipped_ping => {
+            Err(Error::Unavailable { .. }) if skipped_ping => {
                 drop(reader);
                 self.opener.distrust_earlier_answers();
-                self.reader(began)?.ask(&ask)
+                self.reader(began)?.connection(&self.opener)?.ask(&ask)
             }
             result => result,
         }
@@ -198,9 +210,20 @@ impl Database {
         self.opener.guard.check_readable()?;
         loop {
             let left = self.left(began);
-            match self.readers.get_timeout(left.min(RETRY_INTERVAL)) {
-                Ok(conn) => return Ok(conn),
-                Err(error) => self.check_wait(began, left, &error.to_string())?,
+            let Ok(mut slot) = self.readers.get_timeout(left.min(RETRY_INTERVAL)) else {
+                self.check_wait(began, left, "every connection of the pool is busy")?;
+                continue;
+            };
+            if slot.is_empty()
+                && let Some(returned) = self.readers.try_get().filter(|slot| !slot.is_empty())
+            {
+                return Ok(returned);
+            }
+            match slot.connection(&self.opener).map(drop) {
+                Ok(()) => return Ok(slot),
+                // The server may have no connection left for this process, and another read may return its own.
+                Err(_) if self.opener.pooled.count() > 0 && !left.is_zero() => std::thread::sleep(RETURN_PAUSE),
+                Err(error) => return Err(error.into()),
             }
         }
     }
@@ -211,8 +234,8 @@ impl Database {
 
     /// Ends a wait that began at `began`, if no time is `left` or if no connection can be opened.
     fn check_wait(&self, began: Instant, left: Duration, why: &str) -> Result<(), Error> {
-        let failure = self.opener.failed_since(began);
-        if left.is_zero() || self.readers.state().connections == 0 && failure.is_some() {
+        let failure = self.opener.attempts.failed_since(began);
+        if left.is_zero() || self.opener.pooled.count() == 0 && failure.is_some() {
             let detail = failure.unwrap_or_else(|| why.to_owned());
             return Err(Error::Unavailable { detail });
         }
@@ -256,7 +279,7 @@ impl Database {
         UseCount {
             open: self.opener.open.clone(),
             read_permits: self.read_permits.clone(),
-            readers: self.readers(),
+            max_readers: self.max_readers.clone(),
         }
     }
 
@@ -279,13 +302,13 @@ impl Database {
 pub(in crate::db) struct UseCount {
     open: OpenConnections,
     read_permits: Arc<Semaphore>,
-    readers: usize,
+    max_readers: Arc<AtomicUsize>,
 }
 
 impl UseCount {
     /// Whether no connection is open, and no read is about to open one.
     pub fn is_zero(&self) -> bool {
-        self.open.count() == 0 && self.read_permits.available_permits() >= self.readers
+        self.open.count() == 0 && self.read_permits.available_permits() >= self.max_readers.load(Ordering::Relaxed)
     }
 }
 

@@ -10,11 +10,11 @@ pub struct PoolState {
     /// The most connections that the pool may have.
     pub max: usize,
     /// Those that it has.
-    pub connections: u32,
-    pub idle: u32,
+    pub connections: usize,
+    pub idle: usize,
     /// Open connections, those outside of the pool included.
     pub open: usize,
-    /// How often the pool could not open a connection.
+    /// How often a connection could not be opened.
     pub failures: u64,
     /// Statements that were sent.
     pub statements: u64,
@@ -28,10 +28,10 @@ impl Database {
         let state = self.readers.state();
         PoolState {
             max: self.readers(),
-            connections: state.connections,
-            idle: state.idle_connections,
+            connections: self.opener.pooled.count(),
+            idle: usize::try_from(state.idle_connections).unwrap_or(usize::MAX),
             open: self.opener.open.count(),
-            failures: self.opener.failures.value(),
+            failures: self.opener.attempts.failures(),
             statements: self.statements(),
             silence: self.silence(),
         }

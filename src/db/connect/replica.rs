@@ -111,6 +111,7 @@ impl Replica {
     /// names, so an unrelated database has neither the same epoch nor a writer in common.
     fn probe(&self, main: &Database) -> Result<(), Error> {
         self.inner.database.check()?;
+        self.inner.database.fit_pool()?;
         let copied = self.inner.database.read(|conn| Ok(change_feed::revisions(conn)?))?;
         let own = main.read(|conn| Ok(change_feed::revisions(conn)?))?;
         let in_common = copied.writers.keys().any(|writer| own.writers.contains_key(writer));

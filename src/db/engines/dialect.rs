@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use diesel::connection::CacheSize;
 use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 
 use crate::db::connect::url::Target;
 use crate::db::{DbConnection, SetupError};
@@ -185,6 +186,24 @@ pub fn is_alive(conn: &mut DbConnection) -> bool {
 /// A statement that every database answers at once.
 pub fn probe(conn: &mut DbConnection) -> QueryResult<()> {
     diesel::r2d2::R2D2Connection::ping(conn)
+}
+
+/// How many connections the server gives to all its clients. `None` if the database is embedded.
+pub fn max_connections(conn: &mut DbConnection) -> QueryResult<Option<usize>> {
+    #[derive(QueryableByName)]
+    struct Row {
+        #[diesel(sql_type = BigInt)]
+        value: i64,
+    }
+    let sql = match conn {
+        DbConnection::Sqlite(_) => return Ok(None),
+        #[cfg(feature = "postgresql")]
+        DbConnection::Postgresql(_) => "SELECT current_setting('max_connections')::bigint AS value",
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(_) => "SELECT CAST(@@max_connections AS SIGNED) AS value",
+    };
+    let row: Row = diesel::sql_query(sql).get_result(conn)?;
+    Ok(usize::try_from(row.value).ok())
 }
 
 /// Runs queries that return many rows. On MariaDB the statement cache is off for them: a statement that libmariadb

@@ -34,9 +34,16 @@ impl Database {
             #[cfg(feature = "mariadb")]
             Target::Mariadb(server) => mariadb::check(&mut self.connect()?, server.names_several_hosts())?,
         };
-        checked.map_err(|detail| SetupError::Unsuitable {
+        let mut warnings = checked.map_err(|detail| self.unsuitable(detail))?;
+        let fitted = self.fit_pool().map_err(|error| self.unsuitable(error.to_string()))?;
+        warnings.extend(fitted);
+        Ok(warnings)
+    }
+
+    fn unsuitable(&self, detail: String) -> SetupError {
+        SetupError::Unsuitable {
             place: self.target().to_string(),
             detail,
-        })
+        }
     }
 }

@@ -1,0 +1,141 @@
+//! Decides when a connection to the database may be opened: for readers, the writer, the follower and probes alike.
+//!
+//! Naively each read that finds no connection opens one, and repeats a failed attempt. Then a database that comes back
+//! gets all attempts at once, and an idle process may take every connection that the server has. So, while attempts
+//! succeed, a few of them run side by side, and the others wait. After a failure one attempt runs at a time, with a
+//! pause before each that grows and is randomised (exponential backoff with jitter). All other attempts fail at once,
+//! with the error of the last one.
+
+#[cfg(test)]
+mod tests;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::db::SetupError;
+
+/// How many attempts run side by side while attempts succeed.
+const MAX_PARALLEL: usize = 4;
+/// The pause after the first failure. Each further failure doubles the pause.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The attempts to open a connection to one database. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ConnectAttempts(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    running: usize,
+    failures: u64,
+    /// When an attempt last failed, and why.
+    last_failure: Option<(Instant, String)>,
+    /// `Some` from a failure of the connection until a success.
+    backoff: Option<Backoff>,
+}
+
+#[derive(Debug)]
+struct Backoff {
+    /// Before jitter.
+    pause: Duration,
+    until: Instant,
+    /// The fields of the last [`SetupError::Connect`].
+    place: String,
+    detail: String,
+}
+
+impl ConnectAttempts {
+    /// Opens a connection if an attempt is allowed now.
+    ///
+    /// # Errors
+    /// The error of `open`. If no attempt is allowed, the error of the last attempt.
+    pub fn run<T>(&self, open: impl FnOnce() -> Result<T, SetupError>) -> Result<T, SetupError> {
+        let in_backoff = self.begin()?;
+        let _running = RunningAttempt(&self.0);
+        let opened = open();
+        self.record(opened.as_ref().err(), in_backoff);
+        opened
+    }
+
+    /// Waits until fewer than [`MAX_PARALLEL`] attempts run. Returns whether the attempt follows a failure.
+    fn begin(&self) -> Result<bool, SetupError> {
+        let mut state = self.0.lock();
+        while state.backoff.is_none() && state.running >= MAX_PARALLEL {
+            state = self.0.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if let Some(Backoff {
+            until, place, detail, ..
+        }) = &state.backoff
+            && (state.running > 0 || Instant::now() < *until)
+        {
+            let (place, detail) = (place.clone(), detail.clone());
+            return Err(SetupError::Connect { place, detail });
+        }
+        state.running += 1;
+        Ok(state.backoff.is_some())
+    }
+
+    /// Only an error of the connection begins a backoff. Others, such as a missing file, are found without the
+    /// database.
+    fn record(&self, error: Option<&SetupError>, in_backoff: bool) {
+        let mut state = self.0.lock();
+        let Some(error) = error else {
+            state.backoff = None;
+            return;
+        };
+        let now = Instant::now();
+        state.failures += 1;
+        state.last_failure = Some((now, error.to_string()));
+        if let SetupError::Connect { place, detail } = error {
+            let pause = match &state.backoff {
+                None => FIRST_PAUSE,
+                // It ran beside the attempt whose failure began this pause.
+                Some(_) if !in_backoff => return,
+                Some(backoff) => (backoff.pause * 2).min(LONGEST_PAUSE),
+            };
+            // With jitter, so that the processes of a cloud do not try in step.
+            let until = now + pause.mul_f64(rand::random_range(0.5..=1.0));
+            let (place, detail) = (place.clone(), detail.clone());
+            state.backoff = Some(Backoff {
+                pause,
+                until,
+                place,
+                detail,
+            });
+        }
+    }
+
+    /// Why an attempt last failed, if that was at this moment or later.
+    pub fn failed_since(&self, moment: Instant) -> Option<String> {
+        let state = self.0.lock();
+        let (_, detail) = state.last_failure.as_ref().filter(|(at, _)| *at >= moment)?;
+        Some(detail.clone())
+    }
+
+    /// How often an attempt failed.
+    pub fn failures(&self) -> u64 {
+        self.0.lock().failures
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An attempt counts as running until this is dropped, even if it panics.
+struct RunningAttempt<'a>(&'a Shared);
+
+impl Drop for RunningAttempt<'_> {
+    fn drop(&mut self) {
+        self.0.lock().running -= 1;
+        self.0.ended.notify_all();
+    }
+}
