@@ -110,7 +110,7 @@ impl TestServer {
         drop(connection);
         let writer = WriterSettings {
             queue_size: 100,
-            commit_timeout: Duration::from_secs(10),
+            commit_timeout: Duration::from_secs(100),
             wal: WalLimits::default(),
             claim_memory: Duration::from_secs(3600),
         };
