@@ -70,7 +70,7 @@ pub trait Batch: Send + 'static {
     /// Finds which of the rows are locked by other transactions. Does not wait. May miss some.
     fn find_held(&mut self, conn: &mut DbConnection, rows: &RowNames) -> DbResult<RowNames>;
 
-    /// Takes over which rows are held for long. From now on a command that has a choice takes no such row.
+    /// Takes over which rows are known to be held. From now on a command that has a choice takes no such row.
     fn note_held(&mut self, rows: &RowNames);
 
     /// Whether the command needs one of the rows. A command that can take others does not.
@@ -147,19 +147,11 @@ impl RowNames {
         }
     }
 
-    /// The rows that both have.
-    pub fn common(&self, other: &RowNames) -> RowNames {
-        RowNames {
-            providers: &self.providers & &other.providers,
-            consumers: &self.consumers & &other.consumers,
-        }
-    }
-
     /// Adds rows. Returns whether any of them is new.
-    pub fn extend(&mut self, other: &RowNames) -> bool {
+    pub fn extend(&mut self, other: RowNames) -> bool {
         let before = self.providers.len() + self.consumers.len();
-        self.providers.extend(other.providers.iter().cloned());
-        self.consumers.extend(other.consumers.iter().cloned());
+        self.providers.extend(other.providers);
+        self.consumers.extend(other.consumers);
         self.providers.len() + self.consumers.len() > before
     }
 }

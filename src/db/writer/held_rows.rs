@@ -5,23 +5,19 @@
 //! share a batch with one that needs it, and all that wait in the queue behind that batch.
 //!
 //! So a batch waits for `dialect::LOCK_WAIT` only. After a lock timeout, and after each conflict, the writer asks
-//! which rows of the batch are held (`SKIP LOCKED`). The commands that need one are parked, and the others are tried
-//! again at once. Later commands that need a held row are parked before they are tried.
-//!
-//! A row that is held for longer than `dialect::LOCK_WAIT` is avoided: the writer tells the batch. A row that a peer
-//! has locked for its commit is not avoided. Otherwise a claim would get a later candidate although its first one has
-//! room.
+//! which rows of the batch are held (`SKIP LOCKED`), and tells the batch. The commands that need one are parked, and
+//! the others are tried again at once. Later commands that need a held row are parked before they are tried.
 //!
 //! A claim with several candidates needs a held provider only if each candidate names one. Otherwise the candidates
-//! with an avoided provider count as if they were not in the list. If no other candidate fits, the refusal is verified
-//! on rows, where the lock does not count. If the rows would grant the claim, it is parked until the row is free.
+//! with a held provider count as if they were not in the list. If no other candidate fits, the refusal is verified on
+//! rows, where the lock does not count. If the rows would grant the claim, it is parked until the row is free.
 //!
 //! Happy path: the rows are probed again after [`FIRST_PROBE`], then in longer and longer intervals. When a row is
 //! free, the commands that name it join the next batch.
 //!
 //! Unhappy paths:
-//! - A row of a parked command is avoided from now on, and the caller of the command searches for places: the command
-//!   is returned (`WhenHeld::PlanAgain`), and the caller's next search avoids the provider.
+//! - A probe finds that a row stays held, and the caller of a parked command searches for places: the command is
+//!   returned (`WhenHeld::PlanAgain`), and the caller's next search avoids the provider.
 //! - A command's deadline passes while it is parked: 503.
 //! - The probe cannot see what a batch waits for, such as an uncommitted row of the same name, or a lock on a gap
 //!   between rows, or on a table. Then the batch is tried without waiting, and halved until the commands that need the
@@ -57,10 +53,6 @@ pub(super) struct Parked<B: Batch> {
     jobs: Vec<Job<B>>,
     /// The rows that the last probe found held, and those that batches have found since.
     rows: RowNames,
-    /// Those of the rows that are held for longer than a batch waits.
-    avoided: RowNames,
-    /// When the other rows were found.
-    recent: Vec<(Instant, RowNames)>,
     /// Since when some rows have been held.
     since: Instant,
     probe_at: Instant,
@@ -83,8 +75,6 @@ impl<B: Batch> Parked<B> {
             max,
             jobs: Vec::new(),
             rows: RowNames::default(),
-            avoided: RowNames::default(),
-            recent: Vec::new(),
             since: now,
             probe_at: now,
             interval: FIRST_PROBE,
@@ -92,11 +82,6 @@ impl<B: Batch> Parked<B> {
             blind: VecDeque::new(),
             retry_blind_at: now,
         }
-    }
-
-    /// The rows that commands with a choice avoid.
-    pub fn avoided(&self) -> &RowNames {
-        &self.avoided
     }
 
     /// When held rows or parked commands need the writer; `None` if there are none.
@@ -111,27 +96,20 @@ impl<B: Batch> Parked<B> {
         !self.rows.is_empty() || !self.jobs.is_empty()
     }
 
-    /// Adds held rows. Rows that a batch has waited for (`was_long`) are avoided. Returns whether a row is avoided from
-    /// now on.
-    pub fn add_rows(&mut self, rows: RowNames, was_long: bool) -> bool {
+    /// Adds held rows. Returns whether any of them is new.
+    pub fn add_rows(&mut self, rows: RowNames) -> bool {
         let now = Instant::now();
         if self.rows.is_empty() {
             (self.since, self.was_logged) = (now, false);
             self.probe_at = now + FIRST_PROBE;
         }
-        let new = rows.without(&self.rows);
-        if !new.is_empty() {
+        let has_new = self.rows.extend(rows);
+        if has_new {
             // Never later: rows that are found again and again must not keep the others from being probed.
             self.probe_at = self.probe_at.min(now + FIRST_PROBE);
             self.interval = FIRST_PROBE;
-            self.rows.extend(&new);
         }
-        if was_long {
-            self.avoided.extend(&rows)
-        } else {
-            self.recent.push((now, new));
-            false
-        }
+        has_new
     }
 
     /// Parks jobs.
@@ -160,27 +138,12 @@ impl<B: Batch> Parked<B> {
         jobs
     }
 
-    /// Forgets rows that are free, and avoids those that are held for longer than a batch waits.
-    fn avoid_long_held(&mut self, now: Instant) {
-        self.avoided = self.avoided.common(&self.rows);
-        let (long, recent): (Vec<_>, Vec<_>) = std::mem::take(&mut self.recent)
-            .into_iter()
-            .map(|(found, rows)| (found, rows.common(&self.rows)))
-            .filter(|(_, rows)| !rows.is_empty())
-            .partition(|(found, _)| now - *found >= dialect::LOCK_WAIT);
-        for (_, rows) in long {
-            self.avoided.extend(&rows);
-        }
-        self.recent = recent;
-    }
-
     /// Takes over the rows that a probe found, and says in the log what an operator can act on.
     pub fn probed(&mut self, rows: RowNames) {
         let now = Instant::now();
         self.interval = (2 * self.interval).min(LONGEST_PROBE);
         self.probe_at = now + self.interval;
         self.rows = rows;
-        self.avoid_long_held(now);
         if self.rows.is_empty() {
             if std::mem::take(&mut self.was_logged) {
                 log::info!("The locked rows are free again, after {:?}", now - self.since);
@@ -224,12 +187,11 @@ impl<B: Batch> Writer<B> {
         if rows.is_empty() {
             return false;
         }
-        let was_long = is_lock_timeout && self.lock_wait != NO_WAIT;
-        let avoids_more = self.parked.add_rows(rows, was_long);
-        self.batch.note_held(self.parked.avoided());
+        let has_new = self.parked.add_rows(rows);
+        self.batch.note_held(&self.parked.rows);
         let count = jobs.len();
         *jobs = self.park(std::mem::take(jobs));
-        jobs.len() < count || avoids_more
+        jobs.len() < count || is_lock_timeout && has_new
     }
 
     /// Whether another transaction has locked this writer's own row. Then no batch can be committed, whatever its
@@ -287,13 +249,13 @@ impl<B: Batch> Writer<B> {
         let before = self.parked.rows.clone();
         let rows = self.find_held(&before);
         self.parked.probed(rows);
-        self.batch.note_held(self.parked.avoided());
+        self.batch.note_held(&self.parked.rows);
         let freed = before.without(&self.parked.rows);
         let (woken, waiting): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| self.names_any(job, &freed));
         let free = self.park(woken);
         self.waiting.defer(free);
         for job in waiting {
-            if self.names_any(&job, &job.when_held.avoidable(self.parked.avoided())) {
+            if self.names_any(&job, &job.when_held.avoidable(&self.parked.rows)) {
                 job.answer(Decision::Held);
             } else {
                 self.parked.jobs.push(job);
