@@ -11,9 +11,8 @@ use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::sleep;
 
-/// How long work may have nothing to send after the client has closed its side. Most searches end sooner, and the
-/// processor is free within 100 ms after a client has left in the midst of a long search.
-const GRACE_PERIOD: Duration = Duration::from_millis(50);
+/// How long work may have nothing to send after the client has closed its side.
+const GRACE_PERIOD: Duration = Duration::from_secs(1);
 
 /// The sender of the watch, for the connection.
 pub struct DisconnectSignal(Sender<bool>);
