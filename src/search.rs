@@ -40,6 +40,7 @@ mod resolve;
 mod scan;
 mod selection;
 mod sequence;
+mod settings;
 mod shown_providers;
 mod single;
 pub mod snapshot;
@@ -53,7 +54,7 @@ mod tests;
 pub use crate::interrupt::Interrupt;
 pub use block_walk::SharedOrder;
 pub use by_host::{HostCosts, best_in_host, best_of_each_host, each_host, eligible_hosts, explain_each_host};
-pub use candidates::{Candidate, Placement, SearchLimits, SearchSettings, TreeOrder, candidates, check_interrupt};
+pub use candidates::{Candidate, Placement, candidates, check_interrupt};
 pub use explain::{Explain, Rejection};
 pub use expression::{BUILT_IN_PROPERTIES, Comparison, Expression, Verdict};
 pub use group_conflict::{GroupConflict, Relation, group_conflict};
@@ -67,6 +68,7 @@ pub use request::{
 };
 pub use selection::Selection;
 pub use sequence::{CandidateSequence, PlannedUsage};
+pub use settings::{SearchLimits, SearchSettings, TreeOrder};
 pub use snapshot::{
     AggregateId, BlockSlots, Catalog, ClassId, Delta, Description, Inventory, LANES, NameKinds, NormalLimit,
     PropertyValue, ProviderId, ProviderRow, ProviderState, Slot, Snapshot, SnapshotChange, TraitId, domain_path,

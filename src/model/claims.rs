@@ -9,6 +9,7 @@
 
 pub mod memory;
 mod place;
+mod placements;
 mod plan;
 mod preparation;
 mod refusal;
@@ -21,8 +22,8 @@ use super::allocations::{ConsumerClaim, ProviderShare};
 use super::snapshot::store::Stamp;
 use crate::error::Reasons;
 use crate::search::{self, Purpose, Rank};
+pub(super) use placements::{avoiding, claim_candidate, negated};
 pub use plan::{OwnAllocations, Plan, PlanJob, Planned};
-pub(super) use plan::{avoiding, claim_candidate, negated};
 pub(super) use preparation::{Contradiction, Contradictions};
 pub(super) use refusal::{conditions, of_one};
 

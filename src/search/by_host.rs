@@ -7,10 +7,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::candidates::{Candidate, Candidates, Placement, SearchSettings, candidates};
+use super::candidates::{Candidate, Candidates, Placement, candidates};
 use super::explain::Explain;
 use super::rank::Scoring;
 use super::request::Request;
+use super::settings::SearchSettings;
 use super::snapshot::{ClassId, NameId, Slot, Snapshot, lanes_of};
 use crate::error::Result;
 

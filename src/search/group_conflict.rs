@@ -4,8 +4,9 @@
 //! Naively, the reasons of rejected providers explain a search without a candidate. But if a tree has a provider for
 //! each part, none of these reasons is in the way there: the providers that were rejected are others.
 
-use super::candidates::{Candidates, SearchSettings, candidates};
+use super::candidates::{Candidates, candidates};
 use super::request::{GroupPolicy, Request};
+use super::settings::SearchSettings;
 use super::snapshot::Snapshot;
 use crate::error::Result;
 

@@ -9,11 +9,12 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::candidates::{Candidate, Candidates, SearchSettings, candidates};
+use super::candidates::{Candidate, Candidates, candidates};
 use super::purpose::Purpose;
 use super::rank::Scoring;
 use super::request::Request;
 use super::sequence::{PlannedUsage, UsageChange};
+use super::settings::SearchSettings;
 use super::snapshot::{Slot, Snapshot};
 use crate::error::Result;
 

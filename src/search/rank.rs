@@ -18,8 +18,9 @@ mod costs;
 
 use std::ops::Deref;
 
-use super::candidates::{Candidate, SearchSettings, candidates};
+use super::candidates::{Candidate, candidates};
 use super::request::Request;
+use super::settings::SearchSettings;
 use super::shown_providers::ShownProviders;
 use super::snapshot::{BlockSlots, ClassId, Slot, Snapshot};
 use crate::error::Result;

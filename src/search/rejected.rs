@@ -1,8 +1,9 @@
 //! Why one host has no candidate, for callers that know the host: a replica stands there, or is to stay.
 
-use super::candidates::{SearchSettings, candidates};
+use super::candidates::candidates;
 use super::explain::{Explain, Rejection};
 use super::request::Request;
+use super::settings::SearchSettings;
 use super::snapshot::{Slot, Snapshot};
 use crate::error::Result;
 

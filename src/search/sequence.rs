@@ -16,9 +16,10 @@ mod planned_usage;
 
 use std::collections::HashMap;
 
-use super::candidates::{Candidate, SearchSettings, candidates};
+use super::candidates::{Candidate, candidates};
 use super::rank::{BestCandidates, BoundQueue, Ranking, Scoring, ranked};
 use super::request::Request;
+use super::settings::SearchSettings;
 use super::snapshot::{Slot, Snapshot};
 use crate::error::Result;
 pub use planned_usage::{PlannedUsage, UsageChange};

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::block_walk::{BlockWalk, StripeLanes};
-use super::candidates::{Candidate, Placement, SearchSettings};
+use super::candidates::{Candidate, Placement};
 use super::explain::Explain;
 use super::rank::{BestOf, BoundQueue, Scoring};
 use super::request::Request;
 use super::resolve::ProviderFilter;
 use super::scan;
+use super::settings::SearchSettings;
 use super::snapshot::{ClassId, LANES, Slot, Snapshot, lanes_of};
 use super::zone_filter::ZoneFilter;
 use crate::interrupt::Interrupt;

@@ -25,9 +25,10 @@ use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::candidates::{Candidate, Candidates, SearchLimits, SearchSettings, TreeOrder};
+use super::candidates::{Candidate, Candidates};
 use super::explain::Explain;
 use super::request::{Group, Members, Request, Traits};
+use super::settings::{SearchLimits, SearchSettings, TreeOrder};
 use super::snapshot::{
     AggregateId, Catalog, ClassId, Inventory, ProviderId, ProviderRow, Slot, Snapshot, TextIndex, TraitId,
 };

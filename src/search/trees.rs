@@ -37,9 +37,10 @@ mod tree_bounds;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::candidates::{Candidate, Placement, TreeOrder};
+use super::candidates::{Candidate, Placement};
 use super::explain::Explain;
 use super::group_providers::GroupProviders;
+use super::settings::TreeOrder;
 use super::snapshot::{Slot, Snapshot};
 use backtracking::BacktrackingSearch;
 use offers::TreeOffers;

@@ -6,6 +6,7 @@
 
 mod outcome;
 mod places;
+mod shares;
 mod stock;
 mod swap;
 
@@ -13,6 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use self::shares::{placements, shares};
 use super::eligible_hosts::EligibleHosts;
 use super::host_offers::Offered;
 use super::hosts::HostList;
@@ -23,10 +25,10 @@ use super::wish::{Role, Wish};
 use super::{Adopted, Put, Replica, ReplicaRow, Set, StoredWorkload, ids, near};
 use crate::db::writer::RowNames;
 use crate::error::{Error, Result};
-use crate::model::allocations::{ConsumerClaim, Expected, ProviderShare, Takeover};
+use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
 use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, avoiding, claim_candidate, negated};
 use crate::placing::{self, Eligible, Proof, Rule, Standing, Workload};
-use crate::search::{Interrupt, Placement, PlannedUsage, SearchSettings, Snapshot};
+use crate::search::{Interrupt, PlannedUsage, SearchSettings, Snapshot};
 
 /// The search for one request. Clones share all of it.
 #[derive(Clone)]
@@ -388,34 +390,4 @@ impl Planning<'_> {
             limits,
         }
     }
-}
-
-/// What a replica has, as far as the snapshot knows it.
-fn placements(snapshot: &Snapshot, replica: &Replica) -> Vec<Placement> {
-    let shares = replica.allocations.iter();
-    let placements = shares.flat_map(|share| {
-        let slot = snapshot.by_uuid(&share.provider);
-        share.resources.iter().filter_map(move |(class, amount)| {
-            let class = snapshot.catalog().class_id(class)?;
-            Some(Placement {
-                slot: slot?,
-                class,
-                amount: *amount,
-            })
-        })
-    });
-    placements.collect()
-}
-
-/// What a replica has on a new place. The providers' generations follow with the answer of the writer.
-fn shares(place: &ClaimCandidate) -> Vec<ProviderShare> {
-    let shares = place.allocations.iter().map(|(provider, resources)| ProviderShare {
-        provider: provider.as_str().into(),
-        generation: 0,
-        resources: resources
-            .iter()
-            .map(|(class, amount)| (class.as_str().into(), *amount))
-            .collect(),
-    });
-    shares.collect()
 }

@@ -1,8 +1,9 @@
 //! The best candidates of all trees, by their costs.
 
-use super::super::candidates::{Candidate, TreeOrder};
+use super::super::candidates::Candidate;
 use super::super::explain::Explain;
 use super::super::rank::{BestOf, Ranking, Scoring};
+use super::super::settings::TreeOrder;
 use super::super::snapshot::{Slot, Snapshot};
 use super::{Trees, WaitingTree, add_placements, candidate};
 

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::super::candidates::{SearchLimits, SearchSettings};
 use super::super::request::{Group, GroupPolicy, Request};
+use super::super::settings::{SearchLimits, SearchSettings};
 use super::super::snapshot::{ClassId, Slot, Snapshot, TraitId, by_block};
 use crate::interrupt::Interrupt;
 use crate::search::described_filter::HostFilter;

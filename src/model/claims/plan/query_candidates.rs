@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::{PlanJob, claim_candidate};
+use super::super::placements::claim_candidate;
+use super::PlanJob;
 use crate::error::{Reasons, Result};
 use crate::model::claims::{ClaimCandidate, ClaimQuery, RequestedConsumer, Wanted};
 use crate::search::{CandidateSequence, Placement, PlannedUsage, Rank, Scoring, SearchSettings, Snapshot};

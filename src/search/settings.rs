@@ -1,0 +1,91 @@
+//! The settings of a search: limits, order, techniques, and the means to cancel the search.
+
+use super::block_walk::SharedOrder;
+use super::request::Request;
+use crate::interrupt::Interrupt;
+
+/// What the deployment configures for all searches, and the means to cancel one of them.
+#[derive(Clone, Debug)]
+pub struct SearchSettings {
+    /// Determines the order in which the cloud is searched: the same seed over the same version gives the same
+    /// candidates in the same order. Each request with a limit has its own; others have that of the process, unless
+    /// candidates are to be randomized.
+    pub seed: u64,
+    /// Of a large sample: the order that it shares with others. `seed` decides then at which block it begins, and which
+    /// lane of a block comes first.
+    pub order: Option<SharedOrder>,
+    /// `[placement] max_allocation_candidates`; `None` if that is -1. Zero still gives one candidate, as in OpenStack
+    /// Placement.
+    pub max: Option<usize>,
+    /// `[placet] max_candidates`: cuts an answer if `max` is `None`.
+    pub ceiling: usize,
+    pub tree_order: TreeOrder,
+    /// `[placet] max_combinations`: a search that ranks compares at most this many candidates of one tree.
+    pub max_combinations: usize,
+    /// `[placet] strict_step_size`: `strict` of [`super::snapshot::Inventory::allows_amount`].
+    pub strict_step: bool,
+    pub limits: SearchLimits,
+    /// Cancels the search. Each search has its own.
+    pub interrupt: Interrupt,
+}
+
+impl SearchSettings {
+    /// No limit on the number of candidates, one tree after the other.
+    pub fn uncut(seed: u64) -> SearchSettings {
+        SearchSettings {
+            seed,
+            order: None,
+            max: None,
+            ceiling: usize::MAX,
+            tree_order: TreeOrder::DepthFirst,
+            max_combinations: usize::MAX,
+            strict_step: false,
+            limits: SearchLimits::default(),
+            interrupt: Interrupt::default(),
+        }
+    }
+
+    /// How many candidates the answer to `request` may hold, and whether that is the deployment's ceiling rather than
+    /// what the request or `max_allocation_candidates` asks for.
+    pub fn max_candidates(&self, request: &Request) -> (usize, bool) {
+        let limit = request.limit.unwrap_or(usize::MAX);
+        let limit = limit.min(self.max.unwrap_or(usize::MAX)).max(1);
+        let ceiling = match self.max {
+            Some(_) => usize::MAX,
+            None => self.ceiling.max(1),
+        };
+        (limit.min(ceiling), ceiling < limit)
+    }
+}
+
+/// Thresholds of cost at which the search of trees changes its technique. Tests set small values, which small worlds
+/// reach.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchLimits {
+    /// The number of steps (parts placed) since the last solution of a tree after which every further step is checked
+    /// against the bounds. Up to there, trying is often cheaper than checking.
+    pub steps_before_bound: u64,
+    /// The number of 8-byte words that the trees waiting for their third or a later round may occupy together. Of
+    /// further trees only the last solution is kept, and their offers are collected again in their next round.
+    pub waiting_words: usize,
+}
+
+impl Default for SearchLimits {
+    fn default() -> SearchLimits {
+        SearchLimits {
+            steps_before_bound: 8,
+            // 64 MB.
+            waiting_words: 1 << 23,
+        }
+    }
+}
+
+/// `[placement] allocation_candidates_generation_strategy`: the order of candidates that come from different trees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TreeOrder {
+    /// All candidates of one tree, then those of the next.
+    #[default]
+    DepthFirst,
+    /// Round-robin: one candidate of each tree in every round.
+    BreadthFirst,
+}
