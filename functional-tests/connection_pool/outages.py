@@ -97,6 +97,10 @@ class Cloud:
     def attempts(self):
         return [proxy.attempts for proxy in self.proxies]
 
+    def attempts_since(self, before):
+        """How often each process has tried to connect since `before`, a result of `attempts`."""
+        return [now - earlier for now, earlier in zip(self.attempts(), before, strict=True)]
+
     def requests(self, rest):
         """A search, a read of rows and a write, each a function that returns whether the process answers."""
         return (lambda: rest("GET", "/allocation_candidates?resources=VCPU:1").status == 200,
@@ -142,7 +146,7 @@ def outage(cloud, mode, comes_back):
             statuses = set(clients.map(lambda number: ask(cloud.rests[number % 2]), range(40)))
         assert statuses == {503}, statuses
         time.sleep(max(0, end - time.monotonic()))
-        made = [now - then for now, then in zip(cloud.attempts(), before, strict=True)]
+        made = cloud.attempts_since(before)
         for proxy in cloud.proxies:
             proxy.mode = comes_back
             proxy.break_all()
@@ -169,7 +173,7 @@ def restart(cloud):
         cloud.recovers()
         after = cloud.sessions()
     other.check()
-    made = [now - then for now, then in zip(cloud.attempts(), before, strict=True)]
+    made = cloud.attempts_since(before)
     assert all(attempts <= ATTEMPTS for attempts in made), f"{made} attempts"
     assert after <= 2 * (AT_REST + 1), f"{after} sessions after the restart"
 
@@ -194,7 +198,7 @@ def out_of_connections(cloud):
         statuses = {ask(rest) for rest in cloud.rests}
         failures = [scrape.read(rest.port).sum("placet_database_connect_failures_total") for rest in cloud.rests]
         assert statuses == {503} or min(failures) > 0, (statuses, failures)
-        made = [now - then for now, then in zip(cloud.attempts(), before, strict=True)]
+        made = cloud.attempts_since(before)
     cloud.recovers()
     assert all(1 <= attempts <= ATTEMPTS for attempts in made), f"{made} attempts"
     assert cloud.sessions() <= 2 * (AT_REST + 1)

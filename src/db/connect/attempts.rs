@@ -1,10 +1,11 @@
 //! Decides when a connection to the database may be opened: for readers, the writer, the follower and probes alike.
 //!
-//! Naively each read that finds no connection opens one, and repeats a failed attempt. Then a database that comes back
-//! gets all attempts at once, and an idle process may take every connection that the server has. So, while attempts
-//! succeed, a few of them run side by side, and the others wait. After a failure one attempt runs at a time, with a
-//! pause before each that grows and is randomised (exponential backoff with jitter). All other attempts fail at once,
-//! with the error of the last one.
+//! Naively each read that finds no free connection opens a connection, and repeats a failed attempt. When the database
+//! comes back, all attempts arrive at the same time, and an idle process may take every connection of the server.
+//!
+//! - While attempts succeed, at most four run side by side. Further attempts wait.
+//! - After a failure a single attempt runs at a time, after a pause (exponential backoff with jitter). Further attempts
+//!   fail without a wait, with the error of the last attempt.
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +35,7 @@ struct Shared {
 struct State {
     running: usize,
     failures: u64,
-    /// When an attempt last failed, and why.
+    /// The time and the error of the last failed attempt.
     last_failure: Option<(Instant, String)>,
     /// `Some` from a failure of the connection until a success.
     backoff: Option<Backoff>,
@@ -81,8 +82,7 @@ impl ConnectAttempts {
         Ok(state.backoff.is_some())
     }
 
-    /// Only an error of the connection begins a backoff. Others, such as a missing file, are found without the
-    /// database.
+    /// Only an error of the connection begins a backoff. A missing file, for example, is found without the database.
     fn record(&self, error: Option<&SetupError>, in_backoff: bool) {
         let mut state = self.0.lock();
         let Some(error) = error else {
@@ -95,7 +95,7 @@ impl ConnectAttempts {
         if let SetupError::Connect { place, detail } = error {
             let pause = match &state.backoff {
                 None => FIRST_PAUSE,
-                // It ran beside the attempt whose failure began this pause.
+                // The attempt ran beside the attempt whose failure began the pause.
                 Some(_) if !in_backoff => return,
                 Some(backoff) => (backoff.pause * 2).min(LONGEST_PAUSE),
             };
@@ -111,7 +111,7 @@ impl ConnectAttempts {
         }
     }
 
-    /// Why an attempt last failed, if that was at this moment or later.
+    /// The error of the last failed attempt, if the attempt failed at this moment or later.
     pub fn failed_since(&self, moment: Instant) -> Option<String> {
         let state = self.0.lock();
         let (_, detail) = state.last_failure.as_ref().filter(|(at, _)| *at >= moment)?;
@@ -130,7 +130,7 @@ impl Shared {
     }
 }
 
-/// An attempt counts as running until this is dropped, even if it panics.
+/// A running attempt. The drop ends the attempt, even after a panic.
 struct RunningAttempt<'a>(&'a Shared);
 
 impl Drop for RunningAttempt<'_> {

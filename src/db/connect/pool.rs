@@ -22,7 +22,7 @@ use crate::error::Error;
 
 /// The interval at which a waiting read checks whether connections can be opened at all.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
-/// The pause of a read that can open no connection, until it looks for one that another read has returned.
+/// The pause of a read that can open no connection. After the pause the read looks for a returned connection.
 const RETURN_PAUSE: Duration = Duration::from_millis(20);
 /// How long a connection of the pool may be unused before it is closed. The pool looks every 30 s, so a connection is
 /// closed at most a minute after its last use.
@@ -204,8 +204,8 @@ impl Database {
         }
     }
 
-    /// Waits for a connection of the pool while all are busy. Fails at once if the pool is empty and no connection can
-    /// be opened.
+    /// Waits for a connection of the pool while all connections are busy. Fails at once if the pool is empty and no
+    /// connection can be opened.
     fn reader(&self, began: Instant) -> Result<r2d2::PooledConnection<Opener>, Error> {
         self.opener.guard.check_readable()?;
         loop {
@@ -221,7 +221,7 @@ impl Database {
             }
             match slot.connection(&self.opener).map(drop) {
                 Ok(()) => return Ok(slot),
-                // The server may have no connection left for this process, and another read may return its own.
+                // The server may have no free connection, and a busy read of this process may return its connection.
                 Err(_) if self.opener.pooled.count() > 0 && !left.is_zero() => std::thread::sleep(RETURN_PAUSE),
                 Err(error) => return Err(error.into()),
             }

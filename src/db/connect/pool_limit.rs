@@ -1,7 +1,7 @@
 //! Fits the pool to the server: a process takes a quarter of the server's connections at most.
 //!
-//! Configurations of uWSGI allow far more connections than a server has, because one worker uses one at a time
-//! (`max_overflow = 1000`). placet would take as many as it is asked for.
+//! Configurations of uWSGI allow far more connections than a server has (`max_overflow = 1000`), because a worker uses
+//! a single connection at a time. placet opens a connection for each concurrent read.
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use super::pool::Database;
 use crate::db::engines::dialect;
 use crate::error::Result;
 
-/// Of this many connections of the server, one is for the pool of a process.
+/// The server's connections are divided by this number.
 const SERVER_SHARE: usize = 4;
 
 impl Database {

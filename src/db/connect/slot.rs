@@ -1,8 +1,9 @@
-//! The places of the pool: which connection is used again, and which is closed.
+//! The slots of the pool. A slot decides whether its connection is used again or closed.
 //!
-//! r2d2 opens connections by itself. For each read that waits, it repeats a failed attempt until one succeeds. So r2d2
-//! keeps places, and a new place is empty: the read that gets the place opens its connection, when [`super::attempts`]
-//! allows an attempt. r2d2 hands out the place that was used last, so that the others become idle and are closed.
+//! r2d2 opens connections by itself: for each waiting read it repeats a failed attempt until the attempt succeeds. So
+//! placet gives r2d2 slots, and a new slot is empty. The read that gets an empty slot opens the connection, if
+//! [`super::attempts`] allows an attempt. r2d2 hands out the slot that was used last. Unused slots become idle, and
+//! their connections are closed.
 
 use std::time::Instant;
 
@@ -14,30 +15,30 @@ use crate::db::engines::dialect::{self, Purpose};
 use crate::db::{DbConnection, SetupError};
 use crate::error::Error;
 
-/// A place of the pool. Only an empty one has no connection.
+/// A slot of the pool: empty, or with a connection.
 #[derive(Default)]
-pub(super) struct Slot(Option<TrackedConnection>);
+pub(super) struct PoolSlot(Option<TrackedConnection>);
 
 /// A connection of the pool, with what decides whether it is handed out again.
 pub(super) struct TrackedConnection {
     conn: DbConnection,
     opened: Instant,
-    /// When it last answered without an error. `None` if it must be pinged before it is used.
+    /// The time of the last answer without an error. `None` if the next use needs a ping.
     answered: Option<Instant>,
-    /// Whether its last statement failed in the database. It is then closed, because statements that it prepared may
-    /// never be answered again (docs/internals/engines.md).
+    /// Whether the last statement failed in the database. The connection is then closed, because the database may never
+    /// answer its prepared statements again (docs/internals/engines.md).
     failed: bool,
-    /// Whether it was handed out without a ping, because it had just answered.
+    /// Whether the pool handed the connection out without a ping, because the last answer was recent.
     pub skipped_ping: bool,
     _counted: OpenConnection,
 }
 
-impl Slot {
+impl PoolSlot {
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The connection. That of an empty place is opened if an attempt is allowed now.
+    /// The connection. An empty slot opens a connection, if an attempt is allowed now.
     pub fn connection(&mut self, opener: &Opener) -> Result<&mut TrackedConnection, SetupError> {
         match &mut self.0 {
             Some(tracked) => Ok(tracked),
@@ -64,17 +65,17 @@ impl TrackedConnection {
 }
 
 impl r2d2::ManageConnection for Opener {
-    type Connection = Slot;
+    type Connection = PoolSlot;
     type Error = SetupError;
 
-    /// Adds an empty place.
-    fn connect(&self) -> Result<Slot, SetupError> {
-        Ok(Slot::default())
+    /// Adds an empty slot.
+    fn connect(&self) -> Result<PoolSlot, SetupError> {
+        Ok(PoolSlot::default())
     }
 
-    /// The pool calls this before it hands a place out. Refuses a connection that is too old or lost. The pool then
-    /// removes the place, and hands out the next one.
-    fn is_valid(&self, slot: &mut Slot) -> Result<(), SetupError> {
+    /// Refuses a slot whose connection is too old or lost. r2d2 calls the check before it hands a slot out, and removes
+    /// a refused slot.
+    fn is_valid(&self, slot: &mut PoolSlot) -> Result<(), SetupError> {
         let Some(tracked) = &mut slot.0 else {
             return Ok(());
         };
@@ -95,7 +96,7 @@ impl r2d2::ManageConnection for Opener {
         }
     }
 
-    fn has_broken(&self, slot: &mut Slot) -> bool {
+    fn has_broken(&self, slot: &mut PoolSlot) -> bool {
         let is_usable = |tracked: &mut TrackedConnection| !tracked.failed && !tracked.conn.is_broken();
         std::thread::panicking() || !slot.0.as_mut().is_some_and(is_usable)
     }

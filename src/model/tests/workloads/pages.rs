@@ -65,7 +65,7 @@ async fn hostile_09_the_bodies_of_neighbours_are_not_read() {
     assert_eq!(others, [("workload-901", 0), ("workload-902", 0)]);
 }
 
-/// 901 is placed beside two that it names, and beside 903, which names it.
+/// The rules of workload 901 name workload 902, and the rules of workload 903 name workload 901.
 #[actix_web::test]
 async fn hostile_09_a_plan_has_no_bodies_of_neighbours_and_the_rules_alone_of_those_that_name_it() {
     let f = with_long_bodies(901..904).await;
