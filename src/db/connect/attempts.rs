@@ -4,8 +4,9 @@
 //! comes back, all attempts arrive at the same time, and an idle process may take every connection of the server.
 //!
 //! - While attempts succeed, at most four run side by side. Further attempts wait.
-//! - After a failure a single attempt runs at a time, after a pause (exponential backoff with jitter). Further attempts
-//!   fail without a wait, with the error of the last attempt.
+//! - After a failure a single attempt runs at a time, after a pause (exponential backoff with jitter). All callers wait
+//!   for the next attempt, and get its error if the attempt fails. The error of an attempt before the call would be
+//!   wrong once the database is back.
 
 #[cfg(test)]
 mod tests;
@@ -45,17 +46,28 @@ struct State {
 struct Backoff {
     /// Before jitter.
     pause: Duration,
+    /// When the last attempt failed.
+    failed: Instant,
     until: Instant,
     /// The fields of the last [`SetupError::Connect`].
     place: String,
     detail: String,
 }
 
+impl Backoff {
+    fn error(&self) -> SetupError {
+        SetupError::Connect {
+            place: self.place.clone(),
+            detail: self.detail.clone(),
+        }
+    }
+}
+
 impl ConnectAttempts {
-    /// Opens a connection if an attempt is allowed now.
+    /// Opens a connection as soon as an attempt is allowed.
     ///
     /// # Errors
-    /// The error of `open`. If no attempt is allowed, the error of the last attempt.
+    /// The error of `open`, or of another attempt that failed since the call.
     pub fn run<T>(&self, open: impl FnOnce() -> Result<T, SetupError>) -> Result<T, SetupError> {
         let in_backoff = self.begin()?;
         let _running = RunningAttempt(&self.0);
@@ -64,22 +76,33 @@ impl ConnectAttempts {
         opened
     }
 
-    /// Waits until fewer than [`MAX_PARALLEL`] attempts run. Returns whether the attempt follows a failure.
+    /// Waits until an attempt is allowed. Returns whether the attempt follows a failure.
     fn begin(&self) -> Result<bool, SetupError> {
+        let called = Instant::now();
         let mut state = self.0.lock();
-        while state.backoff.is_none() && state.running >= MAX_PARALLEL {
-            state = self.0.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        if let Some(Backoff {
-            until, place, detail, ..
-        }) = &state.backoff
-            && (state.running > 0 || Instant::now() < *until)
-        {
-            let (place, detail) = (place.clone(), detail.clone());
-            return Err(SetupError::Connect { place, detail });
+        loop {
+            let now = Instant::now();
+            let pause = match &state.backoff {
+                None if state.running < MAX_PARALLEL => break,
+                None => LONGEST_PAUSE,
+                Some(backoff) if backoff.failed >= called => return Err(backoff.error()),
+                Some(backoff) if state.running == 0 && backoff.until <= now => break,
+                // The end of a running attempt is notified.
+                Some(_) if state.running > 0 => LONGEST_PAUSE,
+                Some(backoff) => backoff.until - now,
+            };
+            let waited = self.0.ended.wait_timeout(state, pause);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         state.running += 1;
         Ok(state.backoff.is_some())
+    }
+
+    /// Whether a caller would have to wait, because an attempt failed.
+    pub fn is_paused(&self) -> bool {
+        let state = self.0.lock();
+        let is_paused = |backoff: &Backoff| state.running > 0 || Instant::now() < backoff.until;
+        state.backoff.as_ref().is_some_and(is_paused)
     }
 
     /// Only an error of the connection begins a backoff. A missing file, for example, is found without the database.
@@ -104,6 +127,7 @@ impl ConnectAttempts {
             let (place, detail) = (place.clone(), detail.clone());
             state.backoff = Some(Backoff {
                 pause,
+                failed: now,
                 until,
                 place,
                 detail,

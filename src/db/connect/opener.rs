@@ -41,7 +41,7 @@ pub(super) struct Opener {
 }
 
 impl Opener {
-    /// Opens a connection if an attempt is allowed now.
+    /// Opens a connection as soon as an attempt is allowed.
     pub fn open(&self, purpose: Purpose) -> Result<DbConnection, SetupError> {
         let mut conn = self.attempts.run(|| self.open_uncounted(purpose))?;
         // The connection drops its instrumentation last, so it counts as open until it is closed.

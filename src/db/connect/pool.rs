@@ -219,10 +219,16 @@ impl Database {
             {
                 return Ok(returned);
             }
+            // The server may have no free connection, and a busy read of this process may return its connection.
+            if slot.is_empty() && self.opener.pooled.count() > 0 && self.opener.attempts.is_paused() && !left.is_zero()
+            {
+                drop(slot);
+                std::thread::sleep(RETURN_PAUSE);
+                continue;
+            }
             match slot.connection(&self.opener).map(drop) {
                 Ok(()) => return Ok(slot),
-                // The server may have no free connection, and a busy read of this process may return its connection.
-                Err(_) if self.opener.pooled.count() > 0 && !left.is_zero() => std::thread::sleep(RETURN_PAUSE),
+                Err(_) if self.opener.pooled.count() > 0 && !left.is_zero() => {}
                 Err(error) => return Err(error.into()),
             }
         }

@@ -1,7 +1,7 @@
 //! The slots of the pool. A slot decides whether its connection is used again or closed.
 //!
 //! r2d2 opens connections by itself: for each waiting read it repeats a failed attempt until the attempt succeeds. So
-//! placet gives r2d2 slots, and a new slot is empty. The read that gets an empty slot opens the connection, if
+//! placet gives r2d2 slots, and a new slot is empty. The read that gets an empty slot opens the connection, when
 //! [`super::attempts`] allows an attempt. r2d2 hands out the slot that was used last. Unused slots become idle, and
 //! their connections are closed.
 
@@ -38,7 +38,7 @@ impl PoolSlot {
         self.0.is_none()
     }
 
-    /// The connection. An empty slot opens a connection, if an attempt is allowed now.
+    /// The connection. An empty slot opens a connection as soon as an attempt is allowed.
     pub fn connection(&mut self, opener: &Opener) -> Result<&mut TrackedConnection, SetupError> {
         match &mut self.0 {
             Some(tracked) => Ok(tracked),

@@ -75,6 +75,23 @@ fn found_n1_a_success_ends_the_pauses_and_then_a_few_attempts_run_side_by_side()
     assert!((2..=MAX_PARALLEL).contains(&most), "{most} at once");
 }
 
+/// Found by `commit_outcome`: for up to a second after the database was back, requests were refused with the error of
+/// an earlier attempt.
+#[test]
+fn a_call_in_a_pause_has_the_result_of_the_next_attempt() {
+    let attempts = ConnectAttempts::default();
+    for _ in 0..4 {
+        assert!(attempts.run(|| Err::<(), _>(refused())).is_err());
+    }
+    assert!(attempts.is_paused());
+    std::thread::scope(|scope| {
+        for _ in 0..20 {
+            scope.spawn(|| attempts.run(|| Ok(())).unwrap());
+        }
+    });
+    assert!(!attempts.is_paused());
+}
+
 #[test]
 fn failures_of_attempts_side_by_side_begin_one_pause() {
     let attempts = ConnectAttempts::default();
