@@ -17,6 +17,8 @@ from functional_tests.process.placet_process import Placet
 from functional_tests.process.protocol import PROVIDERS, refusal
 from functional_tests.process.raw_http import RawConnection, request
 
+# The processor time that a process may use after the client of a search has left, until it is idle. The search has 0.05.
+SECONDS_AFTER_DISCONNECT = 0.4
 # An idle process computes for less than this share of the time.
 IDLE_PROCESSOR_SHARE = 0.04
 
@@ -99,8 +101,9 @@ def reset(raw):
 def disconnecting():
     for disconnect in (lambda raw: raw.socket.close(), reset):
         with folder() as here, Placet(here, serving(shutdown_timeout=SERVICE_SECONDS)) as placet:
-            disconnect(begin(placet))
-            becomes_idle(placet, 4, "the search still runs")
+            raw = begin(placet)
+            disconnect(raw)
+            becomes_idle(placet, SECONDS_AFTER_DISCONNECT, "the search still runs")
             placet.alive()
             began = time.monotonic()
             placet.stop()

@@ -4,15 +4,25 @@
 //! disconnected looks the same until something is written to it. So a closed sending side does not stop an answer that
 //! is ready within a grace period, or that is being sent. It cancels only work that has nothing to send after that
 //! period.
+//!
+//! Naively, the grace period is a time. If it is long, the search of a client that has left occupies a processor for as
+//! long. If it is short, a half-closed client of a busy machine loses its answer, because the search hardly gets a
+//! processor. So the grace period is processor time of the process, of which the search gets its share.
 
 use std::future::pending;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::sleep;
 
-/// How long work may have nothing to send after the client has closed its side.
-const GRACE_PERIOD: Duration = Duration::from_secs(1);
+/// How much processor time the process may use, and how long work may take at least, while the work has nothing to
+/// send after its client has closed its side.
+const GRACE_PERIOD: Duration = Duration::from_millis(50);
+/// How long such work may take at most, as work that waits for a database.
+const LONGEST_GRACE_PERIOD: Duration = Duration::from_secs(1);
+/// The interval at which the processor time is read.
+const READ_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The sender of the watch, for the connection.
 pub struct DisconnectSignal(Sender<bool>);
@@ -48,6 +58,16 @@ impl DisconnectWatch {
             // The connection was dropped, and the task that waits here is dropped with it.
             pending::<()>().await;
         }
+        let (closed, time_at_close) = (Instant::now(), process_time());
         sleep(GRACE_PERIOD).await;
+        while process_time() - time_at_close < GRACE_PERIOD && closed.elapsed() < LONGEST_GRACE_PERIOD {
+            sleep(READ_INTERVAL).await;
+        }
     }
+}
+
+/// The processor time that the process has used.
+fn process_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
