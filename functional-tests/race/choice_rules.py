@@ -24,6 +24,7 @@ class Judged:
 
     def __init__(self, round_, answers, foreign):
         self.round, self.answers, self.foreign = round_, answers, foreign
+        self.there = {}  # consumer -> what it holds, by the tables
         self.granted = {}  # number of the call -> its answer, if that grants anything
         for number, given in enumerate(answers):
             for answer in given:
@@ -66,15 +67,18 @@ class Judged:
             now = ledger.generation(provider)
             assert now == before + claims, f"generation {now} of {provider} after {before} and {claims} claims"
         assert ledger.faults() + ledger.gaps() == [], ledger.faults() + ledger.gaps()
-        self.check_order(there)
+        self.there = there
         self.check_ids(ledger)
 
-    def check_order(self, there):
-        """Each consumer has the first candidate that fits. Nothing is released, so all hosts before it are full."""
+    def check_order(self):
+        """Each consumer has the first candidate that fits. Nothing is released, so all hosts before it are full.
+
+        Called after `check_tables`.
+        """
         if self.round.race.by_query or self.round.race.is_mixed:
             return
         hosts = [*self.round.places]
-        counts = [sum(host in holds for holds in there.values()) for host in hosts]
+        counts = [sum(host in holds for holds in self.there.values()) for host in hosts]
         last = max((at for at, count in enumerate(counts) if count), default=0)
         free = [host for host, count in zip(hosts[:last], counts) if count < self.round.places[host]]
         assert not free, f"a consumer has {hosts[last]}, and {free} before it in its list have room"

@@ -128,6 +128,13 @@ fn write_writer(page: &mut Page, writer: &WriterStatistics, unanswered: usize) {
     );
     let parked = "Writes that wait for rows which another transaction has locked";
     page.one("placet_writer_parked", Kind::Gauge, parked, writer.parked.value());
+    let held = "Rows that another transaction held for longer than a write waits";
+    page.one(
+        "placet_writer_held_rows_total",
+        Kind::Counter,
+        held,
+        writer.held_rows.value(),
+    );
     page.family(
         "placet_writer_batch_size",
         Kind::Histogram,

@@ -147,12 +147,12 @@ impl RowNames {
         }
     }
 
-    /// Adds rows. Returns whether any of them is new.
-    pub fn extend(&mut self, other: RowNames) -> bool {
+    /// Adds rows. Returns how many of them are new.
+    pub fn extend(&mut self, other: RowNames) -> usize {
         let before = self.providers.len() + self.consumers.len();
         self.providers.extend(other.providers);
         self.consumers.extend(other.consumers);
-        self.providers.len() + self.consumers.len() > before
+        self.providers.len() + self.consumers.len() - before
     }
 }
 

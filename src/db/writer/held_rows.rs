@@ -4,9 +4,13 @@
 //! Naively, a batch waits for all of its locks. Then one row that is held for half a minute delays all commands that
 //! share a batch with one that needs it, and all that wait in the queue behind that batch.
 //!
-//! So a batch waits for `dialect::LOCK_WAIT` only. After a lock timeout, and after each conflict, the writer asks
-//! which rows of the batch are held (`SKIP LOCKED`), and tells the batch. The commands that need one are parked, and
-//! the others are tried again at once. Later commands that need a held row are parked before they are tried.
+//! So a batch waits for `dialect::LOCK_WAIT` only. After a lock timeout the writer asks which rows of the batch are
+//! held (`SKIP LOCKED`), and tells the batch. The commands that need one are parked, and the others are tried again at
+//! once. Later commands that need a held row are parked before they are tried.
+//!
+//! After a conflict the writer does not ask. Rows are often locked then, by the commit of a peer, and free within
+//! milliseconds. A claim that avoids such a row takes a later candidate of its list although the first one has room.
+//! So the next attempt locks its rows, and waits.
 //!
 //! A claim with several candidates needs a held provider only if each candidate names one. Otherwise the candidates
 //! with a held provider count as if they were not in the list. If no other candidate fits, the refusal is verified on
@@ -96,20 +100,20 @@ impl<B: Batch> Parked<B> {
         !self.rows.is_empty() || !self.jobs.is_empty()
     }
 
-    /// Adds held rows. Returns whether any of them is new.
-    pub fn add_rows(&mut self, rows: RowNames) -> bool {
+    /// Adds held rows. Returns how many of them are new.
+    pub fn add_rows(&mut self, rows: RowNames) -> usize {
         let now = Instant::now();
         if self.rows.is_empty() {
             (self.since, self.was_logged) = (now, false);
             self.probe_at = now + FIRST_PROBE;
         }
-        let has_new = self.rows.extend(rows);
-        if has_new {
+        let new = self.rows.extend(rows);
+        if new > 0 {
             // Never later: rows that are found again and again must not keep the others from being probed.
             self.probe_at = self.probe_at.min(now + FIRST_PROBE);
             self.interval = FIRST_PROBE;
         }
-        has_new
+        new
     }
 
     /// Parks jobs.
@@ -176,10 +180,9 @@ impl<B: Batch> Writer<B> {
         free
     }
 
-    /// After a lock timeout or a conflict: finds which rows of the jobs are held, and parks the jobs that need them.
-    /// Returns whether the next attempt is another one: jobs were parked, or after a lock timeout the rest now avoids
-    /// rows that were not known to be held.
-    pub(super) fn park_held(&mut self, jobs: &mut Vec<Job<B>>, is_lock_timeout: bool) -> bool {
+    /// After a lock timeout: finds which rows of the jobs are held, and parks the jobs that need them. Returns whether
+    /// the next attempt is another one: jobs were parked, or the rest now avoids rows that were not known to be held.
+    pub(super) fn park_held(&mut self, jobs: &mut Vec<Job<B>>) -> bool {
         if mutants::is(Mutant::WaitTogether) {
             return false;
         }
@@ -187,11 +190,12 @@ impl<B: Batch> Writer<B> {
         if rows.is_empty() {
             return false;
         }
-        let has_new = self.parked.add_rows(rows);
+        let new = self.parked.add_rows(rows);
+        self.statistics.held_rows.add(new as u64);
         self.batch.note_held(&self.parked.rows);
         let count = jobs.len();
         *jobs = self.park(std::mem::take(jobs));
-        jobs.len() < count || is_lock_timeout && has_new
+        jobs.len() < count || new > 0
     }
 
     /// Whether another transaction has locked this writer's own row. Then no batch can be committed, whatever its

@@ -69,7 +69,7 @@ impl<B: Batch> Writer<B> {
             if jobs.is_empty() {
                 return Ok(Vec::new());
             }
-            if failure.is_conflict() && self.park_held(jobs, failure.is_lock_timeout()) {
+            if failure.is_lock_timeout() && self.park_held(jobs) {
                 if jobs.is_empty() {
                     return Ok(Vec::new());
                 }

@@ -17,6 +17,8 @@ pub struct WriterStatistics {
     pub optimistic_retries: Counter,
     pub locked_retries: Counter,
     pub database_retries: Counter,
+    /// Rows that another transaction held for longer than a batch waits. A claim avoids such a row if it can.
+    pub held_rows: Counter,
     /// Commands that wait for rows which other transactions have locked.
     pub parked: Gauge,
 }
@@ -30,6 +32,7 @@ impl Default for WriterStatistics {
             optimistic_retries: Counter::default(),
             locked_retries: Counter::default(),
             database_retries: Counter::default(),
+            held_rows: Counter::default(),
             parked: Gauge::default(),
         }
     }

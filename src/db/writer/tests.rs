@@ -25,7 +25,7 @@ use crate::db::engines::dialect;
 use crate::db::tests::support::Kind;
 use crate::db::{Commit, DbConnection, DbResult, WriteError};
 use crate::error::{Error, Result};
-use number_writer::{NumberWriter, number_writer, submit};
+use number_writer::{LOCK_TIMEOUT, NumberWriter, number_writer, submit};
 use script::Script;
 
 // Numbers that make the batch fail when it runs.
@@ -84,7 +84,7 @@ impl Batch for Numbers {
     type Change = Vec<i64>;
 
     fn plan(&mut self, _: &mut DbConnection, commands: &[&i64]) -> DbResult<Option<BatchPlan<Self>>> {
-        Ok(self.script.plan(commands))
+        self.script.plan(commands)
     }
 
     fn speculate(&mut self, change: &Vec<i64>, _: &Commit, commands: &[&i64]) -> Option<BatchPlan<Self>> {

@@ -8,7 +8,7 @@ use crate::db::writer::queue::{Submitted, WhenHeld};
 #[cfg(feature = "postgresql")]
 use crate::db::writer::{held_rows::FAILED_BATCHES_MAX, waiting::MAX_BATCH};
 
-/// Makes each plan for these providers fail, as if another transaction had locked them.
+/// Makes each plan for these providers wait for a lock in vain, as if another transaction had locked them.
 fn hold(writer: &NumberWriter, providers: &[i32]) {
     *writer.script.held.lock().unwrap() = providers.iter().copied().collect();
 }
@@ -67,6 +67,22 @@ async fn a_command_with_a_choice_does_not_wait_for_a_held_row() {
     assert_eq!(writer.script.calls().len() - calls, 2, "{:?}", writer.script.calls());
 }
 
+/// Found by `race twins` on a busy machine: a claim got a later candidate although its first one had room, because a
+/// peer had locked the first one for its own commit.
+#[actix_web::test]
+async fn a_command_with_a_choice_waits_for_the_commit_of_a_peer() {
+    let mut writer = number_writer(100, LONG_TIMEOUT);
+    writer.script.lock_for_commits(7);
+    writer.script.fail_guards(1);
+    // Its first choice, which only the lock of the peer would make it miss.
+    assert_eq!(submit(&writer.handle, 7600).await, Ok(76_000));
+    assert!(!writer.script.knows_held());
+    writer.script.fail_guards(1);
+    assert_eq!(submit(&writer.handle, 7001).await, Ok(70_010));
+    assert!(!writer.script.knows_held());
+    assert_eq!(writer.count(), 2);
+}
+
 #[actix_web::test]
 async fn a_command_whose_other_choice_has_no_room_waits_for_the_held_row() {
     let mut writer = number_writer(100, LONG_TIMEOUT);
@@ -94,10 +110,10 @@ fn rows_that_are_found_later_do_not_put_a_probe_off() {
         parked.probed(named(7001));
     }
     let due = parked.due_at().unwrap();
-    assert!(!parked.add_rows(named(7001)));
+    assert_eq!(parked.add_rows(named(7001)), 0);
     assert_eq!(parked.due_at(), Some(due));
     // A new one may be free soon.
-    assert!(parked.add_rows(named(8001)));
+    assert_eq!(parked.add_rows(named(8001)), 1);
     assert!(parked.due_at().unwrap() < due);
 }
 

@@ -10,6 +10,9 @@ use crate::db::writer::queue::{Submitted, WhenHeld, WriterHandle, queue};
 use crate::db::writer::{WalLimits, WriterSettings, start};
 use crate::db::{Database, DatabaseSettings};
 
+/// How long the writer waits for the lock of a row.
+pub const LOCK_TIMEOUT: Duration = Duration::from_millis(20);
+
 /// Submits a number as the service does. One that is refused on the snapshot is submitted again, as if the tables would
 /// grant it.
 pub async fn submit(handle: &WriterHandle<Numbers>, number: i64) -> Result<i64> {
@@ -57,7 +60,7 @@ pub fn writer_at(url: &str, test_database: TestDatabase, queue_size: usize, time
         script: Arc::clone(&script),
     };
     let settings = DatabaseSettings {
-        lock_timeout: Duration::from_millis(20),
+        lock_timeout: LOCK_TIMEOUT,
         ..DatabaseSettings::new(url)
     };
     let database = Database::open(&settings).unwrap();

@@ -76,9 +76,11 @@ pub struct Script {
     short_rows: AtomicUsize,
     /// The peers' revisions, if the change feed need not be read. The writer's own commits are added.
     expected_peers: Mutex<Option<Revisions>>,
-    /// The providers that another transaction holds.
+    /// The providers that another transaction holds until the test ends it.
     pub held: Mutex<LockSet>,
-    /// The rows that the writer knows to be held.
+    /// The providers that a peer has locked whenever a probe looks. A statement gets its lock between two commits.
+    locked_for_commits: Mutex<LockSet>,
+    /// The rows for which the writer knows that a batch has waited in vain.
     known_held: Mutex<RowNames>,
     calls: Mutex<Vec<Call>>,
 }
@@ -144,13 +146,22 @@ impl Script {
         assert!(!panics, "a defect");
     }
 
-    pub fn plan(&self, commands: &[&i64]) -> Option<BatchPlan<Numbers>> {
+    /// Waits for a held provider in vain, as the statements of the plan would.
+    pub fn plan(&self, commands: &[&i64]) -> DbResult<Option<BatchPlan<Numbers>>> {
         let numbers: Vec<i64> = commands.iter().map(|number| **number).collect();
         self.record(Plan(numbers.clone()));
         if self.is_slow.load(Ordering::Acquire) {
             std::thread::sleep(HOLD_TIME);
         }
-        self.plan_for(numbers)
+        if numbers.iter().any(|number| self.uses_held(*number)) {
+            std::thread::sleep(LOCK_TIMEOUT);
+            let message = Box::new("canceling statement due to lock timeout".to_owned());
+            return Err(diesel::result::Error::DatabaseError(
+                DatabaseErrorKind::Unknown,
+                message,
+            ));
+        }
+        Ok(self.plan_for(numbers))
     }
 
     pub fn speculate(&self, change: &[i64], commands: &[&i64]) -> Option<BatchPlan<Numbers>> {
@@ -194,11 +205,7 @@ impl Script {
         let rows: Vec<_> = granted.iter().map(row).collect();
         let mut writes = vec![GuardedWrite::Insert(INSERT, rows)];
         writes.retain(|write| !write.is_empty());
-        let uses_held = |number: &i64| {
-            let avoids = has_choice(*number) && self.is_known_held(*number);
-            !avoids && self.held.lock().unwrap().contains(&provider(*number))
-        };
-        let is_held = || granted.iter().any(uses_held);
+        let is_held = || granted.iter().any(|number| self.uses_held(*number));
         if !writes.is_empty() && (is_held() || consume_fault(&self.conflicts)) {
             writes.push(GuardedWrite::AssertExists(
                 CountFrom("numbers WHERE 1 = 0".to_owned()),
@@ -237,9 +244,20 @@ impl Script {
         !consume_fault(&self.rollbacks)
     }
 
+    /// Whether a plan for the number writes a held provider.
+    fn uses_held(&self, number: i64) -> bool {
+        let avoids = has_choice(number) && self.is_known_held(number);
+        !avoids && self.held.lock().unwrap().contains(&provider(number))
+    }
+
+    /// From now on each probe finds the provider locked, by one commit of a peer after another.
+    pub fn lock_for_commits(&self, provider: i32) {
+        self.locked_for_commits.lock().unwrap().insert(provider);
+    }
+
     /// Those of the providers that another transaction holds.
     pub fn held_among(&self, rows: &RowNames) -> RowNames {
-        let held = self.held.lock().unwrap();
+        let held = &*self.held.lock().unwrap() | &*self.locked_for_commits.lock().unwrap();
         let providers = held.iter().map(i32::to_string);
         RowNames {
             providers: providers.filter(|id| rows.providers.contains(id)).collect(),
