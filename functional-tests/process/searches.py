@@ -17,7 +17,7 @@ from functional_tests.process.placet_process import Placet
 from functional_tests.process.protocol import PROVIDERS, refusal
 from functional_tests.process.raw_http import RawConnection, request
 
-# The processor time that a process may use after the client of a search has left, until it is idle. The search has 0.05.
+# The most processor time, in seconds, from when a client leaves its search until the process is idle. 0.05 are right.
 SECONDS_AFTER_DISCONNECT = 0.4
 # An idle process computes for less than this share of the time.
 IDLE_PROCESSOR_SHARE = 0.04

@@ -8,7 +8,7 @@ use crate::db::writer::queue::{Submitted, WhenHeld};
 #[cfg(feature = "postgresql")]
 use crate::db::writer::{held_rows::FAILED_BATCHES_MAX, waiting::MAX_BATCH};
 
-/// Makes each plan for these providers wait for a lock in vain, as if another transaction had locked them.
+/// Makes each plan for these providers time out at a lock, as if another transaction had locked them.
 fn hold(writer: &NumberWriter, providers: &[i32]) {
     *writer.script.held.lock().unwrap() = providers.iter().copied().collect();
 }

@@ -80,7 +80,7 @@ pub struct Script {
     pub held: Mutex<LockSet>,
     /// The providers that a peer has locked whenever a probe looks. A statement gets its lock between two commits.
     locked_for_commits: Mutex<LockSet>,
-    /// The rows for which the writer knows that a batch has waited in vain.
+    /// The rows that the writer knows to be held, after a lock timeout.
     known_held: Mutex<RowNames>,
     calls: Mutex<Vec<Call>>,
 }
@@ -146,7 +146,7 @@ impl Script {
         assert!(!panics, "a defect");
     }
 
-    /// Waits for a held provider in vain, as the statements of the plan would.
+    /// A plan that uses a held provider times out at its lock, as the statements of the plan would.
     pub fn plan(&self, commands: &[&i64]) -> DbResult<Option<BatchPlan<Numbers>>> {
         let numbers: Vec<i64> = commands.iter().map(|number| **number).collect();
         self.record(Plan(numbers.clone()));
