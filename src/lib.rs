@@ -14,6 +14,7 @@ pub(crate) mod live_value;
 pub(crate) mod log_context;
 pub(crate) mod model;
 pub(crate) mod mutants;
+pub(crate) mod pem;
 pub(crate) mod placing;
 pub(crate) mod policy;
 pub(crate) mod pools;

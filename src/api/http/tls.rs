@@ -15,6 +15,7 @@ use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
 use crate::live_value::LiveValue;
+use crate::pem;
 
 /// Access to the files.
 pub trait TlsFiles: Send + Sync {
@@ -86,6 +87,12 @@ fn log_outcome(replaced: Result<(), String>) {
 
 fn read(files: &dyn TlsFiles) -> Result<ServerConfig, String> {
     let (pems, mut warnings) = files.read()?;
+    for file in [Some(&pems.certificate), Some(&pems.key), pems.client_ca.as_ref()] {
+        let checked = file.map_or(Ok(()), |file| {
+            pem::check(&file.text).map_err(|reason| format!("{}: {reason}", file.name))
+        });
+        checked?;
+    }
     let config = server_config(&pems, &mut warnings)?;
     for warning in warnings {
         log::warn!("{warning}");

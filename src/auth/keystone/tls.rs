@@ -19,6 +19,7 @@ use tokio_rustls::rustls::{
 };
 
 use super::client::{ConnectionSettings, SetupError, chain};
+use crate::pem;
 
 /// Sets what the options say about certificates.
 ///
@@ -164,7 +165,9 @@ fn is_authority(judged: &Result<ServerCertVerified, Error>) -> bool {
 }
 
 fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, SetupError> {
-    std::fs::read(path).map_err(|error| unusable(option, path)(error))
+    let text = std::fs::read(path).map_err(|error| unusable(option, path)(error))?;
+    pem::check(&text).map_err(unusable(option, path))?;
+    Ok(text)
 }
 
 fn unusable<E: ToString>(option: &'static str, path: &Path) -> impl FnOnce(E) -> SetupError {
