@@ -262,11 +262,12 @@ class Urls(Command):
     secret = b"s3cretpassw0rd"
     seeds = [b"postgresql://user:s3cretpassw0rd@127.0.0.1:1/placement?sslmode=disable",
              b"mysql+pymysql://user:s3cretpassw0rd@127.0.0.1/placement?charset=utf8", b"sqlite:///placet.sqlite",
-             b"postgresql://user:s3cretpassw0rd@[::1]:5432,b:1/p?target_session_attrs=any", b"sqlite:////tmp/x?mode=ro"]
+             b"postgresql://user:s3cretpassw0rd@[::1]:5432,b:1/p?target_session_attrs=any", b"sqlite:////tmp/x?mode=ro",
+             b"mysql+mysqldb://user:s3cretpassw0rd@a/p?ssl_mode=required&read_default_group=x&plugin=y&y_z=1"]
     words = [b"://", b"@", b":", b"?", b"&", b"%40", b"%2f", b"[::1]", b"sslmode=verify-full", b"/", b"//", b",", b"#"]
     # The sentences that refuse a URL: src/db/fault.rs.
-    refusals = ("cannot parse the database connection", "database in memory has only one", "cannot check the host name",
-                "was built without", "connection is not set")
+    refusals = ("cannot parse the database connection", "database in memory has only one", "cannot check the name",
+                "was built without", "connection is not set", "in the URL of the database", "names the option file")
 
     def check(self, data, _random):
         url = re.sub(rb"[\x00-\x1f\x7f-\xff$]", b"", data)

@@ -14,6 +14,7 @@ from functional_tests.lib.servers import databases, machine, mariadb
 from functional_tests.lib.servers.pgbouncer import Pooler
 from functional_tests.lib.servers.splitting_proxy import SplittingProxy
 from functional_tests.lib.test_counts import Skipped, TestCounts
+from functional_tests.server_settings.tls import Tls
 
 
 class Settings:
@@ -152,6 +153,10 @@ def main():
             node = engine.nodes[0]
             several = databases.mariadb(node.port, engine.create().name, others=[node.port])
             tests.step("several hosts without Galera are a warning", settings.warns, several, "no Galera node")
+            with Tls(given.binary) as tls:
+                tests.step("found C2: the certificates of an option file hold", tls.option_file)
+                tests.step("found C2: the certificates of the URL hold", tls.parameters)
+                tests.step("found C2: the name in the server's certificate is checked", tls.names)
     tests.finish()
 
 

@@ -9,6 +9,7 @@ use clap::Subcommand;
 use super::command_line::CommandLine;
 use super::{CommandError, data_migrations, stdout};
 use crate::config::{Options, Secret};
+use crate::db::connect::url;
 use crate::db::schema::migrate::Synced;
 use crate::db::{Database, DatabaseSettings, Replica};
 
@@ -117,6 +118,25 @@ pub fn open(options: &Options) -> Result<Database, CommandError> {
         options,
         options.placement_database.required()?,
     ))?)
+}
+
+/// A sentence for each parameter of the databases' URLs that has no effect.
+pub fn url_warnings(options: &Options) -> Vec<String> {
+    let database = &options.placement_database;
+    let replica = database.slave_connection.as_ref();
+    let urls = [
+        ("connection", database.connection.as_ref()),
+        (
+            "slave_connection",
+            replica.filter(|_| !options.placet.slave_routes.is_empty()),
+        ),
+    ];
+    let urls = urls.iter().filter_map(|(option, url)| Some((option, (*url)?)));
+    urls.flat_map(|(option, url)| {
+        let warnings = url::warnings(url.reveal()).into_iter();
+        warnings.map(move |warning| format!("[placement_database] {option}: {warning}"))
+    })
+    .collect()
 }
 
 /// How long a request waits for a connection to the replica before it uses the primary.

@@ -45,8 +45,12 @@ pub fn run(
     }
     let options = &options;
     let panics = panics::count_and_log();
-    let warnings = options.check_serving()?;
-    for warning in warnings.iter().chain(&configuration.warnings_by_section()) {
+    let warnings = [
+        options.check_serving()?,
+        db::url_warnings(options),
+        configuration.warnings_by_section(),
+    ];
+    for warning in warnings.iter().flatten() {
         log::warn!("{}", line.in_message(warning));
     }
     logging::log_options(configuration)?;

@@ -124,9 +124,19 @@ pub enum SetupError {
     #[error("this placet was built without {what}: build it with `--features {feature}`")]
     NotBuiltIn { what: &'static str, feature: &'static str },
     #[error(
-        "placet cannot check the host name in a MariaDB server's certificate: replace ssl_verify_identity, ssl_check_hostname or ssl_mode=VERIFY_IDENTITY by ssl_ca=/path/to/file, with an authority that signs only your servers"
+        "placet cannot check the name in a MariaDB server's certificate over a socket or for an IPv6 address: give the host's name, or leave out ssl_verify_identity, ssl_check_hostname and ssl_mode=VERIFY_IDENTITY"
     )]
     NoIdentity,
+    #[error("'{name}' in the URL of the database is no parameter of {engine}{}", suggestion(*nearest))]
+    UnknownParameter {
+        engine: &'static str,
+        name: String,
+        nearest: Option<&'static str>,
+    },
+    #[error("'{name}' in the URL of the database: {reason}")]
+    Parameter { name: String, reason: String },
+    #[error("the URL of the database names the option file {path}: {reason}")]
+    OptionFile { path: String, reason: String },
     #[error(
         "placet needs several connections, and a database in memory has only one: give a file, as sqlite:////path/to/file"
     )]
@@ -222,6 +232,10 @@ impl From<SetupError> for Error {
             detail: error.to_string(),
         }
     }
+}
+
+fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| format!("; did you mean {nearest}?"))
 }
 
 /// What the operator can do about an error, or an empty text ([`dialect::advice`]).

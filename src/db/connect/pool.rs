@@ -77,10 +77,12 @@ pub struct Database {
 }
 
 impl Database {
-    /// Parses the URL. Opens no connection yet, and creates no database.
+    /// Parses the URL, and reads the files that it names. Opens no connection yet, and creates no database.
     pub fn open(settings: &DatabaseSettings) -> Result<Database, SetupError> {
+        let target = url::parse(&settings.url)?;
+        target.check_files()?;
         let opener = Opener {
-            target: url::parse(&settings.url)?,
+            target,
             lock_timeout: settings.lock_timeout,
             statements: Arc::default(),
             attempts: ConnectAttempts::default(),

@@ -1,5 +1,6 @@
 //! Parses the database's URL, which is spelled as SQLAlchemy spells it. The scheme decides the engine.
 
+mod parameters;
 mod server;
 
 use std::fmt;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::db::SetupError;
+use parameters::{MYSQL, POSTGRESQL, Parameters, SQLITE};
 pub use server::Server;
 
 /// The database that a URL names.
@@ -43,6 +45,22 @@ impl Target {
             Target::Postgresql(server) => server.names_several_hosts(),
             #[cfg(feature = "mariadb")]
             Target::Mariadb(server) => server.names_several_hosts(),
+        }
+    }
+}
+
+impl Target {
+    /// Checks the files that the URL names.
+    ///
+    /// # Errors
+    /// A PEM file that cannot be read, or is not whole.
+    pub fn check_files(&self) -> Result<(), SetupError> {
+        match self {
+            Target::Sqlite(_) => Ok(()),
+            #[cfg(feature = "postgresql")]
+            Target::Postgresql(server) => server.check_tls_files(),
+            #[cfg(feature = "mariadb")]
+            Target::Mariadb(server) => server.check_tls_files(),
         }
     }
 }
@@ -85,20 +103,42 @@ impl Target {
     }
 }
 
-/// Parses `dialect+driver://…`. The driver is a Python package and is ignored.
+/// Parses `dialect+driver://…`. The driver is a Python package. Of a MySQL URL, the option file is read.
+///
+/// # Errors
+/// A URL, a parameter or an option file that cannot be used.
 pub fn parse(url: &str) -> Result<Target, SetupError> {
     let unknown = || SetupError::UnknownUrl { url: redacted(url) };
     let (scheme, rest) = url.trim().split_once("://").ok_or_else(unknown)?;
-    match scheme.split('+').next().unwrap_or(scheme) {
+    let (dialect, driver) = scheme.split_once('+').unwrap_or((scheme, ""));
+    let server = |scheme, known: Parameters| {
+        let server = Server::parse(scheme, driver, rest).ok_or_else(unknown)?;
+        known.check(server.options())?;
+        Ok::<_, SetupError>(server)
+    };
+    match dialect {
         "sqlite" => sqlite(rest).ok_or_else(unknown)?,
-        "postgresql" | "postgres" => postgresql(Server::parse("postgresql", rest).ok_or_else(unknown)?),
-        "mysql" | "mariadb" => mariadb(Server::parse("mysql", rest).ok_or_else(unknown)?),
+        "postgresql" | "postgres" => postgresql(server("postgresql", POSTGRESQL)?),
+        "mysql" | "mariadb" => mariadb(server("mysql", MYSQL)?),
         _ => Err(unknown()),
     }
 }
 
+/// A sentence for each parameter of a URL that has no effect. None for a URL that cannot be parsed.
+pub fn warnings(url: &str) -> Vec<String> {
+    let known = match url.trim().split(['+', ':']).next() {
+        Some("sqlite") => SQLITE,
+        Some("postgresql" | "postgres") => POSTGRESQL,
+        _ => MYSQL,
+    };
+    let query = url.rsplit_once('@').map_or(url, |(_, rest)| rest).split_once('?');
+    let options = query.and_then(|(_, query)| server::parameters(query));
+    known.warnings(&options.unwrap_or_default())
+}
+
 #[cfg(feature = "postgresql")]
 fn postgresql(server: Server) -> Result<Target, SetupError> {
+    server.check_values()?;
     if server.requires_tls() && !cfg!(feature = "postgresql-tls") {
         return Err(SetupError::NotBuiltIn {
             what: "TLS to PostgreSQL",
@@ -118,10 +158,7 @@ fn postgresql(_: Server) -> Result<Target, SetupError> {
 
 #[cfg(feature = "mariadb")]
 fn mariadb(server: Server) -> Result<Target, SetupError> {
-    if server.requires_identity() {
-        return Err(SetupError::NoIdentity);
-    }
-    Ok(Target::Mariadb(server))
+    server.into_mysql().map(Target::Mariadb)
 }
 
 #[cfg(not(feature = "mariadb"))]
@@ -135,11 +172,10 @@ fn mariadb(_: Server) -> Result<Target, SetupError> {
 /// Parses what follows `sqlite://`: nothing, or a slash and a path. The path is absolute if it begins with another
 /// slash.
 fn sqlite(rest: &str) -> Option<Result<Target, SetupError>> {
-    let (path, options) = rest.split_once('?').unwrap_or((rest, ""));
-    if !options.is_empty() {
-        log::warn!(
-            "placet ignores '?{options}' in the URL of the SQLite database: these options are for Python's driver"
-        );
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let options = server::parameters(query)?;
+    if let Err(refused) = SQLITE.check(&options) {
+        return Some(Err(refused));
     }
     match path.strip_prefix('/') {
         None if path.is_empty() => Some(Err(SetupError::InMemory)),
@@ -194,6 +230,63 @@ mod tests {
         assert!(refusal("placet.sqlite").contains("placet.sqlite"));
         for mistyped in ["mysql+pymysql//root:hunter2@db/x", "root:hunter2@db", "hunter2@db"] {
             assert!(!refusal(mistyped).contains("hunter2"), "{mistyped}");
+        }
+    }
+
+    #[test]
+    fn found_c2_an_unknown_parameter_is_refused_with_the_nearest_name() {
+        for (url, reason) in [
+            (
+                "postgresql+psycopg2://u@h/d?sslmod=verify-full",
+                "did you mean sslmode?",
+            ),
+            ("postgresql://u@h/d?sslmode=verify-ful", "none of disable, allow"),
+            (
+                "postgresql://u@h/d?nonsense=1",
+                "'nonsense' in the URL of the database is no parameter of PostgreSQL",
+            ),
+            (
+                "mysql+pymysql://u@h/d?ssl_verfy_cert=true",
+                "did you mean ssl_verify_cert?",
+            ),
+            (
+                "mysql+pymysql://u@h/d?ssl_verify_identity=ture",
+                "'ture' is none of true",
+            ),
+            ("mysql+pymysql://u@h/d?ssl_mode=REQIRED", "none of disabled"),
+            ("mysql+pymysql://u@h/d?ssl_capath=/x", "with ssl_ca"),
+            ("mysql+pymysql://u@h/d?connect_timeout=soon", "no number of seconds"),
+            ("mysql://u@h/d?collectd_host=x", "no parameter of MySQL"),
+            ("sqlite:////x?timout=5", "did you mean timeout?"),
+        ] {
+            let refused = parse(url).expect_err(url).to_string();
+            assert!(refused.contains(reason), "{url}: {refused}");
+        }
+    }
+
+    #[test]
+    fn found_c2_a_parameter_without_effect_is_a_warning() {
+        for (url, names) in [
+            (
+                "sqlite:////x?timeout=5&check_same_thread=false",
+                &["timeout", "check_same_thread"][..],
+            ),
+            (
+                "postgresql+psycopg2://u:a?b@h/d?client_encoding=utf8&plugin=dbcounter&sslmode=disable",
+                &["client_encoding", "plugin"],
+            ),
+            (
+                "mysql+pymysql://u@h/d?charset=utf8&ssl_ca=/a&ssl_verify_cert&plugin=collectd&collectd_host=h",
+                &["charset", "ssl_verify_cert", "plugin", "collectd_host"],
+            ),
+            ("mysql+pymysql://u@h/d?ssl_ca=/a&connect_timeout=5", &[]),
+        ] {
+            assert!(parse(url).is_ok(), "{url}: {:?}", parse(url).err());
+            let found = warnings(url);
+            assert_eq!(found.len(), names.len(), "{url}: {found:?}");
+            for (name, warning) in names.iter().zip(&found) {
+                assert!(warning.contains(&format!("'{name}' in the URL has no")), "{warning}");
+            }
         }
     }
 

@@ -4,11 +4,16 @@
 mod libpq;
 #[cfg(feature = "mariadb")]
 mod mysql;
+#[cfg(feature = "mariadb")]
+mod option_file;
+#[cfg(any(feature = "postgresql", feature = "mariadb"))]
+mod tls_files;
 #[cfg(any(feature = "postgresql", feature = "mariadb"))]
 mod tools;
 
 use std::fmt;
 
+use crate::db::SetupError;
 use percent_encoding::percent_decode_str;
 #[cfg(any(feature = "postgresql", feature = "mariadb"))]
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -23,6 +28,9 @@ pub struct Server {
     hosts: Vec<Host>,
     database: String,
     options: Vec<UrlOption>,
+    /// Whether the driver in the URL is PyMySQL, which has rules of its own for option files and certificates.
+    #[cfg(feature = "mariadb")]
+    is_pymysql: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,16 +40,17 @@ struct Host {
     port: Option<String>,
 }
 
+/// A parameter of a URL. As for SQLAlchemy, an empty value is none.
 #[derive(Clone, PartialEq, Eq)]
-struct UrlOption {
-    name: String,
-    value: String,
+pub struct UrlOption {
+    pub name: String,
+    pub value: String,
 }
 
 impl Server {
-    /// Parses what follows `scheme://`: `[user[:password]@]host[:port][,host[:port]…][/database][?options]`. Hosts may
-    /// also be options, as `host=a:5432&host=b:5432`.
-    pub fn parse(scheme: &'static str, rest: &str) -> Option<Server> {
+    /// Parses what follows `scheme+driver://`: `[user[:password]@]host[:port][,host[:port]…][/database][?options]`.
+    /// Hosts may also be options, as `host=a:5432&host=b:5432`.
+    pub fn parse(scheme: &'static str, _driver: &str, rest: &str) -> Option<Server> {
         // A password may have any character but an `@`, so it is split off first.
         let (account, rest) = match rest.rsplit_once('@') {
             Some((account, rest)) => (account, rest),
@@ -53,21 +62,11 @@ impl Server {
         };
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (hosts, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let mut options = Vec::new();
-        let mut hosts_of_options = Vec::new();
-        for option in query.split('&').filter(|option| !option.is_empty()) {
-            let (name, value) = option.split_once('=')?;
-            let value = decoded(&value.replace('+', " "))?;
-            match name {
-                "host" => hosts_of_options.extend(value.split(',').map(host)),
-                _ => options.push(UrlOption {
-                    name: name.to_owned(),
-                    value,
-                }),
-            }
-        }
-        let mut hosts: Vec<Host> = hosts.split(',').filter(|it| !it.is_empty()).map(host).collect();
-        hosts.extend(hosts_of_options);
+        let options = parameters(query)?;
+        let of_options = options.iter().filter(|option| option.name == "host");
+        let of_options = of_options.flat_map(|option| option.value.split(','));
+        let hosts = hosts.split(',').chain(of_options).filter(|host| !host.is_empty());
+        let hosts = hosts.map(host).collect();
         Some(Server {
             scheme,
             user: decoded(user)?,
@@ -75,16 +74,79 @@ impl Server {
             hosts,
             database: decoded(database)?,
             options,
+            #[cfg(feature = "mariadb")]
+            is_pymysql: _driver == "pymysql",
         })
     }
 }
 
+/// The parameters of a query, in their order.
+pub fn parameters(query: &str) -> Option<Vec<UrlOption>> {
+    let parameters = query.split('&').filter(|parameter| !parameter.is_empty());
+    let read = parameters.map(|parameter| {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        Some(UrlOption {
+            name: decoded(name)?,
+            value: decoded(&value.replace('+', " "))?,
+        })
+    });
+    read.collect()
+}
+
+impl Server {
+    /// The parameters of the URL, and of the file that it names.
+    pub fn options(&self) -> &[UrlOption] {
+        &self.options
+    }
+}
+
+#[cfg(any(feature = "postgresql", feature = "mariadb"))]
+mod spellings {
+    /// PostgreSQL's.
+    pub const SSLMODES: &[&str] = &["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
+    /// MySQL's.
+    pub const SSL_MODES: &[&str] = &["disabled", "preferred", "required", "verify_ca", "verify_identity"];
+    pub const TRUE: &[&str] = &["true", "1", "yes", "on"];
+    pub const BOOLEANS: &[&str] = &["true", "false", "1", "0", "yes", "no", "on", "off"];
+}
+
 #[cfg(any(feature = "postgresql", feature = "mariadb"))]
 impl Server {
+    /// Refuses a value that would turn off TLS by a typing mistake.
+    ///
+    /// # Errors
+    /// [`SetupError::Parameter`].
+    pub fn check_values(&self) -> Result<(), SetupError> {
+        let bad = |option: &UrlOption, allowed: &[&str]| SetupError::Parameter {
+            name: option.name.clone(),
+            reason: format!("'{}' is none of {}", option.value, allowed.join(", ")),
+        };
+        for option in self.options.iter().filter(|option| !option.value.is_empty()) {
+            let allowed = match option.name.as_str() {
+                "sslmode" => spellings::SSLMODES,
+                "ssl_mode" => spellings::SSL_MODES,
+                "ssl" | "ssl_disabled" | "ssl_verify_cert" | "ssl_verify_identity" | "ssl_check_hostname" => {
+                    spellings::BOOLEANS
+                }
+                _ => continue,
+            };
+            let value = match option.name.as_str() {
+                "sslmode" => option.value.clone(),
+                _ => option.value.to_lowercase(),
+            };
+            if !allowed.contains(&value.as_str()) {
+                return Err(bad(option, allowed));
+            }
+        }
+        Ok(())
+    }
+
     /// The value of an option of the URL.
     pub fn option(&self, name: &str) -> Option<&str> {
-        let found = self.options.iter().rev().find(|option| option.name == name);
-        found.map(|option| option.value.as_str())
+        let named = self.options.iter().rev().filter(|option| option.name == name);
+        named
+            .map(|option| option.value.as_str())
+            .find(|value| !value.is_empty())
     }
 
     /// Whether the client may connect to one of several hosts.
@@ -107,7 +169,7 @@ impl Server {
             "verify_ca",
             "verify_identity",
         ];
-        let given = ["ssl_ca", "ssl_capath", "ssl_cert", "ssl_key"];
+        let given = ["ssl_ca", "ssl_cert", "ssl_key"];
         !self.is_on("ssl_disabled")
             && (wanted.contains(&mode.as_str())
                 || given.iter().any(|name| self.option(name).is_some())
@@ -116,30 +178,20 @@ impl Server {
                     .any(|it| self.is_on(it)))
     }
 
-    /// Whether the URL asks to check that the server's certificate is issued for the host.
-    #[cfg(feature = "mariadb")]
-    pub fn requires_identity(&self) -> bool {
-        self.is_on("ssl_verify_identity")
-            || self.is_on("ssl_check_hostname")
-            || self
-                .option("ssl_mode")
-                .is_some_and(|mode| mode.eq_ignore_ascii_case("verify_identity"))
-    }
-
     fn is_on(&self, name: &str) -> bool {
         self.option(name)
-            .is_some_and(|it| matches!(it.to_lowercase().as_str(), "true" | "1" | "yes"))
+            .is_some_and(|it| spellings::TRUE.contains(&it.to_lowercase().as_str()))
     }
 
     /// The error for a failure that a client library reports as `detail`. The password is left out.
-    pub fn connect_error(&self, detail: &str) -> crate::db::SetupError {
+    pub fn connect_error(&self, detail: &str) -> SetupError {
         let detail = match self.password.as_deref() {
             Some(password) if !password.is_empty() => detail.replace(password, "***"),
             _ => detail.to_owned(),
         };
         // libpq reports the failure of one host in several lines.
         let lines: Vec<&str> = detail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        crate::db::SetupError::Connect {
+        SetupError::Connect {
             place: self.to_string(),
             detail: lines.join("; "),
         }
@@ -202,7 +254,7 @@ mod tests {
     use super::*;
 
     pub fn server(rest: &str) -> Server {
-        Server::parse("mysql", rest).expect(rest)
+        Server::parse("mysql", "", rest).expect(rest)
     }
 
     #[test]

@@ -1,37 +1,7 @@
 //! The URI of PostgreSQL servers, as libpq reads it.
 
+use super::super::parameters::POSTGRESQL;
 use super::{Host, Server, UrlOption, encoded};
-
-/// The options that are passed on to libpq. Other options are for Python's drivers, and are ignored.
-const LIBPQ: [&str; 27] = [
-    "application_name",
-    "channel_binding",
-    "connect_timeout",
-    "gssencmode",
-    "hostaddr",
-    "keepalives",
-    "keepalives_count",
-    "keepalives_idle",
-    "keepalives_interval",
-    "krbsrvname",
-    "load_balance_hosts",
-    "options",
-    "passfile",
-    "password",
-    "require_auth",
-    "service",
-    "ssl_max_protocol_version",
-    "ssl_min_protocol_version",
-    "sslcert",
-    "sslcrl",
-    "sslkey",
-    "sslmode",
-    "sslpassword",
-    "sslrootcert",
-    "target_session_attrs",
-    "tcp_user_timeout",
-    "user",
-];
 
 /// Options that libpq gets if the URL does not set them. Their timeouts notice a server that vanished, such as one
 /// whose power was cut.
@@ -61,10 +31,10 @@ impl Server {
             .collect();
         let mut options: Vec<String> = Vec::new();
         for UrlOption { name, value } in &self.options {
-            if LIBPQ.contains(&name.as_str()) {
+            // The hosts have been read from it.
+            let is_passed = name != "host" && POSTGRESQL.uses(name) && !value.is_empty();
+            if is_passed {
                 options.push(format!("{name}={}", encoded(value)));
-            } else {
-                log::debug!("placet ignores the option '{name}' in the URL of the PostgreSQL server");
             }
         }
         for (name, value) in LIBPQ_DEFAULTS {

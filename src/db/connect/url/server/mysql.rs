@@ -1,9 +1,10 @@
 //! The URLs of MariaDB servers, as diesel reads them and passes them on to the client library.
 
 use super::{Host, Server, encoded, host};
+use crate::db::SetupError;
 
-/// How long MariaDB's client library waits for one host.
-const CONNECT_TIMEOUT_SECONDS: u32 = 10;
+/// How long MariaDB's client library waits for one host, if the URL does not say.
+const CONNECT_TIMEOUT_SECONDS: &str = "10";
 
 /// Where systems keep the certificates of public authorities. MariaDB's client library uses TLS only if it gets one.
 const AUTHORITIES: [&str; 3] = [
@@ -12,7 +13,62 @@ const AUTHORITIES: [&str; 3] = [
     "/etc/ssl/cert.pem",
 ];
 
+/// Whether the name of the host must be in the server's certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Identity {
+    Unchecked,
+    /// As PyMySQL does with an authority, unless the URL says otherwise.
+    Implied,
+    /// The URL, or its option file, asks for that.
+    Asked,
+}
+
 impl Server {
+    /// Prepares the server of a MySQL URL: adds its option file.
+    ///
+    /// # Errors
+    /// An option file or a parameter that cannot be used, or a host whose name cannot be checked.
+    pub fn into_mysql(self) -> Result<Server, SetupError> {
+        let mut server = self.with_option_file()?;
+        server.check_values()?;
+        if let Some(text) = server.option("connect_timeout")
+            && !text.parse::<u32>().is_ok_and(|seconds| seconds > 0)
+        {
+            return Err(SetupError::Parameter {
+                name: "connect_timeout".to_owned(),
+                reason: format!("'{text}' is no number of seconds"),
+            });
+        }
+        // PyMySQL prefers the socket, whatever host there is.
+        if server.is_pymysql && server.option("unix_socket").is_some() {
+            server.hosts = vec![host("localhost")];
+        }
+        let has_socket = server.option("unix_socket").is_some();
+        if server.identity() == Identity::Asked && (has_socket || server.hosts.iter().any(|host| !host.is_plain())) {
+            return Err(SetupError::NoIdentity);
+        }
+        Ok(server)
+    }
+
+    fn identity(&self) -> Identity {
+        let asks = self.is_on("ssl_verify_identity")
+            || self.is_on("ssl_check_hostname")
+            || self
+                .option("ssl_mode")
+                .is_some_and(|mode| mode.eq_ignore_ascii_case("verify_identity"));
+        let says_otherwise = ["ssl_check_hostname", "ssl_verify_cert", "ssl_verify_identity"];
+        let says_otherwise = says_otherwise.iter().any(|name| self.option(name).is_some());
+        match (
+            asks,
+            self.is_pymysql && self.option("ssl_ca").is_some() && !says_otherwise,
+        ) {
+            _ if !self.requires_tls() => Identity::Unchecked,
+            (true, _) => Identity::Asked,
+            (false, true) => Identity::Implied,
+            (false, false) => Identity::Unchecked,
+        }
+    }
+
     /// The ports on which the servers listen.
     #[cfg(target_os = "linux")]
     pub fn mysql_ports(&self) -> Vec<u16> {
@@ -42,19 +98,21 @@ impl Server {
         } else {
             self.hosts.clone()
         };
-        let url = |Host { name, port }: &Host| {
-            // MariaDB's client library takes `localhost` for a socket, Python's drivers take it for a host.
-            let name = match name.as_str() {
-                "localhost" if !socket => "127.0.0.1".to_owned(),
+        let timeout = self.option("connect_timeout").unwrap_or(CONNECT_TIMEOUT_SECONDS);
+        let checked = match self.identity() {
+            Identity::Unchecked => "",
+            Identity::Implied | Identity::Asked => ";ssl-verify-server-cert=1",
+        };
+        let url = |host: &Host| {
+            let Host { name, port } = host;
+            // MariaDB's client library takes `localhost` for a socket, Python's drivers take it for a host. It accepts
+            // options in place of the host, here that it is one (`protocol`). By default it waits minutes for a silent
+            // host.
+            let host = match name.as_str() {
+                "localhost" if !socket => format!("host=localhost;protocol=1;connect-timeout={timeout}{checked}"),
                 name if name.contains(':') => format!("[{name}]"),
+                name if host.is_plain() && !socket => format!("host={name};connect-timeout={timeout}{checked}"),
                 name => name.to_owned(),
-            };
-            // By default the client library waits minutes for a silent host. It accepts options in place of the host.
-            let is_plain = name.chars().all(|it| it.is_ascii_alphanumeric() || "-._".contains(it));
-            let host = if is_plain && !socket {
-                format!("host={name};connect-timeout={CONNECT_TIMEOUT_SECONDS}")
-            } else {
-                name
             };
             let port = port.as_deref().map(|port| format!(":{port}")).unwrap_or_default();
             format!(
@@ -68,6 +126,15 @@ impl Server {
     }
 }
 
+impl Host {
+    /// Whether options can stand beside the name. They cannot beside an IPv6 address.
+    fn is_plain(&self) -> bool {
+        self.name
+            .chars()
+            .all(|it| it.is_ascii_alphanumeric() || "-._".contains(it))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::server;
@@ -77,7 +144,7 @@ mod tests {
         assert_eq!(
             server("u:p@localhost,b:2/d?charset=utf8&ssl_ca=/c%20a").mysql_urls(),
             [
-                "mysql://u:p@host=127.0.0.1;connect-timeout=10/d?ssl_ca=%2Fc%20a",
+                "mysql://u:p@host=localhost;protocol=1;connect-timeout=10/d?ssl_ca=%2Fc%20a",
                 "mysql://u:p@host=b;connect-timeout=10:2/d?ssl_ca=%2Fc%20a"
             ]
         );
@@ -85,6 +152,5 @@ mod tests {
         for option in ["ssl=true", "ssl_mode=REQUIRED", "ssl_verify_cert=1", "ssl_key=k"] {
             assert!(server(&format!("a/d?{option}")).requires_tls(), "{option}");
         }
-        assert!(server("a/d?ssl_mode=VERIFY_IDENTITY").requires_identity());
     }
 }

@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn the_commands_name_the_server_and_no_password() {
         let file = Path::new("/b/it's.dump");
-        let server = |scheme, rest| Server::parse(scheme, rest).unwrap();
+        let server = |scheme, rest| Server::parse(scheme, "", rest).unwrap();
         let postgresql = server("postgresql", "p:secret@db1:5432,db-2.x/place?sslmode=require");
         assert_eq!(
             postgresql.backup_command(file),
