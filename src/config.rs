@@ -37,7 +37,7 @@ pub use reference::{conf as sample, markdown as reference, sections};
 use show::Note;
 pub use sources::ConfigSources;
 use unknown::Unknown;
-pub use value::Secret;
+pub use value::{Secret, seconds};
 
 /// The configuration, and where each value came from.
 #[derive(Clone)]
@@ -75,6 +75,17 @@ pub struct Report {
     pub configuration: Option<Configuration>,
 }
 
+/// What [`Options::serving_problems`] found.
+#[derive(Debug, Default)]
+pub struct Problems {
+    /// A service does not start with these.
+    pub errors: Vec<ConfigError>,
+    /// Sentences about what is probably not as intended.
+    pub warnings: Vec<String>,
+    /// Sentences about options that have no effect, or less than they say, though OpenStack Placement accepts them.
+    pub ineffective: Vec<String>,
+}
+
 /// Reads the configuration and finds all problems at once.
 pub fn check(sources: &ConfigSources) -> Report {
     let (raw, mut errors) = sources.read();
@@ -85,8 +96,8 @@ pub fn check(sources: &ConfigSources) -> Report {
     for note in show::notes(&raw) {
         match &note {
             Note::Unknown(name) if refusal(name, &raw, options.as_ref()).is_some() => {}
-            Note::Unknown(_) => unknown.push(note.to_string()),
-            Note::Older { .. } | Note::Unused(..) => notes.push(note.to_string()),
+            Note::Unknown(name) if !name.is_of_library() => unknown.push(note.to_string()),
+            Note::Unknown(_) | Note::Older { .. } | Note::Unused(..) => notes.push(note.to_string()),
         }
     }
     let configuration = options.map(|options| Configuration { options, raw });
@@ -107,11 +118,12 @@ fn refused_names(raw: &RawConfig, options: Option<&Options>) -> Vec<ConfigError>
 /// An unknown option of `[placet]` is certainly a typing mistake; in other sections it is ignored with a warning. And a
 /// mistyped variable must not begin an empty database without authentication.
 fn refusal(name: &Unknown, raw: &RawConfig, options: Option<&Options>) -> Option<ConfigError> {
+    let boxed = || Box::new(name.clone());
     let is_open = || options.is_some_and(Options::believes_every_token);
     match name {
-        Unknown::Variable { .. } if raw.unconfigured() => Some(ConfigError::MistypedVariable(name.clone())),
-        Unknown::Variable { nearest: Some(_), .. } if is_open() => Some(ConfigError::OpenByMistake(name.clone())),
-        _ if name.is_error() => Some(ConfigError::UnknownOption(name.clone())),
+        Unknown::Variable { .. } if raw.unconfigured() => Some(ConfigError::MistypedVariable(boxed())),
+        Unknown::Variable { nearest: Some(_), .. } if is_open() => Some(ConfigError::OpenByMistake(boxed())),
+        _ if name.is_error() => Some(ConfigError::UnknownOption(boxed())),
         _ => None,
     }
 }
@@ -157,39 +169,42 @@ impl Options {
     /// # Errors
     /// The first of the errors that [`Options::serving_problems`] finds.
     pub fn check_serving(&self) -> Result<Vec<String>> {
-        let (errors, warnings) = self.serving_problems();
-        match errors.into_iter().next() {
+        let problems = self.serving_problems();
+        match problems.errors.into_iter().next() {
             Some(error) => Err(error),
-            None => Ok(warnings),
+            None => Ok([problems.warnings, problems.ineffective].concat()),
         }
     }
 
-    /// All errors with which a service may not start, and warnings, as sentences. The errors: Keystone's options that
-    /// do not suffice, no database, a certificate without its key, no replica for `slave_routes`, one port for two, and
-    /// no authentication on an address that other machines can reach.
-    pub fn serving_problems(&self) -> (Vec<ConfigError>, Vec<String>) {
-        let (mut errors, mut warnings) = (Vec::new(), Vec::new());
+    /// All errors with which a service may not start, and warnings. The errors: Keystone's options that do not suffice,
+    /// no database, a certificate without its key, no replica for `slave_routes`, one port for two, and no
+    /// authentication on an address that other machines can reach.
+    pub fn serving_problems(&self) -> Problems {
+        let mut found = Problems::default();
         if self.api.auth_strategy == AuthStrategy::Keystone {
-            errors.extend(self.keystone_authtoken.login().err());
-            warnings.extend(self.keystone_authtoken.warnings());
+            found
+                .errors
+                .extend(self.keystone_authtoken.login().err().into_iter().flatten());
+            found.warnings.extend(self.keystone_authtoken.warnings());
         }
-        errors.extend(self.placement_database.required().err());
-        errors.extend(self.placet.tls().err());
+        found.errors.extend(self.placement_database.required().err());
+        found.errors.extend(self.placet.tls().err());
+        found.ineffective.extend(self.placement_database.limit_warning());
         match (
             &self.placement_database.slave_connection,
             self.placet.slave_routes.as_slice(),
         ) {
-            (None, [_, ..]) => errors.push(ConfigError::NoReplica),
-            (Some(_), []) => warnings.push(
+            (None, [_, ..]) => found.errors.push(ConfigError::NoReplica),
+            (Some(_), []) => found.ineffective.push(
                 "[placement_database] slave_connection is not used, because [placet] slave_routes names no routes; name the \
                  routes that may read from it"
                     .to_owned(),
             ),
             _ => {}
         }
-        errors.extend(self.same_port());
-        self.check_access(&mut errors, &mut warnings);
-        (errors, warnings)
+        found.errors.extend(self.same_port());
+        self.check_access(&mut found);
+        found
     }
 
     /// The error if the metrics cannot listen, because the API does.
@@ -206,25 +221,25 @@ impl Options {
     }
 
     /// Checks who can reach the service without Keystone.
-    fn check_access(&self, errors: &mut Vec<ConfigError>, warnings: &mut Vec<String>) {
+    fn check_access(&self, found: &mut Problems) {
         let bind = self.placet.bind;
         if self.api.auth_strategy != AuthStrategy::Noauth2 || bind.ip().is_loopback() {
             return;
         }
         if self.placet.token_file.is_some() {
             if self.placet.tls_certificate.is_none() {
-                warnings.push(format!(
+                found.warnings.push(format!(
                     "tokens are sent in clear text to {bind}: every machine between a client and placet can read and use \
                      them; set [placet] tls_certificate and tls_key, or bind to 127.0.0.1 behind a proxy that speaks TLS"
                 ));
             }
         } else if self.placet.allow_noauth2_anywhere {
-            warnings.push(format!(
+            found.warnings.push(format!(
                 "auth_strategy = noauth2 on {bind}: every client that reaches this address may do anything; bind to \
                  127.0.0.1 unless this is intended"
             ));
         } else {
-            errors.push(ConfigError::Noauth2Anywhere { bind });
+            found.errors.push(ConfigError::Noauth2Anywhere { bind });
         }
     }
 }

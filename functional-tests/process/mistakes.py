@@ -71,7 +71,7 @@ def several_mistakes():
         line = refused(here, "--config-file", path)
         names(line, "bnid", f"`{binary()} --config-file {path} config check` shows this and 2 more errors")
         path = conf(here, "[placet]\nbind = 127.0.0.1:0\n[placement_database]\nslave_connection = x\n")
-        names(refused(here, "--config-file", path), "auth_url", "config check` shows this and 1 more error")
+        names(refused(here, "--config-file", path), "auth_url", "config check` shows this and 2 more errors")
         path = conf(here, SERVABLE.format(here=here) + "[placet]\nworkers = four\n")
         for line in refused(here, "--config-file", path), refused(here, "--config-file", here / "none.conf"):
             check("config check" not in line, line)

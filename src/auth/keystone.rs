@@ -23,13 +23,15 @@ mod validation;
 
 use std::sync::Arc;
 
-use client::Client;
+use client::{Client, Failure};
 pub use client::{ConnectionSettings, SetupError};
+use identity_service::IdentityService;
 pub use login::{Credentials, Domain, Scope, User};
 use outage::Outage;
 pub use settings::Settings;
 pub use statistics::{Call, CallOutcome, Eviction, KeystoneStatistics, LookUp};
 use token::ValidToken;
+use tokio::runtime::Builder;
 use tokio::time::Instant;
 use validation::{Validator, Wait};
 
@@ -71,8 +73,31 @@ impl Keystone {
     ///
     /// # Errors
     /// A certificate that cannot be used.
-    pub fn check(settings: &Settings) -> Result<(), SetupError> {
-        Client::new(settings, Arc::new(Outage::new(settings.limit)), Arc::default()).map(drop)
+    pub fn check(connection: &ConnectionSettings) -> Result<(), SetupError> {
+        client::connections(connection).map(drop)
+    }
+
+    /// Gets the service's own token, has Keystone validate it, and returns its roles. Keystone lets every user validate
+    /// a token of its own.
+    ///
+    /// # Errors
+    /// A certificate that cannot be used, or why Keystone gives no token or validates none.
+    pub fn try_login(settings: &Settings) -> Result<Vec<String>, SetupError> {
+        let client = Client::new(settings, Arc::new(Outage::new(settings.limit)), Arc::default())?;
+        let service = IdentityService::new(settings, client);
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(SetupError::Thread)?;
+        let validated = runtime.block_on(async {
+            let own = service.log_in().await?;
+            service.validate(&own.token, false).await
+        });
+        match validated {
+            Ok(Some(token)) => Ok(token.caller.roles.clone()),
+            Ok(None) => Err(SetupError::Login(Failure::OwnTokenRefused)),
+            Err(failure) => Err(SetupError::Login(failure)),
+        }
     }
 
     /// Reads the certificates for connections to Keystone again.

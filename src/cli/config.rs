@@ -25,14 +25,9 @@ pub enum Command {
     /// refuses a start: the files that options name, the addresses, the database's URL. Run it as the user that runs
     /// placet. Options that are accepted but not used are notes.
     ///
-    /// Exit codes: 0, nothing but notes; 1, warnings: placet starts, but something is probably not as intended;
-    /// 2, errors: placet does not start.
-    Check {
-        /// Connect to the database too, and check its tables, its server's settings, and whether a file can be written.
-        /// Nothing is changed.
-        #[arg(long)]
-        database: bool,
-    },
+    /// Exit codes: 0, nothing but notes, and warnings about what has less effect than in OpenStack Placement;
+    /// 1, other warnings: placet starts, but something is probably not as intended; 2, errors: placet does not start.
+    Check(config_check::Extent),
     /// Print every option that placet uses, with its default, the values allowed, and its meaning.
     ///
     /// Options of OpenStack Placement that are accepted but not used are left out. The configuration file is not read.
@@ -58,7 +53,7 @@ impl Command {
     pub fn run(&self, sources: &ConfigSources, line: &CommandLine) -> Result<ExitCode, CommandError> {
         let mut errors = Vec::new();
         let text = match self {
-            Self::Check { database } => return config_check::run(sources, line, *database),
+            Self::Check(extent) => return config_check::run(sources, line, *extent),
             Self::Show => {
                 let configuration = config::load(sources)?;
                 for warning in configuration.warnings() {

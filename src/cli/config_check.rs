@@ -3,29 +3,46 @@
 use std::process::ExitCode;
 
 use super::command_line::CommandLine;
-use super::{CommandError, db, logging, parts, policy, sockets, stdout};
-use crate::config::{self, ConfigError, ConfigSources, Options};
+use super::{CommandError, db, keystone, logging, parts, policy, sockets, stdout};
+use crate::config::{self, AuthStrategy, ConfigError, ConfigSources, Options};
 use crate::db::{Database, SetupError};
 
 /// What was found. The lines go to stdout, the worst last.
 #[derive(Default)]
 struct Findings {
     notes: Vec<String>,
+    /// Warnings about what OpenStack Placement accepts, so that they are no failure of the check.
+    ineffective: Vec<String>,
     warnings: Vec<String>,
     errors: Vec<String>,
+}
+
+/// What is checked, and what is printed.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub struct Extent {
+    /// Connect to the database too, and check its tables, its server's settings, and whether a file can be written.
+    /// Nothing is changed.
+    #[arg(long)]
+    database: bool,
+    /// Ask Keystone for a token with the credentials of `[keystone_authtoken]`, and have Keystone validate it.
+    #[arg(long)]
+    keystone: bool,
+    /// Print warnings and errors alone, and nothing if there are none.
+    #[arg(long)]
+    quiet: bool,
 }
 
 /// Prints the mistakes.
 ///
 /// # Errors
 /// [`CommandError::Stdout`].
-pub fn run(sources: &ConfigSources, line: &CommandLine, database: bool) -> Result<ExitCode, CommandError> {
-    find(sources, database).print(line)
+pub fn run(sources: &ConfigSources, line: &CommandLine, extent: Extent) -> Result<ExitCode, CommandError> {
+    find(sources, extent).print(line, extent.quiet)
 }
 
 /// All reasons why placet does not start, as far as they are known without the database.
 pub fn errors(sources: &ConfigSources) -> Vec<String> {
-    find(sources, false).errors
+    find(sources, Extent::default()).errors
 }
 
 /// The failure of a command. If it is one of several mistakes in the configuration, it says how to see the others.
@@ -43,15 +60,16 @@ pub fn with_others(failure: &CommandError, sources: &ConfigSources) -> String {
     }
 }
 
-fn find(sources: &ConfigSources, database: bool) -> Findings {
+fn find(sources: &ConfigSources, extent: Extent) -> Findings {
     let report = config::check(sources);
     let mut findings = Findings {
         notes: report.notes,
+        ineffective: Vec::new(),
         warnings: report.unknown,
         errors: report.errors.iter().map(ToString::to_string).collect(),
     };
     match &report.configuration {
-        Some(configuration) => check_serving(&configuration.options, database, &mut findings),
+        Some(configuration) => check_serving(&configuration.options, extent, &mut findings),
         None => findings.notes.push(
             "files, addresses, TLS, tokens, the log and the policy are checked once every value fits: correct the errors, and \
              check again"
@@ -61,10 +79,12 @@ fn find(sources: &ConfigSources, database: bool) -> Findings {
     findings
 }
 
-fn check_serving(options: &Options, database: bool, findings: &mut Findings) {
-    let (errors, warnings) = options.serving_problems();
-    findings.errors.extend(errors.iter().map(ToString::to_string));
-    findings.warnings.extend(warnings);
+fn check_serving(options: &Options, extent: Extent, findings: &mut Findings) {
+    let problems = options.serving_problems();
+    findings.errors.extend(problems.errors.iter().map(ToString::to_string));
+    findings.warnings.extend(problems.warnings);
+    findings.ineffective.extend(problems.ineffective);
+    findings.ineffective.extend(db::url_warnings(options));
     findings.warnings.extend(policy::warnings(&options.oslo_policy));
     findings.notes.extend(policy::notes(&options.oslo_policy));
     let metrics_bind = options.placet.metrics_bind.filter(|_| options.placet.metrics);
@@ -79,8 +99,36 @@ fn check_serving(options: &Options, database: bool, findings: &mut Findings) {
     // `serving_problems` has found those of the configuration alone.
     let refused = refused.iter().filter(|error| !matches!(error, CommandError::Config(_)));
     findings.errors.extend(refused.map(ToString::to_string));
-    if database && let Ok(database) = db::open(options) {
+    if extent.database
+        && let Ok(database) = db::open(options)
+    {
         check_database(options, &database, findings);
+    }
+    if extent.keystone {
+        check_keystone(options, findings);
+    }
+}
+
+/// The roles that may validate tokens of all users, unless Keystone's policy was changed.
+const VALIDATING_ROLES: [&str; 2] = ["admin", "service"];
+
+/// Asks for a token, unless the options are known not to suffice.
+fn check_keystone(options: &Options, findings: &mut Findings) {
+    if options.api.auth_strategy != AuthStrategy::Keystone {
+        findings
+            .notes
+            .push("auth_strategy is not keystone, so no Keystone is asked".to_owned());
+    } else if options.keystone_authtoken.login().is_ok() && keystone::check(options).is_ok() {
+        match keystone::try_login(options) {
+            Ok(roles) if roles.iter().any(|role| VALIDATING_ROLES.contains(&role.as_str())) => {}
+            Ok(roles) => findings.warnings.push(format!(
+                "[keystone_authtoken]: placet's user has the roles [{}], and Keystone's default policy lets {} validate \
+                 tokens",
+                roles.join(", "),
+                VALIDATING_ROLES.join(" and "),
+            )),
+            Err(error) => findings.errors.push(error.to_string()),
+        }
     }
 }
 
@@ -111,27 +159,30 @@ fn check_database(options: &Options, database: &Database, findings: &mut Finding
 }
 
 impl Findings {
-    fn print(&self, line: &CommandLine) -> Result<ExitCode, CommandError> {
+    fn print(&self, line: &CommandLine, quiet: bool) -> Result<ExitCode, CommandError> {
         let mut all = String::new();
         for (level, lines) in [
             ("note", &self.notes),
+            ("warning", &self.ineffective),
             ("warning", &self.warnings),
             ("error", &self.errors),
         ] {
-            for text in lines {
+            for text in lines.iter().filter(|_| !quiet || level != "note") {
                 all.push_str(&format!("{level}: {}\n", line.in_message(text)));
             }
         }
-        let count = |lines: &Vec<String>, what: &str| match lines.len() {
+        let count = |number: usize, what: &str| match number {
             1 => format!("1 {what}"),
             number => format!("{number} {what}s"),
         };
-        all.push_str(&format!(
-            "{}, {}, {}\n",
-            count(&self.errors, "error"),
-            count(&self.warnings, "warning"),
-            count(&self.notes, "note")
-        ));
+        if !quiet {
+            all.push_str(&format!(
+                "{}, {}, {}\n",
+                count(self.errors.len(), "error"),
+                count(self.warnings.len() + self.ineffective.len(), "warning"),
+                count(self.notes.len(), "note")
+            ));
+        }
         stdout::print(&all)?;
         Ok(match (self.errors.is_empty(), self.warnings.is_empty()) {
             (true, true) => ExitCode::SUCCESS,

@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use super::command_line::CommandLine;
 use super::{CommandError, data_migrations, stdout};
-use crate::config::{Options, Secret};
+use crate::config::{Options, Secret, seconds};
 use crate::db::connect::url;
 use crate::db::schema::migrate::Synced;
 use crate::db::{Database, DatabaseSettings, Replica};
@@ -155,25 +155,18 @@ pub fn open_replica(options: &Options) -> Result<Option<Replica>, CommandError> 
     Ok(Some(Replica::new(Database::open(&settings)?, pause)))
 }
 
-/// The most connections to the database that are open for reads.
-pub fn pool_size(options: &Options) -> u32 {
-    let options = &options.placement_database;
-    options.max_pool_size.saturating_add(options.max_overflow)
-}
-
 fn settings(options: &Options, url: &Secret) -> DatabaseSettings {
     let commit_timeout = Duration::from_secs(options.placet.commit_timeout);
-    let max_pool_size = pool_size(options);
     let options = &options.placement_database;
     let defaults = DatabaseSettings::new(url.reveal());
     DatabaseSettings {
         url: defaults.url,
-        max_pool_size,
-        pool_timeout: Duration::from_secs(options.pool_timeout),
-        recycle_time: u64::try_from(options.connection_recycle_time).map_or(Duration::MAX, Duration::from_secs),
+        max_pool_size: options.connections(),
+        pool_timeout: seconds(options.pool_timeout),
+        recycle_time: u64::try_from(options.connection_recycle_time).map_or(Duration::MAX, seconds),
         // The commit timeout also limits the wait for a lock.
         lock_timeout: defaults.lock_timeout.min(commit_timeout),
         max_retries: options.max_retries,
-        retry_interval: Duration::from_secs(options.retry_interval),
+        retry_interval: seconds(options.retry_interval),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{CommandError, token_file};
 use crate::auth::Authenticator;
 use crate::auth::keystone::{ConnectionSettings, Credentials, Domain, Keystone, Scope, Settings, User};
-use crate::config::{AuthStrategy, KeystoneCredentials, KeystoneDomain, KeystoneScope, KeystoneUser, Options};
+use crate::config::{AuthStrategy, KeystoneCredentials, KeystoneDomain, KeystoneScope, KeystoneUser, Options, seconds};
 
 /// The authenticator that the configuration asks for.
 pub fn authenticator(options: &Options) -> Result<Authenticator, CommandError> {
@@ -21,21 +21,48 @@ pub fn authenticator(options: &Options) -> Result<Authenticator, CommandError> {
     }
 }
 
-/// Checks that [`authenticator`] can be made. Asks no server.
+/// Checks the files that [`authenticator`] reads. Asks no server.
 pub fn check(options: &Options) -> Result<(), CommandError> {
     match options.api.auth_strategy {
         AuthStrategy::Noauth2 => match &options.placet.token_file {
             Some(path) => token_file::live(path).map(drop),
             None => Ok(()),
         },
-        AuthStrategy::Keystone => Ok(Keystone::check(&settings(options)?)?),
+        AuthStrategy::Keystone => Ok(Keystone::check(&connection(options))?),
+    }
+}
+
+/// Asks Keystone for a token with the configured credentials. Returns the token's roles.
+pub fn try_login(options: &Options) -> Result<Vec<String>, CommandError> {
+    Ok(Keystone::try_login(&settings(options)?)?)
+}
+
+fn connection(options: &Options) -> ConnectionSettings {
+    let limit = Duration::from_secs(options.placet.commit_timeout);
+    let options = &options.keystone_authtoken;
+    ConnectionSettings {
+        // 0 means no limit.
+        timeout: match options.http_connect_timeout {
+            0 => limit,
+            number => seconds(number),
+        },
+        // As in keystoneauth, a negative number means no retry.
+        max_retries: u32::try_from(options.http_request_max_retries.max(0)).unwrap_or(u32::MAX),
+        cafile: options.cafile.clone(),
+        insecure: options.insecure,
+        certfile: options.certfile.clone(),
+        keyfile: options.keyfile.clone(),
     }
 }
 
 fn settings(options: &Options) -> Result<Settings, CommandError> {
     let limit = Duration::from_secs(options.placet.commit_timeout);
+    let connection = connection(options);
     let options = &options.keystone_authtoken;
-    let login = options.login()?;
+    let login = options.login().map_err(|errors| {
+        let first = errors.into_iter().next();
+        CommandError::Config(first.expect("a login is refused for a reason"))
+    })?;
     let set = |option: &Option<String>| option.clone().filter(|text| !text.is_empty());
     Ok(Settings {
         auth_url: login.auth_url.to_owned(),
@@ -46,18 +73,11 @@ fn settings(options: &Options) -> Result<Settings, CommandError> {
         region_name: set(&options.region_name),
         delay_auth_decision: options.delay_auth_decision,
         // -1 means no cache.
-        cache_time: Duration::from_secs(u64::try_from(options.token_cache_time).unwrap_or(0)),
+        cache_time: seconds(u64::try_from(options.token_cache_time).unwrap_or(0)),
         service_token_roles: options.service_token_roles.clone(),
         service_token_roles_required: options.service_token_roles_required,
         service_type: set(&options.service_type),
-        connection: ConnectionSettings {
-            timeout: Duration::from_secs(options.http_connect_timeout),
-            max_retries: options.http_request_max_retries,
-            cafile: options.cafile.clone(),
-            insecure: options.insecure,
-            certfile: options.certfile.clone(),
-            keyfile: options.keyfile.clone(),
-        },
+        connection,
         limit,
     })
 }
@@ -105,7 +125,7 @@ fn scope(scope: &KeystoneScope) -> Scope {
         KeystoneScope::ProjectId(id) => Scope::ProjectId(id.to_owned()),
         KeystoneScope::ProjectName { name, domain: of } => Scope::ProjectName {
             name: name.to_owned(),
-            domain: of.map(domain),
+            domain: domain(of),
         },
         KeystoneScope::Domain(of) => Scope::Domain(domain(of)),
         KeystoneScope::System => Scope::System,

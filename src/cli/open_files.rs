@@ -5,7 +5,6 @@ use std::thread::available_parallelism;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::db;
 use crate::api::{METRICS_CONNECTIONS, spare_connections};
 use crate::config::Options;
 
@@ -23,7 +22,7 @@ pub fn client_connections(options: &Options) -> usize {
     let Some(limit) = raise_limit() else {
         return wanted;
     };
-    let readers = u64::from(db::pool_size(options)) * FILES_OF_A_READER;
+    let readers = u64::from(options.placement_database.connections()) * FILES_OF_A_READER;
     let workers = match options.placet.workers {
         0 => available_parallelism().map_or(1, usize::from),
         workers => workers,

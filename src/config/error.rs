@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::raw::Origin;
 use super::unknown::Unknown;
 
-pub type Result<T> = std::result::Result<T, ConfigError>;
+pub type Result<T, E = ConfigError> = std::result::Result<T, E>;
 
 /// A configuration that cannot be read, or with which placet must not serve.
 ///
@@ -25,17 +25,17 @@ pub enum ConfigError {
     BadValue(#[from] Box<BadValue>),
     /// An option of `[placet]` that does not exist. In other sections such options are ignored, as in oslo.config.
     #[error("{0}")]
-    UnknownOption(Unknown),
+    UnknownOption(Box<Unknown>),
     /// Without any configuration placet would begin with an empty database and without authentication.
     #[error(
         "{0}. Nothing else is configured, and placet does not start with an empty database because of a typing mistake: correct the name, or unset the variable if it is not meant for placet, or name a file with --config-file"
     )]
-    MistypedVariable(Unknown),
+    MistypedVariable(Box<Unknown>),
     /// A mistyped variable may have been meant to set the database or the authentication.
     #[error(
         "{0}. No token would be checked, and placet does not serve like that because of a typing mistake: correct the name, or unset the variable if it is not meant for placet, or set [placet] token_file (see `placet token create --help`)"
     )]
-    OpenByMistake(Unknown),
+    OpenByMistake(Box<Unknown>),
     /// There is a configuration, but it names no database. OpenStack Placement requires one too.
     #[error(
         "[placement_database] connection is not set: give the database's URL, for example sqlite:////var/lib/placet/placet.sqlite"

@@ -2,6 +2,7 @@
 
 use super::error::{ConfigError, Result};
 use super::options::KeystoneAuthtoken;
+use super::value::Password;
 
 /// The service's credentials. The secrets are revealed, so it has no `Debug`.
 pub enum KeystoneCredentials<'a> {
@@ -37,10 +38,7 @@ pub enum KeystoneDomain<'a> {
 pub enum KeystoneScope<'a> {
     Unscoped,
     ProjectId(&'a str),
-    ProjectName {
-        name: &'a str,
-        domain: Option<KeystoneDomain<'a>>,
-    },
+    ProjectName { name: &'a str, domain: KeystoneDomain<'a> },
     Domain(KeystoneDomain<'a>),
     System,
     Trust(&'a str),
@@ -55,6 +53,8 @@ pub struct KeystoneLogin<'a> {
 
 const NO_AUTH_TYPE: &str = "auth_type is not set: write auth_type = password, with username, user_domain_name, password, \
                             project_name and project_domain_name, or auth_type = v3applicationcredential";
+const NO_SCOPE: &str = "[keystone_authtoken] project_name is not set: without a project, or another scope, Keystone gives \
+                        placet's user a token for its default project, or one that may validate no tokens";
 const NO_PASSWORD: &str = "password is not set: give the password of placet's user";
 const NO_SECRET: &str = "application_credential_secret is not set: give the secret of the application credential";
 const NO_CREDENTIAL: &str =
@@ -62,34 +62,57 @@ const NO_CREDENTIAL: &str =
 
 impl KeystoneAuthtoken {
     /// # Errors
-    /// What is missing, or contradicts itself.
-    pub fn login(&self) -> Result<KeystoneLogin<'_>> {
+    /// All that is missing, or contradicts itself.
+    pub fn login(&self) -> Result<KeystoneLogin<'_>, Vec<ConfigError>> {
+        let mut errors = Vec::new();
         if let Some(section) = text(&self.auth_section) {
-            return refuse(&format!(
+            errors.push(error(&format!(
                 "auth_section = {section} is not supported: write the options of [{section}] into [keystone_authtoken]"
-            ));
+            )));
         }
+        let auth_url = keep(&mut errors, self.checked_url());
+        let login = match text(&self.auth_type) {
+            Some("password" | "v3password") => {
+                let (user, scope) = (self.user(&mut errors), keep_all(&mut errors, self.scope()));
+                let password = keep(&mut errors, secret(&self.password, NO_PASSWORD));
+                user.zip(password)
+                    .map(|(user, password)| KeystoneCredentials::Password { user, password })
+                    .zip(scope)
+            }
+            Some("v3applicationcredential") => self
+                .application_credential(&mut errors)
+                .map(|credentials| (credentials, KeystoneScope::Unscoped)),
+            Some(other) => {
+                errors.push(error(&format!(
+                    "auth_type = {other} is not supported: use password, v3password or v3applicationcredential"
+                )));
+                None
+            }
+            None => {
+                errors.push(error(NO_AUTH_TYPE));
+                None
+            }
+        };
+        match (auth_url, login) {
+            (Some(auth_url), Some((credentials, scope))) if errors.is_empty() => Ok(KeystoneLogin {
+                auth_url,
+                credentials,
+                scope,
+            }),
+            _ => Err(errors),
+        }
+    }
+
+    fn checked_url(&self) -> Result<&str> {
         let auth_url = text(&self.auth_url).ok_or_else(|| {
             error("auth_url is not set: give the URL of Keystone, for example https://keystone.example.org:5000")
         })?;
-        if !(auth_url.starts_with("http://") || auth_url.starts_with("https://")) {
-            return refuse(&format!("auth_url = {auth_url} must begin with http:// or https://"));
+        if auth_url.starts_with("http://") || auth_url.starts_with("https://") {
+            return Ok(auth_url);
         }
-        let (credentials, scope) = match text(&self.auth_type) {
-            Some("password" | "v3password") => (self.password_login()?, self.scope()?),
-            Some("v3applicationcredential") => (self.application_credential()?, KeystoneScope::Unscoped),
-            Some(other) => {
-                return refuse(&format!(
-                    "auth_type = {other} is not supported: use password, v3password or v3applicationcredential"
-                ));
-            }
-            None => return refuse(NO_AUTH_TYPE),
-        };
-        Ok(KeystoneLogin {
-            auth_url,
-            credentials,
-            scope,
-        })
+        Err(error(&format!(
+            "auth_url = {auth_url} must begin with http:// or https://"
+        )))
     }
 
     /// Sentences about settings that are risky.
@@ -101,6 +124,11 @@ impl KeystoneAuthtoken {
                  to the public URL of Keystone"
                     .to_owned(),
             );
+        }
+        if matches!(text(&self.auth_type), Some("password" | "v3password"))
+            && matches!(self.scope(), Ok(KeystoneScope::Unscoped))
+        {
+            warnings.push(NO_SCOPE.to_owned());
         }
         if self.insecure {
             warnings.push(
@@ -119,71 +147,91 @@ impl KeystoneAuthtoken {
         warnings
     }
 
-    fn password_login(&self) -> Result<KeystoneCredentials<'_>> {
-        Ok(KeystoneCredentials::Password {
-            user: self.user()?,
-            password: self.password.as_ref().ok_or_else(|| error(NO_PASSWORD))?.reveal(),
-        })
-    }
-
-    fn application_credential(&self) -> Result<KeystoneCredentials<'_>> {
-        let secret = self.application_credential_secret.as_ref();
-        let secret = secret.ok_or_else(|| error(NO_SECRET))?.reveal();
+    fn application_credential(&self, errors: &mut Vec<ConfigError>) -> Option<KeystoneCredentials<'_>> {
+        let secret = keep(errors, secret(&self.application_credential_secret, NO_SECRET));
         if let Some(id) = text(&self.application_credential_id) {
-            return Ok(KeystoneCredentials::ApplicationCredentialId { id, secret });
+            return secret.map(|secret| KeystoneCredentials::ApplicationCredentialId { id, secret });
         }
-        Ok(KeystoneCredentials::ApplicationCredentialName {
-            name: text(&self.application_credential_name).ok_or_else(|| error(NO_CREDENTIAL))?,
-            user: self.user()?,
-            secret,
-        })
+        let Some(name) = text(&self.application_credential_name) else {
+            errors.push(error(NO_CREDENTIAL));
+            return None;
+        };
+        let user = self.user(errors);
+        user.zip(secret)
+            .map(|(user, secret)| KeystoneCredentials::ApplicationCredentialName { name, user, secret })
     }
 
-    fn user(&self) -> Result<KeystoneUser<'_>> {
+    fn user(&self, errors: &mut Vec<ConfigError>) -> Option<KeystoneUser<'_>> {
         if let Some(id) = text(&self.user_id) {
-            return Ok(KeystoneUser::Id(id));
+            return Some(KeystoneUser::Id(id));
         }
-        let name = text(&self.username).ok_or_else(|| error("username is not set: give the name of placet's user"))?;
+        let name = text(&self.username).ok_or_else(|| error("username is not set: give the name of placet's user"));
         let domain = domain(&self.user_domain_id, &self.user_domain_name).or_else(|| self.default_domain());
         let domain = domain.ok_or_else(|| {
             error("user_domain_name is not set: a name is unique only in its domain, which is often Default")
-        })?;
-        Ok(KeystoneUser::Name { name, domain })
+        });
+        let (name, domain) = (keep(errors, name), keep(errors, domain));
+        name.zip(domain)
+            .map(|(name, domain)| KeystoneUser::Name { name, domain })
     }
 
     fn default_domain(&self) -> Option<KeystoneDomain<'_>> {
         domain(&self.default_domain_id, &self.default_domain_name)
     }
 
-    fn scope(&self) -> Result<KeystoneScope<'_>> {
-        let project = match (text(&self.project_id), text(&self.project_name)) {
-            (Some(id), _) => Some(KeystoneScope::ProjectId(id)),
-            (None, Some(name)) => Some(KeystoneScope::ProjectName {
-                name,
-                domain: domain(&self.project_domain_id, &self.project_domain_name).or_else(|| self.default_domain()),
-            }),
-            (None, None) => None,
-        };
-        let system = match text(&self.system_scope) {
-            Some("all") => Some(KeystoneScope::System),
-            Some(other) => return refuse(&format!("system_scope = {other} must be all")),
-            None => None,
-        };
+    /// # Errors
+    /// A name without its domain, another system than `all`, more than one scope.
+    fn scope(&self) -> Result<KeystoneScope<'_>, Vec<ConfigError>> {
+        let mut errors = Vec::new();
         let scopes = [
-            project,
+            keep(&mut errors, self.project()).flatten(),
             domain(&self.domain_id, &self.domain_name).map(KeystoneScope::Domain),
             text(&self.trust_id).map(KeystoneScope::Trust),
-            system,
+            text(&self.system_scope).map(|_| KeystoneScope::System),
         ];
+        if let Some(other) = text(&self.system_scope).filter(|scope| *scope != "all") {
+            errors.push(error(&format!("system_scope = {other} must be all")));
+        }
         let mut set = scopes.into_iter().flatten();
-        match (set.next(), set.next()) {
-            (_, Some(_)) => {
-                refuse("sets more than one scope: keep one of project, domain (domain_id), trust_id and system_scope")
-            }
-            (Some(scope), None) => Ok(scope),
-            (None, None) => Ok(KeystoneScope::Unscoped),
+        let (first, second) = (set.next(), set.next());
+        if second.is_some() {
+            errors.push(error(
+                "sets more than one scope: keep one of project, domain (domain_id), trust_id and system_scope",
+            ));
+        }
+        if errors.is_empty() {
+            Ok(first.unwrap_or(KeystoneScope::Unscoped))
+        } else {
+            Err(errors)
         }
     }
+
+    fn project(&self) -> Result<Option<KeystoneScope<'_>>> {
+        if let Some(id) = text(&self.project_id) {
+            return Ok(Some(KeystoneScope::ProjectId(id)));
+        }
+        let Some(name) = text(&self.project_name) else {
+            return Ok(None);
+        };
+        let domain = domain(&self.project_domain_id, &self.project_domain_name).or_else(|| self.default_domain());
+        let domain = domain.ok_or_else(|| {
+            error("project_domain_name is not set: a name is unique only in its domain, which is often Default")
+        })?;
+        Ok(Some(KeystoneScope::ProjectName { name, domain }))
+    }
+}
+
+/// The value; if there is none, its error is kept.
+fn keep<T>(errors: &mut Vec<ConfigError>, read: Result<T>) -> Option<T> {
+    read.map_err(|error| errors.push(error)).ok()
+}
+
+fn keep_all<T>(errors: &mut Vec<ConfigError>, read: Result<T, Vec<ConfigError>>) -> Option<T> {
+    read.map_err(|found| errors.extend(found)).ok()
+}
+
+fn secret<'a>(option: &'a Option<Password>, missing: &str) -> Result<&'a str> {
+    option.as_ref().map(Password::reveal).ok_or_else(|| error(missing))
 }
 
 /// The text of an option, if it is set to something.
@@ -202,10 +250,6 @@ fn error(reason: &str) -> ConfigError {
     }
 }
 
-fn refuse<T>(reason: &str) -> Result<T> {
-    Err(error(reason))
-}
-
 #[cfg(test)]
 mod tests {
     use crate::config::tests::options;
@@ -215,8 +259,9 @@ mod tests {
 
     fn refusal(text: &str) -> Option<String> {
         let options = options(&format!("[keystone_authtoken]\n{text}"));
-        let refusal = options.keystone_authtoken.login().err();
-        refusal.map(|error| error.to_string())
+        let refusals = options.keystone_authtoken.login().err()?;
+        let refusals: Vec<_> = refusals.iter().map(ToString::to_string).collect();
+        Some(refusals.join("\n"))
     }
 
     #[test]
@@ -262,6 +307,44 @@ mod tests {
                 "{named}: {refused}"
             );
         }
+    }
+
+    #[test]
+    fn found_c3_all_mistakes_are_named_at_once() {
+        let refused = refusal(
+            "auth_url = k:5000\nauth_type = password\nusername = placement\nproject_name = service\nsystem_scope = some\n",
+        )
+        .expect("five mistakes");
+        for word in [
+            "auth_url = k:5000 must begin with http",
+            "user_domain_name is not set",
+            "password is not set",
+            "project_domain_name is not set",
+            "system_scope = some must be all",
+        ] {
+            assert!(refused.contains(word), "{word}: {refused}");
+        }
+        assert_eq!(refused.lines().count(), 5, "{refused}");
+        let refused = refusal("auth_type = v3applicationcredential\n").expect("three mistakes");
+        assert_eq!(refused.lines().count(), 3, "{refused}");
+    }
+
+    #[test]
+    fn found_c3_a_missing_project_is_a_warning() {
+        let warned = |text: &str| {
+            let options = options(&format!(
+                "[keystone_authtoken]\nwww_authenticate_uri = http://k\n{text}"
+            ));
+            options.keystone_authtoken.warnings().join("\n")
+        };
+        let unscoped = COMPLETE.replace("project_name = service\n", "");
+        assert!(
+            warned(&unscoped).contains("project_name is not set"),
+            "{}",
+            warned(&unscoped)
+        );
+        assert_eq!(warned(COMPLETE), "");
+        assert_eq!(warned(&format!("{unscoped}system_scope = all\n")), "");
     }
 
     #[test]

@@ -85,6 +85,7 @@ macro_rules! options {
 
 pub(super) mod default;
 pub(super) mod keystone;
+pub(super) mod libraries;
 pub(super) mod oslo;
 pub(super) mod placement;
 pub(super) mod placet;

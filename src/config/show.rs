@@ -80,10 +80,7 @@ impl Note {
     /// A few words, for a line about the whole section.
     fn short(&self) -> String {
         match self {
-            Self::Unknown(Unknown::Option { name, nearest, .. }) => match nearest {
-                Some(nearest) => format!("{name} is not an option (did you mean {nearest}?)"),
-                None => format!("{name} is not an option"),
-            },
+            Self::Unknown(Unknown::Option { name, nearest, .. }) => format!("{name} is not an option{nearest}"),
             Self::Unknown(other) => other.to_string(),
             Self::Older { older, newer, .. } => {
                 format!("{} is an older name of [{}] {}", older.1, newer.section, newer.name)
@@ -156,7 +153,9 @@ pub fn summary(raw: &RawConfig) -> Vec<String> {
         }
         let place = match (section, of_section().next()) {
             // The sentence about an unknown section names it.
-            (Some(_), Some(Note::Unknown(Unknown::Section { .. }))) | (None, _) => String::new(),
+            (Some(_), Some(Note::Unknown(Unknown::Section { .. } | Unknown::Library { .. }))) | (None, _) => {
+                String::new()
+            }
             (Some(section), _) => format!("[{section}]: "),
         };
         format!("{place}{}. `placet config check` says more", parts.join("; "))

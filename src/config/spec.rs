@@ -6,7 +6,7 @@
 
 use super::options::{
     Api, Cors, DefaultSection, KeystoneAuthtoken, OsloMiddleware, OsloPolicy, Placement, PlacementDatabase, Placet,
-    default, keystone, oslo, placement,
+    default, keystone, libraries, oslo, placement,
 };
 
 /// One option.
@@ -112,6 +112,7 @@ pub fn all() -> impl Iterator<Item = &'static OptionSpec> {
         oslo::UNUSED,
         default::UNUSED,
         keystone::UNUSED,
+        libraries::UNUSED,
     ]
     .into_iter()
     .flatten()
@@ -134,13 +135,12 @@ pub fn is_known(section: &str, name: &str) -> bool {
     find(section, name).is_some() || all().any(|spec| spec.deprecated.contains(&(section, name)))
 }
 
-/// The option of `[placet]` whose name is most similar to `name`.
-pub fn nearest(name: &str) -> &'static str {
-    let similarity = |spec: &&OptionSpec| strsim::jaro_winkler(spec.name, &name.to_lowercase());
-    let nearest = Placet::SPECS
-        .iter()
-        .max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
-    nearest.map_or("", |spec| spec.name)
+/// The section other than `section` that has an option of this name: one that placet uses, if there are several.
+pub fn home(section: &str, name: &str) -> Option<&'static str> {
+    let elsewhere = all().filter(|spec| spec.section != section && spec.name == name);
+    elsewhere
+        .min_by_key(|spec| spec.help().is_none())
+        .map(|spec| spec.section)
 }
 
 #[cfg(test)]

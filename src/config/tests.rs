@@ -1,6 +1,7 @@
 //! Tests of the configuration as a whole, from files and variables to options. All expectations about oslo.config were
 //! measured on it.
 
+mod found;
 mod mistakes;
 
 use std::fs;

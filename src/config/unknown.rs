@@ -4,35 +4,68 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::options::libraries;
 use super::raw::{Origin, RawConfig};
 use super::spec;
 
-/// A name at least this similar to a known one (Jaro-Winkler) is suggested.
+/// A name at most this number of edits from a known one is a typing mistake, and the known one is suggested.
+const MAX_EDITS: usize = 2;
+/// The similarity (Jaro-Winkler) of sections and of options from which on a variable was meant for placet.
 const MIN_SIMILARITY: f64 = 0.8;
 /// A variable that differs from an option's by at most this number of letters was meant to be it.
 const MAX_MISTYPED_LETTERS: usize = 3;
+/// The sections that no other service has.
+const OWN_SECTIONS: [&str; 3] = ["placet", "placement", "placement_database"];
 /// The variables that are no option's, but read by placet.
 const OTHER_VARIABLES: [&str; 1] = ["OS_PLACEMENT_CONFIG_DIR"];
 
 /// A name that no option has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unknown {
+    /// A section, or a variable of a section, of a library that OpenStack Placement does not load: no mistake.
+    Library {
+        name: String,
+        library: &'static str,
+        origin: Origin,
+    },
     /// A section of which no option is known; `options` of them are set. The origin is the first one's.
     Section {
         section: String,
         options: usize,
         nearest: Option<String>,
+        /// The first of the options that placet has in a section of its own, and that section.
+        option: Option<(String, &'static str)>,
         origin: Origin,
     },
     /// An option of a known section.
     Option {
         section: String,
         name: String,
-        nearest: Option<String>,
+        nearest: Nearest,
         origin: Origin,
     },
     /// An environment variable that looks like that of an option.
     Variable { name: String, nearest: Option<String> },
+}
+
+/// The option that was probably meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Nearest {
+    /// An option of the same name in this section.
+    Section(&'static str),
+    /// Another option of the same section.
+    Name(String),
+    Unknown,
+}
+
+impl fmt::Display for Nearest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Section(section) => write!(f, "; it is an option of [{section}]"),
+            Self::Name(name) => write!(f, "; did you mean {name}?"),
+            Self::Unknown => Ok(()),
+        }
+    }
 }
 
 impl Unknown {
@@ -40,8 +73,14 @@ impl Unknown {
     pub fn section(&self) -> Option<&str> {
         match self {
             Self::Section { section, .. } | Self::Option { section, .. } => Some(section),
+            Self::Library { name, .. } => Some(name),
             Self::Variable { .. } => None,
         }
+    }
+
+    /// Whether the name is OpenStack's, and so no typing mistake.
+    pub fn is_of_library(&self) -> bool {
+        matches!(self, Self::Library { .. })
     }
 
     /// Whether placet refuses it. In its own section it is certainly a mistake.
@@ -53,17 +92,27 @@ impl Unknown {
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Library { name, library, origin } => write!(
+                f,
+                "{name} is of {library}, which placement does not load, and has no effect ({origin})"
+            ),
             Self::Section {
                 section,
                 options,
                 nearest,
+                option,
                 origin,
             } => {
                 let options = if *options == 1 { "option has" } else { "options have" };
+                let meant = match (nearest, option) {
+                    (Some(nearest), _) => format!("; did you mean [{nearest}]?"),
+                    (None, Some((name, home))) => format!("; {name} is an option of [{home}]"),
+                    (None, None) => String::new(),
+                };
                 write!(
                     f,
-                    "[{section}] is no section of OpenStack Placement or placet, and its {options} no effect{} ({origin})",
-                    suggestion(nearest.as_ref().map(|near| format!("[{near}]")).as_deref())
+                    "[{section}] is no section of OpenStack Placement or placet, and its {options} no effect{meant} \
+                     ({origin})"
                 )
             }
             Self::Option {
@@ -71,11 +120,7 @@ impl fmt::Display for Unknown {
                 name,
                 nearest,
                 origin,
-            } if section == "placet" => write!(
-                f,
-                "[placet] {name} is not an option of placet{} ({origin})",
-                suggestion(nearest.as_deref())
-            ),
+            } if section == "placet" => write!(f, "[placet] {name} is not an option of placet{nearest} ({origin})"),
             Self::Option {
                 section,
                 name,
@@ -83,8 +128,7 @@ impl fmt::Display for Unknown {
                 origin,
             } => write!(
                 f,
-                "[{section}] {name} is not an option, and has no effect{} ({origin})",
-                suggestion(nearest.as_deref())
+                "[{section}] {name} is not an option, and has no effect{nearest} ({origin})"
             ),
             Self::Variable { name, nearest } => write!(
                 f,
@@ -97,10 +141,6 @@ impl fmt::Display for Unknown {
     }
 }
 
-fn suggestion(nearest: Option<&str>) -> String {
-    nearest.map_or(String::new(), |nearest| format!("; did you mean {nearest}?"))
-}
-
 /// All of them: first those of files, in their order, then the variables.
 pub fn find(raw: &RawConfig) -> Vec<Unknown> {
     let mut found: Vec<Unknown> = Vec::new();
@@ -111,34 +151,61 @@ pub fn find(raw: &RawConfig) -> Vec<Unknown> {
                 path: path.clone(),
                 line: entry.line,
             };
-            if sections.contains(entry.section.as_str()) {
-                if !spec::is_known(&entry.section, &entry.key) && !pointed_at(raw).any(|name| name == entry.section) {
+            let section = entry.section.as_str();
+            if sections.contains(section) {
+                if !spec::is_known(section, &entry.key) && !pointed_at(raw).any(|name| name == section) {
                     found.push(Unknown::Option {
                         section: entry.section.clone(),
                         name: entry.key.clone(),
-                        nearest: nearest_option(&entry.section, &entry.key),
+                        nearest: nearest_option(section, &entry.key),
                         origin: origin(),
                     });
                 }
-                continue;
-            }
-            let earlier = found.iter_mut().find_map(|each| match each {
-                Unknown::Section { section, options, .. } if *section == entry.section => Some(options),
-                _ => None,
-            });
-            match earlier {
-                Some(options) => *options += 1,
-                None => found.push(Unknown::Section {
-                    section: entry.section.clone(),
-                    options: 1,
-                    nearest: nearest(&entry.section, sections.iter().copied()),
-                    origin: origin(),
-                }),
+            } else if let Some(library) = libraries::library(section) {
+                let name = format!("[{section}]");
+                if !found.iter().any(|each| each.section() == Some(&name)) {
+                    found.push(Unknown::Library {
+                        name,
+                        library,
+                        origin: origin(),
+                    });
+                }
+            } else {
+                note_section(&mut found, (section, &entry.key), &sections, origin());
             }
         }
     }
     found.extend(unknown_variables(raw));
     found
+}
+
+/// Adds an option of a section that no library has.
+fn note_section(found: &mut Vec<Unknown>, (name, key): (&str, &str), known: &BTreeSet<&str>, origin: Origin) {
+    // Other sections have options that every service of a cloud has.
+    let home = spec::home(name, key).filter(|home| OWN_SECTIONS.contains(home));
+    let of_option = home.map(|home| (key.to_owned(), home));
+    let earlier = found.iter_mut().find_map(|each| match each {
+        Unknown::Section {
+            section,
+            options,
+            option,
+            ..
+        } if section == name => Some((options, option)),
+        _ => None,
+    });
+    match earlier {
+        Some((options, option)) => {
+            *options += 1;
+            *option = option.take().or(of_option);
+        }
+        None => found.push(Unknown::Section {
+            section: name.to_owned(),
+            options: 1,
+            nearest: nearest(name, known.iter().copied()),
+            option: of_option,
+            origin,
+        }),
+    }
 }
 
 /// Variables of a known section without that option, and those that [`mistyped`] found.
@@ -150,7 +217,7 @@ fn unknown_variables(raw: &RawConfig) -> Vec<Unknown> {
             Some(name) => found.push(Unknown::Option {
                 section: "placet".to_owned(),
                 name: name.to_lowercase(),
-                nearest: Some(spec::nearest(name).to_owned()),
+                nearest: nearest_option("placet", &name.to_lowercase()),
                 origin: Origin::Environment(variable.clone()),
             }),
             None => found.push(Unknown::Variable {
@@ -160,11 +227,24 @@ fn unknown_variables(raw: &RawConfig) -> Vec<Unknown> {
         }
     }
     let mistyped = raw.mistyped.iter();
-    found.extend(mistyped.map(|(name, nearest)| Unknown::Variable {
-        name: name.clone(),
-        nearest: nearest.clone(),
+    found.extend(mistyped.map(|(name, nearest)| match library_of_variable(name) {
+        // Without any configuration every such variable is refused.
+        Some(library) if !raw.unconfigured() => Unknown::Library {
+            name: format!("the environment variable {name}"),
+            library,
+            origin: Origin::Environment(name.clone()),
+        },
+        _ => Unknown::Variable {
+            name: name.clone(),
+            nearest: nearest.clone(),
+        },
     }));
     found
+}
+
+fn library_of_variable(name: &str) -> Option<&'static str> {
+    let (section, _) = section_and_option(name)?;
+    libraries::library(&section.to_lowercase())
 }
 
 /// The section of keystoneauth's options that `auth_section` names has a name of the operator's choice.
@@ -239,97 +319,24 @@ fn nearest_variable(upper: &str) -> Option<String> {
         .map(|(_, spec)| spec.variable())
 }
 
-fn nearest_option(section: &str, name: &str) -> Option<String> {
+/// The section in which an option of this name exists, or else the nearest name in this section.
+fn nearest_option(section: &str, name: &str) -> Nearest {
     let names = spec::all().filter(|spec| spec.section == section).map(|spec| spec.name);
-    // Every mistake in placet's own section gets a suggestion.
-    match section {
-        "placet" => Some(spec::nearest(name).to_owned()),
-        _ => nearest(name, names),
+    match (spec::home(section, name), nearest(name, names)) {
+        (Some(home), _) => Nearest::Section(home),
+        (None, Some(nearest)) => Nearest::Name(nearest),
+        (None, None) => Nearest::Unknown,
     }
 }
 
-/// The most similar name, if one is similar at all.
+/// The known name with the fewest edits, if the name could be a typing mistake.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     known
-        .map(|known| (strsim::jaro_winkler(known, name), known))
-        .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
-        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|known| (strsim::osa_distance(known, &name.to_lowercase()), known))
+        .filter(|(edits, known)| *edits <= MAX_EDITS && *edits < known.len().min(name.len()))
+        .min()
         .map(|(_, known)| known.to_owned())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mistyped_variable_is_distinguished_from_those_of_other_programs() {
-        for (name, meant) in [
-            ("OS_PLACEMENT_DATABSE__CONNECTION", "OS_PLACEMENT_DATABASE__CONNECTION"),
-            ("OS_PLACEMENT_DATABASE_CONNECTION", "OS_PLACEMENT_DATABASE__CONNECTION"),
-            ("os_placement_database__connection", "OS_PLACEMENT_DATABASE__CONNECTION"),
-            ("PLACEMENT_DATABASE__CONNECTION", "OS_PLACEMENT_DATABASE__CONNECTION"),
-            ("OS_PLACEMENT_DATABASE__CONECTOIN", "OS_PLACEMENT_DATABASE__CONNECTION"),
-            ("OS_PLACEMENT_CONFIGDIR", "OS_PLACEMENT_CONFIG_DIR"),
-            ("OS_APIS__AUTH_STRATEGY", "OS_API__AUTH_STRATEGY"),
-            ("OS_PLACEMENT_DB__CONNECTION", "OS_PLACEMENT_DATABASE__CONNECTION"),
-            ("OS_PLACEMENT__CONNECTION", "OS_PLACEMENT_DATABASE__CONNECTION"),
-        ] {
-            assert_eq!(mistyped(name), Some(Some(meant.to_owned())), "{name}");
-        }
-        for name in [
-            "OS_XYZ__QQ",
-            "OS_FOO__BAR",
-            "OS_NOVA__X",
-            "OS_GLANCE__API_SERVERS",
-            "OS_CACHE__BACKEND",
-            "OS_NEUTRON__PASSWORD",
-            "OS_OSLO_MESSAGING_RABBIT__SSL",
-        ] {
-            assert_eq!(mistyped(name), Some(None), "{name}");
-        }
-        for (name, meant) in [
-            ("OS_PLACEMENT_DATABASE__URL", true),
-            ("OS_DEFAULT__DEBG", true),
-            // Nova's variables.
-            ("OS_DEFAULT__TRANSPORT_URL", false),
-            ("OS_PLACEMENT__AUTH_URL", false),
-            ("OS_PLACEMENT__PASSWORD", false),
-        ] {
-            assert_eq!(
-                nearest_variable(name).is_some(),
-                meant,
-                "{name}: {:?}",
-                nearest_variable(name)
-            );
-        }
-        for name in [
-            "OS_PLACEMENT_DATABASE__CONNECTION",
-            "OS_PLACEMENT_CONFIG_DIR",
-            "OS_PLACEMENT_API_VERSION",
-            "OS_PLACEMENT",
-            "OS_AUTH_URL",
-            "OS_USERNAME",
-            "OS_PASSWORD",
-            "OS_CACERT",
-            "OS_INTERFACE",
-            "OS_REGION_NAME",
-            "OS_DEFAULT_DOMAIN",
-            "OS_DEFAULT_DOMAIN_ID",
-            "OS_DEFAULT_DOMAIN_NAME",
-            "OS_AUTH_TYPE",
-            "OS_ENDPOINT_TYPE",
-            "OS_TOKEN",
-            "OS_SYSTEM_SCOPE",
-            "OS_APPLICATION_CREDENTIAL_ID",
-            "OS_PROJECT_DOMAIN_NAME",
-            "OS_IDENTITY_API_VERSION",
-            "OS_COMPUTE_API_VERSION",
-            "OS__",
-            "OS__Y",
-            "PATH",
-            "__CF_USER__TEXT",
-        ] {
-            assert_eq!(mistyped(name), None, "{name}");
-        }
-    }
-}
+mod tests;

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::mask;
 
@@ -77,6 +78,14 @@ fn integer<T: TryFrom<i128>>(text: &str) -> Result<Option<T>, String> {
             "is too high".into()
         }
     })
+}
+
+/// The longest time that an option sets: a hundred years, which can be added to every moment.
+const MAX_SECONDS: u64 = 100 * 365 * 86_400;
+
+/// A number of seconds as a time. A longer time than placet can count is as good as a hundred years.
+pub fn seconds(number: u64) -> Duration {
+    Duration::from_secs(number.min(MAX_SECONDS))
 }
 
 /// Parses one of a few words, each with its value.

@@ -44,6 +44,8 @@ pub enum SetupError {
     Client(String),
     #[error("cannot start the thread that asks Keystone: {0}")]
     Thread(std::io::Error),
+    #[error("[keystone_authtoken] does not suffice to validate tokens: {0}")]
+    Login(Failure),
 }
 
 /// Why Keystone did not say whether a token is valid.
@@ -171,7 +173,10 @@ impl Client {
 }
 
 /// A pool of connections, with the certificates as the files are now.
-fn connections(settings: &ConnectionSettings) -> Result<HttpClient, SetupError> {
+///
+/// # Errors
+/// A certificate that cannot be used.
+pub fn connections(settings: &ConnectionSettings) -> Result<HttpClient, SetupError> {
     let builder = HttpClient::builder()
         .timeout(settings.timeout)
         .connect_timeout(settings.timeout)

@@ -31,7 +31,7 @@ pub enum Scope {
     ProjectId(String),
     ProjectName {
         name: String,
-        domain: Option<Domain>,
+        domain: Domain,
     },
     Domain(Domain),
     System,
@@ -81,8 +81,7 @@ fn scope_body(scope: &Scope) -> Option<Value> {
     Some(match scope {
         Scope::Unscoped => return None,
         Scope::ProjectId(id) => json!({"project": {"id": id}}),
-        Scope::ProjectName { name, domain: None } => json!({"project": {"name": name}}),
-        Scope::ProjectName { name, domain: Some(of) } => json!({"project": {"name": name, "domain": domain(of)}}),
+        Scope::ProjectName { name, domain: of } => json!({"project": {"name": name, "domain": domain(of)}}),
         Scope::Domain(of) => json!({"domain": domain(of)}),
         Scope::System => json!({"system": {"all": true}}),
         Scope::Trust(id) => json!({"OS-TRUST:trust": {"id": id}}),
@@ -112,7 +111,7 @@ mod tests {
             (
                 Scope::ProjectName {
                     name: "service".into(),
-                    domain: Some(Domain::Id("default".into())),
+                    domain: Domain::Id("default".into()),
                 },
                 r#","scope":{"project":{"name":"service","domain":{"id":"default"}}}}}"#.to_owned(),
             ),

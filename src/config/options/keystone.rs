@@ -12,7 +12,7 @@ options! {
         auth_url: Option<String>;
         /// Where clients get a token: the public URL of Keystone. It is in the header `WWW-Authenticate` of a 401. If
         /// it is not set, `auth_url`.
-        www_authenticate_uri: Option<String>;
+        www_authenticate_uri: Option<String>, formerly "keystone_authtoken" "auth_uri";
         /// How placet authenticates itself: `password` (or `v3password`) or `v3applicationcredential`.
         auth_type: Option<String>, formerly "keystone_authtoken" "auth_plugin";
         /// Not supported: write the options of the other section into `[keystone_authtoken]`.
@@ -68,14 +68,14 @@ options! {
         certfile: Option<PathBuf>;
         /// The key of the client certificate, as a PEM file.
         keyfile: Option<PathBuf>;
-        /// How long one attempt of a request to Keystone may take. All attempts together take at most `[placet]
-        /// commit_timeout`.
-        http_connect_timeout: u64 = 10, 1..=3_600 seconds;
+        /// How many seconds one attempt of a request to Keystone may take; 0 sets no limit. All attempts together take
+        /// at most `[placet] commit_timeout`.
+        http_connect_timeout: u64 = 10;
         /// How many times a request is repeated that found no connection or no answer in time. While Keystone is down,
         /// further requests are sent once.
-        http_request_max_retries: u32 = 3, 0..=100;
-        /// How long a validated token is cached, at most until it expires. 0 and -1 turn the cache off.
-        token_cache_time: i64 = 300, -1..=86_400 seconds;
+        http_request_max_retries: i64 = 3;
+        /// For how many seconds a validated token is cached, at most until it expires. 0 and -1 turn the cache off.
+        token_cache_time: i64 = 300;
         /// The roles of which a service's token (`X-Service-Token`) must have one. With it the user's token may have
         /// expired.
         service_token_roles: Vec<String> = "service";

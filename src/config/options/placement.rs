@@ -28,7 +28,7 @@ options! {
         /// The user of consumers that requests before microversion 1.8 create, because these name none.
         incomplete_consumer_user_id: String = "00000000-0000-0000-0000-000000000000";
         /// The most candidates that one request may produce. -1 means no limit but `[placet] max_candidates`.
-        max_allocation_candidates: i64 = -1, -1..=9_007_199_254_740_992_i64;
+        max_allocation_candidates: i64 = -1;
         /// The order of candidates of several trees: all of one tree before those of the next (`depth-first`), or one
         /// of each tree in turn (`breadth-first`).
         allocation_candidates_generation_strategy: GenerationStrategy = "depth-first";
@@ -42,19 +42,19 @@ options! {
         connection: Option<Secret>;
         /// The URL of a replica of the database. The routes that `[placet] slave_routes` names read from it.
         slave_connection: Option<Secret>;
-        /// The age at which a connection is replaced by a new one before it is used again. 0 replaces it each time, -1
-        /// never.
-        connection_recycle_time: i64 = 3600, -1..=31_536_000 seconds;
-        /// The number of connections that read.
-        max_pool_size: u32 = 16, 1..=10_000;
+        /// The age in seconds at which a connection is replaced by a new one before it is used again. 0 replaces it
+        /// each time, -1 never.
+        connection_recycle_time: i64 = 3600, formerly "placement_database" "idle_timeout";
+        /// The number of connections that read. 0 means no limit but 100.
+        max_pool_size: i64 = 16;
         /// How many times placet retries if the database server does not answer at start. -1 means without limit.
-        max_retries: i64 = 10, -1..=1_000_000;
-        /// The time between two such attempts, and between two attempts to reach an unreachable replica.
-        retry_interval: u64 = 10, 0..=86_400 seconds;
-        /// The number of connections that may be added to `max_pool_size` under load.
-        max_overflow: u32 = 0, 0..=10_000;
-        /// How long a read waits for a connection, but no longer than `[placet] commit_timeout`.
-        pool_timeout: u64 = 30, 0..=86_400 seconds;
+        max_retries: i64 = 10;
+        /// The seconds between two such attempts, and between two attempts to reach an unreachable replica.
+        retry_interval: u64 = 10;
+        /// The number of connections that may be added to `max_pool_size` under load. -1 means no limit but 100 in all.
+        max_overflow: i64 = 0;
+        /// How many seconds a read waits for a connection, but no longer than `[placet] commit_timeout`.
+        pool_timeout: u64 = 30;
         /// Create or upgrade the tables at start. Otherwise `placet db sync` does so.
         sync_on_startup: bool = false;
     }
@@ -64,6 +64,11 @@ options! {
     }
 }
 
+/// The limit of connections for reads if the options set none.
+const UNLIMITED_CONNECTIONS: i64 = 100;
+/// The limit of connections for reads in any case.
+const MAX_CONNECTIONS: i64 = 10_000;
+
 impl PlacementDatabase {
     /// The database's URL.
     ///
@@ -71,6 +76,33 @@ impl PlacementDatabase {
     /// The configuration has no URL. As in OpenStack Placement there is no default then.
     pub fn required(&self) -> Result<&Secret> {
         self.connection.as_ref().ok_or(ConfigError::NoConnection)
+    }
+
+    /// The most connections that are open for reads.
+    pub fn connections(&self) -> u32 {
+        let wanted = match self.max_pool_size.saturating_add(self.max_overflow) {
+            _ if self.is_unlimited() => self.max_pool_size.max(UNLIMITED_CONNECTIONS),
+            sum => sum,
+        };
+        u32::try_from(wanted.clamp(1, MAX_CONNECTIONS)).expect("the bounds are small")
+    }
+
+    /// As in oslo.db: a pool of no size has no limit, and a negative overflow neither.
+    fn is_unlimited(&self) -> bool {
+        self.max_pool_size <= 0 || self.max_overflow < 0
+    }
+
+    /// A sentence if fewer connections are opened than the options allow.
+    pub fn limit_warning(&self) -> Option<String> {
+        let (size, overflow, connections) = (self.max_pool_size, self.max_overflow, self.connections());
+        let options = format!("[placement_database] max_pool_size = {size} and max_overflow = {overflow}");
+        if self.is_unlimited() {
+            return Some(format!(
+                "{options} set no limit: placet opens at most {connections} connections for reads"
+            ));
+        }
+        let is_lowered = size.saturating_add(overflow) > i64::from(connections);
+        is_lowered.then(|| format!("{options}: placet opens at most {connections} connections for reads"))
     }
 
     /// Whether serving may create and upgrade the schema: always for the embedded file, otherwise if configured.

@@ -81,25 +81,11 @@ fn every_upstream_option_is_in_the_table() {
             let name = names.next().unwrap();
             let spec = find(section, name).unwrap_or_else(|| panic!("[{section}] {name} is not in the table"));
             let older: HashSet<_> = spec.deprecated.iter().map(|(s, n)| format!("{s}/{n}")).collect();
-            assert_eq!(
-                older,
-                names.map(str::to_owned).collect(),
-                "older names of [{section}] {name}"
-            );
+            // Names that upstream's libraries have lost since may be among them too.
+            let missing: Vec<_> = names.filter(|older_name| !older.contains(*older_name)).collect();
+            assert!(missing.is_empty(), "older names of [{section}] {name}: {missing:?}");
             counted += 1;
         }
     }
     assert!(counted > 150, "{counted} options");
-}
-
-#[test]
-fn the_nearest_name_is_the_one_that_was_meant() {
-    for (typo, meant) in [
-        ("bnid", "bind"),
-        ("url-prefix", "url_prefix"),
-        ("max_body", "max_body_size"),
-        ("shutdown_timout", "shutdown_timeout"),
-    ] {
-        assert_eq!(nearest(typo), meant);
-    }
 }
