@@ -4,6 +4,7 @@
 //! situations with different codes are different variants. The `Display` of a variant is the `detail` that a client
 //! reads. The short sentences are OpenStack Placement's, because clients match on them.
 
+mod detail;
 mod reason;
 
 use std::borrow::Cow;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+pub use detail::Detail;
 pub use reason::{ClaimRefusal, NoPlace, Reason, ReasonCode, Reasons, RefusedConsumer, Room};
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -255,12 +257,12 @@ pub enum Error {
     Busy { detail: String },
     /// The database cannot be reached, or it refused the request. Nothing was changed.
     #[error("The database is unavailable: {detail}. Nothing was changed; try again.")]
-    Unavailable { detail: String },
+    Unavailable { detail: Detail },
     /// The outcome of an in-doubt commit could not be determined: it happened completely or not at all.
     #[error(
-        "The outcome of this request is unknown: {detail} All of it was done, or nothing; look before you try again."
+        "The outcome of this request is unknown: {detail}. All of it was done, or nothing; look before you try again."
     )]
-    UnknownOutcome { detail: String },
+    UnknownOutcome { detail: Detail },
     #[error("{detail}")]
     Internal { detail: String },
 }
@@ -284,6 +286,17 @@ impl Error {
         }
     }
 
+    /// The sentence for the log, with what clients must not read.
+    pub fn for_log(&self) -> String {
+        match self {
+            Error::Unavailable { detail } | Error::UnknownOutcome { detail } => match detail.hidden() {
+                Some(hidden) => format!("{self} ({hidden})"),
+                None => self.to_string(),
+            },
+            _ => self.to_string(),
+        }
+    }
+
     /// What the native API answers beside the sentence.
     pub fn reasons(&self) -> Option<Cow<'_, Reasons>> {
         match self {
@@ -299,9 +312,12 @@ impl Error {
         }
     }
 
-    /// Why a claim was refused, with the numbers that its sentence lacks; `None` for any other error.
-    pub fn claim_reason(&self) -> Option<String> {
+    /// What the log says beside the sentence for the client: why a claim was refused, with its numbers; or the message
+    /// of the database's driver.
+    pub fn log_reason(&self) -> Option<String> {
         match self {
+            Error::Unavailable { detail } | Error::UnknownOutcome { detail } => detail.hidden().map(str::to_owned),
+            Error::InMember { error, .. } => error.log_reason(),
             Error::CapacityExceeded { class, provider, room } => Some(format!("{class} on {provider}: {room}")),
             Error::ClaimRefused(refusal) => Some(refusal.short()),
             Error::NoPlace { refusal } => Some(refusal.reasons.short()),

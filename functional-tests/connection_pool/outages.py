@@ -13,6 +13,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 from functional_tests.connection_pool.faulty_proxy import FaultyProxy
+from functional_tests.connection_pool.quoted_errors import only_the_log_quotes
 from functional_tests.connection_pool.run import HOST, SESSIONS, ask
 from functional_tests.lib import command_line, engines, live
 from functional_tests.lib.patience import eventually
@@ -66,14 +67,15 @@ class Cloud:
 
     def __init__(self, engine, binary, stack):
         self.node, self.database = engine.nodes[0], engine.create()
-        self.proxies, self.rests = [], []
+        self.proxies, self.services, self.rests = [], [], []
         through = {"postgresql": databases.postgresql, "mariadb": databases.mariadb}[self.database.engine]
         for _ in range(2):
             proxy = stack.enter_context(FaultyProxy(self.node.port))
             options = {"placement_database": KOLLA, "placet": {"commit_timeout": "5"}}
             service = live.Service("placet", options, binary, through(proxy.port, self.database.name))
             self.proxies.append(proxy)
-            self.rests.append(Rest(stack.enter_context(service).port))
+            self.services.append(stack.enter_context(service))
+            self.rests.append(Rest(service.port))
         self.rests[0].must("POST", "/resource_providers", {"name": "host", "uuid": HOST})
 
     def sessions(self):
@@ -163,6 +165,21 @@ def outage(cloud, mode, comes_back):
     assert after <= AFTER_OUTAGE, f"{after} sessions after the outage"
 
 
+def only_the_log_has_the_address(cloud, mode):
+    """Found N7: the proxies stop forwarding, and no answer has the address of the database."""
+    for proxy in cloud.proxies:
+        proxy.fail(mode)
+    try:
+        for service, proxy in zip(cloud.services, cloud.proxies, strict=True):
+            expected = [str(proxy.port), "Lost connection", "server closed", "did not answer", "timeout", "timed out"]
+            only_the_log_quotes(service.port, HOST, service.database.url, service.log, expected)
+    finally:
+        for proxy in cloud.proxies:
+            proxy.mode = "open"
+            proxy.break_all()
+    cloud.recovers()
+
+
 def restart(cloud):
     """The server itself is killed, is away, and starts."""
     before = cloud.attempts()
@@ -217,6 +234,9 @@ def main():
         for mode, comes_back in (("refuse", "open"), ("hang", "open"), ("refuse", "slow")):
             tests.step(f"found N1: a server that does not answer ({mode}), and comes back ({comes_back})",
                        outage, cloud, mode, comes_back)
+        for mode in ("refuse", "hang"):
+            tests.step(f"found N7: no answer quotes the driver, and the log does ({mode})",
+                       only_the_log_has_the_address, cloud, mode)
         if engine != "galera":
             tests.step("found N1: a server that is killed and started", restart, cloud)
             tests.step("found N1: a server without a free connection", out_of_connections, cloud)

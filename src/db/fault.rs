@@ -7,7 +7,7 @@ use diesel::result::{DatabaseErrorKind, Error as DieselError};
 use thiserror::Error as ThisError;
 
 use super::engines::dialect;
-use crate::error::Error;
+use crate::error::{Detail, Error};
 
 /// What to do about a database error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,14 +89,28 @@ impl WriteError {
     }
 }
 
+/// Why a statement failed, for a client and for the log.
+pub fn detail(error: &DieselError) -> Detail {
+    let message = match error {
+        DieselError::DatabaseError(_, information) => information.message(),
+        _ => "",
+    };
+    let known = dialect::for_clients(message);
+    let shown = known.unwrap_or(match classify(error) {
+        Fault::Retry => "another transaction was in the way",
+        Fault::ConnectionLost => "the connection to it was lost",
+        _ => "it failed",
+    });
+    Detail::hiding(shown, error)
+}
+
 impl From<DieselError> for Error {
     fn from(error: DieselError) -> Self {
-        let detail = error.to_string();
         match classify(&error) {
-            Fault::Retry | Fault::ConnectionLost => Error::Unavailable { detail },
+            Fault::Retry | Fault::ConnectionLost => Error::Unavailable { detail: detail(&error) },
             Fault::Stop => {
-                log::error!("The database accepts no more writes: {detail}{}", advice(&error));
-                Error::Unavailable { detail }
+                log::error!("The database accepts no more writes: {error}{}", advice(&error));
+                Error::Unavailable { detail: detail(&error) }
             }
             Fault::Unstorable => Error::BadRequest {
                 detail:
@@ -105,7 +119,7 @@ impl From<DieselError> for Error {
             },
             Fault::Refuse { .. } | Fault::Unknown => {
                 // The database's own message is for the operator. It may show data, and a client cannot act on it.
-                log::error!("The database refused a statement: {detail}");
+                log::error!("The database refused a statement: {error}");
                 Error::Internal {
                     detail: "The database refused a statement; the log of placet has its message.".into(),
                 }
@@ -224,13 +238,24 @@ impl SetupError {
     pub fn is_transient(&self) -> bool {
         matches!(self, SetupError::Connect { detail, .. } if dialect::is_unreachable(detail))
     }
+
+    /// Why there is no usable database, for a client and for the log.
+    pub fn detail(&self) -> Detail {
+        let shown = match self {
+            SetupError::Database(error) => return detail(error),
+            SetupError::Connect { detail, .. } if dialect::is_unreachable(detail) => "it cannot be reached",
+            SetupError::Connect { .. } => "it accepts no connection",
+            SetupError::FileLost { .. } => "its file was removed or replaced",
+            SetupError::FileDamaged { .. } => "its file is damaged",
+            _ => "it cannot be used as it is",
+        };
+        Detail::hiding(shown, self)
+    }
 }
 
 impl From<SetupError> for Error {
     fn from(error: SetupError) -> Self {
-        Error::Unavailable {
-            detail: error.to_string(),
-        }
+        Error::Unavailable { detail: error.detail() }
     }
 }
 

@@ -325,7 +325,11 @@ fn require_conn(conn: &mut Option<DbConnection>) -> BatchResult<&mut DbConnectio
 
 /// Answers all jobs with an error: nothing of them was committed, or the outcome is unknown.
 fn refuse<B: Batch>(jobs: Vec<Job<B>>, error: &Error) {
-    log::error!("A batch of {} commands was not committed: {error}", jobs.len());
+    log::error!(
+        "A batch of {} commands was not committed: {}",
+        jobs.len(),
+        error.for_log()
+    );
     for job in jobs {
         job.answer(Decision::Refused(error.clone()));
     }

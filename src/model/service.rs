@@ -274,7 +274,7 @@ impl Model {
         if stale.is_some() && !unknown.is_empty() {
             if !self.store.is_invalid() {
                 return Err(Error::Unavailable {
-                    detail: "names that are not known cannot be looked up".to_owned(),
+                    detail: "names that are not known cannot be looked up".into(),
                 });
             }
             (snapshot, stale) = (self.snapshot().await?, None);
@@ -353,7 +353,7 @@ impl Model {
             biased;
             fresh = self.snapshot() => fresh,
             () = invalid_in_time => Err(Error::Unavailable {
-                detail: "the tables are being read again".to_owned(),
+                detail: "the tables are being read again".into(),
             }),
         };
         let error = match fresh {

@@ -36,7 +36,8 @@ fn work(model: &Model, interval: Duration, stopped: &Stopped) {
                 }
             }
             Err(error) => {
-                if failures.note("", error.to_string()) {
+                let error = error.for_log();
+                if failures.note("", error.clone()) {
                     log::warn!("The snapshot could not be compared with the tables; this is tried again: {error}");
                 }
                 failures.end_round();

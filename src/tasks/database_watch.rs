@@ -46,7 +46,7 @@ fn probe(database: &DatabaseState, requested: &Receiver<()>) {
         // A panic must not end the thread.
         match catch_unwind(AssertUnwindSafe(|| database.probe())) {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => log::debug!("The database did not answer a probe: {error}"),
+            Ok(Err(error)) => log::debug!("The database did not answer a probe: {}", error.for_log()),
             Err(_) => log::error!("A probe of the database met a defect of placet"),
         }
     }

@@ -32,7 +32,8 @@ pub fn start(workloads: PendingWorkloads, interval: Duration) -> std::io::Result
             match round(&workloads, stopped, &mut failures) {
                 Ok(()) => failures.end_round(),
                 Err(error) => {
-                    if failures.note("", error.to_string()) {
+                    let error = error.for_log();
+                    if failures.note("", error.clone()) {
                         log::warn!("Pending replicas could not be placed; this is tried again: {error}");
                     }
                     failures.cut_round();

@@ -80,7 +80,7 @@ async fn answer_logged(
     } else {
         Err(checks::behind_the_last_request())
     };
-    let refused = outcome.as_ref().err().and_then(Refusal::claim_reason);
+    let refused = outcome.as_ref().err().and_then(Refusal::log_reason);
     let varies = !head.native && outcome.as_ref().map_or_else(Refusal::varies, |_| true);
     let mut response = match outcome {
         Ok(reply) => reply.respond(head.version),

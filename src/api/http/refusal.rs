@@ -64,7 +64,7 @@ impl From<Error> for Refusal {
             Error::ClaimRefused(refusal) => Some(Arc::clone(refusal)),
             _ => None,
         };
-        let has_more = error.claim_reason().is_some() || error.reasons().is_some();
+        let has_more = error.log_reason().is_some() || error.reasons().is_some();
         Refusal {
             code,
             consumers,
@@ -164,9 +164,9 @@ impl Refusal {
         self.varies
     }
 
-    /// Why a claim was refused, with the numbers that the sentence for the client lacks.
-    pub fn claim_reason(&self) -> Option<String> {
-        self.claim.as_ref().and_then(|error| error.claim_reason())
+    /// What the log says beside the sentence for the client.
+    pub fn log_reason(&self) -> Option<String> {
+        self.claim.as_ref().and_then(|error| error.log_reason())
     }
 
     pub fn status(&self) -> StatusCode {

@@ -156,11 +156,15 @@ fn server_errors(route: &Route) -> Vec<RefusalDescription> {
     let detail = || "{detail}".to_owned();
     let mut errors = vec![Error::Internal { detail: detail() }];
     if !matches!(route.authorization, Authorization::Public) {
-        errors.push(Error::Unavailable { detail: detail() });
+        errors.push(Error::Unavailable {
+            detail: detail().into(),
+        });
     }
     if !matches!(route.method, Method::GET) {
         errors.extend([
-            Error::UnknownOutcome { detail: detail() },
+            Error::UnknownOutcome {
+                detail: detail().into(),
+            },
             Error::Busy { detail: detail() },
         ]);
     }

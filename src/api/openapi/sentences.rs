@@ -181,8 +181,12 @@ pub fn all() -> Vec<Error> {
         E::UnknownTraitsInQuery { names: text("names") },
         E::UnknownTraitsInCandidates { names: text("names") },
         E::Busy { detail: text("detail") },
-        E::Unavailable { detail: text("detail") },
-        E::UnknownOutcome { detail: text("detail") },
+        E::Unavailable {
+            detail: text("detail").into(),
+        },
+        E::UnknownOutcome {
+            detail: text("detail").into(),
+        },
         E::Internal { detail: text("detail") },
     ]
 }

@@ -14,6 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::db::SetupError;
+use crate::error::Detail;
 
 /// How many attempts run side by side while attempts succeed.
 const MAX_PARALLEL: usize = 4;
@@ -37,7 +38,7 @@ struct State {
     running: usize,
     failures: u64,
     /// The time and the error of the last failed attempt.
-    last_failure: Option<(Instant, String)>,
+    last_failure: Option<(Instant, Detail)>,
     /// `Some` from a failure of the connection until a success.
     backoff: Option<Backoff>,
 }
@@ -114,7 +115,7 @@ impl ConnectAttempts {
         };
         let now = Instant::now();
         state.failures += 1;
-        state.last_failure = Some((now, error.to_string()));
+        state.last_failure = Some((now, error.detail()));
         if let SetupError::Connect { place, detail } = error {
             let pause = match &state.backoff {
                 None => FIRST_PAUSE,
@@ -136,7 +137,7 @@ impl ConnectAttempts {
     }
 
     /// The error of the last failed attempt, if the attempt failed at this moment or later.
-    pub fn failed_since(&self, moment: Instant) -> Option<String> {
+    pub fn failed_since(&self, moment: Instant) -> Option<Detail> {
         let state = self.0.lock();
         let (_, detail) = state.last_failure.as_ref().filter(|(at, _)| *at >= moment)?;
         Some(detail.clone())

@@ -241,10 +241,10 @@ impl Database {
     }
 
     /// Ends a wait that began at `began`, if no time is `left` or if no connection can be opened.
-    fn check_wait(&self, began: Instant, left: Duration, why: &str) -> Result<(), Error> {
+    fn check_wait(&self, began: Instant, left: Duration, why: &'static str) -> Result<(), Error> {
         let failure = self.opener.attempts.failed_since(began);
         if left.is_zero() || self.opener.pooled.count() == 0 && failure.is_some() {
-            let detail = failure.unwrap_or_else(|| why.to_owned());
+            let detail = failure.unwrap_or_else(|| why.into());
             return Err(Error::Unavailable { detail });
         }
         Ok(())

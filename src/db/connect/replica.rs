@@ -119,14 +119,15 @@ impl Replica {
             return Ok(());
         }
         Err(Error::Unavailable {
-            detail: "it is no copy of the database, or one that lags far behind".to_owned(),
+            detail: "it is no copy of the database, or one that lags far behind".into(),
         })
     }
 
     fn warn(&self, error: Error) {
         let pause = self.inner.pause;
         let detail = match error {
-            Error::Unavailable { detail } | Error::Internal { detail } => detail,
+            Error::Unavailable { detail } => detail.hidden().map_or_else(|| detail.to_string(), str::to_owned),
+            Error::Internal { detail } => detail,
             other => other.to_string(),
         };
         log::warn!("slave_connection is not read from for {pause:?}: {detail}");

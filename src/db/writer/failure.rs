@@ -2,7 +2,7 @@
 
 use crate::db::engines::dialect;
 use crate::db::{Fault, SetupError, WriteError, fault};
-use crate::error::Error;
+use crate::error::{Detail, Error};
 
 /// Why an attempt to commit a batch failed.
 pub(in crate::db) enum BatchFailure {
@@ -13,7 +13,7 @@ pub(in crate::db) enum BatchFailure {
     /// As a conflict, unless it is met again and again: then the command itself is the cause.
     Constraint(diesel::result::Error),
     /// COMMIT was sent, and its outcome could not be determined.
-    UnknownOutcome(String),
+    UnknownOutcome(Detail),
     /// A defect of placet, met before COMMIT was sent.
     Panicked,
     /// A caller cancelled its command before COMMIT was sent.
@@ -119,10 +119,20 @@ impl BatchFailure {
                     detail: "Other writers kept changing the same rows.".to_owned(),
                 };
             }
-            BatchFailure::Cancelled => "its caller stopped waiting before COMMIT".to_owned(),
-            other => other.to_string(),
+            BatchFailure::Cancelled => "its caller stopped waiting before COMMIT".into(),
+            other => other.detail(),
         };
         Error::Unavailable { detail }
+    }
+
+    /// What happened, for a client and for the log.
+    pub fn detail(&self) -> Detail {
+        match self {
+            BatchFailure::Database(error) | BatchFailure::Constraint(error) => fault::detail(error),
+            BatchFailure::Setup(error) => error.detail(),
+            BatchFailure::UnknownOutcome(detail) => detail.clone(),
+            other => other.to_string().into(),
+        }
     }
 
     pub fn into_error(self) -> Error {
@@ -154,7 +164,7 @@ impl std::fmt::Display for BatchFailure {
             BatchFailure::NeedsDatabase => {
                 f.write_str("the snapshot is not enough to decide it, so the database decides")
             }
-            BatchFailure::UnknownOutcome(detail) => f.write_str(detail),
+            BatchFailure::UnknownOutcome(detail) => f.write_str(detail.hidden().unwrap_or(&detail.to_string())),
             BatchFailure::Panicked => f.write_str("a defect of placet"),
             BatchFailure::Cancelled => f.write_str("a caller stopped waiting for its command"),
             BatchFailure::IdentityLost => f.write_str("the writer's row changed (restored backup?)"),
@@ -186,5 +196,40 @@ mod tests {
         assert!(timed_out.is_retryable() && !timed_out.is_connection_lost() && !timed_out.is_conflict());
         let refused = failure_of_setup("Access denied; you need the SUPER privilege");
         assert!(!refused.is_retryable() && !refused.may_be_caused_by_one_command());
+    }
+
+    #[test]
+    fn found_n7_no_error_quotes_the_driver_to_a_client_and_each_does_to_the_log() {
+        for message in [
+            "connection to server at \"192.0.2.7\", port 5432 failed: Connection refused",
+            "Lost connection to server at '192.0.2.7' 5432",
+            "database or disk is full: 192.0.2.7 5432",
+            "canceling statement due to lock timeout 192.0.2.7 5432",
+            "a message that is not known: 192.0.2.7 5432",
+        ] {
+            let database =
+                || DieselError::DatabaseError(DatabaseErrorKind::UnableToSendCommand, Box::new(message.to_owned()));
+            let connect = || SetupError::Connect {
+                place: "postgresql://placet@192.0.2.7:5432/placet".to_owned(),
+                detail: message.to_owned(),
+            };
+            let in_doubt = BatchFailure::UnknownOutcome(BatchFailure::from(connect()).detail());
+            for error in [
+                Error::from(database()),
+                Error::from(connect()),
+                Error::from(SetupError::from(database())),
+                BatchFailure::from(database()).timeout_error(),
+                BatchFailure::from(connect()).timeout_error(),
+                BatchFailure::from(connect()).into_error(),
+                in_doubt.into_error(),
+            ] {
+                assert!(!error.to_string().contains("5432"), "{error}");
+                assert!(error.for_log().contains("5432"), "{}", error.for_log());
+                assert!(
+                    error.log_reason().is_some_and(|text| text.contains("192.0.2.7")),
+                    "{error}"
+                );
+            }
+        }
     }
 }

@@ -52,13 +52,13 @@ impl<B: Batch> Writer<B> {
                 Ok(CommitOutcome::NotCommitted) if fault::classify(&error) == Fault::Stop => return Err(error.into()),
                 Ok(CommitOutcome::NotCommitted) => return Err(BatchFailure::Conflict),
                 Ok(CommitOutcome::Unknown) => {
-                    return Err(BatchFailure::UnknownOutcome("the writer's own row is gone.".to_owned()));
+                    return Err(BatchFailure::UnknownOutcome("the writer's own row is gone".into()));
                 }
                 Ok(CommitOutcome::InDoubt) | Err(_) if Instant::now() < deadline => std::thread::sleep(RETRY_PAUSE),
                 Ok(CommitOutcome::InDoubt) => {
-                    return Err(BatchFailure::UnknownOutcome("the database does not say.".to_owned()));
+                    return Err(BatchFailure::UnknownOutcome("the database does not say".into()));
                 }
-                Err(failure) => return Err(BatchFailure::UnknownOutcome(format!("{failure}."))),
+                Err(failure) => return Err(BatchFailure::UnknownOutcome(failure.detail())),
             }
         }
     }

@@ -273,22 +273,20 @@ impl<B: Batch> WriterHandle<B> {
         self.queue.send(job).map_err(|_| Error::Busy {
             detail: "It is shutting down.".to_owned(),
         })?;
-        let unknown = |detail: &str| Error::UnknownOutcome {
-            detail: detail.to_owned(),
-        };
+        let unknown = |detail: &'static str| Error::UnknownOutcome { detail: detail.into() };
         let cancel_after = deadline.saturating_duration_since(BootInstant::now()) + self.timeout + CALLER_GRACE;
         let answered = match timeout(cancel_after, &mut answer).await {
             Err(_) if gate.cancel() => {
                 return Err(Error::Unavailable {
-                    detail: "it does not answer".to_owned(),
+                    detail: "it does not answer".into(),
                 });
             }
             // COMMIT is in flight. The caller waits longer for the outcome, so that the client need not look it up.
             Err(_) => timeout(self.timeout, answer)
                 .await
-                .map_err(|_| unknown("the database does not answer."))?,
+                .map_err(|_| unknown("the database does not answer"))?,
             Ok(answered) => answered,
         };
-        answered.unwrap_or_else(|_| Err(unknown("the writer stopped.")))
+        answered.unwrap_or_else(|_| Err(unknown("the writer stopped")))
     }
 }

@@ -135,7 +135,7 @@ impl<B: Batch> Writer<B> {
                 .database
                 .guard()
                 .check_path()
-                .map_err(|error| BatchFailure::UnknownOutcome(format!("{error}.")))?,
+                .map_err(|error| BatchFailure::UnknownOutcome(error.detail()))?,
         }
         Ok(self.identity.committed())
     }

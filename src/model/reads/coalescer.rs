@@ -53,7 +53,7 @@ impl<K: Send + 'static, V: Send + 'static> Coalescer<K, V> {
     pub async fn read(&self, key: K) -> Result<V> {
         let (reply, answer) = oneshot::channel();
         let stopped = || Error::Unavailable {
-            detail: "placet is shutting down".to_owned(),
+            detail: "placet is shutting down".into(),
         };
         self.queue.send(Pending { key, reply }).map_err(|_| stopped())?;
         answer.await.unwrap_or_else(|_| Err(stopped()))

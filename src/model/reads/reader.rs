@@ -116,7 +116,7 @@ async fn spawn_blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Se
 /// closes no connection, and the client library of MariaDB has no timeout of its own here.
 pub(in crate::model) async fn within_timeout<T>(timeout: Duration, work: impl Future<Output = Result<T>>) -> Result<T> {
     let timed_out = || Error::Unavailable {
-        detail: "it did not answer in time".to_owned(),
+        detail: "it did not answer in time".into(),
     };
     tokio::time::timeout(timeout, work)
         .await

@@ -72,13 +72,13 @@ impl Follower {
     pub async fn fresh(&self) -> Result<Arc<Snapshot>> {
         let (reply, answer) = oneshot::channel();
         let stopped = || Error::Unavailable {
-            detail: "placet is shutting down".to_owned(),
+            detail: "placet is shutting down".into(),
         };
         self.queue.send(Some(reply)).map_err(|_| stopped())?;
         match tokio::time::timeout(self.timeout, answer).await {
             Ok(answer) => answer.unwrap_or_else(|_| Err(stopped())),
             Err(_) => Err(Error::Unavailable {
-                detail: "it did not say in time what other processes changed".to_owned(),
+                detail: "it did not say in time what other processes changed".into(),
             }),
         }
     }
@@ -189,7 +189,7 @@ impl FollowerThread {
                 *self.last_query.lock().unwrap_or_else(PoisonError::into_inner) = sent
             }
             Err(error) => {
-                log::debug!("The change feed could not be read: {error}");
+                log::debug!("The change feed could not be read: {}", error.for_log());
                 self.conn = None;
             }
         }

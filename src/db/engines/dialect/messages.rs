@@ -100,6 +100,32 @@ pub fn advice(message: &str) -> &'static str {
     known.map_or("", |(_, advice)| advice)
 }
 
+/// Beginnings of messages, and what a client reads of them.
+const FOR_CLIENTS: [(&str, &str); 13] = [
+    ("database or disk is full", "its disk is full"),
+    ("could not extend file", "its disk is full"),
+    ("Disk full", "its disk is full"),
+    ("disk I/O error", "its disk fails"),
+    ("attempt to write a readonly database", "it is read-only"),
+    ("cannot execute ", "it is read-only"),
+    ("The MariaDB server is running with", "it is read-only"),
+    ("The MySQL server is running with", "it is read-only"),
+    ("database disk image is malformed", "its file is damaged"),
+    ("file is not a database", "its file is damaged"),
+    ("database is locked", "another program has locked it"),
+    (
+        "canceling statement due to lock timeout",
+        "rows are locked by another transaction",
+    ),
+    ("Lock wait timeout exceeded", "rows are locked by another transaction"),
+];
+
+/// What a client reads of a message; `None` if nothing special is known.
+pub fn for_clients(message: &str) -> Option<&'static str> {
+    let known = FOR_CLIENTS.iter().find(|(text, _)| message.starts_with(text));
+    known.map(|(_, shown)| *shown)
+}
+
 /// Whether SQLite reports that its file is damaged.
 pub fn says_damaged(message: &str) -> bool {
     ["database disk image is malformed", "file is not a database"]

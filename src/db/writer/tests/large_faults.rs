@@ -107,7 +107,7 @@ async fn rows_on_a_connection_that_fell_silent_delay_only_the_commands_that_need
         actix_web::rt::time::sleep(TIMEOUT / 200).await;
     }
     let given_up = Error::Unavailable {
-        detail: "it does not answer".to_owned(),
+        detail: "it does not answer".into(),
     };
     let refused = large.await.unwrap().unwrap_err();
     assert_ne!(refused, given_up, "the writer answers before its caller gives up");

@@ -1,0 +1,52 @@
+//! The part of a sentence that a client reads, and what only the log says beside it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// A part of a sentence for a client. The message of a driver is hidden from clients, because it may have the address
+/// of the database, a user or a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detail {
+    shown: Cow<'static, str>,
+    hidden: Option<String>,
+}
+
+impl Detail {
+    /// `shown` is for clients, `hidden` for the log.
+    pub fn hiding(shown: &'static str, hidden: impl fmt::Display) -> Detail {
+        Detail {
+            shown: Cow::Borrowed(shown),
+            hidden: Some(hidden.to_string()),
+        }
+    }
+
+    /// What only the log says.
+    pub fn hidden(&self) -> Option<&str> {
+        self.hidden.as_deref()
+    }
+}
+
+impl From<&'static str> for Detail {
+    fn from(shown: &'static str) -> Detail {
+        Detail {
+            shown: Cow::Borrowed(shown),
+            hidden: None,
+        }
+    }
+}
+
+impl From<String> for Detail {
+    fn from(shown: String) -> Detail {
+        Detail {
+            shown: Cow::Owned(shown),
+            hidden: None,
+        }
+    }
+}
+
+/// For clients.
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
