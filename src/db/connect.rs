@@ -10,6 +10,7 @@ pub mod pool;
 mod pool_limit;
 mod pool_state;
 pub mod replica;
+mod running_clock;
 mod slot;
 #[cfg(all(feature = "mariadb", target_os = "linux"))]
 pub mod tcp_keepalive;

@@ -10,9 +10,14 @@ use crate::error::Result;
 pub struct DatabaseState(pub(super) Database);
 
 impl DatabaseState {
-    /// The time since the database last answered a statement of this process.
+    /// The time since the database last answered a statement of this process, while the process ran.
     pub fn silence(&self) -> Duration {
         self.0.silence()
+    }
+
+    /// Shows that this process runs. Returns how long it stood still before.
+    pub fn beat(&self) -> Option<Duration> {
+        self.0.beat()
     }
 
     /// Has the database answer a statement. Blocks until it has, or until it cannot.

@@ -2,6 +2,8 @@
 //!
 //! Every statement of the process shows that the database answers, so a busy process sends no other. While none was
 //! answered for a second, a thread of its own sends a probe: it hangs with the database, and the watch goes on.
+//!
+//! The watch also finds that this process itself stood still, and says so: the database was not asked then.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
@@ -55,7 +57,17 @@ fn probe(database: &DatabaseState, requested: &Receiver<()>) {
 /// The thread that watches.
 fn watch(database: &DatabaseState, limit: Duration, stopped: &Receiver<()>, probes: &SyncSender<()>) {
     let mut silent_since: Option<Instant> = None;
+    // What came before this thread is no standstill.
+    let _ = database.beat();
     while stopped.recv_timeout(WATCH_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+        if let Some(stood_still) = database.beat() {
+            log::warn!(
+                "This process stood still for {:.0} s: it was stopped, or its machine was suspended or had no processor \
+                 for it",
+                stood_still.as_secs_f64()
+            );
+            silent_since = silent_since.map(|since| since + stood_still);
+        }
         let silence = database.silence();
         if silence >= PROBE_AFTER {
             // Without a receiver that waits, the last probe hangs.

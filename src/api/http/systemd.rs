@@ -4,7 +4,7 @@
 //! that: a restart would not bring it back.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_web::rt::spawn;
 use sd_notify::NotifyState;
@@ -79,10 +79,12 @@ impl Heartbeat {
         let heartbeat = self.clone();
         spawn(async move {
             loop {
+                let asked = Instant::now();
                 if heartbeat.all_answer(workers, period).await {
                     notify(&[NotifyState::Watchdog]);
                     sleep(period).await;
-                } else {
+                } else if asked.elapsed() < 2 * period {
+                    // After a longer time it was the process that stood still, and the workers are asked again.
                     log::error!("A worker has not answered for {period:?}; systemd's watchdog is not notified");
                 }
             }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::db::boot_instant::BootInstant;
+use super::running_clock::RunningClock;
 
 /// The moment of the last answer. Clones share it. Each statement notes one, so it takes no lock.
 #[derive(Debug, Clone)]
 pub(super) struct LastAnswer {
-    began: BootInstant,
-    /// Milliseconds after `began`.
+    clock: Arc<RunningClock>,
+    /// In milliseconds of the clock.
     at: Arc<AtomicU64>,
 }
 
@@ -18,29 +18,31 @@ impl LastAnswer {
     /// Counts the present moment as an answer.
     pub fn new() -> LastAnswer {
         LastAnswer {
-            began: BootInstant::now(),
+            clock: Arc::new(RunningClock::new()),
             at: Arc::default(),
         }
     }
 
     /// Notes an answer.
     pub fn note(&self) {
-        self.at.fetch_max(self.elapsed(), Ordering::Relaxed);
+        self.at.fetch_max(self.clock.now(), Ordering::Relaxed);
     }
 
-    /// The time since the last answer.
+    /// The time since the last answer, while this process ran.
     pub fn silence(&self) -> Duration {
-        Duration::from_millis(self.elapsed().saturating_sub(self.at.load(Ordering::Relaxed)))
+        Duration::from_millis(self.clock.now().saturating_sub(self.at.load(Ordering::Relaxed)))
     }
 
-    fn elapsed(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    /// Shows that this process runs. Returns how long it stood still before.
+    pub fn beat(&self) -> Option<Duration> {
+        self.clock.beat()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::db::boot_instant::tests::SUSPENDED;
 
     #[test]
     fn the_silence_lasts_from_the_last_answer_on() {
@@ -49,5 +51,28 @@ mod tests {
         assert!(answer.silence() >= Duration::from_millis(25));
         answer.clone().note();
         assert!(answer.silence() < Duration::from_millis(25));
+    }
+
+    #[test]
+    fn found_n5_the_time_in_which_this_process_stood_still_is_no_silence() {
+        let pass = |seconds: u64| SUSPENDED.set(SUSPENDED.get() + Duration::from_secs(seconds));
+        let seconds = |time: Option<Duration>| time.map(|time| time.as_secs());
+        let answer = LastAnswer::new();
+        // A command without a thread that beats: all time counts.
+        pass(3);
+        assert_eq!(answer.silence().as_secs(), 3);
+        assert_eq!(answer.beat(), None);
+        pass(1);
+        assert_eq!((seconds(answer.beat()), answer.silence().as_secs()), (None, 4));
+        // Before the thread has run again, too.
+        pass(76);
+        assert_eq!(answer.silence().as_secs(), 4);
+        assert_eq!((seconds(answer.beat()), answer.silence().as_secs()), (Some(76), 4));
+        // An answer during the pause counts as one at its end.
+        pass(50);
+        answer.note();
+        assert_eq!((seconds(answer.beat()), answer.silence().as_secs()), (Some(50), 0));
+        pass(1);
+        assert_eq!((answer.beat(), answer.silence().as_secs()), (None, 1));
     }
 }

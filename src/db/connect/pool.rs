@@ -265,9 +265,14 @@ impl Database {
         self.opener.open_uncounted(purpose)
     }
 
-    /// The time since the database last answered a statement of this process.
+    /// The time since the database last answered a statement of this process, while the process ran.
     pub fn silence(&self) -> Duration {
         self.opener.last_answer.silence()
+    }
+
+    /// Shows that this process runs. Returns how long it stood still before: that is no silence of the database.
+    pub fn beat(&self) -> Option<Duration> {
+        self.opener.last_answer.beat()
     }
 
     /// Has the database answer a statement on a connection of the pool. Returns when it has, or when its file may not
