@@ -8,7 +8,8 @@ One row is locked for `--seconds` (full size: 24):
 - `transaction`: the row of a provider, by another program's open transaction;
 - `placet`: the row of a provider, by a placet that is paused inside its transaction;
 - `upstream`: the same by a stalled OpenStack Placement;
-- `consumer`: the rows of consumers, by another program's open transaction.
+- `consumer`: the rows of consumers, by another program's open transaction;
+- `log`: what the log, the metrics and the refusals say about such rows.
 
 All the time requests for other rows are sent: ten claims a second for new consumers on other hosts, and twelve others:
 claims that replace, releases, claims of two consumers at once, writes of inventories and traits, new and deleted
@@ -28,6 +29,7 @@ import threading
 from collections import Counter
 
 from functional_tests.held_rows.holders import OpenTransaction, PausedPlacet, PausedUpstream
+from functional_tests.held_rows.log_lines import found_n4_log_lines
 from functional_tests.held_rows.traffic import CLAIM, HELD, HELD_HOST, Traffic
 from functional_tests.lib import command_line, engines, live
 from functional_tests.lib.ledger import Ledger
@@ -41,6 +43,7 @@ FREE_SECONDS = 4  # of the same requests without a lock, to compare with
 MOST_DELAY_SECONDS, MOST_DELAY_FACTOR = 1, 5
 COMMIT_TIMEOUT_SECONDS = 10  # placet's default
 CASES = {"transaction": OpenTransaction, "placet": PausedPlacet, "upstream": PausedUpstream, "consumer": OpenTransaction}
+LOG = "log"
 OUTCOME_UNKNOWN = "The outcome of this request is unknown"
 
 
@@ -160,10 +163,10 @@ def main():
     parser.add_argument("--engine", choices=("postgresql", "mariadb", "galera"), default="postgresql")
     full = os.environ.get("PLACET_TEST_SIZE") == "full"
     parser.add_argument("--seconds", type=float, default=FULL_SECONDS if full else SHORT_SECONDS)
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join([*CASES, LOG]))
     options = parser.parse_args()
     print(f"seed {options.seed} (--seed {options.seed} repeats the choices)", flush=True)
-    names = options.cases or CASES
+    names = [name for name in options.cases or CASES if name != LOG]
     tests = TestCounts()
     # Cases mostly wait, so they run concurrently, each on a database of its own.
     with engines.Engine(options.engine) as engine, concurrent.futures.ThreadPoolExecutor(len(names) + 1) as pool:
@@ -176,6 +179,9 @@ def main():
         finally:
             control.stopped.set()
         controlled.result()
+        if not options.cases or LOG in options.cases:
+            tests.step("found_n4: the log says which rows are held, for how long, and how many requests wait",
+                       found_n4_log_lines, options, engine.create())
     tests.finish()
 
 

@@ -23,6 +23,7 @@ mod commit_thread;
 pub mod failure;
 mod heartbeat;
 mod held_rows;
+mod held_rows_log;
 pub mod identity;
 mod in_doubt;
 mod large;
@@ -305,11 +306,15 @@ impl<B: Batch> Writer<B> {
 
 /// Refuses the jobs whose deadline has passed, and returns the rest.
 fn refuse_expired<B: Batch>(jobs: Vec<Job<B>>) -> Vec<Job<B>> {
+    refuse_expired_with(jobs, |_| "The database is too slow to keep up.".to_owned())
+}
+
+/// The same, with the detail for each of the jobs.
+fn refuse_expired_with<B: Batch>(jobs: Vec<Job<B>>, detail: impl Fn(&Job<B>) -> String) -> Vec<Job<B>> {
     let (timely, expired): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.deadline > BootInstant::now());
     for job in expired {
-        job.answer(Decision::Refused(Error::Busy {
-            detail: "The database is too slow to keep up.".to_owned(),
-        }));
+        let detail = detail(&job);
+        job.answer(Decision::Refused(Error::Busy { detail }));
     }
     timely
 }

@@ -1,7 +1,6 @@
 //! The interface between the writer, which commits, and the model, which decides what commands do.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use super::plan::BatchPlan;
 use crate::db::change_feed::Revisions;
@@ -73,6 +72,9 @@ pub trait Batch: Send + 'static {
     /// Takes over which rows are known to be held. From now on a command that has a choice takes no such row.
     fn note_held(&mut self, rows: &RowNames);
 
+    /// The name of the provider with this uuid, if it is known.
+    fn provider_name(&self, uuid: &str) -> Option<String>;
+
     /// Whether the command needs one of the rows. A command that can take others does not.
     fn needs(&self, command: &Self::Command, rows: &RowNames) -> bool;
 
@@ -139,6 +141,14 @@ impl RowNames {
         !self.providers.is_disjoint(&other.providers) || !self.consumers.is_disjoint(&other.consumers)
     }
 
+    /// The rows that both have.
+    pub fn common(&self, other: &RowNames) -> RowNames {
+        RowNames {
+            providers: &self.providers & &other.providers,
+            consumers: &self.consumers & &other.consumers,
+        }
+    }
+
     /// These rows without others.
     pub fn without(&self, others: &RowNames) -> RowNames {
         RowNames {
@@ -155,27 +165,6 @@ impl RowNames {
         self.providers.len() + self.consumers.len() - before
     }
 }
-
-/// For the log: an operator looks for these in the tables.
-impl fmt::Display for RowNames {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let uuids = |rows: &BTreeSet<String>| {
-            let shown: Vec<&str> = rows.iter().take(SHOWN_ROWS).map(String::as_str).collect();
-            shown.join(", ")
-        };
-        write!(
-            f,
-            "{} of resource_providers (uuid {}), {} of consumers (uuid {})",
-            self.providers.len(),
-            uuids(&self.providers),
-            self.consumers.len(),
-            uuids(&self.consumers)
-        )
-    }
-}
-
-/// How many rows of a table a log line names.
-const SHOWN_ROWS: usize = 5;
 
 /// The ids of the providers that a batch locks.
 pub type LockSet = BTreeSet<i32>;

@@ -31,8 +31,9 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::batch::{Decision, RowNames};
+use super::held_rows_log::HeldRowsLog;
 use super::waiting::MAX_BATCH;
-use super::{Batch, BatchResult, Job, Writer, commands, refuse, refuse_expired, require_conn};
+use super::{Batch, BatchResult, Job, Writer, commands, refuse, require_conn};
 use crate::db::engines::dialect;
 use crate::error::Error;
 use crate::mutants::{self, Mutant};
@@ -47,8 +48,6 @@ const BLIND_RETRY_INTERVAL: Duration = Duration::from_millis(250);
 pub(super) const FAILED_BATCHES_MAX: usize = 16;
 /// How long a statement waits for a lock that may be one which a probe cannot see. PostgreSQL takes 0 for no limit.
 pub(super) const NO_WAIT: Duration = Duration::from_millis(1);
-/// How long rows are held before the log says so.
-const LOGGED_AFTER: Duration = Duration::from_secs(1);
 
 /// The commands that wait for held rows.
 pub(super) struct Parked<B: Batch> {
@@ -56,12 +55,10 @@ pub(super) struct Parked<B: Batch> {
     max: usize,
     jobs: Vec<Job<B>>,
     /// The rows that the last probe found held, and those that batches have found since.
-    rows: RowNames,
-    /// Since when some rows have been held.
-    since: Instant,
+    pub(super) rows: RowNames,
+    pub(super) log: HeldRowsLog,
     probe_at: Instant,
     interval: Duration,
-    was_logged: bool,
     /// Commands whose lock a probe cannot see.
     blind: VecDeque<Job<B>>,
     retry_blind_at: Instant,
@@ -79,10 +76,9 @@ impl<B: Batch> Parked<B> {
             max,
             jobs: Vec::new(),
             rows: RowNames::default(),
-            since: now,
+            log: HeldRowsLog::default(),
             probe_at: now,
             interval: FIRST_PROBE,
-            was_logged: false,
             blind: VecDeque::new(),
             retry_blind_at: now,
         }
@@ -103,8 +99,8 @@ impl<B: Batch> Parked<B> {
     /// Adds held rows. Returns how many of them are new.
     pub fn add_rows(&mut self, rows: RowNames) -> usize {
         let now = Instant::now();
+        self.log.note(&rows, now);
         if self.rows.is_empty() {
-            (self.since, self.was_logged) = (now, false);
             self.probe_at = now + FIRST_PROBE;
         }
         let new = self.rows.extend(rows);
@@ -142,26 +138,12 @@ impl<B: Batch> Parked<B> {
         jobs
     }
 
-    /// Takes over the rows that a probe found, and says in the log what an operator can act on.
+    /// Takes over the rows that a probe found.
     pub fn probed(&mut self, rows: RowNames) {
         let now = Instant::now();
         self.interval = (2 * self.interval).min(LONGEST_PROBE);
         self.probe_at = now + self.interval;
         self.rows = rows;
-        if self.rows.is_empty() {
-            if std::mem::take(&mut self.was_logged) {
-                log::info!("The locked rows are free again, after {:?}", now - self.since);
-            }
-        } else if !self.was_logged && now - self.since >= LOGGED_AFTER {
-            self.was_logged = true;
-            log::warn!(
-                "Another transaction has locked rows for {:?}: {}; {} requests wait for it. Find it among the \
-                 sessions of the database server, and end it if it hangs",
-                now - self.since,
-                self.rows,
-                self.jobs.len()
-            );
-        }
     }
 }
 
@@ -186,7 +168,9 @@ impl<B: Batch> Writer<B> {
         if mutants::is(Mutant::WaitTogether) {
             return false;
         }
-        let rows = self.find_held(&self.batch.named_rows(&commands(jobs)));
+        let rows = self
+            .find_held(&self.batch.named_rows(&commands(jobs)))
+            .unwrap_or_default();
         if rows.is_empty() {
             return false;
         }
@@ -205,11 +189,10 @@ impl<B: Batch> Writer<B> {
             .unwrap_or(true)
     }
 
-    /// Those of the rows that other transactions have locked. None if that cannot be found out: then the batch is tried
-    /// again, and says what is wrong.
-    fn find_held(&mut self, rows: &RowNames) -> RowNames {
+    /// Those of the rows that other transactions have locked. `None` if that cannot be found out: then the batch is
+    /// tried again, and says what is wrong.
+    fn find_held(&mut self, rows: &RowNames) -> Option<RowNames> {
         self.probe(|writer| Ok(writer.batch.find_held(require_conn(&mut writer.conn)?, rows)?))
-            .unwrap_or_default()
     }
 
     /// The result of a probe; `None` if it failed.
@@ -235,7 +218,8 @@ impl<B: Batch> Writer<B> {
             self.probe_rows();
         }
         if !self.parked.blind.is_empty() && self.parked.retry_blind_at <= now {
-            let mut jobs = refuse_expired(std::mem::take(&mut self.parked.blind).into());
+            let blind = std::mem::take(&mut self.parked.blind);
+            let mut jobs = self.refuse_expired_parked(blind.into());
             self.parked.retry_blind_at = now + BLIND_RETRY_INTERVAL;
             let mut batches = Vec::new();
             while !jobs.is_empty() {
@@ -249,10 +233,12 @@ impl<B: Batch> Writer<B> {
     /// Probes the held rows. Jobs that name a row which is free now join the next batch. Of the others, those are
     /// returned to their callers that another plan may help.
     fn probe_rows(&mut self) {
-        let jobs = refuse_expired(std::mem::take(&mut self.parked.jobs));
+        let jobs = std::mem::take(&mut self.parked.jobs);
+        let jobs = self.refuse_expired_parked(jobs);
         let before = self.parked.rows.clone();
         let rows = self.find_held(&before);
-        self.parked.probed(rows);
+        self.log_held(rows.as_ref(), jobs.len() + self.parked.blind.len());
+        self.parked.probed(rows.unwrap_or_default());
         self.batch.note_held(&self.parked.rows);
         let freed = before.without(&self.parked.rows);
         let (woken, waiting): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| self.names_any(job, &freed));

@@ -179,6 +179,10 @@ impl Batch for Numbers {
         self.script.note_held(rows);
     }
 
+    fn provider_name(&self, uuid: &str) -> Option<String> {
+        Some(format!("host{uuid}"))
+    }
+
     fn needs(&self, number: &i64, rows: &RowNames) -> bool {
         !script::has_choice(*number) && rows.providers.contains(&script::provider(*number).to_string())
     }

@@ -285,6 +285,11 @@ impl Batch for Decider {
         self.store.note_held(rows);
     }
 
+    fn provider_name(&self, uuid: &str) -> Option<String> {
+        let snapshot = self.store.newest();
+        snapshot.by_uuid(uuid).map(|slot| snapshot.name(slot).to_string())
+    }
+
     fn needs(&self, command: &Command, rows: &RowNames) -> bool {
         let footprint = Footprint::beside_held(&[command], &rows.providers);
         footprint.is_blocked
