@@ -51,9 +51,9 @@ def connect_many(placet, data):
     return raws
 
 @case(f"{CONNECTIONS} idle connections and {CONNECTIONS} with half a request line block no request, "
-      "and are closed after the timeout")
+      "and are closed after their timeouts")
 def half_open():
-    with folder() as here, Placet(here, {}) as placet:
+    with folder() as here, Placet(here, {"placet": {"keep_alive_timeout": "15"}}) as placet:
         halves, silent = connect_many(placet, b"GET /resource_prov"), connect_many(placet, b"")
         try:
             serves_well(placet, halves + silent)

@@ -26,7 +26,7 @@ TOPICS = [
     "first_run", "configuration", "mistakes", "published", "request_lines", "token_files", "commands", "exclusive", "log_lines",
     "protocol", "hostile_bodies", "large_bodies", "body_memory",
     "hostile_connections", "scarce_connections", "framing", "targets", "limits", "json_bombs", "slow_clients",
-    "idle_connections", "searches", "locked", "whole_file", "old_log", "backup", "lost_file", "pending",
+    "idle_connections", "keep_alive", "searches", "locked", "whole_file", "old_log", "backup", "lost_file", "pending",
     "full_disk", "small_disk", "read_only", "quoted_errors", "damaged_file", "stopping", "standstill", "tls",
     "systemd", "upgrading", "other_projects",
 ]

@@ -126,6 +126,8 @@ pub struct Listen {
     pub drain_time: Duration,
     /// How long requests in flight may take to finish after a stop signal.
     pub shutdown_timeout: Duration,
+    /// How long a connection may be idle between requests.
+    pub keep_alive_timeout: Duration,
     /// Whether another process keeps the listening socket, and hands it to the next one.
     pub is_inherited: bool,
     /// The certificates, if clients speak TLS.

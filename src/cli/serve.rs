@@ -82,6 +82,7 @@ pub fn run(
         waiting_threads: database.readers().saturating_add(replica_readers),
         drain_time: Duration::from_secs(options.placet.drain_time),
         shutdown_timeout: Duration::from_secs(options.placet.shutdown_timeout),
+        keep_alive_timeout: Duration::from_secs(options.placet.keep_alive_timeout),
         is_inherited,
         tls,
         on_hangup: Arc::new(move || reload.run()),
@@ -354,7 +355,7 @@ fn print_greeting(options: &Options, address: SocketAddr) {
 }
 
 /// The location of the data: the absolute path of the file, or the URL without its password.
-fn data_location(url: &str) -> String {
+pub(super) fn data_location(url: &str) -> String {
     let target = crate::db::connect::url::parse(url).ok();
     match target.as_ref().and_then(|target| target.file()) {
         Some(path) => std::path::absolute(path)

@@ -12,6 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use address::Address;
 use closed::Wait;
@@ -19,6 +20,7 @@ use members::Members;
 pub use members::spare_connections;
 use tokio::sync::Notify;
 use tokio::task::yield_now;
+use tokio::time::{Instant, sleep_until};
 
 use super::expectation::Expectation;
 use super::statistics::HttpStatistics;
@@ -53,6 +55,10 @@ pub struct Connection {
     served: Cell<u64>,
     has_token: Cell<bool>,
     write_is_blocked: Cell<bool>,
+    /// Whether a part of a head has arrived.
+    has_head: Cell<bool>,
+    /// When it was opened, or the last request was answered.
+    idle_since: Cell<Instant>,
     expectation: Cell<Expectation>,
     /// Whether the client announced that a request is its last one.
     had_last: Cell<bool>,
@@ -96,6 +102,8 @@ impl Connections {
             served: Cell::default(),
             has_token: Cell::default(),
             write_is_blocked: Cell::default(),
+            has_head: Cell::default(),
+            idle_since: Cell::new(Instant::now()),
             expectation: Cell::default(),
             had_last: Cell::default(),
             closing: Cell::new(Closing::No),
@@ -132,8 +140,35 @@ impl Connection {
     /// Counts a request as begun, and when the result is dropped as answered.
     pub fn begin_request(self: &Rc<Self>) -> RequestGuard {
         self.begun.set(self.begun.get() + 1);
+        self.has_head.set(false);
         self.advance();
         RequestGuard(Rc::clone(self))
+    }
+
+    /// The first part of a head has arrived.
+    pub fn begin_head(&self) {
+        self.has_head.set(true);
+    }
+
+    /// Completes when nothing has come for `limit` since the last answer, or since the connection was opened.
+    pub async fn idle_for(&self, limit: Duration) {
+        loop {
+            let now = Instant::now();
+            let since = if self.is_idle() { self.idle_since.get() } else { now };
+            if since + limit > now {
+                sleep_until(since + limit).await;
+                continue;
+            }
+            let before = self.progress();
+            look_at_socket().await;
+            if self.is_idle() && self.progress() == before {
+                return;
+            }
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.awaits_request() && !self.has_head.get()
     }
 
     /// Whether the client of the present request waits before it sends the body.
@@ -180,9 +215,7 @@ impl Connection {
     pub async fn closed(&self) {
         loop {
             self.close.notified().await;
-            for _ in 0..ROUNDS_OF_A_LOOK {
-                yield_now().await;
-            }
+            look_at_socket().await;
             // A request may have begun since, and its answer must not be lost.
             let is_spared = match self.closing.get() {
                 Closing::No => continue,
@@ -207,6 +240,11 @@ impl Connection {
             Closing::AtOnce
         });
         self.close.notify_one();
+    }
+
+    /// Whether a part of an answer waits until its client reads.
+    pub fn is_write_blocked(&self) -> bool {
+        self.write_is_blocked.get()
     }
 
     fn advance(&self) {
@@ -242,12 +280,20 @@ impl Connection {
     }
 }
 
+/// Completes when the worker has read what had arrived.
+async fn look_at_socket() {
+    for _ in 0..ROUNDS_OF_A_LOOK {
+        yield_now().await;
+    }
+}
+
 /// A request until it is answered.
 pub struct RequestGuard(Rc<Connection>);
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.answered.set(self.0.answered.get() + 1);
+        self.0.idle_since.set(Instant::now());
         self.0.advance();
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
-use actix_http::{HttpService, Protocol};
+use actix_http::{HttpService, KeepAlive, Protocol};
 use actix_server::{GracefulShutdownSignal, Server};
 use actix_service::{
     IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt, apply_fn_factory, fn_service, map_config,
@@ -19,20 +19,19 @@ use actix_web::rt::net::TcpStream;
 use actix_web::web::{Data, to};
 use actix_web::{App, Route};
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
 use super::connections::{Connection, Connections, spare_connections};
 use super::front::{self, Front, Phase};
 use super::stopping::{self, Settling, Stop};
-use super::stream::Stream;
+use super::stream::{HEAD_TIMEOUT, Stream};
 use super::systemd::{self, Heartbeat};
 use super::tls::LiveTls;
 use super::transport::Transport;
 use crate::api::service::{self, Listen, METRICS_CONNECTIONS};
 
-/// How long a connection may be idle between requests.
-const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// How long a client may take to read more of an answer.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client may take to close a connection that the server closed.
@@ -140,6 +139,7 @@ fn start(front: &Data<Front>, listeners: Listeners, listen: &Listen, heartbeat: 
         settling: settling.clone(),
         draining: server.graceful_shutdown_signal(),
         tls: listen.tls.clone(),
+        keep_alive: listen.keep_alive_timeout,
         heartbeat: heartbeat.clone(),
     };
     let mut server = server;
@@ -176,6 +176,7 @@ struct WorkerSettings {
     settling: Settling,
     draining: GracefulShutdownSignal,
     tls: Option<Arc<LiveTls>>,
+    keep_alive: Duration,
     heartbeat: Heartbeat,
 }
 
@@ -190,6 +191,7 @@ fn http(
         settling,
         draining,
         tls,
+        keep_alive,
         heartbeat,
     } = settings;
     let connections = Connections::new(max_connections, Arc::clone(front.statistics()));
@@ -201,7 +203,8 @@ fn http(
         .map_err(|error: actix_web::Error| error.error_response());
     let requests = HttpService::build()
         .graceful_shutdown_signal(move || stopping::drained(draining.clone()))
-        .keep_alive(KEEP_ALIVE)
+        // The connection knows how long it is idle.
+        .keep_alive(KeepAlive::Os)
         // The stream has a timeout for heads.
         .client_request_timeout(Duration::ZERO)
         .client_disconnect_timeout(DISCONNECT_TIMEOUT)
@@ -224,7 +227,7 @@ fn http(
             let timed = Box::pin(timed);
             let transport = match tls {
                 Some(tls) => Transport::Handshake {
-                    accept: Box::new(tls.accept(timed)),
+                    accept: Box::pin(timeout(HEAD_TIMEOUT, tls.accept(timed))),
                     peer,
                 },
                 None => Transport::Plain(timed),
@@ -232,8 +235,8 @@ fn http(
             Ok((Stream::new(transport, open), Protocol::Http1, peer))
         }
     })
-    .and_then(apply_fn_factory(requests, |connected: Connected, requests: &_| {
-        let connection = connected.0.connection();
+    .and_then(apply_fn_factory(requests, move |connected: Connected, requests: &_| {
+        let (connection, peer) = (connected.0.connection(), connected.2);
         let serving = Service::call(requests, connected);
         // Whatever the connection waits for: its end is that of its task.
         async move {
@@ -241,6 +244,11 @@ fn http(
                 biased;
                 ended = serving => ended,
                 () = connection.closed() => Ok(()),
+                () = connection.idle_for(keep_alive) => {
+                    let peer = peer.map_or_else(|| "a client".to_owned(), |peer| peer.to_string());
+                    log::debug!("Closing the connection of {peer}, which was idle for {keep_alive:?}");
+                    Ok(())
+                }
             }
         }
     }))

@@ -27,7 +27,7 @@ const MAX_KEPT_BYTES: usize = 4096;
 /// The maximum length of a refusal by actix.
 const MAX_BARE_REFUSAL_BYTES: usize = 256;
 /// How long a client may take to send the head of a request.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest target of a request that actix can parse.
 const MAX_TARGET_BYTES: usize = 65_534;
 /// The time between two looks at the socket before a client is too slow.
@@ -92,7 +92,7 @@ impl<S> Stream<S> {
             last_read: Vec::new(),
             replacement: None,
             disconnect: DisconnectSignal::open(),
-            head: Some(HeadDeadline::after(&open)),
+            head: None,
             timer: None,
             open,
         }
@@ -111,7 +111,8 @@ impl<S> Stream<S> {
     fn expect_head(&mut self, read: &[u8]) {
         let connection = self.open.connection();
         let is_expected = self.head.as_ref().is_some_and(|head| head.begun == connection.begun());
-        if connection.awaits_request() && !is_expected {
+        if connection.awaits_request() && !is_expected && !is_blank(read) {
+            connection.begin_head();
             self.head = Some(HeadDeadline::after(&self.open));
         }
         if let Some(head) = self
@@ -148,6 +149,11 @@ impl<S> Stream<S> {
     }
 }
 
+/// Whether these bytes begin no request: some clients end a body with an empty line (RFC 9112, 2.2).
+fn is_blank(read: &[u8]) -> bool {
+    read.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
+}
+
 impl HeadDeadline {
     fn after(open: &OpenConnection) -> HeadDeadline {
         HeadDeadline {
@@ -165,8 +171,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
         let before = buffer.filled().len();
         if Pin::new(&mut this.inner).poll_read(task, buffer)?.is_pending() {
             let is_late = this.is_head_late(task);
-            if is_late && this.open.connection().begun() == 0 {
-                // Nothing was written before, so the socket has room for it.
+            if is_late && !this.open.connection().is_write_blocked() {
+                // The rest of an earlier answer would come behind the refusal.
                 let refusal = error_response(StatusCode::REQUEST_TIMEOUT, &this.last_read);
                 let _ = Pin::new(&mut this.inner).poll_write(task, &refusal)?;
             }

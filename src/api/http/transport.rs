@@ -1,7 +1,7 @@
 //! The bytes of a connection: plain, or by TLS, whose handshake takes place when the connection is first read.
 //!
-//! So the handshake needs no task of its own, and what bounds the head of a request bounds it as well: the time in
-//! which it must arrive, the number of connections, and the end of the idlest one.
+//! So the handshake needs no task of its own. It has the time of a head. The number of connections and the end of the
+//! idlest one bound it as well.
 
 use std::future::Future;
 use std::io;
@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Timeout;
 use tokio_rustls::Accept;
 use tokio_rustls::server::TlsStream;
 
@@ -17,7 +18,7 @@ use tokio_rustls::server::TlsStream;
 pub enum Transport<S> {
     Plain(S),
     Handshake {
-        accept: Box<Accept<S>>,
+        accept: Pin<Box<Timeout<Accept<S>>>>,
         peer: Option<SocketAddr>,
     },
     Tls(Box<TlsStream<S>>),
@@ -29,7 +30,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         let Transport::Handshake { accept, peer } = self else {
             return Poll::Ready(Ok(()));
         };
-        match ready!(Pin::new(&mut **accept).poll(task)) {
+        let accepted = ready!(accept.as_mut().poll(task));
+        match accepted.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
             Ok(stream) => *self = Transport::Tls(Box::new(stream)),
             Err(error) => {
                 let peer = peer.map_or_else(|| "a client".to_owned(), |peer| peer.to_string());
@@ -78,10 +80,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Transport<S> {
     fn poll_shutdown(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut *self {
             Transport::Plain(stream) => Pin::new(stream).poll_shutdown(task),
-            Transport::Handshake { accept, .. } => match accept.get_mut() {
-                Some(stream) => Pin::new(stream).poll_shutdown(task),
-                None => Poll::Ready(Ok(())),
-            },
+            // It is closed when it is dropped.
+            Transport::Handshake { .. } => Poll::Ready(Ok(())),
             Transport::Tls(stream) => Pin::new(stream).poll_shutdown(task),
         }
     }

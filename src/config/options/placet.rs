@@ -58,6 +58,8 @@ options! {
         /// connections, the one without progress for the longest time. If the process's hard limit of open files is too
         /// low for that, placet accepts as many as fit and logs a warning.
         max_connections: usize = 10_000, 1..=1_000_000;
+        /// How long a connection may be idle between requests. Then it is closed.
+        keep_alive_timeout: u64 = 75, 1..=86_400 seconds;
         /// Refuse an amount that equals `min_unit` but is not a multiple of `step_size`, as OpenStack Placement's code
         /// does against its specification. Set it while OpenStack Placement serves the same clients.
         strict_step_size: bool = false;
