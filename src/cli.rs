@@ -10,7 +10,9 @@ mod file_watch;
 mod keystone;
 mod log_filter;
 mod log_format;
+mod log_losses;
 mod log_queue;
+mod log_stream;
 mod logging;
 mod metrics;
 mod open_files;
@@ -23,7 +25,9 @@ mod policy_files;
 mod reload;
 mod serve;
 mod sockets;
+mod start;
 mod status;
+pub mod stderr;
 mod stdout;
 mod table;
 mod tls_files;
@@ -39,10 +43,9 @@ use clap::{Parser, Subcommand};
 use thiserror::Error;
 
 use command_line::CommandLine;
-use reload::Reload;
 
 use crate::api;
-use crate::config::{ConfigError, ConfigSources};
+use crate::config::{ConfigError, ConfigSources, Options};
 use crate::db::SetupError;
 
 /// Lines that are indented are shown as they are, in `--help` and in the manual page. They fit into 80 columns, and
@@ -277,38 +280,27 @@ fn globals_first(words: Vec<OsString>) -> Vec<OsString> {
 }
 
 fn run(command: Option<Command>, sources: &ConfigSources, line: &CommandLine) -> Result<ExitCode, CommandError> {
+    let options = || -> Result<Options, CommandError> { Ok(crate::config::load(sources)?.options) };
     match command {
-        Some(Command::Openapi(command)) => return command.run().map(|()| ExitCode::SUCCESS),
-        Some(Command::Man(command)) => return command.run().map(|()| ExitCode::SUCCESS),
-        Some(Command::Completions(command)) => return command.run().map(|()| ExitCode::SUCCESS),
+        None | Some(Command::Serve) => return start::run(sources, line),
         Some(Command::Config { command }) => return command.run(sources, line),
-        _ => {}
-    }
-    let configuration = crate::config::load(sources)?;
-    if let Some(Command::Policy { command }) = command {
-        return command
-            .run(&configuration.options.oslo_policy)
-            .map(|()| ExitCode::SUCCESS);
-    }
-    if let Some(Command::Token { command }) = command {
-        return command.run(&configuration.options).map(|()| ExitCode::SUCCESS);
-    }
-    let options = &configuration.options;
-    match command {
         Some(Command::Db { command }) => {
-            let _log = logging::start_to_stderr(options)?;
-            command.run(options, line)
+            let options = options()?;
+            let _log = logging::start_to_stderr(&options)?;
+            return command.run(&options, line);
         }
         Some(Command::Status { command }) => {
-            let _log = logging::start_to_stderr(options)?;
-            command.run(options, line)
+            let options = options()?;
+            let _log = logging::start_to_stderr(&options)?;
+            return command.run(&options, line);
         }
-        _ => {
-            let (log, flush) = logging::start(options)?;
-            let reload = Reload::new(sources, log);
-            serve::run(&configuration, reload, flush.dropped_lines(), line).map(|()| ExitCode::SUCCESS)
-        }
-    }
+        Some(Command::Openapi(command)) => command.run(),
+        Some(Command::Man(command)) => command.run(),
+        Some(Command::Completions(command)) => command.run(),
+        Some(Command::Policy { command }) => command.run(&options()?.oslo_policy),
+        Some(Command::Token { command }) => command.run(&options()?),
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ pub use options::{
     TlsPaths,
 };
 use raw::RawConfig;
+use reader::OptionReader;
 pub use reference::{conf as sample, markdown as reference, sections};
 use show::Note;
 pub use sources::ConfigSources;
@@ -61,6 +62,15 @@ pub fn load(sources: &ConfigSources) -> Result<Configuration> {
         return Err(error);
     }
     Ok(Configuration { options: options?, raw })
+}
+
+/// The options of the log, although others may not fit; `None` if they are not known.
+pub fn log_options(sources: &ConfigSources) -> Option<(DefaultSection, LogFormat)> {
+    let (raw, _) = sources.read();
+    let reader = OptionReader::new(&raw);
+    let options = DefaultSection::read(&reader).ok()?;
+    let format = reader.value("placet", "log_format").unwrap_or(LogFormat::Text);
+    Some((options, format))
 }
 
 /// What [`check`] found.

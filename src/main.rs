@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use placet::cli::Arguments;
+use placet::cli::{Arguments, stderr};
 use tikv_jemallocator::Jemalloc;
 
 /// glibc's allocator keeps what a large body took: 295 MB after allocations of 33 MB, in a process that began with 24.
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     match Arguments::of(std::env::args_os().collect()).run(&program) {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("placet: {failure}");
+            stderr::line(&format!("placet: {failure}"));
             ExitCode::FAILURE
         }
     }

@@ -23,7 +23,8 @@ from functional_tests.process import cases
 # The topics with the longest cases come first, so that none of them runs alone at the end.
 TOPICS = [
     "native_claims", "killing", "descriptors",
-    "first_run", "configuration", "mistakes", "published", "request_lines", "token_files", "commands", "exclusive", "log_lines",
+    "first_run", "configuration", "mistakes", "published", "request_lines", "token_files", "commands", "exclusive",
+    "log_lines", "lost_log", "start_log",
     "protocol", "hostile_bodies", "large_bodies", "body_memory",
     "hostile_connections", "scarce_connections", "framing", "targets", "limits", "json_bombs", "slow_clients",
     "idle_connections", "keep_alive", "searches", "locked", "whole_file", "old_log", "backup", "lost_file", "pending",

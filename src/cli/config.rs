@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Subcommand, ValueEnum};
 
 use super::command_line::CommandLine;
-use super::{CommandError, config_check, stdout};
+use super::{CommandError, config_check, stderr, stdout};
 use crate::config::{self, ConfigSources};
 
 #[derive(Debug, Subcommand)]
@@ -57,7 +57,7 @@ impl Command {
             Self::Show => {
                 let configuration = config::load(sources)?;
                 for warning in configuration.warnings() {
-                    eprintln!("WARN {warning}");
+                    stderr::line(&format!("WARN {warning}"));
                 }
                 errors = config_check::errors(sources);
                 configuration.ini()?
@@ -69,7 +69,7 @@ impl Command {
         };
         stdout::print(&text)?;
         for error in &errors {
-            eprintln!("ERROR {}", line.in_message(error));
+            stderr::line(&format!("ERROR {}", line.in_message(error)));
         }
         Ok(ExitCode::from(if errors.is_empty() { 0 } else { 2 }))
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Subcommand;
 
 use super::command_line::CommandLine;
-use super::{CommandError, data_migrations, stdout};
+use super::{CommandError, data_migrations, stderr, stdout};
 use crate::config::{Options, Secret, seconds};
 use crate::db::connect::url;
 use crate::db::schema::migrate::Synced;
@@ -76,7 +76,7 @@ impl Command {
                 let placet = version.placet.as_deref().unwrap_or("None");
                 stdout::line(&format!("{alembic}\nplacet {placet}"))?;
                 if version.alembic.is_none() && version.placet.is_none() {
-                    eprintln!("placet: {}", line.in_message(&no_database(&database)));
+                    stderr::line(&format!("placet: {}", line.in_message(&no_database(&database))));
                 }
             }
         }

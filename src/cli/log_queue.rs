@@ -1,15 +1,15 @@
 //! A bounded queue in front of the log's stream: a stream that is not read stops no thread.
 //!
 //! A line is written at once if the stream has room for it. Else a thread of its own writes it. If the queue is full,
-//! lines are dropped and counted, and a line of the log says how many.
+//! lines are dropped and counted, and a line of the log says how many. Lines that cannot be written, as on a full disk,
+//! are counted as well, and stderr says so at once.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
+use super::log_losses::{DroppedLines, Losses};
+use super::log_stream::LogStream;
 use crate::db::SetupError;
 use crate::db::thread::spawn;
 use crate::statistics::Counter;
@@ -27,37 +27,17 @@ struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
     dropped: Arc<Counter>,
+    /// Locked by the thread that writes. It is the one that has the queue, or the queue's own.
+    losses: Mutex<Losses>,
 }
 
 struct Queue {
-    stream: Stream,
+    stream: LogStream,
     waiting: Vec<u8>,
+    /// Lines for which the queue had no room.
     dropped: u64,
     /// Whether the thread writes lines that it took out of the queue.
     is_writing: bool,
-}
-
-/// Where lines go. Clones share it.
-#[derive(Clone)]
-struct Stream {
-    file: Arc<File>,
-    /// A regular file has room at any time.
-    is_regular: bool,
-}
-
-impl Stream {
-    fn new(file: File) -> Stream {
-        Stream {
-            is_regular: file.metadata().is_ok_and(|data| data.is_file()),
-            file: Arc::new(file),
-        }
-    }
-
-    fn has_room(&self) -> bool {
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let poll = || poll(&mut [PollFd::new(&*self.file, PollFlags::OUT)], Some(&at_once));
-        self.is_regular || poll().is_ok_and(|ready| ready > 0)
-    }
 }
 
 impl Queue {
@@ -67,23 +47,29 @@ impl Queue {
 }
 
 impl LogQueue {
-    /// Starts the thread. `dropped_line` is the line that says how many lines were dropped.
+    /// Starts the thread. `dropped_line` is the line that says which lines were dropped. `errors` is where a failed
+    /// write is reported at once, unless it is the stream itself.
     ///
     /// # Errors
     /// [`SetupError::Thread`].
-    pub fn start(stream: File, dropped_line: impl Fn(u64) -> String + Send + 'static) -> Result<LogQueue, SetupError> {
+    pub fn start(
+        stream: LogStream,
+        errors: Option<LogStream>,
+        dropped_line: impl Fn(&DroppedLines) -> String + Send + Sync + 'static,
+    ) -> Result<LogQueue, SetupError> {
         let shared = Arc::new(Shared {
             queue: Mutex::new(Queue {
-                stream: Stream::new(stream),
+                stream,
                 waiting: Vec::new(),
                 dropped: 0,
                 is_writing: false,
             }),
             changed: Condvar::new(),
             dropped: Arc::default(),
+            losses: Mutex::new(Losses::new(errors, dropped_line)),
         });
         let queue = LogQueue(Arc::clone(&shared));
-        spawn("placet-log", move || shared.write_waiting(dropped_line))?;
+        spawn("placet-log", move || shared.write_waiting())?;
         Ok(queue)
     }
 
@@ -93,8 +79,8 @@ impl LogQueue {
     }
 
     /// Writes to another stream from now on. A write that has begun ends in the former one.
-    pub fn switch_to(&self, stream: File) {
-        self.0.lock().stream = Stream::new(stream);
+    pub fn switch_to(&self, stream: LogStream) {
+        self.0.lock().stream = stream;
     }
 
     /// Waits until all lines are written, but not longer than `bound`.
@@ -112,8 +98,7 @@ impl Write for LogQueue {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut queue = self.0.lock();
         if queue.is_idle() && line.len() <= MAX_WRITE_AT_ONCE && queue.stream.has_room() {
-            // If the stream's reader is gone, there is no other place for the line.
-            let _ = (&*queue.stream.file).write_all(line);
+            self.0.write_now(&queue.stream, line, 0);
         } else if queue.dropped > 0 || queue.waiting.len() + line.len() > MAX_WAITING_BYTES {
             queue.dropped += 1;
             self.0.dropped.increment();
@@ -135,7 +120,7 @@ impl Shared {
     }
 
     /// The thread: writes what waits, for ever.
-    fn write_waiting(&self, dropped_line: impl Fn(u64) -> String) {
+    fn write_waiting(&self) {
         let mut queue = self.lock();
         loop {
             queue.is_writing = false;
@@ -144,29 +129,43 @@ impl Shared {
             queue = waited.unwrap_or_else(PoisonError::into_inner);
             let (lines, dropped) = (std::mem::take(&mut queue.waiting), std::mem::take(&mut queue.dropped));
             queue.is_writing = true;
-            let stream = Arc::clone(&queue.stream.file);
+            let stream = queue.stream.clone();
             drop(queue);
-            let _ = (&*stream).write_all(&lines);
-            if dropped > 0 {
-                let _ = (&*stream).write_all(dropped_line(dropped).as_bytes());
-            }
+            self.write_now(&stream, &lines, dropped);
             queue = self.lock();
         }
+    }
+
+    /// Writes lines, and then how many others were dropped. Counts those that cannot be written.
+    fn write_now(&self, stream: &LogStream, lines: &[u8], dropped: u64) {
+        let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lost = losses.write(stream, lines);
+        if dropped > 0 {
+            lost += losses.write_dropped(stream, &DroppedLines::TooMany(dropped));
+        }
+        self.dropped.add(lost);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::{PipeReader, Read, pipe};
+    use std::fs::File;
+    use std::io::{PipeReader, PipeWriter, Read, pipe};
     use std::os::fd::OwnedFd;
 
     use super::*;
 
+    fn stream(writer: PipeWriter) -> LogStream {
+        LogStream::new(File::from(OwnedFd::from(writer)), None)
+    }
+
     fn queue() -> (LogQueue, PipeReader) {
         let (reader, writer) = pipe().unwrap();
-        let stream = File::from(OwnedFd::from(writer));
-        let queue = LogQueue::start(stream, |dropped| format!("dropped {dropped}\n")).unwrap();
-        (queue, reader)
+        let queue = LogQueue::start(stream(writer), None, |dropped| match dropped {
+            DroppedLines::TooMany(lines) => format!("dropped {lines}\n"),
+            DroppedLines::Unwritten { lines, .. } => format!("lost {lines}\n"),
+        });
+        (queue.unwrap(), reader)
     }
 
     #[test]
@@ -183,7 +182,7 @@ mod tests {
         let (mut queue, mut former) = queue();
         queue.write_all(b"one\n").unwrap();
         let (mut reader, writer) = pipe().unwrap();
-        queue.switch_to(File::from(OwnedFd::from(writer)));
+        queue.switch_to(stream(writer));
         queue.write_all(b"two\n").unwrap();
         let mut read = [0; 4];
         reader.read_exact(&mut read).unwrap();

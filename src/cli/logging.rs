@@ -15,7 +15,9 @@ use rustix::fs::{Access, access};
 use super::CommandError;
 use super::log_filter::{self, LogFilter};
 use super::log_format;
+use super::log_losses::DroppedLines;
 use super::log_queue::LogQueue;
+use super::log_stream::LogStream;
 use crate::config::{Configuration, DefaultSection, LogFormat, Options};
 use crate::log_context;
 use crate::statistics::Counter;
@@ -64,20 +66,25 @@ impl Log for CurrentLogger {
 }
 
 /// Starts the log of a service, to stderr or to the configured file. `RUST_LOG` overrides `[DEFAULT] debug`.
-pub fn start(options: &Options) -> Result<(LiveLog, FlushOnDrop), CommandError> {
-    start_to(open(&options.default)?, options)
+pub fn start(options: &DefaultSection, format: LogFormat) -> Result<(LiveLog, FlushOnDrop), CommandError> {
+    start_to(open(options)?, options, format)
 }
 
 /// Starts the log of any other command, to stderr. It may run as another user than the service, which could not write a
 /// file that the command has made.
 pub fn start_to_stderr(options: &Options) -> Result<(LiveLog, FlushOnDrop), CommandError> {
-    start_to(stderr_file()?, options)
+    start_to(stderr_stream()?, &options.default, options.placet.log_format)
 }
 
-fn start_to(file: File, options: &Options) -> Result<(LiveLog, FlushOnDrop), CommandError> {
-    let (options, format) = (&options.default, options.placet.log_format);
+fn start_to(
+    stream: LogStream,
+    options: &DefaultSection,
+    format: LogFormat,
+) -> Result<(LiveLog, FlushOnDrop), CommandError> {
     log_context::set_has_fields(format == LogFormat::Json);
-    let queue = LogQueue::start(file, move |count| dropped_line(format, count))?;
+    let queue = LogQueue::start(stream, stderr_stream().ok(), move |dropped| {
+        dropped_line(format, dropped)
+    })?;
     let (logger, warning) = logger(options, format, &queue);
     let log = LiveLog {
         queue: queue.clone(),
@@ -158,23 +165,26 @@ pub fn check(options: &DefaultSection) -> Result<(), CommandError> {
 }
 
 /// The file, or stderr.
-fn open(options: &DefaultSection) -> Result<File, CommandError> {
+fn open(options: &DefaultSection) -> Result<LogStream, CommandError> {
     let Some(path) = options.log_path() else {
-        return stderr_file();
+        return stderr_stream();
     };
-    let file = OpenOptions::new().create(true).append(true).open(&path);
-    file.map_err(|reason| CommandError::Log { path, reason })
+    match OpenOptions::new().create(true).append(true).open(&path) {
+        Ok(file) => Ok(LogStream::new(file, Some(path))),
+        Err(reason) => Err(CommandError::Log { path, reason }),
+    }
 }
 
-fn stderr_file() -> Result<File, CommandError> {
-    let stream = stderr().as_fd().try_clone_to_owned().map(File::from);
-    stream.map_err(|reason| CommandError::Log {
-        path: "stderr".into(),
-        reason,
-    })
+fn stderr_stream() -> Result<LogStream, CommandError> {
+    match stderr().as_fd().try_clone_to_owned() {
+        Ok(stream) => Ok(LogStream::new(File::from(stream), None)),
+        Err(reason) => Err(CommandError::Log {
+            path: "stderr".into(),
+            reason,
+        }),
+    }
 }
 
-fn dropped_line(format: LogFormat, count: u64) -> String {
-    let message = format!("{count} lines of the log were dropped, because its reader was too slow");
-    log_format::own_line(format, Level::Warn, module_path!(), &message) + "\n"
+fn dropped_line(format: LogFormat, dropped: &DroppedLines) -> String {
+    log_format::own_line(format, Level::Warn, module_path!(), &dropped.to_string()) + "\n"
 }

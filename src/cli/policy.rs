@@ -3,7 +3,7 @@
 use clap::{Subcommand, ValueEnum};
 
 use super::policy_files::DiskFiles;
-use super::{CommandError, stdout};
+use super::{CommandError, stderr, stdout};
 use crate::api;
 use crate::config::OsloPolicy;
 use crate::policy::live::{LivePolicy, PolicyFiles};
@@ -35,7 +35,7 @@ impl Command {
         let files = DiskFiles::new(options).read().map_err(CommandError::Policy)?;
         let loaded = policy::load(&settings(options), &files).map_err(CommandError::Policy)?;
         for warning in missing_file_warning(options).iter().chain(&loaded.warnings) {
-            eprintln!("WARN {warning}");
+            stderr::line(&format!("WARN {warning}"));
         }
         let text = match format {
             Format::Table => policy::table(&loaded.policy, api::authorized_by),

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use super::command_line::CommandLine;
-use super::{CommandError, db, stdout, table};
+use super::{CommandError, db, stderr, stdout, table};
 use crate::config::{Options, OsloPolicy};
 use crate::db::{DbConnection, DbResult, SetupError};
 use crate::model::upgrade;
@@ -60,7 +60,7 @@ impl Command {
         let checks = match checks {
             Ok(checks) => checks,
             Err(failure) => {
-                eprintln!("placet: {}", line.in_message(&failure.to_string()));
+                stderr::line(&format!("placet: {}", line.in_message(&failure.to_string())));
                 return Ok(ExitCode::from(255));
             }
         };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 
-use super::{CommandError, stdout, table, token_file};
+use super::{CommandError, stderr, stdout, table, token_file};
 use crate::auth::tokens::{self, TokenEntry};
 use crate::config::Options;
 
@@ -114,7 +114,10 @@ fn create(path: &Path, user: &str, project: &str, roles: &[String], expires: &st
         .map_err(|other| format!("{error}; token {id} is valid, and could not be removed again: {other}"))?;
         return Err(format!("{error}; no token was added"));
     }
-    eprintln!("token {id} was added to {}; it is not shown again", path.display());
+    stderr::line(&format!(
+        "token {id} was added to {}; it is not shown again",
+        path.display()
+    ));
     Ok(())
 }
 

@@ -15,6 +15,11 @@ pub fn print() -> Result<(), CommandError> {
         "placet {}\ndatabases: {}\ncommit: {}",
         env!("CARGO_PKG_VERSION"),
         built_in::engines(),
-        option_env!("PLACET_COMMIT").unwrap_or("not recorded"),
+        commit(),
     ))
+}
+
+/// The commit that was built, if that is known.
+pub fn commit() -> &'static str {
+    option_env!("PLACET_COMMIT").unwrap_or("not recorded")
 }

@@ -64,7 +64,7 @@ macro_rules! options {
                 },
             )+];
 
-            pub(super) fn read(reader: &crate::config::reader::OptionReader) -> crate::config::Result<Self> {
+            pub(in crate::config) fn read(reader: &crate::config::reader::OptionReader) -> crate::config::Result<Self> {
                 let section = Self {
                     $($name: reader.value($section_name, stringify!($name))?,)+
                     $($($extra: ($read_extra)(reader),)+)?

@@ -21,7 +21,7 @@ pub fn write(page: &mut Page, counters: &ProcessCounters) {
     page.one(
         "placet_log_lines_dropped_total",
         Kind::Counter,
-        "Lines of the log that were dropped because its reader was too slow",
+        "Lines of the log that were lost: its reader was too slow, or it could not be written",
         counters.dropped_log_lines.value(),
     );
     let mut gauge = |name, help, value: Option<f64>| {
