@@ -2,9 +2,9 @@
 
     python -m benches.compare.first_candidates [--engine E]… [--hosts N] [--schedulers N] [--binary PATH] [--upstream]
 
-Each host has room for four workloads. Each scheduler asks for ten candidates, claims the first, and asks again if the
-claim is refused, until 90% of the room is used. A claim is refused if others have used the last room of its host since
-the search.
+Each host has room for four workloads. Each scheduler asks for ten candidates (`--limit`), claims the first, and asks
+again if the claim is refused, until 90% of the room is used. A claim is refused if others have used the last room of
+its host since the search.
 
 `./tox.sh bench --group first-candidates` measures the same.
 """
@@ -19,7 +19,8 @@ from functional_tests.lib.rest import KeptRest
 
 HOST_VCPUS, WORKLOAD_VCPUS = 8, 2
 FILLED = 0.9
-CANDIDATES = f"/allocation_candidates?resources=VCPU:{WORKLOAD_VCPUS}&limit=10"
+CANDIDATES = f"/allocation_candidates?resources=VCPU:{WORKLOAD_VCPUS}"
+LIMIT = 10
 # Hosts and schedulers. The larger cloud takes minutes, so it is measured on PostgreSQL alone.
 SMALL, LARGE = (200, 8), (10_000, 32)
 ENGINES = ("sqlite", "postgresql", "mariadb")
@@ -30,8 +31,9 @@ ATTEMPTS = 100
 class Schedulers:
     """Schedulers that place workloads at the same time."""
 
-    def __init__(self, port, wanted):
+    def __init__(self, port, wanted, limit):
         self.port, self.left, self.lock = port, wanted, threading.Lock()
+        self.path = f"{CANDIDATES}&limit={limit}" if limit else CANDIDATES
         self.granted = self.refused = 0
 
     def run(self, number):
@@ -44,7 +46,7 @@ class Schedulers:
     def _work(self):
         rest = KeptRest(self.port)
         while self._take():
-            refused = place(rest)
+            refused = place(rest, self.path)
             with self.lock:
                 self.granted, self.refused = self.granted + 1, self.refused + refused
 
@@ -54,10 +56,10 @@ class Schedulers:
             return self.left >= 0
 
 
-def place(rest):
+def place(rest, path):
     """Places one workload; returns how many claims were refused before."""
     for refused in range(ATTEMPTS):
-        first = rest.must("GET", CANDIDATES).json["allocation_requests"][0]
+        first = rest.must("GET", path).json["allocation_requests"][0]
         body = first | {"project_id": "p", "user_id": "u", "consumer_generation": None, "consumer_type": "INSTANCE"}
         answer = rest("PUT", f"/allocations/{uuid.uuid4()}", body)
         if answer.status == 204:
@@ -75,17 +77,17 @@ def create_hosts(port, hosts):
             "resource_provider_generation": 0, "inventories": {"VCPU": {"total": HOST_VCPUS}}})
 
 
-def record(engine, hosts, schedulers, system):
+def record(engine, hosts, schedulers, system, limit=LIMIT):
     database = engine.create()
     try:
         with system(database) as service:
             create_hosts(service.port, hosts)
             wanted = int(FILLED * hosts * HOST_VCPUS / WORKLOAD_VCPUS)
-            run = Schedulers(service.port, wanted)
+            run = Schedulers(service.port, wanted, limit)
             run.run(schedulers)
             assert run.granted == wanted, f"{run.granted} of {wanted} workloads were placed"
             return {"engine": engine.kind, "system": service.kind, "hosts": hosts, "schedulers": schedulers,
-                    "granted": run.granted, "refused": run.refused}
+                    "limit": limit, "granted": run.granted, "refused": run.refused}
     finally:
         engine.drop(database)
 
@@ -100,7 +102,8 @@ def table(found):
     """The lines of a table."""
     if not found:
         return
-    yield "\n#### Claims refused if schedulers take the first of ten candidates, until 90% is used\n"
+    number = {LIMIT: "ten", 0: "all"}.get(found[0].get("limit", LIMIT), found[0].get("limit"))
+    yield f"\n#### Claims refused if schedulers take the first of {number} candidates, until 90% is used\n"
     yield "| engine | hosts | schedulers | system | granted | refused | share |\n|" + "---|" * 7
     for it in found:
         share = it["refused"] / (it["granted"] + it["refused"])
@@ -113,6 +116,7 @@ def main():
     parser.add_argument("--engine", action="append", choices=ENGINES, help="may be repeated (default: all)")
     parser.add_argument("--hosts", type=int, default=SMALL[0])
     parser.add_argument("--schedulers", type=int, default=SMALL[1])
+    parser.add_argument("--limit", type=int, default=LIMIT, help="candidates of an answer; 0: all")
     parser.add_argument("--binary", help="placet's binary, if not that of `cargo build --profile dist`")
     parser.add_argument("--upstream", action="store_true", help="OpenStack Placement, too")
     chosen = parser.parse_args()
@@ -121,7 +125,7 @@ def main():
     found = []
     for kind in chosen.engine or ENGINES:
         with engines.Engine(kind, durable=True) as engine:
-            found += [record(engine, *size, system) for system in systems]
+            found += [record(engine, *size, system, chosen.limit) for system in systems]
     print(*table(found), sep="\n")
 
 
