@@ -76,6 +76,7 @@ fn replica(n: usize, at: u32, provider: String) -> Replica {
         generation: Some(1),
         allocations: vec![ProviderShare {
             provider: provider.into(),
+            name: None,
             generation: 1,
             resources: vec![("VCPU".into(), 4)],
         }],

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub use detail::Detail;
-pub use reason::{ClaimRefusal, NoPlace, Reason, ReasonCode, Reasons, RefusedConsumer, Room};
+pub use reason::{ClaimRefusal, NoPlace, Reason, ReasonCode, Reasons, RefusedConsumer, Room, named};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -318,13 +318,19 @@ impl Error {
         match self {
             Error::Unavailable { detail } | Error::UnknownOutcome { detail } => detail.hidden().map(str::to_owned),
             Error::InMember { error, .. } => error.log_reason(),
-            Error::CapacityExceeded { class, provider, room } => Some(format!("{class} on {provider}: {room}")),
+            Error::CapacityExceeded { class, provider, room } => Some(format!(
+                "{class} on {}: {room}",
+                named(room.provider_name.as_deref(), provider)
+            )),
             Error::ClaimRefused(refusal) => Some(refusal.short()),
-            Error::NoPlace { refusal } => Some(refusal.reasons.short()),
-            Error::ClaimWithoutInventory { .. }
+            Error::ClaimProviderNotFound { .. }
+            | Error::ClaimClassNotFound { .. }
+            | Error::ClaimWithoutInventory { .. }
             | Error::ConstraintsViolated { .. }
-            | Error::StaleConsumerGeneration { .. } => Some(self.to_string()),
-            _ => None,
+            | Error::StaleConsumerGeneration { .. }
+            | Error::StaleWorkload { .. }
+            | Error::ConsumerTaken { .. } => Some(self.to_string()),
+            _ => self.reasons().map(|reasons| reasons.short()),
         }
     }
 }

@@ -4,11 +4,14 @@
 pub mod aggregates;
 pub mod allocations;
 pub mod batch;
+pub mod census;
 pub mod claims;
 mod comparisons;
 mod database_state;
 pub mod domains;
+mod granted;
 pub mod inventories;
+mod judging;
 pub mod limits;
 pub mod pages;
 pub mod providers;

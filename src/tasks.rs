@@ -1,6 +1,7 @@
 //! Background tasks, which run concurrently with requests and do not delay them.
 
 mod background;
+pub mod census;
 pub mod comparison;
 mod database_watch;
 mod failures;

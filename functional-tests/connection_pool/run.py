@@ -14,6 +14,8 @@ from functional_tests.lib.test_counts import TestCounts
 
 HOST = "4e8e5957-649f-477b-9e5b-f1f75b21c03c"
 CONCURRENT_REQUESTS = 8
+COUNTING_LOOKS = 100
+AT_REST = 3  # the writer, the follower, a reader
 SESSIONS = {
     "postgresql": "SELECT pid FROM pg_stat_activity WHERE datname = ? AND pid != pg_backend_pid()",
     "mariadb": "SELECT id FROM information_schema.processlist WHERE db = ? AND id != connection_id()",
@@ -80,6 +82,27 @@ def recycled(binary, database, seconds, is_replaced):
     assert len(gone) == (1 if is_replaced else 0), f"{gone} of {before} were replaced"
 
 
+def found_u7_counting(binary, database):
+    """An idle process that counts replicas every second holds the connections of any idle process."""
+    options = {"placet": {"census_interval": "1", "comparison_interval": "0", "pending_interval": "0"}}
+    with live.Service("placet", options, binary, database) as service:
+        rest = Rest(service.port)
+        roles = [{"name": "r", "count": 3, "query": "resources=VCPU:1"}]
+        rest.must("PUT", f"/v1/workloads/{HOST}", {"generation": None, "name": "w", "atomic": False, "roles": roles})
+        counted = 'placet_replicas{state="pending"} 3'
+        eventually(lambda: f"no metric {counted}", lambda: counted in scrape(service.port))
+        most = 0
+        for _ in range(COUNTING_LOOKS):
+            most = max(most, len(sessions(database)))
+            time.sleep(0.05)
+        rest.must("DELETE", f"/v1/workloads/{HOST}")
+    assert most <= AT_REST, f"{most} connections"
+
+
+def scrape(port):
+    return Rest(port)("GET", "/metrics").raw.decode()
+
+
 def start(binary, folder, database, options):
     more = {"placement_database": options | {"sync_on_startup": "false"}}
     path = live.write_config(folder, more, database)
@@ -121,6 +144,7 @@ def main():
         tests.step("connection_recycle_time", recycled, binary, database, 1, True)
         tests.step("connection_recycle_time that has not passed", recycled, binary, database, 3600, False)
         tests.step("connection_recycle_time of 0", recycled, binary, database, 0, True)
+        tests.step("found u7: connections of a process that counts", found_u7_counting, binary, database)
         engine.nodes[0].stop()
         tests.step("max_retries and retry_interval", given_up, binary, engine, database)
         tests.step("max_retries of -1", never_given_up, binary, engine, database)

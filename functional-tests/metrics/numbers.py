@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from functional_tests.lib import live, ports
-from functional_tests.lib.patience import HANG_SECONDS
+from functional_tests.lib.patience import HANG_SECONDS, becomes
 from functional_tests.lib.rest import KeptRest, Rest
 from functional_tests.lib.servers import machine
 from functional_tests.metrics import scrape
@@ -255,8 +255,9 @@ def documented():
 
 def the_names_are_those_of_the_documentation(binary, engine):
     """In both directions; those of Keystone are there only if placet validates tokens with it."""
-    with service(binary, engine) as placet:
+    with service(binary, engine, census_interval=1) as placet:
         make_cloud(KeptRest(placet.port))
+        becomes("a count in the metrics", True, lambda: "placet_replicas" in scrape.read(placet.port).text)
         text = scrape.read(placet.port).text
     there = set(re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE))
     names, prefixes = documented()

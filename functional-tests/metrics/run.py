@@ -13,9 +13,9 @@ import os
 from functional_tests.lib import command_line, engines
 from functional_tests.lib.servers import machine
 from functional_tests.lib.test_counts import TestCounts
-from functional_tests.metrics import dashboard, health, numbers
+from functional_tests.metrics import dashboard, health, help_texts, numbers
 
-CASES = [*health.CASES, *numbers.CASES, *dashboard.CASES]
+CASES = [*health.CASES, *numbers.CASES, *help_texts.CASES, *dashboard.CASES]
 SQLITE_CASES, SERVER_CASES = dashboard.ONCE, health.SERVER_CASES
 # The database has no part in them: on a server they run at full size alone.
 WITHOUT_DATABASE = [

@@ -45,7 +45,7 @@ def pending_replicas_are_placed():
         rest.must("DELETE", f"/allocations/{consumer}")
         are_placed(rest, 3)
         equal(len(rest.must("GET", f"/allocations/{consumer}").json["allocations"]), 1)
-        lines = [line for line in placet.log().splitlines() if "pending replicas have a place now" in line]
+        lines = [line for line in placet.log().splitlines() if "Pending replicas have a place now: granted: workload " in line]
         equal(len(lines), 3, lines)
         equal(placet.rest("GET", "/health/ready").status, 200)
 

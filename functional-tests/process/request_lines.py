@@ -15,6 +15,7 @@ from functional_tests.process.placet_process import Placet, run
 from functional_tests.process.raw_http import RawConnection, request
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+HOST = rf"{HOSTS[0]} \({HOSTS[0]}\)"  # its name is its uuid
 FORMATS = ("text", "json", "oslo")
 
 
@@ -46,7 +47,12 @@ def traces():
         equal(found, [f"{TRACE} {PARENT}"] + [None] * (len(sent) - 1))
 
 
-@case("the line of a refused claim says which provider, which class, how much of what is used")
+def decided(log, how):
+    """What the lines of requests say about claims that were `granted` or `refused`."""
+    return [line["text"] for line in requests_in(log) if line["decided"] == how]
+
+
+@case("found_u5: the line of a refused claim says which provider, which class, how much is requested, used and free")
 def refused_claims():
     with folder() as here, Placet(here, {}) as placet:
         prepare(placet.rest)
@@ -54,11 +60,43 @@ def refused_claims():
         equal(placet.rest("PUT", f"/allocations/{consumer(1)}", too_much()).status, 409)
         query = {"consumers": [{"uuid": consumer(2), "query": "resources=VCPU:1000000"}]}
         equal(placet.rest("POST", "/v1/claims", query).status, 409)
+        listed = {"uuid": consumer(3), "candidates": [{"allocations": too_much()["allocations"]}]}
+        equal(placet.rest("POST", "/v1/claims", {"consumers": [listed]}).status, 409)
         placet.stop()
-        reasons = [line["refused"] for line in requests_in(placet.log()) if line["refused"]]
-        equal(len(reasons), 2, placet.log())
-        check(re.fullmatch(rf"VCPU on {HOSTS[0]}: 1000000 requested, \d+ used of a capacity of \d+", reasons[0]), reasons)
-        names(reasons[1], consumer(2), "placet.")
+        reasons = decided(placet.log(), "refused")
+        equal(len(reasons), 3, placet.log())
+        check(re.fullmatch(rf"VCPU on {HOST}: 1000000 requested, \d+ used of a capacity of \d+", reasons[0]), reasons)
+        names(reasons[1], consumer(2), "placet.no_room: 4 resource providers have too little room for VCPU: "
+              "1000000 requested, ")
+        check("more reasons" not in reasons[1], reasons)
+        check(re.search(rf"placet.no_room VCPU on {HOST}: 1000000 requested, \d+ free$", reasons[2]), reasons)
+
+
+@case("found_u6: the line of a granted write says who got what where, bounded, and a dry run grants nothing")
+def granted_writes():
+    with folder() as here, Placet(here, {}) as placet:
+        prepare(placet.rest)
+        placet.rest.must("PUT", f"/allocations/{consumer(0)}", claim(HOSTS[0]))
+        many = {consumer(n): claim(HOSTS[0]) for n in (1, 2)} | {
+            consumer(0): claim(HOSTS[0]) | {"allocations": {}, "consumer_generation": 1}}
+        placet.rest.must("POST", "/allocations", many)
+        query = {"id": consumer(90), "consumers": [
+            {"uuid": consumer(n), "query": "resources=VCPU:1"} for n in range(10, 50)]}
+        placet.rest.must("POST", "/v1/claims?dry_run=true", query)
+        placet.rest.must("POST", "/v1/claims", query)
+        placet.rest.must("POST", "/v1/claims", query)
+        workload = {"generation": None, "name": "web", "roles": [{"name": "r", "count": 2, "query": "resources=VCPU:1"}]}
+        placet.rest.must("PUT", f"/v1/workloads/{consumer(91)}?dry_run=true", workload)
+        placed = placet.rest.must("PUT", f"/v1/workloads/{consumer(91)}", workload).json["replicas"][0]
+        placet.stop()
+        grants = decided(placet.log(), "granted")
+        equal(len(grants), 4, grants)
+        check(re.fullmatch(rf"consumer {consumer(0)}: .*VCPU:1 on {HOST}.*", grants[0]), grants[0])
+        two = rf"2 consumers, the first {consumer(1)}: .*VCPU:1 on {HOST}.*; 1 released"
+        forty = rf"40 consumers, the first {consumer(10)}: VCPU:1 on \S+ \([0-9a-f-]{{36}}\)"
+        check(re.fullmatch(two, grants[1]) and re.fullmatch(forty, grants[2]), grants)
+        equal(grants[3], f"workload web ({consumer(91)}): 2 consumers, the first {placed['consumer']}: "
+              f"VCPU:1 on {placed['host_name']} ({placed['host']})")
 
 
 @case("a slow request is logged once more as a warning with its ids, and says where the time went")

@@ -3,6 +3,7 @@
 //! A scrape reads atomics and the newest snapshot, on a thread of its own, so that it delays no request: sums over a
 //! large cloud take milliseconds. One scrape is served at a time.
 
+mod census;
 mod cloud;
 mod keystone;
 mod process;
@@ -152,6 +153,9 @@ fn page(metrics: &Metrics, service: Option<&Service>) -> String {
         let numbers = service.model.numbers();
         service::write_pools(&mut page, service.model.pools());
         service::write_model(&mut page, &numbers);
+        if let Some(last) = &numbers.census {
+            census::write(&mut page, last);
+        }
         cloud::write(&mut page, &numbers, metrics.max_aggregates);
         if let Some(statistics) = service.auth.keystone_statistics() {
             keystone::write(&mut page, statistics);

@@ -9,6 +9,7 @@ use super::http::statistics::HttpStatistics;
 use super::http::tls::LiveTls;
 use crate::auth::Authenticator;
 use crate::model::Model;
+use crate::model::census::Census;
 use crate::model::workloads::PendingWorkloads;
 use crate::policy::live::LivePolicy;
 use crate::search::{self, Interrupt, SharedOrder};
@@ -98,6 +99,12 @@ impl Settings {
     /// If the process has no file descriptors left.
     pub fn pending_workloads(&self, model: Model) -> std::io::Result<PendingWorkloads> {
         PendingWorkloads::new(model, read_stored, self.workload_search())
+    }
+
+    /// # Errors
+    /// If the process has no file descriptors left.
+    pub fn census(&self, model: Model) -> std::io::Result<Census> {
+        Census::new(model, read_stored, self.workload_search())
     }
 
     /// A search for the places of workloads: over all hosts.

@@ -134,6 +134,7 @@ fn first(errors: Vec<CommandError>) -> CommandError {
 struct RunningTasks {
     comparison: Background,
     pending: Background,
+    census: Background,
     watch: DatabaseWatch,
     writer: Running,
 }
@@ -142,6 +143,7 @@ impl RunningTasks {
     fn finish(self) -> Result<(), CommandError> {
         self.comparison.stop();
         self.pending.stop();
+        self.census.stop();
         drop(self.watch);
         self.writer.finish().map_err(|_| CommandError::WriterPanicked)
     }
@@ -179,9 +181,12 @@ fn load(
         detail: reason.to_string(),
     };
     let workloads = settings.pending_workloads(model.clone()).map_err(not_started)?;
+    let census_interval = Duration::from_secs(options.placet.census_interval);
+    let census = settings.census(model.clone()).map_err(not_started)?;
     let tasks = RunningTasks {
         comparison: tasks::comparison::start(model.clone(), comparison_interval).map_err(not_started)?,
         pending: tasks::pending::start(workloads, pending_interval).map_err(not_started)?,
+        census: tasks::census::start(census, census_interval).map_err(not_started)?,
         watch: DatabaseWatch::start(model.database_state(), settings.ready_timeout).map_err(not_started)?,
         writer,
     };

@@ -4,12 +4,13 @@
 mod tests;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// The maximum number of reasons of one code that are kept. More of them are counted only.
 const KEPT_OF_A_CODE: usize = 15;
 
 /// What a refused candidate, or a consumer, lacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReasonCode {
     /// The provider has too little free capacity.
     NoRoom,
@@ -107,8 +108,10 @@ impl ReasonCode {
 /// The figures of an amount that has no room: for the log.
 ///
 /// All of them are equal: on other rows a refusal has other figures, and is the same.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Room {
+    /// The name of the provider.
+    pub provider_name: Option<Arc<str>>,
     pub requested: i64,
     /// By other consumers.
     pub used: i64,
@@ -133,6 +136,11 @@ impl fmt::Display for Room {
     }
 }
 
+/// A provider in a line of the log: its name with its uuid, or the uuid alone.
+pub fn named(name: Option<&str>, uuid: &str) -> String {
+    name.map_or_else(|| uuid.to_owned(), |name| format!("{name} ({uuid})"))
+}
+
 /// One reason. The fields that do not apply are `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
@@ -143,10 +151,13 @@ pub struct Reason {
     pub rule: Option<usize>,
     /// Uuid.
     pub resource_provider: Option<String>,
+    /// The name of `resource_provider`, if it exists.
+    pub provider_name: Option<Arc<str>>,
     pub resource_class: Option<String>,
     /// In units of the class.
     pub requested: Option<i64>,
-    /// The room that is left to this consumer; less than zero if the provider is overcommitted.
+    /// The room that is left to this consumer; less than zero if the provider is overcommitted. Of several providers
+    /// the most that one of them has.
     pub free: Option<i64>,
     /// Dimension and path, as `fault:fd:/dc1`; the dimension alone if it is about all of its domains.
     pub domain: Option<String>,
@@ -162,6 +173,7 @@ impl Reason {
             candidate: None,
             rule: None,
             resource_provider: None,
+            provider_name: None,
             resource_class: None,
             requested: None,
             free: None,
@@ -170,14 +182,23 @@ impl Reason {
         }
     }
 
-    /// The code with the provider, the class and the amounts, as far as they apply.
+    /// The code with the class, the provider and the amounts, as far as they apply. A reason that is not about one
+    /// provider has its sentence, which says how many there are.
     fn short(&self) -> String {
         let mut words = self.code.name().to_owned();
-        if let (Some(provider), Some(class)) = (&self.resource_provider, &self.resource_class) {
-            words += &format!(" {class} on {provider}");
+        match (&self.resource_provider, &self.resource_class) {
+            (Some(provider), class) => {
+                if let Some(class) = class {
+                    words += &format!(" {class}");
+                }
+                words += &format!(" on {}", named(self.provider_name.as_deref(), provider));
+            }
+            (None, _) => words += &format!(": {}", self.detail.trim_end_matches('.')),
         }
-        if let (Some(requested), Some(free)) = (self.requested, self.free) {
-            words += &format!(": {requested} requested, {free} free");
+        match (self.requested, self.free) {
+            (Some(requested), Some(free)) => words += &format!(": {requested} requested, {free} free"),
+            (Some(requested), None) => words += &format!(": {requested} requested"),
+            (None, _) => {}
         }
         words
     }
@@ -187,6 +208,8 @@ impl Reason {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reasons {
     kept: Vec<Reason>,
+    /// How many reasons were found and not kept.
+    unkept: usize,
     counts: BTreeMap<ReasonCode, usize>,
 }
 
@@ -206,6 +229,7 @@ impl Reasons {
     pub fn count_unkept(&mut self, code: ReasonCode) -> bool {
         let is_unkept = !self.keeps_more(code);
         if is_unkept {
+            self.unkept += 1;
             *self.counts.entry(code).or_insert(0) += 1;
         }
         is_unkept
@@ -215,6 +239,8 @@ impl Reasons {
     pub fn add_detail(&mut self, reason: Reason) {
         if self.keeps_more(reason.code) {
             self.kept.push(reason);
+        } else {
+            self.unkept += 1;
         }
     }
 
@@ -250,11 +276,10 @@ impl Reasons {
         self.kept.is_empty()
     }
 
-    /// The first reasons in a few words, for the log.
+    /// The first reasons in a few words, and how many more there are, for the log.
     pub fn short(&self) -> String {
         let reasons: Vec<String> = self.kept.iter().take(3).map(Reason::short).collect();
-        let all = self.counts.values().sum::<usize>().max(self.kept.len());
-        let more = all - reasons.len();
+        let more = self.kept.len() + self.unkept - reasons.len();
         if more == 0 {
             return reasons.join("; ");
         }

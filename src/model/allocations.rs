@@ -103,6 +103,8 @@ pub struct ConsumerAllocations {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderShare {
     pub provider: Arc<str>,
+    /// The provider's name; `None` if no answer shows it.
+    pub name: Option<Arc<str>>,
     /// The provider's generation.
     pub generation: i64,
     pub resources: Vec<(Arc<str>, i64)>,
@@ -182,6 +184,7 @@ pub fn of_consumer(conn: &mut DbConnection, consumer: &str) -> Result<ConsumerAl
     let (shares, modified) = group(rows);
     let share = |share: Share| ProviderShare {
         provider: share.uuid,
+        name: None,
         generation: share.generation,
         resources: share.resources,
     };

@@ -1,5 +1,10 @@
 //! The end of a page: by the number of its items, or by their length.
 
+use std::time::Duration;
+
+/// A page of workloads that are judged ends with the one that is being judged after this time, because other requests
+/// need the threads that search.
+pub const PAGE_TIME: Duration = Duration::from_secs(2);
 /// The length at which a page ends, in bytes. Its last item may exceed it.
 pub const PAGE_BYTES: usize = 4 << 20;
 

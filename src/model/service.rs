@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::batch::command::{Answer, Command, Write};
 use super::batch::decide::Rules;
 use super::batch::decider::Decider;
+use super::census::CensusCell;
 use super::comparisons::LastComparison;
 use super::database_state::DatabaseState;
 use super::reads::provider_reads::ProviderReads;
@@ -35,6 +36,7 @@ pub struct Model {
     pub(super) last_comparison: LastComparison,
     pub(super) claim_statistics: Arc<ClaimStatistics>,
     pub(super) consumer_count: Arc<ConsumerCount>,
+    pub(super) census: CensusCell,
     pub(super) follower: Follower,
     pub(super) writer: WriterHandle<Decider>,
     refusal_checks: RefusalChecks,
@@ -138,6 +140,7 @@ impl Model {
             last_comparison: LastComparison::default(),
             claim_statistics: Arc::default(),
             consumer_count: Arc::default(),
+            census: CensusCell::default(),
             follower,
             writer,
             refusal_checks,

@@ -1,34 +1,21 @@
 //! Which rules of workloads are broken now (`/v1/violations`).
 //!
-//! No table has violations. The workloads of a page are judged when they are asked for, on one snapshot after the other
-//! and as `GET /v1/workloads/{uuid}` judges one of them. A page ends when its time is over or when it is long, at the
-//! earliest after one workload.
+//! No table has violations. The workloads of a page are judged when they are asked for.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use diesel::prelude::*;
 
-use super::claims::Contradictions;
-use super::pages::PAGE_BYTES;
+use super::judging::{self, Judged, JudgedPage, Keep};
 use super::reads::reader::Reader;
-use super::workloads::{
-    self, Judge, Level, ReadWish, ReadWorkload, Report, ShownReplica, StoredPage, StoredWorkload, Violation, Wish,
-    WorkloadRow, read_wish, until, whole,
-};
+use super::workloads::{self, Level, ReadWish, Report, ShownReplica, StoredWorkload, Violation, WorkloadRow};
 use super::{Model, providers};
 use crate::db::DbConnection;
-use crate::db::boot_instant::BootInstant;
 use crate::db::schema::resource_providers;
-use crate::error::{ReasonCode, Result};
+use crate::error::{Error, ReasonCode, Result};
 use crate::pools::CallerKey;
-use crate::search::{Interrupt, SearchSettings, Snapshot};
-
-/// How many workloads are read and judged at once.
-const AT_ONCE: usize = 100;
-/// A page ends with the workloads that bring it to this number of violations.
-const VIOLATIONS_MAX: usize = 10_000;
+use crate::search::SearchSettings;
 
 /// A page of violations.
 #[derive(Debug, Clone, Default)]
@@ -77,61 +64,33 @@ impl Violated {
     }
 }
 
-/// Workloads to judge. Clones share all of it.
-#[derive(Clone)]
-pub struct JudgeJob {
-    snapshot: Arc<Snapshot>,
-    workloads: Arc<Vec<ReadWorkload>>,
-    /// The workloads that the rules name.
-    others: Arc<HashMap<String, StoredWorkload>>,
-    filter: Arc<Filter>,
-    settings: SearchSettings,
-    /// When the time of the page is over.
-    end: BootInstant,
-    /// How many bytes the page may still have.
-    pub(in crate::model) room: usize,
-}
+/// Workloads whose violations are looked for.
+pub type JudgeJob = judging::JudgeJob<Filter>;
 
-/// What was judged.
-#[derive(Debug, Clone, Default)]
-pub struct Judged {
-    violated: Vec<Violated>,
-    /// The uuid of the last workload that was judged, if the page ended before the others.
-    ended_after: Option<String>,
-}
+impl Keep for Filter {
+    type Kept = Violated;
 
-impl JudgeJob {
-    /// Judges, the first workload in any case.
-    ///
-    /// # Errors
-    /// - [`crate::error::Error::Busy`] if `interrupt` ended it, whatever was found by then.
-    /// - Of the search.
-    pub fn run(&self, interrupt: &Interrupt) -> Result<Judged> {
-        whole(&self.snapshot, interrupt, || self.judge(interrupt))
+    fn keep(&self, report: Report) -> Option<Violated> {
+        self.violated(report)
     }
 
-    fn judge(&self, interrupt: &Interrupt) -> Result<Judged> {
-        let settings = SearchSettings {
-            interrupt: interrupt.clone(),
-            ..self.settings.clone()
-        };
-        let judge = Judge::new(&self.snapshot, &self.others, &settings);
-        let mut judged = Judged::default();
-        let (mut last, mut bytes): (Option<&str>, usize) = (None, 0);
-        for workload in self.workloads.iter() {
-            if interrupt.is_set() {
-                break;
+    /// A workload whose wish cannot be read is left out, and the log says so.
+    fn keep_unjudged(&self, _: &StoredWorkload, error: Error) -> Result<Option<Violated>> {
+        match error {
+            Error::Internal { .. } => {
+                log::error!("The violations of a workload are not listed: {error}; put it again");
+                Ok(None)
             }
-            if let Some(last) = last.filter(|_| bytes >= self.room || BootInstant::now() >= self.end) {
-                judged.ended_after = Some(last.to_owned());
-                break;
-            }
-            let violated = self.filter.violated(judge.report(workload)?);
-            bytes += violated.as_ref().map_or(0, Violated::bytes);
-            judged.violated.extend(violated);
-            last = Some(&workload.stored.row.uuid);
+            error => Err(error),
         }
-        Ok(judged)
+    }
+
+    fn bytes(kept: &Violated) -> usize {
+        kept.bytes()
+    }
+
+    fn violations(kept: &Violated) -> usize {
+        kept.violations.len()
     }
 }
 
@@ -193,97 +152,22 @@ impl Model {
         page: Page,
         read: ReadWish,
         (settings, caller): (&SearchSettings, &CallerKey),
-        search: impl AsyncFn(JudgeJob) -> Result<Judged>,
+        search: impl AsyncFn(JudgeJob) -> Result<Judged<Violated>>,
     ) -> Result<(Vec<Violated>, Option<String>)> {
-        let (end, deadline) = (BootInstant::now() + page.time, self.writer_deadline());
         let named = named(&reader, &page.filter).await?;
-        let filter = Arc::new(page.filter);
-        let (mut found, mut count, mut left): (Vec<Violated>, usize, usize) = (Vec::new(), 0, page.limit);
-        let mut room = PAGE_BYTES;
-        let mut after = page.after;
-        while left > 0 && count < VIOLATIONS_MAX && room > 0 {
-            let limit = left.min(AT_ONCE);
-            let (uuids, has_more_named) = next_named(named.as_ref(), after.as_deref(), limit);
-            let last_named = uuids.as_ref().and_then(|uuids| uuids.last().cloned());
-            let rows = workloads::Page {
-                project: page.project.clone(),
-                uuids,
-                after: after.clone(),
-                limit,
+        let judged = JudgedPage {
+            rows: workloads::Page {
+                project: page.project,
+                after: page.after,
+                limit: page.limit,
                 ..workloads::Page::default()
-            };
-            let found_rows = reader().read(move |conn| workloads::list_stored(conn, &rows)).await?;
-            let next = found_rows.next.clone();
-            left = left.saturating_sub(limit);
-            if let Some(job) = self
-                .judge_job(found_rows, (read, caller), (&filter, settings), (end, room))
-                .await?
-            {
-                let judged = until(deadline, search(job)).await?;
-                count += judged.violated.iter().map(|it| it.violations.len()).sum::<usize>();
-                room = room.saturating_sub(judged.violated.iter().map(Violated::bytes).sum());
-                found.extend(judged.violated);
-                if judged.ended_after.is_some() {
-                    return Ok((found, judged.ended_after));
-                }
-            }
-            after = next.or(last_named.filter(|_| has_more_named));
-            if after.is_none() || BootInstant::now() >= end {
-                break;
-            }
-        }
-        Ok((found, after))
+            },
+            named,
+            time: page.time,
+        };
+        self.judge_page(reader, judged, page.filter, (read, settings, caller), search)
+            .await
     }
-
-    /// `None` without workloads. A workload whose wish cannot be read is left out, and the log says so.
-    async fn judge_job(
-        &self,
-        page: StoredPage,
-        (read, caller): (ReadWish, &CallerKey),
-        (filter, settings): (&Arc<Filter>, &SearchSettings),
-        (end, room): (BootInstant, usize),
-    ) -> Result<Option<JudgeJob>> {
-        let StoredPage { workloads, others, .. } = page;
-        let length = workloads.iter().map(|stored| stored.row.body.len()).sum();
-        let read = self
-            .pools
-            .read(caller, length, move || Ok(read_wishes(workloads, read)))
-            .await?;
-        if read.is_empty() {
-            return Ok(None);
-        }
-        let roles: Vec<_> = read.iter().flat_map(|(_, wish)| wish.roles.iter().cloned()).collect();
-        let (snapshot, roles) = self.newest_for(&roles, &mut Contradictions::default()).await?;
-        let mut roles = roles.into_iter();
-        let workloads = read.into_iter().map(|(stored, wish)| ReadWorkload {
-            stored,
-            roles: roles.by_ref().take(wish.roles.len()).collect(),
-            wish,
-        });
-        Ok(Some(JudgeJob {
-            snapshot,
-            workloads: Arc::new(workloads.collect()),
-            others: Arc::new(others),
-            filter: Arc::clone(filter),
-            settings: settings.clone(),
-            end,
-            room,
-        }))
-    }
-}
-
-/// The workloads with what they ask for. A workload whose wish cannot be read is left out, and the log says so.
-fn read_wishes(workloads: Vec<StoredWorkload>, read: ReadWish) -> Vec<(StoredWorkload, Wish)> {
-    let read = workloads
-        .into_iter()
-        .filter_map(|stored| match read_wish(&stored.row, read) {
-            Ok(wish) => Some((stored, wish)),
-            Err(error) => {
-                log::error!("The violations of a workload are not listed: {error}; put it again");
-                None
-            }
-        });
-    read.collect()
 }
 
 /// The uuids of the workloads that the filter leaves; `None`: all of them.
@@ -308,16 +192,4 @@ fn standing_on(conn: &mut DbConnection, provider: &str) -> Result<BTreeSet<Strin
     let consumers = providers::consumers_of_trees(conn, &roots)?;
     let consumers: Vec<&str> = consumers.iter().map(|(_, consumer)| consumer.as_str()).collect();
     Ok(workloads::taken(conn, &consumers)?.into_values().collect())
-}
-
-/// The first `limit` of the uuids that are greater than `after`, and whether there are more; `None`: all of them.
-fn next_named(named: Option<&BTreeSet<String>>, after: Option<&str>, limit: usize) -> (Option<Vec<String>>, bool) {
-    let Some(named) = named else {
-        return (None, false);
-    };
-    let mut rest = named
-        .iter()
-        .filter(|uuid| after.is_none_or(|after| uuid.as_str() > after));
-    let first: Vec<String> = rest.by_ref().take(limit).cloned().collect();
-    (Some(first), rest.next().is_some())
 }

@@ -10,8 +10,8 @@
 //! - `admission`: whether there is normal room in sum; `refusal`: why replicas have no place;
 //! - `found`: what a request reads first; `put`: a request from its first read to the answer; `pending`: another try;
 //! - `attempts`: what a request learns from plans that the writer refused;
-//! - `report`: a workload as clients see it; `unfit`: why a host is not what a role asks for; `time`: searches that end
-//!   early.
+//! - `report`: a workload as clients see it; `listing`: many of them with the figures of their state;
+//! - `unfit`: why a host is not what a role asks for; `time`: searches that end early.
 
 mod admission;
 mod attempts;
@@ -20,6 +20,7 @@ mod found;
 mod host_offers;
 mod hosts;
 mod ids;
+mod listing;
 mod near;
 mod pending;
 mod plan;
@@ -37,14 +38,15 @@ use super::allocations::{Owner, ProviderShare};
 use super::claims::{ClaimedConsumer, ConsumerChoice};
 pub use crate::placing::{Level, Mode, NearKind};
 pub use ids::natural_order;
+pub use listing::Listed;
 pub use pending::PendingWorkloads;
 pub use plan::{PlanJob, Planned};
-pub use put::{Stored, read_wish};
+pub use put::read_wish;
 #[cfg(test)]
 pub use report::ReportJob;
 pub use report::{Judge, ReadWorkload, Report, ShownReplica, SpreadReport, Violation};
 pub use rows::{
-    Neighbourhood, Page, StoredPage, StoredWorkload, list, list_stored, named, neighbour_rows, replica_rows,
+    Neighbourhood, Page, StoredPage, StoredWorkload, list_stored, named, neighbour_rows, replica_rows,
     show_with_neighbours, taken, workload_rows,
 };
 pub use time::{too_long, until, whole};

@@ -10,7 +10,7 @@ pub enum Rule {
 }
 
 /// How a rule binds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
     /// No new replica breaks it.
     Hard,

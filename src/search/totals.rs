@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::snapshot::{AggregateId, ClassId, Inventory, Snapshot};
+use super::snapshot::{AggregateId, ClassId, Inventory, ProviderState, Snapshot};
 
 /// Sums over the inventories of one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub struct CloudTotals {
     pub aggregates: Vec<AggregateTotals>,
     /// How many aggregates with providers are left out.
     pub omitted_aggregates: usize,
+    /// Hosts, which are root providers, in the order of [`ProviderState::ALL`].
+    pub hosts: [u64; ProviderState::ALL.len()],
 }
 
 type Sums = BTreeMap<ClassId, ClassTotals>;
@@ -57,7 +59,11 @@ pub fn totals(snapshot: &Snapshot, max_aggregates: usize) -> CloudTotals {
     let (kept, omitted_aggregates) = largest_aggregates(snapshot, max_aggregates);
     let shown: HashSet<AggregateId> = kept.iter().map(|(id, _)| *id).collect();
     let (mut all, mut by_aggregate) = (Sums::new(), HashMap::<AggregateId, Sums>::new());
+    let mut hosts = [0; ProviderState::ALL.len()];
     for slot in snapshot.iter() {
+        if snapshot.parent(slot).is_none() {
+            hosts[snapshot.state(slot) as usize] += 1;
+        }
         for (class, inventory, used) in snapshot.inventories(slot) {
             all.entry(class).or_default().add(inventory, used);
         }
@@ -79,6 +85,7 @@ pub fn totals(snapshot: &Snapshot, max_aggregates: usize) -> CloudTotals {
         aggregates: aggregates.collect(),
         classes: named(snapshot, all),
         omitted_aggregates,
+        hosts,
     }
 }
 

@@ -64,9 +64,9 @@ fn round(workloads: &PendingWorkloads, stopped: &Stopped, failures: &mut Failure
         for workload in page {
             let began = Instant::now();
             match workloads.place(&workload) {
-                Ok(0) => {}
+                Ok(None) => {}
                 Err(_) if stopped.is_set() => return Ok(()),
-                Ok(placed) => log::info!("Workload {workload}: {placed} pending replicas have a place now"),
+                Ok(Some(granted)) => log::info!("Pending replicas have a place now: granted: {granted}"),
                 Err(error @ (Error::Unavailable { .. } | Error::UnknownOutcome { .. })) => return Err(error),
                 // Another client has changed it.
                 Err(Error::StaleWorkload { .. } | Error::WorkloadNotFound { .. }) => {}

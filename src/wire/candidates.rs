@@ -25,6 +25,8 @@ pub struct CandidatesQuery {
     pub purpose: Option<Purpose>,
     /// Whether the answer has `provider_summaries`.
     pub has_summaries: bool,
+    /// Whether they have the names of providers.
+    pub has_names: bool,
 }
 
 /// Reads the query string of `GET /v1/candidates`.
@@ -41,6 +43,7 @@ pub fn read_list(query: &str) -> Result<CandidatesQuery> {
         rank: query.last("rank").and_then(Rank::by_name),
         purpose: Some(claims::purpose(query.last("purpose"))),
         has_summaries: query.last("summaries") != Some("false"),
+        has_names: true,
     })
 }
 

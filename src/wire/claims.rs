@@ -320,6 +320,8 @@ enum Outcome<'a> {
 /// What a consumer got from one provider, with the provider's generation after the call.
 #[derive(Serialize)]
 struct Share<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
     generation: i64,
     resources: Pairs<'a, i64>,
 }
@@ -368,6 +370,7 @@ fn granted_consumer<'a>(requested: &RequestedConsumer, claimed: &'a ClaimedConsu
         (
             &*share.provider,
             Share {
+                name: share.name.as_deref(),
                 generation: share.generation,
                 resources,
             },

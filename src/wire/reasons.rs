@@ -16,6 +16,8 @@ pub struct ReasonAnswer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     resource_provider: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    resource_provider_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     resource_class: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     requested: Option<i64>,
@@ -42,6 +44,7 @@ impl<'a> From<&'a Reason> for ReasonAnswer<'a> {
             candidate,
             rule,
             resource_provider,
+            provider_name,
             resource_class,
             requested,
             free,
@@ -53,6 +56,7 @@ impl<'a> From<&'a Reason> for ReasonAnswer<'a> {
             candidate: *candidate,
             rule: *rule,
             resource_provider: resource_provider.as_deref(),
+            resource_provider_name: provider_name.as_deref(),
             resource_class: resource_class.as_deref(),
             requested: *requested,
             free: *free,

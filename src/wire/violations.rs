@@ -1,7 +1,5 @@
 //! `/v1/violations`.
 
-use std::time::Duration;
-
 use serde::Serialize;
 
 use super::output::json;
@@ -10,6 +8,7 @@ use super::schema::NativeSchema;
 use super::uuid;
 use super::workloads::ViolationAnswer;
 use crate::error::{Error, ReasonCode, Result};
+use crate::model::pages::PAGE_TIME;
 use crate::model::violations::{Filter, Page, Violated};
 use crate::model::workloads::Level;
 
@@ -17,12 +16,9 @@ static LIST: NativeSchema = NativeSchema::of_query(include_str!("schemas/violati
 
 /// The most workloads of a page.
 const MAX_WORKLOADS: usize = 1_000;
-/// A page ends with the workload that is being judged after this time, because other requests need the threads that
-/// search.
-const PAGE_TIME: Duration = Duration::from_secs(2);
 const NAMESPACE: &str = "placet.";
 /// What may be broken: the codes of reasons without [`NAMESPACE`].
-const RULES: [(&str, ReasonCode); 14] = [
+pub const RULES: [(&str, ReasonCode); 14] = [
     ("spread", ReasonCode::Spread),
     ("together", ReasonCode::Together),
     ("apart", ReasonCode::Apart),

@@ -28,6 +28,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
         rank: None,
         purpose: None,
         has_summaries: true,
+        has_names: false,
     };
     answer(context, asked, "/allocation_candidates").await
 }
@@ -39,6 +40,7 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
         rank,
         purpose,
         has_summaries,
+        has_names,
     } = asked;
     let prepared = context.model().prepare_search(request, context.settings().stale_reads);
     let PreparedSearch {
@@ -63,6 +65,7 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
             None => Arc::clone(&snapshot),
         };
         let answer = find(version, &limited, &request, rank, &settings)?.interrupted_by(interrupt.clone())?;
+        let answer = if has_names { answer.with_names() } else { answer };
         let source: Box<dyn ChunkSource> = Box::new(CandidatesSource {
             answer: if has_summaries {
                 answer

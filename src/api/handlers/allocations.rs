@@ -3,7 +3,7 @@
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
-use crate::model::allocations::{self, Release};
+use crate::model::allocations::{self, Claim, Release};
 use crate::wire::allocations as wire;
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
@@ -23,15 +23,19 @@ pub async fn replace(mut context: RequestContext) -> Result<Reply> {
     let claim = context
         .read_body(move |body| wire::read_put(version, &consumer, body))
         .await?;
-    context.model().submit(claim).await?;
-    Ok(Reply::no_content())
+    submit(&context, claim).await
 }
 
 pub async fn replace_many(mut context: RequestContext) -> Result<Reply> {
     let version = context.version;
     let claim = context.read_body(move |body| wire::read_post(version, body)).await?;
+    submit(&context, claim).await
+}
+
+async fn submit(context: &RequestContext, claim: Claim) -> Result<Reply> {
+    let granted = context.granted(|model| Some(model.granted_by_claim(&claim)));
     context.model().submit(claim).await?;
-    Ok(Reply::no_content())
+    Ok(Reply::no_content().granted(granted))
 }
 
 pub async fn release(context: RequestContext) -> Result<Reply> {

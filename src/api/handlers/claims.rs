@@ -35,8 +35,10 @@ pub async fn create(mut context: RequestContext) -> Result<Reply> {
     let placed = context.model().place(request.clone(), &settings, &caller);
     match context.while_connected(placed).await? {
         PlaceAnswer::Placed(placed) => {
-            let amounts = placed.amounts();
-            context.write(amounts, move || wire::write(&request, &placed)).await
+            let (amounts, is_dry_run) = (placed.amounts(), request.is_dry_run);
+            let granted = context.granted(|model| model.granted_by_call(&placed).filter(|_| !is_dry_run));
+            let reply = context.write(amounts, move || wire::write(&request, &placed)).await?;
+            Ok(reply.granted(granted))
         }
         PlaceAnswer::Repeated(answer) => Ok(Reply::json(answer.into_bytes())),
     }

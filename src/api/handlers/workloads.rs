@@ -12,10 +12,13 @@ use crate::wire::workloads::{self as wire, Defaults};
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let mut page = wire::read_list(&context.query)?;
     page.project = visible_project(&context, &rules::WORKLOADS_LIST, page.project)?;
-    let read = move |conn: &mut _| workloads::list(conn, &page);
-    let (rows, next) = context.reader().read(read).await?;
+    let (settings, caller) = (context.settings().workload_search(), context.caller_key());
+    let listed = context
+        .model()
+        .list_workloads(|| context.reader(), page, wire::read_stored, &settings, &caller);
+    let (listed, next) = context.while_connected(listed).await?;
     context
-        .write_long(move || wire::write_list(&rows, next.as_deref()))
+        .write_long(move || wire::write_list(&listed, next.as_deref()))
         .await
 }
 
@@ -52,7 +55,8 @@ pub async fn update(mut context: RequestContext) -> Result<Reply> {
     let (settings, caller) = (context.settings().workload_search(), context.caller_key());
     let report = context.model().put_workload(put, &settings, &caller);
     let report = context.while_connected(report).await?;
-    write(&context, report).await
+    let granted = context.granted(|model| model.granted_to_workload(&report));
+    Ok(write(&context, report).await?.granted(granted))
 }
 
 /// A report of more replicas is written on another thread.

@@ -17,8 +17,39 @@ pub struct Times {
     pub body: Option<Duration>,
 }
 
-/// Logs one line about a request and its response. `refused` says why a claim has no room.
-pub fn log(request: &HttpRequest, head: &RequestHead, response: &HttpResponse, times: &Times, refused: Option<&str>) {
+/// What was decided about a claim.
+pub enum Decided {
+    /// The consumers, what they got, and where.
+    Granted(String),
+    /// Why nothing was granted.
+    Refused(String),
+}
+
+impl Decided {
+    /// The name of its field, and the text.
+    fn field(&self) -> (&'static str, &str) {
+        match self {
+            Decided::Granted(text) => ("granted", shortened(text)),
+            Decided::Refused(text) => ("refused", shortened(text)),
+        }
+    }
+}
+
+const TARGET: &str = "placet::access";
+
+/// Whether the log has lines about requests.
+pub fn is_logged() -> bool {
+    log::log_enabled!(target: TARGET, log::Level::Info)
+}
+
+/// Logs one line about a request and its response.
+pub fn log(
+    request: &HttpRequest,
+    head: &RequestHead,
+    response: &HttpResponse,
+    times: &Times,
+    decided: Option<&Decided>,
+) {
     let length = match response.body().size() {
         BodySize::None => Some(0),
         BodySize::Sized(length) => Some(length),
@@ -43,14 +74,17 @@ pub fn log(request: &HttpRequest, head: &RequestHead, response: &HttpResponse, t
             ),
             ("milliseconds", Some(Field::Fraction(milliseconds))),
             ("user_agent", Some(Field::Text(agent.to_owned()))),
-            ("refused", refused.map(|reason| Field::Text(reason.to_owned()))),
+            (
+                decided.map_or("refused", |decided| decided.field().0),
+                decided.map(|decided| Field::Text(decided.field().1.to_owned())),
+            ),
         ];
         let fields = fields.into_iter().filter_map(|(name, field)| Some((name, field?)));
         let _ = context.answer.set(fields.collect());
     }
     let caller = context.as_ref().and_then(|context| context.caller.get());
     log::info!(
-        target: "placet::access",
+        target: TARGET,
         "{} \"{} {}\" status: {status} len: {} microversion: {} time: {milliseconds:.3} ms user: {} project: {} agent: \
          \"{}\"{}",
         Escaped(&head.remote),
@@ -61,7 +95,7 @@ pub fn log(request: &HttpRequest, head: &RequestHead, response: &HttpResponse, t
         Id(caller.and_then(|caller| caller.user.as_deref())),
         Id(caller.and_then(|caller| caller.project.as_deref())),
         Escaped(agent),
-        Refused(refused),
+        Outcome(decided),
     );
 }
 
@@ -144,13 +178,14 @@ impl Display for Id<'_> {
     }
 }
 
-/// Why a claim was refused, if it was.
-struct Refused<'a>(Option<&'a str>);
+/// What was decided about a claim, if the request had any.
+struct Outcome<'a>(Option<&'a Decided>);
 
-impl Display for Refused<'_> {
+impl Display for Outcome<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0
-            .map_or(Ok(()), |reason| write!(f, " refused: {}", Escaped(reason)))
+            .map(Decided::field)
+            .map_or(Ok(()), |(name, text)| write!(f, " {name}: {}", Escaped(text)))
     }
 }
 

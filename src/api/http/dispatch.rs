@@ -75,12 +75,15 @@ async fn answer_logged(
 ) -> HttpResponse {
     let _in_flight = service.statistics.begin();
     let mut arrived = None;
-    let outcome = if is_admitted {
+    let mut outcome = if is_admitted {
         catch_panic(serve(&request, payload, Arc::clone(&service), &mut head, &mut arrived)).await
     } else {
         Err(checks::behind_the_last_request())
     };
-    let refused = outcome.as_ref().err().and_then(Refusal::log_reason);
+    let decided = match &mut outcome {
+        Ok(reply) => reply.take_granted().map(access::Decided::Granted),
+        Err(refusal) => refusal.log_reason().map(access::Decided::Refused),
+    };
     let varies = !head.native && outcome.as_ref().map_or_else(Refusal::varies, |_| true);
     let mut response = match outcome {
         Ok(reply) => reply.respond(head.version),
@@ -105,7 +108,7 @@ async fn answer_logged(
         total: started.elapsed(),
         body: body_read.map(|read| read - started),
     };
-    access::log(&request, &head, &response, &times, refused.as_deref());
+    access::log(&request, &head, &response, &times, decided.as_ref());
     access::log_slow(&request, service.settings.slow_request, &times);
     let statistics = &service.statistics;
     statistics.record(head.route, &head.method, response.status(), head.version, times.total);

@@ -28,6 +28,8 @@ pub struct Reply {
     no_cache: bool,
     /// The age of the snapshot, if it may be stale.
     stale: Option<Duration>,
+    /// What the write granted, for the line of the log.
+    granted: Option<String>,
 }
 
 impl Reply {
@@ -69,7 +71,17 @@ impl Reply {
             modified: None,
             no_cache: false,
             stale: None,
+            granted: None,
         }
+    }
+
+    /// With what the write granted, for the line of the log.
+    pub fn granted(self, granted: Option<String>) -> Reply {
+        Reply { granted, ..self }
+    }
+
+    pub(in crate::api) fn take_granted(&mut self) -> Option<String> {
+        self.granted.take()
     }
 
     /// 201 instead of 200, with `Location`.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use actix_web::web::Bytes;
 
+use super::access;
 use super::base_url::BaseUrl;
 use super::body::Body;
 use super::chunks::{ChunkSource, FirstChunks, InlineResult, PartialAnswer};
@@ -134,6 +135,11 @@ impl RequestContext {
         Ok(Reply::json(
             answers.start(&self.caller_key(), move || Ok(write())).await?,
         ))
+    }
+
+    /// What a write grants, for its line of the log; `None` without such lines.
+    pub fn granted(&self, granted: impl FnOnce(&Model) -> Option<String>) -> Option<String> {
+        access::is_logged().then(|| granted(self.model())).flatten()
     }
 
     pub fn statistics(&self) -> Arc<HttpStatistics> {

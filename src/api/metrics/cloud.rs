@@ -2,7 +2,7 @@
 
 use super::text::{Kind, Page};
 use crate::model::statistics::ModelNumbers;
-use crate::search::{self, AggregateTotals, ClassTotals, CloudTotals};
+use crate::search::{self, AggregateTotals, ClassTotals, CloudTotals, ProviderState};
 
 /// A family for each sum: its name for the cloud and for an aggregate, its help, and the sum.
 type Family = (&'static str, &'static str, &'static str, fn(&ClassTotals) -> i64);
@@ -51,9 +51,14 @@ pub fn write(page: &mut Page, numbers: &ModelNumbers, max_aggregates: usize) {
         classes,
         aggregates,
         omitted_aggregates,
+        hosts,
     } = search::totals(&numbers.snapshot, max_aggregates);
     let providers = numbers.snapshot.len();
     page.one("placet_providers", Kind::Gauge, "Resource providers", providers);
+    page.family("placet_hosts", Kind::Gauge, "Root resource providers by state");
+    for ((state, _), count) in ProviderState::ALL.into_iter().zip(hosts) {
+        page.sample(&[("state", state)], count);
+    }
     if let Some(consumers) = numbers.consumers {
         page.one("placet_consumers", Kind::Gauge, "Consumers with allocations", consumers);
     }

@@ -100,7 +100,7 @@ fn write_claims(page: &mut Page, claims: &ClaimStatistics) {
     page.one(
         "placet_claims_granted_total",
         Kind::Counter,
-        "Consumers that were given allocations",
+        "Consumers that requests other than reshapes gave allocations",
         claims.granted.value(),
     );
     page.family(
@@ -114,7 +114,7 @@ fn write_claims(page: &mut Page, claims: &ClaimStatistics) {
     page.one(
         "placet_claims_released_total",
         Kind::Counter,
-        "Consumers whose allocations were all removed",
+        "Consumers that requests other than reshapes left without allocations",
         claims.released.value(),
     );
 }

@@ -80,6 +80,9 @@ options! {
         /// How often replicas without a place are tried again, if anything has changed since. 0 leaves them to the next
         /// `PUT` of their workload.
         pending_interval: u64 = 10, 0..=86_400 seconds;
+        /// The least time between two counts of the replicas without a place and of the broken rules, for the metrics.
+        /// A count of all workloads that takes long is followed by a pause of 100 times as long. 0 disables counting.
+        census_interval: u64 = 60, 0..=86_400 seconds;
         /// Serve `/metrics`, in Prometheus's text form. If not, requests are not counted.
         metrics: bool = true;
         /// An address and port of their own for `/metrics`, with `/health/live` and `/health/ready`. The metrics are

@@ -39,7 +39,63 @@ fn what_explains_other_reasons_is_kept_and_not_counted() {
     assert_eq!(reasons.kept().len(), 3);
     assert!(reasons.counts().eq([(ReasonCode::NoPlace, 1)]));
     assert!(reasons.has(ReasonCode::NoRoom) && !reasons.has(ReasonCode::Units));
-    assert_eq!(reasons.short(), "placet.no_place; placet.no_room; placet.no_room");
+    let fit = |code: &str| format!("{code}: It does not fit");
+    let shown = ["placet.no_place", "placet.no_room", "placet.no_room"].map(fit);
+    assert_eq!(reasons.short(), shown.join("; "));
+}
+
+#[test]
+fn found_u5_the_log_says_class_amounts_and_provider_of_a_refusal() {
+    let of_host = Reason {
+        resource_provider: Some("a000".to_owned()),
+        provider_name: Some("host1".into()),
+        resource_class: Some("VCPU".to_owned()),
+        requested: Some(6),
+        free: Some(4),
+        ..reason(ReasonCode::NoRoom)
+    };
+    let mut reasons = Reasons::from(of_host.clone());
+    assert_eq!(
+        reasons.short(),
+        "placet.no_room VCPU on host1 (a000): 6 requested, 4 free"
+    );
+    let unnamed = Reason {
+        provider_name: None,
+        free: None,
+        ..of_host.clone()
+    };
+    assert_eq!(
+        Reasons::from(unnamed).short(),
+        "placet.no_room VCPU on a000: 6 requested"
+    );
+    let of_many = Reason {
+        resource_provider: None,
+        detail: "200 resource providers have too little room for VCPU.".to_owned(),
+        ..of_host
+    };
+    reasons.add_counted(of_many, 200);
+    reasons.add(reason(ReasonCode::State));
+    assert_eq!(
+        reasons.short(),
+        "placet.no_room VCPU on host1 (a000): 6 requested, 4 free; placet.no_room: 200 resource providers have too \
+         little room for VCPU: 6 requested, 4 free; placet.state: It does not fit"
+    );
+}
+
+#[test]
+fn found_u5_the_log_counts_the_reasons_that_it_does_not_show() {
+    let mut reasons = Reasons::from(reason(ReasonCode::NoCandidate));
+    reasons.add_counted(reason(ReasonCode::NoRoom), 200);
+    reasons.add_counted(reason(ReasonCode::State), 2);
+    assert!(!reasons.short().contains("more reasons"), "{}", reasons.short());
+    reasons.add_counted(reason(ReasonCode::Units), 7);
+    assert!(reasons.short().ends_with("; 1 more reasons"), "{}", reasons.short());
+    for _ in 0..20 {
+        if !reasons.count_unkept(ReasonCode::NoInventory) {
+            reasons.add(reason(ReasonCode::NoInventory));
+        }
+    }
+    assert!(reasons.short().ends_with("; 21 more reasons"), "{}", reasons.short());
 }
 
 #[test]

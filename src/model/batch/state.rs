@@ -232,6 +232,12 @@ impl State {
         self.entry(id)?.now.as_ref()
     }
 
+    /// The name of a provider by its uuid; `None` if it does not exist.
+    pub fn provider_name(&mut self, uuid: &str) -> Option<Arc<str>> {
+        let id = self.find_provider(uuid)?;
+        Some(Arc::clone(&self.provider(id)?.name))
+    }
+
     /// Changes the row of a provider, if it exists.
     pub fn edit(&mut self, id: ProviderId, change: impl FnOnce(&mut ProviderRow)) {
         self.keep_provider(id);

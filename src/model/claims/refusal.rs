@@ -8,7 +8,7 @@ mod words;
 use std::collections::BTreeMap;
 
 use crate::error::{Reason, ReasonCode, Reasons, Result};
-use crate::search::{self, Explain, Rejection, Request, SearchSettings, Slot, Snapshot};
+use crate::search::{self, ClassId, Explain, Rejection, Request, SearchSettings, Slot, Snapshot};
 
 /// Which providers each condition left out, and whether there was a candidate. The condition of a query on hosts counts
 /// hosts.
@@ -43,6 +43,17 @@ impl Explain for Counter<'_> {
 }
 
 impl Counter<'_> {
+    /// Of the providers that a condition left out, the most that one of them has free of the class.
+    fn most_free(&self, rejection: &Rejection, class: ClassId) -> Option<i64> {
+        let Rejected { is_counted, .. } = self.rejected.get(rejection)?;
+        let free = self.snapshot.iter().filter_map(|slot| {
+            let is_left_out = is_counted.get(slot.index()).copied().unwrap_or_default();
+            let limit = self.snapshot.inventory(slot, class).filter(|_| is_left_out)?.limit();
+            Some(limit.saturating_sub(self.snapshot.used(slot, class)))
+        });
+        free.max()
+    }
+
     fn count(&self, rejection: &Rejection) -> usize {
         self.rejected.get(rejection).map_or(0, |rejected| rejected.count)
     }
@@ -102,7 +113,17 @@ pub fn conditions(
     counts.retain(|(.., count)| *count > 0);
     counts.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
     let conditions = counts.into_iter().map(|(rejection, is_normal, count)| {
-        let reason = words::condition(snapshot, request, rejection, is_normal, count);
+        let free = match rejection {
+            Rejection::NoRoom { class, .. } => {
+                let counted = beyond.as_ref().filter(|_| !is_normal).unwrap_or(&counter);
+                counted.most_free(&rejection, class)
+            }
+            _ => None,
+        };
+        let reason = Reason {
+            free,
+            ..words::condition(snapshot, request, rejection, is_normal, count)
+        };
         (reason, count)
     });
     reasons.extend(conditions);

@@ -3,7 +3,7 @@
 use crate::error::{Error, ReasonCode, Reasons, Result};
 use crate::model::batch::command::Command;
 use crate::model::claims::{PlaceAnswer, PlaceRequest};
-use crate::model::workloads::Stored;
+use crate::model::workloads::Report;
 use crate::statistics::Counter;
 
 /// The reasons of refusals. Those that `POST /v1/claims` gives too have the names of its codes.
@@ -83,15 +83,11 @@ impl ClaimStatistics {
     }
 
     /// Counts the replicas of a workload that were to get a place: `missing` of them, if the request was refused.
-    pub(in crate::model) fn note_workload(&self, missing: u32, answer: &Result<Stored>) {
+    pub(in crate::model) fn note_workload(&self, missing: u32, answer: &Result<Report>) {
         match answer {
-            Ok(Stored {
-                report,
-                granted,
-                released,
-            }) => {
-                self.granted.add(*granted as u64);
-                self.released.add(*released as u64);
+            Ok(report) => {
+                self.granted.add(report.change.placed.len() as u64);
+                self.released.add(report.change.released as u64);
                 if let Some(reason) = report.reasons.kept().first() {
                     let pending = report.replicas.iter().filter(|it| !it.replica.is_placed());
                     self.refuse(name_of(reason.code), pending.count() as u64);

@@ -11,6 +11,7 @@ use super::{ClaimStatistics, SnapshotStatistics};
 use crate::db::schema::consumers;
 use crate::db::{PoolState, WriterStatistics};
 use crate::model::Model;
+use crate::model::census::LastCensus;
 use crate::search::Snapshot;
 
 /// The numbers of one process at one moment.
@@ -27,6 +28,8 @@ pub struct ModelNumbers {
     pub pool: PoolState,
     /// `None` until they could be counted once.
     pub consumers: Option<u64>,
+    /// `None` before the first one.
+    pub census: Option<LastCensus>,
 }
 
 /// How long a scrape waits for the number of consumers.
@@ -91,6 +94,7 @@ impl Model {
             is_snapshot_valid: !self.store.is_invalid(),
             pool: self.database.pool_state(),
             consumers: self.consumer_count.value(),
+            census: self.census.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 

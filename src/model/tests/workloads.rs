@@ -5,6 +5,7 @@ mod admission;
 mod adoption;
 mod batch_plans;
 mod bodies;
+mod census;
 mod domains_in_use;
 mod eligible_hosts;
 mod exchanges;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use tokio::runtime::{Builder, Runtime};
 
 use super::rows::{self, StoredWorkload};
-use super::{PlanJob, Put, ReadWish};
+use super::{PlanJob, Put, ReadWish, Report};
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Reasons, Result};
 use crate::model::Model;
@@ -62,13 +62,14 @@ impl PendingWorkloads {
         self.runtime.block_on(self.model.pending_workloads(after, PAGE))
     }
 
-    /// As [`Model::place_pending`].
+    /// As [`Model::place_pending`]. Returns who got what where, for the log; `None` if no replica got a place.
     ///
     /// # Errors
     /// As there.
-    pub fn place(&self, uuid: &str) -> Result<usize> {
+    pub fn place(&self, uuid: &str) -> Result<Option<String>> {
         let place = self.model.place_pending(uuid, self.read, &self.settings);
-        self.runtime.block_on(place)
+        let placed = self.runtime.block_on(place)?;
+        Ok(placed.and_then(|report| self.model.granted_to_workload(&report)))
     }
 }
 
@@ -84,7 +85,7 @@ impl Model {
         self.reader(false).read(read).await
     }
 
-    /// Places those pending replicas of a workload that have room now. Returns how many got a place.
+    /// Places those pending replicas of a workload that have room now. `None` if it is not tried.
     ///
     /// A consumer that was adopted belongs to another program, which may have deleted it. So with such a one without
     /// allocations the workload waits for a `PUT` that says how many replicas it is to have.
@@ -98,10 +99,10 @@ impl Model {
         uuid: &str,
         read: ReadWish,
         settings: &SearchSettings,
-    ) -> Result<usize> {
+    ) -> Result<Option<Report>> {
         let stored = self.stored_workload(uuid).await?;
         if stored.replicas.iter().any(|it| it.row.is_adopted && !it.is_placed()) {
-            return Ok(0);
+            return Ok(None);
         }
         let (stop, deadline) = (settings.interrupt.clone(), self.writer_deadline());
         let search = async |job: PlanJob| {
@@ -116,12 +117,14 @@ impl Model {
             job.run(&Interrupt::in_slices(more(), more))
         };
         let (retry, caller) = (Arc::new(retry(stored, read)?), CallerKey::of_address(None));
-        let mut tried = self.try_put(&retry, &mut 0, (settings, &caller), search).await?;
-        let granted = tried.granted;
-        // What stays pending was counted as refused when the request was answered.
-        tried.report.reasons = Reasons::default();
-        self.claim_statistics.note_workload(granted as u32, &Ok(tried));
-        Ok(granted)
+        let report = Report {
+            // What stays pending was counted as refused when the request was answered.
+            reasons: Reasons::default(),
+            ..self.try_put(&retry, &mut 0, (settings, &caller), search).await?
+        };
+        let answer = Ok(report);
+        self.claim_statistics.note_workload(0, &answer);
+        answer.map(Some)
     }
 }
 

@@ -349,7 +349,7 @@ impl Planning<'_> {
             self.kept[at].replica.row.revision = self.revision;
             let choice = self.choice(&self.kept[at].replica, place.clone(), limits);
             self.choices.push(choice);
-            self.kept[at].replica.allocations = shares(&place);
+            self.kept[at].replica.allocations = shares(&self.job.snapshot, &place);
             self.kept[at].host = Some(host);
         }
         // Those within the normal limits have room beside all others. Claimed after them, they would find it taken.

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use super::attempts::{Attempt, Attempts};
 use super::found::Found;
-use super::report::{ReadWorkload, Report, ReportJob};
+use super::report::{Change, ReadWorkload, Report, ReportJob};
 use super::rows::show;
 use super::time::until;
 use super::wish::{ReadWish, Role, Wish};
@@ -39,15 +39,6 @@ use crate::search::{SearchSettings, Snapshot};
 
 /// Placing more replicas takes longer than [`crate::pools::INLINE_TIME`].
 const MAX_INLINE_REPLICAS: u32 = 10;
-
-/// A workload that was written.
-#[derive(Debug)]
-pub struct Stored {
-    pub report: Report,
-    /// The replicas that got a place, and those that lost theirs.
-    pub granted: usize,
-    pub released: usize,
-}
 
 impl Model {
     /// Creates or changes a workload.
@@ -83,7 +74,7 @@ impl Model {
         if !put.is_dry_run {
             self.claim_statistics.note_workload(missing, &answer);
         }
-        answer.map(|stored| stored.report)
+        answer
     }
 
     /// As [`Self::put_workload`]. Sets `missing` to the number of replicas that lack a place.
@@ -93,7 +84,7 @@ impl Model {
         missing: &mut u32,
         (settings, caller): (&SearchSettings, &CallerKey),
         search: impl AsyncFn(PlanJob) -> Result<Planned>,
-    ) -> Result<Stored> {
+    ) -> Result<Report> {
         let deadline = self.writer_deadline();
         let mut attempts = Attempts::default();
         while BootInstant::now() < deadline {
@@ -133,13 +124,12 @@ impl Model {
             // The same again changes nothing.
             let is_same = set.row.as_ref().is_some_and(|row| Some(row.generation) == set.known);
             if is_same || put.is_retry && set.placed.is_empty() {
-                return Ok(Stored {
-                    report,
-                    granted: 0,
-                    released: 0,
-                });
+                return Ok(report);
             }
-            let (granted, released) = (set.placed.len(), set.released.len());
+            let change = Change {
+                placed: set.placed.iter().map(|choice| choice.claim.consumer.clone()).collect(),
+                released: set.released.len(),
+            };
             let attempt = Attempt::of(&set, snapshot);
             let decided = if put.is_dry_run {
                 self.dry_run(set, deadline).await.map(Some)
@@ -150,10 +140,9 @@ impl Model {
                 // The next plan avoids the row.
                 Ok(None) => {}
                 Ok(Some(claimed)) => {
-                    return Ok(Stored {
-                        report: with_claimed(report, &claimed),
-                        granted,
-                        released,
+                    return Ok(Report {
+                        change: if put.is_dry_run { Change::default() } else { change },
+                        ..with_claimed(report, &claimed)
                     });
                 }
                 Err(Error::ClaimRefused(refusal)) => attempts.note(self, attempt, refusal, deadline).await?,

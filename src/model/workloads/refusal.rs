@@ -54,6 +54,7 @@ pub fn reasons(
             let slot = list.slots[*host as usize];
             let named = Reason {
                 resource_provider: Some(snapshot.uuid(slot).to_owned()),
+                provider_name: Some(snapshot.name(slot).into()),
                 ..condition(list, *removed, rules, |what| format!("{what}."))
             };
             reasons.add_detail(match removed {

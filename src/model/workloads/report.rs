@@ -28,6 +28,24 @@ pub struct Report {
     pub reasons: Reasons,
     /// False if a search was given up, so that a better answer may exist.
     pub is_exact: bool,
+    /// What the write changed whose answer it is.
+    pub change: Change,
+}
+
+impl Report {
+    /// How many replicas have a place, and how many lack one.
+    pub fn placed_and_pending(&self) -> (usize, usize) {
+        let placed = self.replicas.iter().filter(|shown| shown.replica.is_placed()).count();
+        (placed, self.replicas.len() - placed)
+    }
+}
+
+/// Replicas that a write gave a place, and those that lost theirs. A dry run changes nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Change {
+    /// Uuids of consumers.
+    pub placed: Vec<String>,
+    pub released: usize,
 }
 
 /// A replica with its host.
@@ -36,6 +54,8 @@ pub struct ShownReplica {
     pub replica: Replica,
     /// Uuid; `None` if it is pending.
     pub host: Option<String>,
+    /// The name of `host`.
+    pub host_name: Option<Arc<str>>,
     /// The classes that it has just taken beyond their normal limits.
     pub over_normal: Vec<String>,
 }
@@ -66,6 +86,8 @@ pub struct Violation {
     /// Uuids of the first [`NAMED_REPLICAS`] of them, and of their hosts, each once.
     pub consumers: Vec<String>,
     pub hosts: Vec<String>,
+    /// The names of `hosts`, in their order.
+    pub host_names: Vec<Arc<str>>,
 }
 
 /// Of how many replicas a violation has consumers and hosts.
@@ -209,12 +231,14 @@ impl Reported<'_> {
                 reason,
                 replicas: ids,
                 consumers: consumers.map(|replica| replica.row.consumer.clone()).collect(),
+                host_names: hosts.iter().map(|host| self.name(*host)).collect(),
                 hosts: hosts.into_iter().map(|host| self.uuid(host)).collect(),
             }
         });
         let shown = replicas.iter().zip(hosts).map(|(replica, host)| ShownReplica {
             replica: replica.clone(),
             host: host.map(|host| self.uuid(host)),
+            host_name: host.map(|host| self.name(host)),
             over_normal: Vec::new(),
         });
         Report {
@@ -225,11 +249,16 @@ impl Reported<'_> {
             violations: violations.collect(),
             reasons: Reasons::default(),
             is_exact: true,
+            change: Change::default(),
         }
     }
 
     fn uuid(&self, host: u32) -> String {
         self.hosts.snapshot.uuid(self.slot(host)).to_owned()
+    }
+
+    fn name(&self, host: u32) -> Arc<str> {
+        self.hosts.snapshot.name(self.slot(host)).into()
     }
 
     fn slot(&self, host: u32) -> Slot {
@@ -271,6 +300,7 @@ impl Reported<'_> {
         let Unfit { code, class, host } = self.hosts.unfit(at, replica);
         let reason = Reason {
             resource_provider: Some(self.uuid(at.host)),
+            provider_name: Some(self.name(at.host)),
             resource_class: class,
             ..Reason::new(code, format!("On {host}: {}.", ids.join(", ")))
         };
@@ -314,6 +344,7 @@ impl Reported<'_> {
         let counts = matches!(code, ReasonCode::Spread | ReasonCode::OneAHost);
         let reason = Reason {
             rule,
+            provider_name: host.is_some().then(|| self.name(found.domain.0)),
             resource_provider: host,
             requested: counts.then_some(found.count.into()),
             free: counts.then_some(found.limit.into()),

@@ -13,7 +13,7 @@ use crate::db::schema::{allocations, placet_neighbours as neighbours};
 use crate::db::schema::{placet_replicas as replicas, placet_workloads as workloads};
 use crate::db::{DbConnection, DbResult};
 use crate::error::{Error, Result};
-pub use page::{Page, StoredPage, list, list_stored};
+pub use page::{Page, StoredPage, list_stored};
 pub use places::{Place, places};
 
 /// A workload with its replicas, in natural order of their ids.

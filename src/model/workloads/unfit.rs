@@ -83,6 +83,7 @@ impl Hosts<'_> {
         let limit = self.snapshot.inventory(slot, class)?.limit();
         Some(Reason {
             resource_provider: Some(self.snapshot.uuid(slot).to_owned()),
+            provider_name: Some(self.snapshot.name(slot).into()),
             free: Some(limit.saturating_sub(self.snapshot.used(slot, class))),
             ..claims::of_one(self.snapshot, request, rejection)
         })

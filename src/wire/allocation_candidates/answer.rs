@@ -96,6 +96,12 @@ impl CandidatesAnswer {
         Ok(CandidatesAnswer { interrupt, ..self })
     }
 
+    /// The same answer, with the names of providers in `provider_summaries`.
+    pub fn with_names(mut self) -> CandidatesAnswer {
+        self.summaries.names = true;
+        self
+    }
+
     /// The same answer without `provider_summaries`.
     pub fn without_summaries(self) -> CandidatesAnswer {
         CandidatesAnswer {

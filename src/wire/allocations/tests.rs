@@ -122,6 +122,7 @@ fn writes_the_allocations_of_a_consumer() {
     let view = ConsumerAllocations {
         providers: vec![ProviderShare {
             provider: Arc::from("r"),
+            name: None,
             generation: 0,
             resources: vec![(Arc::from("VCPU"), 2)],
         }],

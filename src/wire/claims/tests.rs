@@ -263,6 +263,7 @@ fn the_answer_says_what_each_consumer_got() {
         generation: 1,
         providers: vec![ProviderShare {
             provider: PROVIDER.into(),
+            name: Some("host1".into()),
             generation: 7,
             resources: vec![("VCPU".into(), 2)],
         }],
@@ -275,7 +276,7 @@ fn the_answer_says_what_each_consumer_got() {
     assert_eq!(
         text(Ok(claimed)),
         format!(
-            r#"{{"granted":1,"refused":0,"dry_run":false,"exact":true,"consumers":[{{"uuid":"{CONSUMER}","granted":true,"generation":1,"mappings":{{"":["{PROVIDER}"]}},"allocations":{{"{PROVIDER}":{{"generation":7,"resources":{{"VCPU":2}}}}}}}}]}}"#
+            r#"{{"granted":1,"refused":0,"dry_run":false,"exact":true,"consumers":[{{"uuid":"{CONSUMER}","granted":true,"generation":1,"mappings":{{"":["{PROVIDER}"]}},"allocations":{{"{PROVIDER}":{{"name":"host1","generation":7,"resources":{{"VCPU":2}}}}}}}}]}}"#
         )
     );
     let reason = Reason::new(ReasonCode::NoCandidate, "None.".to_owned());

@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use super::wish::Json;
-use crate::model::workloads::{Level, Mode, Replica, Report, ShownReplica, SpreadReport, Violation, WorkloadRow};
+use crate::model::workloads::{
+    Level, Listed, Mode, Replica, Report, ShownReplica, SpreadReport, Violation, WorkloadRow,
+};
 
 use crate::wire::json as reader;
 use crate::wire::output::{Members, Pairs, append, json};
@@ -23,6 +25,9 @@ struct One<'a> {
     quorum: Json<'a>,
     roles: Json<'a>,
     rules: Json<'a>,
+    placed: usize,
+    pending: usize,
+    safe: Option<bool>,
     #[serde(flatten)]
     state: Option<State<'a>>,
 }
@@ -30,9 +35,6 @@ struct One<'a> {
 /// What one workload is, beyond what it wants.
 #[derive(Serialize)]
 struct State<'a> {
-    placed: usize,
-    pending: usize,
-    safe: Option<bool>,
     spread: Vec<SpreadAnswer<'a>>,
     replicas: Vec<ReplicaAnswer<'a>>,
     violations: Vec<ViolationAnswer<'a>>,
@@ -63,6 +65,7 @@ struct ReplicaAnswer<'a> {
     state: &'static str,
     adopted: bool,
     host: Option<&'a str>,
+    host_name: Option<&'a str>,
     allocations: Members<&'a str, ShareAnswer<'a>>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     over_normal: &'a [String],
@@ -70,6 +73,8 @@ struct ReplicaAnswer<'a> {
 
 #[derive(Serialize)]
 struct ShareAnswer<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
     resources: Pairs<'a, i64>,
 }
 
@@ -82,20 +87,35 @@ pub struct ViolationAnswer<'a> {
     replicas: &'a [String],
     consumers: &'a [String],
     hosts: &'a [String],
+    host_names: Vec<&'a str>,
 }
 
 /// Writes one workload with its state.
 pub fn write_one(report: &Report) -> Vec<u8> {
     let body = body(&report.row);
-    json(&one(&report.row, &body, Some(state(report))))
+    let (placed, pending) = report.placed_and_pending();
+    let figures = (placed, pending, report.safe);
+    json(&one(&report.row, &body, figures, Some(state(report))))
 }
 
-/// Writes a list of workloads, without their states. `next` is the uuid after which the next page begins.
-pub fn write_list(rows: &[WorkloadRow], next: Option<&str>) -> Vec<u8> {
+/// Writes a list of workloads, with the figures of their states alone. `next` is the uuid after which the next page
+/// begins.
+pub fn write_list(workloads: &[Listed], next: Option<&str>) -> Vec<u8> {
     let mut out = b"{\"workloads\":[".to_vec();
-    for (at, row) in rows.iter().enumerate() {
+    for (at, listed) in workloads.iter().enumerate() {
+        let Listed {
+            row,
+            placed,
+            pending,
+            safe,
+        } = listed;
         // One body at a time: what it is read into takes many times its length.
-        append(&mut out, if at == 0 { "" } else { "," }, &one(row, &body(row), None));
+        let (body, figures) = (body(row), (*placed, *pending, *safe));
+        append(
+            &mut out,
+            if at == 0 { "" } else { "," },
+            &one(row, &body, figures, None),
+        );
     }
     append(&mut out, "],\"next\":", &next);
     out.push(b'}');
@@ -107,7 +127,12 @@ fn body(row: &WorkloadRow) -> Value {
     reader::read(row.body.as_bytes(), |_| Ok(())).unwrap_or(Value::Null)
 }
 
-fn one<'a>(row: &'a WorkloadRow, body: &'a Value, state: Option<State<'a>>) -> One<'a> {
+fn one<'a>(
+    row: &'a WorkloadRow,
+    body: &'a Value,
+    (placed, pending, safe): (usize, usize, Option<bool>),
+    state: Option<State<'a>>,
+) -> One<'a> {
     let WorkloadRow {
         uuid,
         name,
@@ -129,17 +154,16 @@ fn one<'a>(row: &'a WorkloadRow, body: &'a Value, state: Option<State<'a>>) -> O
         quorum: Json(body.field("quorum")),
         roles: Json(body.field("roles")),
         rules: Json(body.field("rules")),
+        placed,
+        pending,
+        safe,
         state,
     }
 }
 
 fn state(report: &Report) -> State<'_> {
-    let placed = report.replicas.iter().filter(|it| it.replica.is_placed()).count();
     let (reasons, counts) = reasons_and_counts(&report.reasons);
     State {
-        placed,
-        pending: report.replicas.len() - placed,
-        safe: report.safe,
         spread: report.spread.iter().map(spread).collect(),
         replicas: report.replicas.iter().map(replica).collect(),
         violations: report.violations.iter().map(ViolationAnswer::from).collect(),
@@ -178,11 +202,13 @@ fn replica(shown: &ShownReplica) -> ReplicaAnswer<'_> {
     let ShownReplica {
         replica: Replica { row, allocations, .. },
         host,
+        host_name,
         over_normal,
     } = shown;
     let shares = allocations.iter().map(|share| {
         let resources = Pairs(&share.resources);
-        (&*share.provider, ShareAnswer { resources })
+        let name = share.name.as_deref();
+        (&*share.provider, ShareAnswer { name, resources })
     });
     ReplicaAnswer {
         id: &row.id,
@@ -192,6 +218,7 @@ fn replica(shown: &ShownReplica) -> ReplicaAnswer<'_> {
         state: if allocations.is_empty() { "pending" } else { "placed" },
         adopted: row.is_adopted,
         host: host.as_deref(),
+        host_name: host_name.as_deref(),
         allocations: shares.collect(),
         over_normal,
     }
@@ -205,6 +232,7 @@ impl<'a> From<&'a Violation> for ViolationAnswer<'a> {
             replicas: &violation.replicas,
             consumers: &violation.consumers,
             hosts: &violation.hosts,
+            host_names: violation.host_names.iter().map(|name| &**name).collect(),
         }
     }
 }

@@ -87,7 +87,12 @@ pub fn claim_rows(
                 if !keys.provider_ids.contains(&id) {
                     return Ok(None);
                 }
-                parts.providers.push(ProviderColumns::unplaced(id, uuid, generation));
+                // Only answers show the name, so that of the snapshot is new enough.
+                let slot = snapshot.by_id(ProviderId(id));
+                let name = slot.map(|slot| snapshot.name(slot).to_owned());
+                parts
+                    .providers
+                    .push(ProviderColumns::unplaced(id, uuid, name, generation));
             }
             ClaimRow::Inventory(row) => parts.inventories.push(row),
             ClaimRow::Usage { provider, class, used } => parts.used.push(UsedColumns {

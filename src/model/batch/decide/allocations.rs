@@ -237,7 +237,7 @@ pub fn check_amounts(
         let Some(row) = state.provider(request.provider) else {
             continue;
         };
-        let uuid = Arc::clone(&row.uuid);
+        let (uuid, name) = (Arc::clone(&row.uuid), Arc::clone(&row.name));
         let inventories = interim.get(&request.provider).unwrap_or(&row.inventories);
         let inventory = inventories.get(&request.class).copied();
         let named = || (state.class_name(request.class).to_string(), uuid.to_string());
@@ -255,6 +255,7 @@ pub fn check_amounts(
         let no_worse = previous != 0 && used + *sum <= previous;
         if !inventory.has_room(used, *sum) && !no_worse {
             let room = Room {
+                provider_name: Some(name),
                 requested: *sum,
                 used,
                 capacity: inventory.limit(),

@@ -127,7 +127,7 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
                         over_normal: Vec::new(),
                     });
                 };
-                let reason = over_normal_reason(first);
+                let reason = over_normal_reason(state, first);
                 let added = over.iter().map(|over| over.added).fold(0, i64::saturating_add);
                 if least.as_ref().is_none_or(|(least, ..)| added < *least) {
                     least = Some((added, index, over));
@@ -180,12 +180,13 @@ fn take_over_normal(
 }
 
 /// Why a candidate that has room is refused within the normal limits.
-fn over_normal_reason(over: &OverNormal) -> Reason {
+fn over_normal_reason(state: &mut State, over: &OverNormal) -> Reason {
     let OverNormal {
         provider, class, free, ..
     } = over;
     Reason {
         resource_provider: Some(provider.clone()),
+        provider_name: state.provider_name(provider),
         resource_class: Some(class.clone()),
         requested: Some(over.requested),
         free: Some(*free),
@@ -229,6 +230,7 @@ fn reason(state: &mut State, consumer: &ConsumerChoice, candidate: &ClaimCandida
     let amounts = provider.zip(class);
     Reason {
         resource_provider: provider.cloned(),
+        provider_name: provider.and_then(|uuid| state.provider_name(uuid)),
         resource_class: class.cloned(),
         requested: amounts.and_then(|(provider, class)| requested(candidate, provider, class)),
         free: amounts.and_then(|(provider, class)| free(state, consumer, provider, class)),
@@ -295,6 +297,7 @@ fn share(state: &mut State, uuid: &str, resources: &[(String, i64)]) -> Provider
     let row = provider.and_then(|id| state.provider(id));
     ProviderShare {
         provider: uuid.into(),
+        name: row.map(|row| Arc::clone(&row.name)),
         generation: row.map_or(0, |row| row.generation),
         resources: resources
             .iter()

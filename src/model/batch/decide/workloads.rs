@@ -118,7 +118,7 @@ fn check_neighbours(state: &State, set: &Set, named: i64) -> Result<()> {
 
 /// Every host is in the domains in which the plan saw it. A change of them moves the generations of the host and of all
 /// below it, which a claim guards. Returns the hosts from which no replica claims: their generations move as a guard.
-fn check_hosts(state: &State, set: &Set) -> Result<Vec<ProviderId>> {
+fn check_hosts(state: &mut State, set: &Set) -> Result<Vec<ProviderId>> {
     let mut unclaimed = Vec::new();
     for planned in &set.hosts {
         // What does not exist any more refuses the claim.
@@ -131,6 +131,7 @@ fn check_hosts(state: &State, set: &Set) -> Result<Vec<ProviderId>> {
             let detail = format!("The domains of host {} have changed.", planned.host);
             let reason = Reason {
                 resource_provider: Some(planned.host.clone()),
+                provider_name: state.provider_name(&planned.host),
                 ..Reason::new(ReasonCode::ConcurrentUpdate, detail)
             };
             let consumers = set.placed.iter().map(|choice| &choice.claim.consumer);

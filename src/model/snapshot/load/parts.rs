@@ -89,12 +89,12 @@ impl Parts {
 }
 
 impl ProviderColumns {
-    /// A provider of which the name and the place in its tree are not needed.
-    pub fn unplaced(id: i32, uuid: String, generation: i32) -> ProviderColumns {
+    /// A provider whose place in its tree is not needed.
+    pub fn unplaced(id: i32, uuid: String, name: Option<String>, generation: i32) -> ProviderColumns {
         ProviderColumns {
             id,
             uuid,
-            name: None,
+            name,
             generation: Some(generation),
             parent: None,
             root: None,

@@ -1,5 +1,6 @@
 //! Pages of workloads end by bytes as well as by number.
 
+use super::census::list_read;
 use super::neighbours::apart_from;
 use super::*;
 use crate::model::pages::PAGE_BYTES;
@@ -30,11 +31,10 @@ async fn hostile_09_a_page_of_long_bodies_ends_early_and_the_next_one_goes_on() 
             limit: 1_000,
             ..workloads::Page::default()
         };
-        let read = move |conn: &mut _| workloads::list(conn, &page);
-        let (rows, next) = f.model.reader(false).read(read).await.unwrap();
-        let bytes: usize = rows.iter().map(|row| row.body.len()).sum();
+        let (listed, next) = list_read(&f.model, page, |_| Ok(wish(0, None))).await;
+        let bytes: usize = listed.iter().map(|it| it.row.body.len()).sum();
         assert!(bytes < PAGE_BYTES + BODY_BYTES, "{bytes} bytes");
-        found.extend(rows.into_iter().map(|row| row.uuid));
+        found.extend(listed.into_iter().map(|it| it.row.uuid));
         pages += 1;
         if next.is_none() {
             break;

@@ -12,7 +12,8 @@ fn four() -> Wish {
 async fn try_again(model: &Model) -> Result<usize> {
     let read = |_: &str| Ok(four());
     let settings = SearchSettings::uncut(7);
-    model.place_pending(&uuid(WORKLOAD), read, &settings).await
+    let placed = model.place_pending(&uuid(WORKLOAD), read, &settings).await?;
+    Ok(placed.map_or(0, |report| report.change.placed.len()))
 }
 
 async fn retry(model: &Model) -> usize {
@@ -175,7 +176,7 @@ async fn a_plan_of_pending_replicas_ends_when_the_process_is_to_stop() {
         std::thread::spawn(work).join().unwrap()
     };
     assert!(matches!(place(true), Err(Error::Busy { .. })));
-    assert_eq!(place(false).unwrap(), 1);
+    assert!(place(false).unwrap().is_some());
 }
 
 #[actix_web::test]

@@ -9,7 +9,7 @@ use super::*;
 use crate::model::violations::{Filter, JudgeJob, Page, Violated};
 use crate::model::workloads::ReadWish;
 
-async fn listed(model: &Model, page: Page) -> (Vec<Violated>, Option<String>) {
+pub async fn listed(model: &Model, page: Page) -> (Vec<Violated>, Option<String>) {
     let search = async |job: JudgeJob| job.run(&Interrupt::default());
     let settings = SearchSettings::uncut(7);
     model
@@ -18,7 +18,7 @@ async fn listed(model: &Model, page: Page) -> (Vec<Violated>, Option<String>) {
         .unwrap()
 }
 
-fn page(limit: usize) -> Page {
+pub fn page(limit: usize) -> Page {
     Page {
         limit,
         time: Duration::from_secs(60),
@@ -41,7 +41,7 @@ async fn filtered(model: &Model, filter: Filter) -> Vec<(u32, Vec<ReasonCode>)> 
 }
 
 /// Three workloads on two hosts a site: 901 is in order, 902 loses a host to another site, and 903 to draining.
-async fn broken() -> Fixture {
+pub async fn broken() -> Fixture {
     let f = cluster(&SITES).await;
     for (n, body) in [
         (901, "1 free Number == 5"),
@@ -59,7 +59,7 @@ async fn broken() -> Fixture {
     f
 }
 
-async fn report(model: &Model, n: u32) -> Report {
+pub async fn report(model: &Model, n: u32) -> Report {
     reported(neighbourhood(model, n).await, model, read).await
 }
 

@@ -23,9 +23,10 @@ pub fn placements(snapshot: &Snapshot, replica: &Replica) -> Vec<Placement> {
 }
 
 /// The allocations of a replica on a new place. The providers' generations follow with the answer of the writer.
-pub fn shares(place: &ClaimCandidate) -> Vec<ProviderShare> {
+pub fn shares(snapshot: &Snapshot, place: &ClaimCandidate) -> Vec<ProviderShare> {
     let shares = place.allocations.iter().map(|(provider, resources)| ProviderShare {
         provider: provider.as_str().into(),
+        name: snapshot.by_uuid(provider).map(|slot| snapshot.name(slot).into()),
         generation: 0,
         resources: resources
             .iter()

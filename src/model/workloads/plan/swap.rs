@@ -46,7 +46,7 @@ impl Planning<'_> {
             self.kept[at].replica.row.revision = self.revision;
             let choice = self.choice(&self.kept[at].replica, place.clone(), Limits::NormalFirst);
             self.choices.push(choice);
-            self.kept[at].replica.allocations = shares(&place);
+            self.kept[at].replica.allocations = shares(&self.job.snapshot, &place);
         }
         Ok(())
     }
@@ -64,6 +64,7 @@ impl Planning<'_> {
         let slot = self.list.slots[host as usize];
         let of_host = |code, detail| Reason {
             resource_provider: Some(self.job.snapshot.uuid(slot).to_owned()),
+            provider_name: Some(self.job.snapshot.name(slot).into()),
             ..Reason::new(code, detail)
         };
         if !self.eligible.is_eligible(host, *role) {

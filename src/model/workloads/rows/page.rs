@@ -38,7 +38,7 @@ pub struct StoredPage {
 
 /// The workloads of a page by uuid, without their replicas, and the uuid after which the next page begins. All of it is
 /// of one moment if `conn` is in a transaction.
-pub fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<WorkloadRow>, Option<String>)> {
+fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<WorkloadRow>, Option<String>)> {
     let mut query = workloads::table.into_boxed();
     if let Some(project) = &page.project {
         query = query.filter(workloads::project_id.eq(project));
@@ -66,7 +66,8 @@ pub fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<WorkloadRow>, O
     Ok((rows, next.map(|(uuid, _)| uuid)))
 }
 
-/// As [`list`], with the replicas and the neighbours. All of it is of one moment if `conn` is in a transaction.
+/// The workloads of a page by uuid, with the replicas and the neighbours. All of it is of one moment if `conn` is in a
+/// transaction.
 pub fn list_stored(conn: &mut DbConnection, page: &Page) -> Result<StoredPage> {
     let (rows, next) = list(conn, page)?;
     let mut workloads: Vec<StoredWorkload> = with_replicas(conn, rows)?.into_values().collect();

@@ -26,6 +26,9 @@ impl Place {
     }
 }
 
+/// A consumer; the uuid, name and generation of a provider; a class, and the amount.
+type Used = (String, String, Option<String>, Option<i32>, String, i32);
+
 /// The consumers, by uuid.
 pub fn places(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<HashMap<String, Place>> {
     let rows: Vec<(String, i32, Option<String>)> = in_lists(uuids, |uuids| {
@@ -44,7 +47,7 @@ pub fn places(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<HashMap<Strin
         (uuid, place)
     };
     let mut places: HashMap<String, Place> = rows.into_iter().map(place).collect();
-    let rows: Vec<(String, String, Option<i32>, String, i32)> = in_lists(uuids, |uuids| {
+    let rows: Vec<Used> = in_lists(uuids, |uuids| {
         allocations::table
             .inner_join(resource_providers::table.on(resource_providers::id.eq(allocations::resource_provider_id)))
             .inner_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
@@ -53,19 +56,21 @@ pub fn places(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<HashMap<Strin
             .select((
                 allocations::consumer_id,
                 resource_providers::uuid,
+                resource_providers::name,
                 resource_providers::generation.nullable(),
                 resource_classes::name,
                 allocations::used,
             ))
             .load(&mut *conn)
     })?;
-    for (consumer, provider, generation, class, used) in rows {
+    for (consumer, provider, name, generation, class, used) in rows {
         let shares = &mut places.entry(consumer).or_default().allocations;
         let resource = (Arc::from(class), used.into());
         match shares.iter_mut().find(|share| *share.provider == *provider) {
             Some(share) => share.resources.push(resource),
             None => shares.push(ProviderShare {
                 provider: provider.into(),
+                name: name.map(Arc::from),
                 generation: generation.unwrap_or_default().into(),
                 resources: vec![resource],
             }),

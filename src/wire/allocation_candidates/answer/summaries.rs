@@ -15,6 +15,8 @@ pub struct Summaries {
     classes: Option<BTreeSet<ClassId>>,
     traits: bool,
     trees: bool,
+    /// Whether a summary has the provider's name, as in the native API.
+    pub names: bool,
 }
 
 impl Summaries {
@@ -25,6 +27,7 @@ impl Summaries {
             classes: (version < ALL_CLASSES_IN_SUMMARIES).then(|| requested().filter_map(class).collect()),
             traits: version >= CANDIDATES_REQUIRED,
             trees: version >= NESTED_CANDIDATES,
+            names: false,
         }
     }
 
@@ -86,6 +89,10 @@ impl Summaries {
                 let parent = parent.map_or(b"null".as_slice(), |parent| texts.uuid_near(snapshot, slot, parent));
                 let root = texts.uuid_near(snapshot, slot, snapshot.cached_root(slot));
                 tree(out, parent, root);
+            }
+            if self.names {
+                out.put(br#","name":"#);
+                out.put(texts.own_name(slot));
             }
             out.put(b"}");
         }

@@ -21,7 +21,10 @@ pub fn refused_state(state: &mut State, claim: &ConsumerClaim) -> Option<Reason>
             .filter(|(id, class, _)| (*id, *class) == (requested.id, requested.class_id));
         let is_new = requested.amount > same.map(|(_, _, used)| used).sum();
         let is_refused = is_new && its_state != ProviderState::Up;
-        is_refused.then(|| reason(requested.provider, its_state, requested.class, requested.amount))
+        is_refused.then(|| Reason {
+            provider_name: state.provider_name(requested.provider),
+            ..reason(requested.provider, its_state, requested.class, requested.amount)
+        })
     })
 }
 

@@ -35,7 +35,10 @@ pub fn check(state: &mut State, command: &DescribeAll, ids: &[ProviderId]) -> Re
                 }
                 // What cannot be read may be about any dimension.
                 if spread.as_ref().is_none_or(|spread| spread.contains(&&**dimension)) {
-                    reasons.add(in_use(new, dimension, path, &workload));
+                    reasons.add(Reason {
+                        provider_name: state.provider_name(&new.provider),
+                        ..in_use(new, dimension, path, &workload)
+                    });
                 }
             }
         }

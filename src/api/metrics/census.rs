@@ -1,0 +1,65 @@
+//! The last count of workloads, their replicas, and the rules that are broken.
+
+use super::text::{Kind, Page};
+use crate::error::ReasonCode;
+use crate::model::census::{Figures, LastCensus};
+use crate::model::workloads::Level;
+use crate::wire::violations::RULES;
+
+const LEVELS: [(&str, Level); 3] = [("hard", Level::Hard), ("soft", Level::Soft), ("prefer", Level::Prefer)];
+
+pub fn write(page: &mut Page, last: &LastCensus) {
+    let LastCensus { figures, ended, took } = last;
+    let mut gauge = |name, help, value: f64| page.one(name, Kind::Gauge, help, value);
+    gauge(
+        "placet_census_age_seconds",
+        "Time since the last count of workloads, replicas and violations ended, in seconds",
+        ended.elapsed().as_secs_f64(),
+    );
+    gauge(
+        "placet_census_duration_seconds",
+        "Time that the last count took in seconds",
+        took.as_secs_f64(),
+    );
+    page.one(
+        "placet_workloads",
+        Kind::Gauge,
+        "Workloads at the last count",
+        figures.workloads,
+    );
+    page.one(
+        "placet_workloads_unsafe",
+        Kind::Gauge,
+        "Workloads at the last count with safe false",
+        figures.not_safe,
+    );
+    page.family(
+        "placet_replicas",
+        Kind::Gauge,
+        "Replicas of workloads at the last count, placed and pending",
+    );
+    page.sample(&[("state", "placed")], figures.placed);
+    page.sample(&[("state", "pending")], figures.pending);
+    write_violations(page, figures);
+}
+
+fn write_violations(page: &mut Page, figures: &Figures) {
+    page.family(
+        "placet_violations",
+        Kind::Gauge,
+        "Violations at the last count, by rule and level as in GET /v1/violations",
+    );
+    for (rule, code) in RULES {
+        for (name, level) in LEVELS {
+            let count = figures.violations.get(&(code, level)).copied().unwrap_or_default();
+            if count > 0 || may_be_broken(code, level) {
+                page.sample(&[("rule", rule), ("level", name)], count);
+            }
+        }
+    }
+}
+
+/// Whether a rule of this level exists: only rules that a workload names have other levels than `hard`.
+fn may_be_broken(code: ReasonCode, level: Level) -> bool {
+    level == Level::Hard || matches!(code, ReasonCode::Spread | ReasonCode::Together | ReasonCode::Apart)
+}

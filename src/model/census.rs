@@ -1,0 +1,181 @@
+//! The census: how many replicas lack a place, and which rules are broken, in all workloads. Metrics show the last one.
+//!
+//! No table has these numbers, and judging all workloads may take minutes. So a scrape does not count: a background
+//! task of each process does, now and then.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::{Builder, Runtime};
+
+use super::Model;
+use super::judging::{AT_ONCE, JudgeJob, JudgedPage, Keep};
+use super::pages::PAGE_TIME;
+use super::workloads::{Level, Page, ReadWish, Report, StoredWorkload};
+use crate::error::{Error, ReasonCode, Result};
+use crate::pools::CallerKey;
+use crate::search::{Interrupt, SearchSettings};
+
+/// The numbers of one count.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Figures {
+    pub workloads: u64,
+    /// Workloads that would lose their majority with one domain, or with the hosts that are not up.
+    pub not_safe: u64,
+    /// Replicas with a place, and without one.
+    pub placed: u64,
+    pub pending: u64,
+    /// By what is broken, and how the rule binds.
+    pub violations: HashMap<(ReasonCode, Level), u64>,
+}
+
+/// The last count of a process.
+#[derive(Debug, Clone)]
+pub struct LastCensus {
+    pub figures: Figures,
+    pub ended: Instant,
+    pub took: Duration,
+}
+
+/// The last count; `None` before the first one.
+pub type CensusCell = Arc<Mutex<Option<LastCensus>>>;
+
+/// The numbers of one workload.
+struct Counted {
+    placed: u64,
+    pending: u64,
+    is_unsafe: bool,
+    violations: Vec<(ReasonCode, Level)>,
+}
+
+/// Keeps the numbers.
+struct Count;
+
+impl Keep for Count {
+    type Kept = Counted;
+
+    fn keep(&self, report: Report) -> Option<Counted> {
+        let (placed, pending) = report.placed_and_pending();
+        let violations = report.violations.iter();
+        Some(Counted {
+            placed: placed as u64,
+            pending: pending as u64,
+            is_unsafe: report.safe == Some(false),
+            violations: violations.map(|it| (it.reason.code, it.level)).collect(),
+        })
+    }
+
+    /// Its replicas count; what it wants is unknown.
+    fn keep_unjudged(&self, stored: &StoredWorkload, _: Error) -> Result<Option<Counted>> {
+        let placed = stored.replicas.iter().filter(|replica| replica.is_placed()).count();
+        Ok(Some(Counted {
+            placed: placed as u64,
+            pending: (stored.replicas.len() - placed) as u64,
+            is_unsafe: false,
+            violations: Vec::new(),
+        }))
+    }
+
+    fn bytes(_: &Counted) -> usize {
+        0
+    }
+}
+
+impl Figures {
+    fn add(&mut self, counted: Counted) {
+        self.workloads += 1;
+        self.not_safe += u64::from(counted.is_unsafe);
+        self.placed += counted.placed;
+        self.pending += counted.pending;
+        for violation in counted.violations {
+            *self.violations.entry(violation).or_default() += 1;
+        }
+    }
+}
+
+/// Counts, for a thread of its own. It waits for the database, and for the pool in which workloads are judged.
+pub struct Census {
+    model: Model,
+    read: ReadWish,
+    settings: SearchSettings,
+    runtime: Runtime,
+    stop: Interrupt,
+}
+
+impl Census {
+    /// # Errors
+    /// If the process has no file descriptors left.
+    pub fn new(model: Model, read: ReadWish, settings: SearchSettings) -> std::io::Result<Census> {
+        Ok(Census {
+            model,
+            read,
+            settings,
+            runtime: Builder::new_current_thread().enable_time().build()?,
+            stop: Interrupt::default(),
+        })
+    }
+
+    /// What ends the count that runs, and each later one: for the thread that stops this one.
+    pub fn interrupt(&self) -> impl FnOnce() + Send + use<> {
+        let stop = self.stop.clone();
+        move || stop.set()
+    }
+
+    /// Counts all workloads, and publishes the numbers.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if it was interrupted, or if too many searches wait. Errors of the database.
+    pub fn count(&self) -> Result<()> {
+        let began = Instant::now();
+        let figures = self
+            .runtime
+            .block_on(self.model.census(self.read, &self.settings, &self.stop))?;
+        let last = LastCensus {
+            figures,
+            ended: Instant::now(),
+            took: began.elapsed(),
+        };
+        *self.model.census.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
+        Ok(())
+    }
+}
+
+impl Model {
+    /// The numbers of all workloads.
+    ///
+    /// # Errors
+    /// As of [`Census::count`].
+    pub(in crate::model) async fn census(
+        &self,
+        read: ReadWish,
+        settings: &SearchSettings,
+        stop: &Interrupt,
+    ) -> Result<Figures> {
+        let caller = CallerKey::of_address(None);
+        let search = async |job: JudgeJob<Count>| {
+            let stop = stop.clone();
+            self.pools.searches.start(&caller, move || job.run(&stop)).await
+        };
+        let (mut figures, mut after) = (Figures::default(), None);
+        loop {
+            let page = JudgedPage {
+                rows: Page {
+                    after,
+                    limit: AT_ONCE,
+                    ..Page::default()
+                },
+                named: None,
+                time: PAGE_TIME,
+            };
+            let reader = || self.reader(false);
+            let judged = self.judge_page(reader, page, Count, (read, settings, &caller), &search);
+            let (counted, next) = judged.await?;
+            counted.into_iter().for_each(|counted| figures.add(counted));
+            after = next;
+            if after.is_none() {
+                return Ok(figures);
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What a write granted, in one text of bounded length: who got what where. It is for the line of the log about the
+//! request.
+
+use super::Model;
+use super::allocations::{Claim, ProviderShare};
+use super::claims::Placed;
+use super::workloads::Report;
+use crate::error::named;
+
+/// The most providers of the first consumer that are named, and the most classes of each.
+const NAMED_PROVIDERS: usize = 3;
+const NAMED_CLASSES: usize = 8;
+
+/// A provider's uuid, and the amounts of it by class.
+type Share<'a> = (&'a str, Vec<(&'a str, i64)>);
+
+/// Consumers that got allocations, and consumers that lost theirs.
+struct Granted<'a> {
+    granted: usize,
+    released: usize,
+    /// The first consumer that got some, with all that it got.
+    first: Option<(&'a str, Vec<Share<'a>>)>,
+}
+
+impl Model {
+    /// What a claim of OpenStack's routes gives.
+    pub fn granted_by_claim(&self, claim: &Claim) -> String {
+        let mut granting = claim.consumers.iter().filter(|it| !it.allocations.is_empty());
+        let first = granting.next();
+        let granted = first.map_or(0, |_| 1 + granting.count());
+        let first = first.map(|it| {
+            let shares = it.allocations.iter().map(|(provider, resources)| {
+                let amounts = resources.iter().map(|(class, amount)| (class.as_str(), *amount));
+                (provider.as_str(), amounts.collect())
+            });
+            (it.consumer.as_str(), shares.collect())
+        });
+        self.granted(&Granted {
+            granted,
+            released: claim.consumers.len() - granted,
+            first,
+        })
+    }
+
+    /// What a call of `POST /v1/claims` gave; `None` if it gave nothing.
+    pub fn granted_by_call(&self, placed: &Placed) -> Option<String> {
+        let mut granted = placed.consumers.iter().flatten();
+        let first = granted.next()?;
+        let granted = 1 + granted.count();
+        let text = self.granted(&Granted {
+            granted,
+            released: 0,
+            first: Some((&first.consumer, shares(&first.providers))),
+        });
+        let refused = placed.consumers.len() - granted;
+        Some(match refused {
+            0 => text,
+            _ => format!("{text}; {refused} refused"),
+        })
+    }
+
+    /// What a write gave replicas of a workload, and took from them; `None` if neither.
+    pub fn granted_to_workload(&self, report: &Report) -> Option<String> {
+        let change = &report.change;
+        if change.placed.is_empty() && change.released == 0 {
+            return None;
+        }
+        let first = change.placed.first().and_then(|consumer| {
+            let mut replicas = report.replicas.iter().map(|shown| &shown.replica);
+            let replica = replicas.find(|replica| replica.row.consumer == *consumer)?;
+            Some((consumer.as_str(), shares(&replica.allocations)))
+        });
+        let text = self.granted(&Granted {
+            granted: change.placed.len(),
+            released: change.released,
+            first,
+        });
+        Some(format!(
+            "workload {}: {text}",
+            named(Some(&report.row.name), &report.row.uuid)
+        ))
+    }
+
+    fn granted(&self, granted: &Granted<'_>) -> String {
+        let mut parts = Vec::new();
+        if let Some((consumer, shares)) = &granted.first {
+            let who = match granted.granted {
+                1 => format!("consumer {consumer}"),
+                all => format!("{all} consumers, the first {consumer}"),
+            };
+            parts.push(format!("{who}: {}", self.places(shares)));
+        }
+        if granted.released > 0 {
+            parts.push(format!("{} released", granted.released));
+        }
+        parts.join("; ")
+    }
+
+    /// The first providers by name and uuid, with what is taken from them.
+    fn places(&self, shares: &[Share<'_>]) -> String {
+        let snapshot = self.store.newest();
+        let place = |(provider, amounts): &Share<'_>| {
+            let shown = amounts.iter().take(NAMED_CLASSES);
+            let mut classes: Vec<String> = shown.map(|(class, amount)| format!("{class}:{amount}")).collect();
+            if amounts.len() > NAMED_CLASSES {
+                classes.push("…".to_owned());
+            }
+            let name = snapshot.by_uuid(provider).map(|slot| snapshot.name(slot));
+            format!("{} on {}", classes.join(","), named(name, provider))
+        };
+        let mut places: Vec<String> = shares.iter().take(NAMED_PROVIDERS).map(place).collect();
+        if shares.len() > NAMED_PROVIDERS {
+            places.push(format!("{} more providers", shares.len() - NAMED_PROVIDERS));
+        }
+        places.join(", ")
+    }
+}
+
+fn shares(all: &[ProviderShare]) -> Vec<Share<'_>> {
+    let shares = all.iter().map(|share| {
+        let amounts = share.resources.iter().map(|(class, amount)| (&**class, *amount));
+        (&*share.provider, amounts.collect())
+    });
+    shares.collect()
+}

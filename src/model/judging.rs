@@ -1,0 +1,260 @@
+//! Judges stored workloads page by page: lists of workloads and of violations, and the census.
+//!
+//! The workloads of a page are read and judged, some at a time, on one snapshot after the other and as
+//! `GET /v1/workloads/{uuid}` judges one of them. A page ends when its time is over or when it is long, at the earliest
+//! after one workload.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Model;
+use super::claims::Contradictions;
+use super::pages::PAGE_BYTES;
+use super::reads::reader::Reader;
+use super::workloads::{
+    self, Judge, ReadWish, ReadWorkload, Report, StoredPage, StoredWorkload, Wish, read_wish, until, whole,
+};
+use crate::db::boot_instant::BootInstant;
+use crate::error::{Error, Result};
+use crate::pools::CallerKey;
+use crate::search::{Interrupt, SearchSettings, Snapshot};
+
+/// How many workloads are read and judged at once.
+pub const AT_ONCE: usize = 100;
+/// A page ends with the workloads that bring it to this number of violations.
+const VIOLATIONS_MAX: usize = 10_000;
+
+/// What an answer needs of workloads that were judged.
+pub trait Keep: Send + Sync + 'static {
+    type Kept: Send + 'static;
+
+    /// Of a workload that was judged; `None` if it is left out.
+    fn keep(&self, report: Report) -> Option<Self::Kept>;
+
+    /// Of a workload that could not be judged.
+    ///
+    /// # Errors
+    /// `error`, if the page cannot do without the workload.
+    fn keep_unjudged(&self, stored: &StoredWorkload, error: Error) -> Result<Option<Self::Kept>>;
+
+    /// About how long it is in the answer.
+    fn bytes(kept: &Self::Kept) -> usize;
+
+    /// How many violations it has in the answer.
+    fn violations(_: &Self::Kept) -> usize {
+        0
+    }
+}
+
+/// Which workloads are judged.
+#[derive(Debug, Clone)]
+pub struct JudgedPage {
+    pub rows: workloads::Page,
+    /// Only these, by uuid.
+    pub named: Option<BTreeSet<String>>,
+    /// The page ends with the workload that was being judged when this was over.
+    pub time: Duration,
+}
+
+/// A workload with what it wants, or why that cannot be read.
+enum Candidate {
+    Read(Box<ReadWorkload>),
+    Unread(Box<StoredWorkload>, Error),
+}
+
+/// Workloads to judge. Clones share all of it.
+pub struct JudgeJob<K: Keep> {
+    snapshot: Arc<Snapshot>,
+    workloads: Arc<Vec<Candidate>>,
+    /// The workloads that the rules name.
+    others: Arc<HashMap<String, StoredWorkload>>,
+    keep: Arc<K>,
+    settings: SearchSettings,
+    /// When the time of the page is over.
+    end: BootInstant,
+    /// How many bytes the page may still have.
+    pub(in crate::model) room: usize,
+}
+
+impl<K: Keep> Clone for JudgeJob<K> {
+    fn clone(&self) -> JudgeJob<K> {
+        JudgeJob {
+            snapshot: Arc::clone(&self.snapshot),
+            workloads: Arc::clone(&self.workloads),
+            others: Arc::clone(&self.others),
+            keep: Arc::clone(&self.keep),
+            settings: self.settings.clone(),
+            end: self.end,
+            room: self.room,
+        }
+    }
+}
+
+/// What was judged.
+#[derive(Debug, Clone)]
+pub struct Judged<T> {
+    kept: Vec<T>,
+    /// The uuid of the last workload that was judged, if the page ended before the others.
+    ended_after: Option<String>,
+}
+
+impl<K: Keep> JudgeJob<K> {
+    /// Judges, the first workload in any case.
+    ///
+    /// # Errors
+    /// - [`Error::Busy`] if `interrupt` ended it, whatever was found by then.
+    /// - What [`Keep::keep_unjudged`] returns.
+    pub fn run(&self, interrupt: &Interrupt) -> Result<Judged<K::Kept>> {
+        whole(&self.snapshot, interrupt, || self.judge(interrupt))
+    }
+
+    fn judge(&self, interrupt: &Interrupt) -> Result<Judged<K::Kept>> {
+        let settings = SearchSettings {
+            interrupt: interrupt.clone(),
+            ..self.settings.clone()
+        };
+        let judge = Judge::new(&self.snapshot, &self.others, &settings);
+        let (mut kept, mut last, mut bytes): (Vec<K::Kept>, Option<&str>, usize) = (Vec::new(), None, 0);
+        for workload in self.workloads.iter() {
+            if interrupt.is_set() {
+                break;
+            }
+            if let Some(last) = last.filter(|_| bytes >= self.room || BootInstant::now() >= self.end) {
+                let ended_after = Some(last.to_owned());
+                return Ok(Judged { kept, ended_after });
+            }
+            let (stored, judged) = match workload {
+                Candidate::Read(read) => (&read.stored, judge.report(read)),
+                Candidate::Unread(stored, error) => (&**stored, Err(error.clone())),
+            };
+            let found = match judged {
+                Ok(report) => self.keep.keep(report),
+                // An interrupted search means nothing.
+                Err(_) if interrupt.has_ended() => break,
+                Err(error) => self.keep.keep_unjudged(stored, error)?,
+            };
+            bytes += found.as_ref().map_or(0, K::bytes);
+            kept.extend(found);
+            last = Some(&stored.row.uuid);
+        }
+        Ok(Judged {
+            kept,
+            ended_after: None,
+        })
+    }
+}
+
+impl Model {
+    /// What is kept of the workloads of a page, and the uuid of the workload after which the next page begins.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if it takes as long as a command may. What [`Keep::keep_unjudged`] returns.
+    pub(in crate::model) async fn judge_page<K: Keep>(
+        &self,
+        reader: impl Fn() -> Reader,
+        page: JudgedPage,
+        keep: K,
+        (read, settings, caller): (ReadWish, &SearchSettings, &CallerKey),
+        search: impl AsyncFn(JudgeJob<K>) -> Result<Judged<K::Kept>>,
+    ) -> Result<(Vec<K::Kept>, Option<String>)> {
+        let JudgedPage { rows, named, time } = page;
+        let (end, deadline) = (BootInstant::now() + time, self.writer_deadline());
+        let keep = Arc::new(keep);
+        let (mut found, mut count, mut left): (Vec<K::Kept>, usize, usize) = (Vec::new(), 0, rows.limit);
+        let mut room = PAGE_BYTES;
+        let mut after = rows.after.clone();
+        while left > 0 && count < VIOLATIONS_MAX && room > 0 {
+            let limit = left.min(AT_ONCE);
+            let (uuids, has_more_named) = next_named(named.as_ref(), after.as_deref(), limit);
+            let last_named = uuids.as_ref().and_then(|uuids| uuids.last().cloned());
+            let rows = workloads::Page {
+                uuids,
+                after: after.clone(),
+                limit,
+                ..rows.clone()
+            };
+            let found_rows = reader().read(move |conn| workloads::list_stored(conn, &rows)).await?;
+            let next = found_rows.next.clone();
+            left = left.saturating_sub(limit);
+            if let Some(job) = self
+                .judge_job(found_rows, (read, caller), (&keep, settings), (end, room))
+                .await?
+            {
+                let judged = until(deadline, search(job)).await?;
+                count += judged.kept.iter().map(K::violations).sum::<usize>();
+                room = room.saturating_sub(judged.kept.iter().map(K::bytes).sum());
+                found.extend(judged.kept);
+                if judged.ended_after.is_some() {
+                    return Ok((found, judged.ended_after));
+                }
+            }
+            after = next.or(last_named.filter(|_| has_more_named));
+            if after.is_none() || BootInstant::now() >= end {
+                break;
+            }
+        }
+        Ok((found, after))
+    }
+
+    /// `None` without workloads.
+    async fn judge_job<K: Keep>(
+        &self,
+        page: StoredPage,
+        (read, caller): (ReadWish, &CallerKey),
+        (keep, settings): (&Arc<K>, &SearchSettings),
+        (end, room): (BootInstant, usize),
+    ) -> Result<Option<JudgeJob<K>>> {
+        let StoredPage { workloads, others, .. } = page;
+        if workloads.is_empty() {
+            return Ok(None);
+        }
+        let length = workloads.iter().map(|stored| stored.row.body.len()).sum();
+        let read = self
+            .pools
+            .read(caller, length, move || Ok(read_wishes(workloads, read)))
+            .await?;
+        let wishes = read.iter().filter_map(|(_, wish)| wish.as_ref().ok());
+        let roles: Vec<_> = wishes.flat_map(|wish| wish.roles.iter().cloned()).collect();
+        let (snapshot, roles) = self.newest_for(&roles, &mut Contradictions::default()).await?;
+        let mut roles = roles.into_iter();
+        let workloads = read.into_iter().map(|(stored, wish)| match wish {
+            Ok(wish) => Candidate::Read(Box::new(ReadWorkload {
+                stored,
+                roles: roles.by_ref().take(wish.roles.len()).collect(),
+                wish,
+            })),
+            Err(error) => Candidate::Unread(Box::new(stored), error),
+        });
+        Ok(Some(JudgeJob {
+            snapshot,
+            workloads: Arc::new(workloads.collect()),
+            others: Arc::new(others),
+            keep: Arc::clone(keep),
+            settings: settings.clone(),
+            end,
+            room,
+        }))
+    }
+}
+
+/// The workloads with what they ask for.
+fn read_wishes(workloads: Vec<StoredWorkload>, read: ReadWish) -> Vec<(StoredWorkload, Result<Wish>)> {
+    let read = workloads.into_iter().map(|stored| {
+        let wish = read_wish(&stored.row, read);
+        (stored, wish)
+    });
+    read.collect()
+}
+
+/// The first `limit` of the uuids that are greater than `after`, and whether there are more; `None`: all of them.
+fn next_named(named: Option<&BTreeSet<String>>, after: Option<&str>, limit: usize) -> (Option<Vec<String>>, bool) {
+    let Some(named) = named else {
+        return (None, false);
+    };
+    let mut rest = named
+        .iter()
+        .filter(|uuid| after.is_none_or(|after| uuid.as_str() > after));
+    let first: Vec<String> = rest.by_ref().take(limit).cloned().collect();
+    (Some(first), rest.next().is_some())
+}

@@ -1,0 +1,162 @@
+//! The list of workloads, the census, and what the log says of a write: each equals what the workloads show.
+
+use std::collections::HashMap;
+
+use super::violations::{broken, listed, page, report};
+use super::*;
+use crate::model::census::{Census, Figures};
+use crate::model::workloads::{Listed, Page, ReadWish};
+
+async fn list(model: &Model, page: Page) -> (Vec<Listed>, Option<String>) {
+    list_read(model, page, read).await
+}
+
+pub async fn list_read(model: &Model, page: Page, read: ReadWish) -> (Vec<Listed>, Option<String>) {
+    let settings = SearchSettings::uncut(7);
+    let reader = || model.reader(false);
+    model
+        .list_workloads(reader, page, read, &settings, &caller())
+        .await
+        .unwrap()
+}
+
+fn all() -> Page {
+    Page {
+        limit: 1_000,
+        ..Page::default()
+    }
+}
+
+/// As [`broken`], and 904, of which replicas have no place.
+async fn with_pending() -> Fixture {
+    let f = broken().await;
+    let partial = Put {
+        is_atomic: false,
+        ..stored(904, None, "9 one-each")
+    };
+    let report = place(&f.model, partial).await.unwrap();
+    assert!(report.placed_and_pending().1 > 0, "{report:?}");
+    f
+}
+
+#[actix_web::test]
+async fn found_u7_the_list_has_the_figures_that_each_workload_shows() {
+    let f = with_pending().await;
+    let (found, next) = list(&f.model, all()).await;
+    assert_eq!((found.len(), next), (4, None));
+    for (n, listed) in (901..).zip(&found) {
+        let shown = report(&f.model, n).await;
+        let figures = (listed.placed, listed.pending);
+        assert_eq!((figures, listed.safe), (shown.placed_and_pending(), shown.safe), "{n}");
+        assert_eq!(listed.row, shown.row);
+    }
+    assert!(found.iter().any(|it| it.pending > 0) && found.iter().any(|it| it.safe.is_some()));
+    let (first, next) = list(&f.model, Page { limit: 1, ..all() }).await;
+    assert_eq!((first.len(), next), (1, Some(uuid(901))));
+}
+
+#[actix_web::test]
+async fn found_u7_a_workload_that_cannot_be_read_is_listed_without_safe() {
+    let f = with_pending().await;
+    let unreadable = |_: &str| Err(Error::BadRequest { detail: String::new() });
+    let (found, _) = list_read(&f.model, all(), unreadable).await;
+    assert_eq!(found.len(), 4);
+    for (n, listed) in (901..).zip(&found) {
+        let shown = report(&f.model, n).await;
+        assert_eq!((listed.placed, listed.pending), shown.placed_and_pending());
+        assert_eq!(listed.safe, None);
+    }
+}
+
+#[actix_web::test]
+async fn found_u7_the_census_counts_what_the_lists_have() {
+    let f = with_pending().await;
+    let settings = SearchSettings::uncut(7);
+    let figures = f.model.census(read, &settings, &Interrupt::default()).await.unwrap();
+    let (found, _) = list(&f.model, all()).await;
+    let (violated, _) = listed(&f.model, page(1_000)).await;
+    let mut violations = HashMap::new();
+    for violation in violated.iter().flat_map(|it| &it.violations) {
+        *violations.entry((violation.reason.code, violation.level)).or_default() += 1;
+    }
+    assert!(violations.len() > 1, "{violations:?}");
+    let sum = |of: fn(&Listed) -> usize| found.iter().map(of).sum::<usize>() as u64;
+    let expected = Figures {
+        workloads: 4,
+        not_safe: sum(|it| usize::from(it.safe == Some(false))),
+        placed: sum(|it| it.placed),
+        pending: sum(|it| it.pending),
+        violations,
+    };
+    assert_eq!(figures, expected);
+}
+
+#[actix_web::test]
+async fn found_u7_a_census_of_many_workloads_goes_on_after_each_page_and_ends_when_it_is_to_stop() {
+    let f = cluster(&SITES).await;
+    for n in 1_000..1_101 {
+        place(&f.model, put(n, None, wish(0, None))).await.unwrap();
+    }
+    let model = f.model.clone();
+    let work = move || {
+        let census = Census::new(model.clone(), |_| Ok(wish(0, None)), SearchSettings::uncut(7)).unwrap();
+        census.count().unwrap();
+        let counted = model.numbers().census.map(|last| last.figures.workloads);
+        census.interrupt()();
+        (counted, census.count())
+    };
+    // The thread has a runtime of its own.
+    let (counted, stopped) = std::thread::spawn(work).join().unwrap();
+    assert_eq!(counted, Some(101));
+    assert!(matches!(stopped, Err(Error::Busy { .. })), "{stopped:?}");
+}
+
+#[actix_web::test]
+async fn found_u6_the_log_says_which_replicas_got_what_where() {
+    let f = cluster(&SITES).await;
+    let placed = place(&f.model, put(WORKLOAD, None, wish(3, None))).await.unwrap();
+    let text = f.model.granted_to_workload(&placed).unwrap();
+    let (first, host) = (&placed.change.placed[0], placed.replicas[0].host.as_ref().unwrap());
+    let name = placed.replicas[0].host_name.as_ref().unwrap();
+    assert_eq!(
+        text,
+        format!(
+            "workload workload-900 ({}): 3 consumers, the first {first}: VCPU:1 on {name} ({host})",
+            uuid(WORKLOAD)
+        )
+    );
+    let fewer = place(&f.model, put(WORKLOAD, Some(1), wish(1, None))).await.unwrap();
+    let text = f.model.granted_to_workload(&fewer).unwrap();
+    assert!(text.ends_with("): 2 released"), "{text}");
+    let same = place(&f.model, put(WORKLOAD, Some(2), wish(1, None))).await.unwrap();
+    assert_eq!(f.model.granted_to_workload(&same), None);
+    let dry = Put {
+        is_dry_run: true,
+        ..put(WORKLOAD, Some(2), wish(2, None))
+    };
+    assert_eq!(f.model.granted_to_workload(&place(&f.model, dry).await.unwrap()), None);
+}
+
+#[actix_web::test]
+async fn found_u8_a_replica_and_a_violation_have_the_names_of_hosts() {
+    let f = with_pending().await;
+    let shown = report(&f.model, 902).await;
+    let snapshot = f.model.snapshot().await.unwrap();
+    let name = |host: &str| snapshot.name(snapshot.by_uuid(host).unwrap()).to_owned();
+    for replica in &shown.replicas {
+        assert_eq!(
+            replica.host.as_deref().map(name).as_deref(),
+            replica.host_name.as_deref()
+        );
+        for share in &replica.replica.allocations {
+            assert_eq!(share.name.as_deref(), Some(name(&share.provider).as_str()));
+        }
+    }
+    assert!(!shown.violations.is_empty());
+    for violation in &shown.violations {
+        let names: Vec<String> = violation.hosts.iter().map(|host| name(host)).collect();
+        assert!(names.iter().eq(violation.host_names.iter().map(|it| &**it)));
+        let provider = violation.reason.resource_provider.as_deref();
+        assert_eq!(provider.map(name).as_deref(), violation.reason.provider_name.as_deref());
+    }
+}

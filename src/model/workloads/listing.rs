@@ -1,0 +1,89 @@
+//! `GET /v1/workloads`: workloads with how many replicas have a place, and whether they are safe.
+
+use super::{Page, ReadWish, Report, StoredWorkload, WorkloadRow};
+use crate::error::{Error, Result};
+use crate::model::judging::{JudgeJob, JudgedPage, Keep};
+use crate::model::pages::PAGE_TIME;
+use crate::model::{Model, Reader};
+use crate::pools::CallerKey;
+use crate::search::SearchSettings;
+
+/// A workload with the figures of its state.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    pub row: WorkloadRow,
+    pub placed: usize,
+    pub pending: usize,
+    /// As of [`Report::safe`]; `None` also if the workload could not be judged.
+    pub safe: Option<bool>,
+}
+
+impl Listed {
+    fn of(stored: &StoredWorkload) -> Listed {
+        let placed = stored.replicas.iter().filter(|replica| replica.is_placed()).count();
+        Listed {
+            row: stored.row.clone(),
+            placed,
+            pending: stored.replicas.len() - placed,
+            safe: None,
+        }
+    }
+}
+
+/// About how long the members of a workload are, without its texts.
+const MEMBERS_BYTES: usize = 250;
+
+/// Keeps the figures.
+struct Figures;
+
+impl Keep for Figures {
+    type Kept = Listed;
+
+    fn keep(&self, report: Report) -> Option<Listed> {
+        let (placed, pending) = report.placed_and_pending();
+        Some(Listed {
+            placed,
+            pending,
+            safe: report.safe,
+            row: report.row,
+        })
+    }
+
+    /// A workload that cannot be judged is in the list all the same.
+    fn keep_unjudged(&self, stored: &StoredWorkload, error: Error) -> Result<Option<Listed>> {
+        log::error!(
+            "Whether workload {} is safe cannot be judged: {error}; put it again",
+            stored.row.uuid
+        );
+        Ok(Some(Listed::of(stored)))
+    }
+
+    fn bytes(kept: &Listed) -> usize {
+        MEMBERS_BYTES + kept.row.body.len() + kept.row.name.len()
+    }
+}
+
+impl Model {
+    /// The workloads of a page, and the uuid of the workload after which the next page begins.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if it takes as long as a command may. Errors of the database.
+    pub async fn list_workloads(
+        &self,
+        reader: impl Fn() -> Reader,
+        rows: Page,
+        read: ReadWish,
+        settings: &SearchSettings,
+        caller: &CallerKey,
+    ) -> Result<(Vec<Listed>, Option<String>)> {
+        let page = JudgedPage {
+            rows,
+            named: None,
+            time: PAGE_TIME,
+        };
+        let search =
+            async |job: JudgeJob<Figures>| self.pools.search(caller, move |interrupt| job.run(interrupt)).await;
+        self.judge_page(reader, page, Figures, (read, settings, caller), search)
+            .await
+    }
+}

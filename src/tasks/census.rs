@@ -1,0 +1,54 @@
+//! A background thread that counts the replicas without a place and the rules that are broken, for the metrics.
+
+use std::time::{Duration, Instant};
+
+use super::background::Background;
+use super::failures::Failures;
+use crate::model::census::Census;
+
+/// After a count the thread waits this many times as long as the count took. So it works 1% of the time at most.
+const PAUSE_FACTOR: u32 = 100;
+/// The time from the start of the process to the first count.
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Starts the thread. `interval` is the least pause between two counts; zero disables them.
+///
+/// # Errors
+/// If the thread cannot be started.
+pub fn start(census: Census, interval: Duration) -> std::io::Result<Background> {
+    let interrupt = census.interrupt();
+    let background = Background::start("placet-census", interval, move |stopped| {
+        let (mut failures, mut pause) = (Failures::default(), interval.min(FIRST_PAUSE));
+        while stopped.sleep(pause) {
+            let began = Instant::now();
+            if let Err(error) = census.count()
+                && !stopped.is_set()
+                && failures.note("", error.to_string())
+            {
+                log::warn!("Pending replicas and broken rules could not be counted; this is tried again: {error}");
+            }
+            failures.end_round();
+            pause = pause_after(interval, began.elapsed());
+        }
+    })?;
+    Ok(background.interrupted_by(interrupt))
+}
+
+fn pause_after(interval: Duration, took: Duration) -> Duration {
+    interval.max(took * PAUSE_FACTOR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn found_u7_the_census_works_at_most_one_percent_of_the_time() {
+        let (minute, second) = (Duration::from_secs(60), Duration::from_secs(1));
+        assert_eq!(pause_after(minute, second / 10), minute);
+        for took in [second, 30 * second] {
+            let pause = pause_after(minute, took);
+            assert!(took.as_secs_f64() / (took + pause).as_secs_f64() < 0.01, "{pause:?}");
+        }
+    }
+}
