@@ -86,6 +86,7 @@ const READER_TIMEOUT: Duration = Duration::from_millis(10);
 pub struct WalCheckpointer {
     handshake: Arc<Handshake>,
     limits: WalLimits,
+    paths: FilePaths,
     /// Whether a commit found the disk full, and not all pages were copied since.
     is_disk_full: AtomicBool,
     thread: Option<JoinHandle<()>>,
@@ -102,11 +103,12 @@ impl WalCheckpointer {
             detail: error.to_string(),
         })?;
         let handshake = Arc::new(Handshake::default());
-        let mut checkpointer = CheckpointThread::new(database.clone(), paths, limits, handshake.clone());
+        let mut checkpointer = CheckpointThread::new(database.clone(), paths.clone(), limits, handshake.clone());
         let thread = thread::spawn("placet-checkpt", move || checkpointer.run())?;
         Ok(Some(WalCheckpointer {
             handshake,
             limits,
+            paths,
             is_disk_full: AtomicBool::new(false),
             thread: Some(thread),
         }))
@@ -133,6 +135,12 @@ impl WalCheckpointer {
             self.is_disk_full.store(wal.remaining() > 0, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Whether the disk has room for further commits. A commit does not show that: it may fit into room that the log
+    /// has already.
+    pub fn has_room(&self) -> bool {
+        DiskRoom::of(&self.paths).is_ok_and(DiskRoom::is_enough)
     }
 
     /// Reports a commit to the thread. If the thread requested it, copies the rest of the pages on the writer's

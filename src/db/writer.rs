@@ -40,6 +40,7 @@ mod strategy;
 mod tests;
 mod transaction;
 mod waiting;
+pub mod write_state;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -73,6 +74,8 @@ const RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// The time between two heartbeats. With each one, the writer prunes changes and writers that are too old to be
 /// followed.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(60);
+/// The same while the database refuses writes: each heartbeat tries whether that is over.
+const TRIAL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Starts the writer's thread. Returns when `build` has made the batch, with what else it made.
 ///
@@ -234,7 +237,7 @@ impl<B: Batch> Writer<B> {
     /// heartbeat when it is due, with or without jobs.
     fn wait_for_jobs(&mut self) -> bool {
         loop {
-            let until_heartbeat = HEARTBEAT_INTERVAL.saturating_sub(self.last_heartbeat.elapsed());
+            let until_heartbeat = self.heartbeat_interval().saturating_sub(self.last_heartbeat.elapsed());
             if until_heartbeat.is_zero() {
                 self.last_heartbeat = Instant::now();
                 self.heartbeat();

@@ -18,6 +18,7 @@ mod precision;
 mod sqlite;
 mod transactions;
 mod wal;
+mod write_refusals;
 
 use std::time::Duration;
 
@@ -49,6 +50,7 @@ pub use transactions::{
     read_transaction, rollback, set_lock_timeout, write_transaction,
 };
 pub use wal::{CheckpointMode, WalStatus, database_size, set_user_version, set_wal_limit, wal_checkpoint};
+pub use write_refusals::{WriteRefusal, write_refusal};
 
 /// Runs one diesel expression on the connection inside a [`DbConnection`].
 ///

@@ -14,6 +14,10 @@ use crate::db::file::paths::FilePaths;
 /// The size of a page and its header in the WAL. placet's databases have pages of 4 KB.
 const FRAME_BYTES: u64 = 4_096 + 24;
 
+/// A disk with less free room counts as full, once a write found it so: 256 pages, which is more than most commits
+/// write.
+const MIN_FREE_BYTES: u64 = 256 * FRAME_BYTES;
+
 /// The room for the WAL, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct DiskRoom {
@@ -31,6 +35,11 @@ impl DiskRoom {
             free: disk.f_bavail.saturating_mul(disk.f_frsize),
             log: paths.log_bytes(),
         })
+    }
+
+    /// Whether further commits will find room, whatever room the files have already.
+    pub fn is_enough(self) -> bool {
+        self.free >= MIN_FREE_BYTES
     }
 }
 

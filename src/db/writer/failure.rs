@@ -1,6 +1,6 @@
 //! Why an attempt to commit a batch failed, and what the writer does about it.
 
-use crate::db::engines::dialect;
+use crate::db::engines::dialect::{self, WriteRefusal};
 use crate::db::{Fault, SetupError, WriteError, fault};
 use crate::error::{Detail, Error};
 
@@ -24,6 +24,15 @@ pub(in crate::db) enum BatchFailure {
     Stale,
     /// The locked strategy could not decide on the snapshot: a command needs data that is not in memory.
     NeedsDatabase,
+}
+
+/// Why the database refuses writes, if an error says so. The message of a constraint has values of clients, and says
+/// nothing of that.
+pub(super) fn write_refusal(error: &diesel::result::Error) -> Option<WriteRefusal> {
+    match fault::classify(error) {
+        Fault::Refuse { .. } | Fault::Retry | Fault::Unstorable => None,
+        Fault::ConnectionLost | Fault::Stop | Fault::Unknown => dialect::write_refusal(&error.to_string()),
+    }
 }
 
 impl From<diesel::result::Error> for BatchFailure {
@@ -67,6 +76,16 @@ impl BatchFailure {
     /// Whether an embedded database found its disk full.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, BatchFailure::Database(error) if dialect::is_disk_full(error))
+    }
+
+    /// Why the database refuses writes, if that is the reason.
+    pub fn write_refusal(&self) -> Option<WriteRefusal> {
+        match self {
+            BatchFailure::Database(error) => write_refusal(error),
+            BatchFailure::Setup(error) => dialect::write_refusal(&error.to_string()),
+            BatchFailure::UnknownOutcome(detail) => dialect::write_refusal(detail),
+            _ => None,
+        }
     }
 
     /// Whether another transaction held a row for longer than a batch waits.

@@ -21,6 +21,8 @@ use crate::mutants::{self, Mutant};
 
 /// The maximum number of attempts to register.
 const REGISTRATION_ATTEMPTS: usize = 5;
+/// The size of the row by which a server's disk is tried: several pages, which a table does not have free by chance.
+const TRIAL_BYTES: usize = 64 * 1024;
 
 /// A writer's identity.
 #[derive(Clone)]
@@ -213,6 +215,16 @@ impl Identity {
             None if self.is_row_unchanged(conn)? => CommitOutcome::InDoubt,
             _ => CommitOutcome::Unknown,
         })
+    }
+
+    /// Inserts a row of [`TRIAL_BYTES`], and rolls it back: the server's disk has room if that succeeds.
+    pub fn try_room(&self, conn: &mut DbConnection) -> DbResult<()> {
+        // Random, because the server may compress it.
+        let body = std::iter::repeat_with(|| Uuid::new_v4().to_string()).take(TRIAL_BYTES / 36);
+        dialect::begin_write(conn)?;
+        let inserted = self.record_with(conn, &self.fence_token, body.collect());
+        dialect::rollback(conn)?;
+        inserted
     }
 
     /// Commits once more after the batch, so that a synchronous standby has both.

@@ -16,7 +16,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::failure::BatchFailure;
+use super::failure::{BatchFailure, write_refusal};
 use super::identity::CommitOutcome;
 use super::{Batch, BatchResult, RETRY_PAUSE, Writer};
 use crate::db::engines::dialect;
@@ -29,6 +29,9 @@ impl<B: Batch> Writer<B> {
     /// Decides by a fence whether a batch was committed, after its COMMIT ended with `error`. `Ok` if it was.
     pub(super) fn resolve_in_doubt(&mut self, error: diesel::result::Error) -> BatchResult<()> {
         log::warn!("COMMIT ended with an error, and placet is finding out whether it happened: {error}");
+        if let Some(refusal) = write_refusal(&error) {
+            self.statistics.writes.refused(refusal);
+        }
         self.conn = None;
         // A fence is a commit that the snapshot lacks.
         self.is_stale = true;

@@ -42,6 +42,7 @@ impl<B: Batch> Writer<B> {
                 Ok(decisions) => return Ok(decisions),
                 Err(failure) => failure,
             };
+            self.note_refusal(&failure);
             if failure.is_connection_lost() {
                 self.conn = None;
             }

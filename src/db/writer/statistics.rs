@@ -3,6 +3,7 @@
 use crate::statistics::{Counter, Gauge, Histogram};
 
 use super::strategy::CommitStrategy;
+use super::write_state::WriteState;
 
 /// What the writer of a process counts.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct WriterStatistics {
     pub held_rows: Counter,
     /// Commands that wait for rows which other transactions have locked.
     pub parked: Gauge,
+    /// Whether the database accepts writes.
+    pub writes: WriteState,
 }
 
 impl Default for WriterStatistics {
@@ -34,6 +37,7 @@ impl Default for WriterStatistics {
             database_retries: Counter::default(),
             held_rows: Counter::default(),
             parked: Gauge::default(),
+            writes: WriteState::default(),
         }
     }
 }

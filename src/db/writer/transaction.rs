@@ -137,6 +137,7 @@ impl<B: Batch> Writer<B> {
                 .check_path()
                 .map_err(|error| BatchFailure::UnknownOutcome(error.detail()))?,
         }
+        self.statistics.writes.accepted();
         Ok(self.identity.committed())
     }
 
