@@ -7,7 +7,7 @@ pub mod tokens;
 
 use std::sync::Arc;
 
-use keystone::{Keystone, KeystoneStatistics};
+use keystone::{Keystone, KeystoneState, KeystoneStatistics};
 pub use live_tokens::{LiveTokens, TokenFile};
 
 use crate::policy::Caller;
@@ -79,6 +79,14 @@ impl Authenticator {
             Authenticator::NoAuth2 => {}
             Authenticator::Keystone(keystone) => keystone.reload(),
             Authenticator::Tokens(tokens) => tokens.reload(),
+        }
+    }
+
+    /// What Keystone last did for this process, if that is the strategy.
+    pub fn keystone_state(&self) -> Option<KeystoneState> {
+        match self {
+            Authenticator::NoAuth2 | Authenticator::Tokens(_) => None,
+            Authenticator::Keystone(keystone) => Some(keystone.state()),
         }
     }
 

@@ -5,12 +5,14 @@
 //! until they leave the cache, and other requests are answered with 503: all but one of them at once.
 
 mod access_rules;
+mod availability;
 mod cache;
 mod client;
 mod identity_service;
 mod login;
 mod outage;
 mod own_token;
+mod recovery;
 mod settings;
 mod single_flight;
 mod slots;
@@ -23,6 +25,7 @@ mod validation;
 
 use std::sync::Arc;
 
+pub use availability::KeystoneState;
 use client::{Client, Failure};
 pub use client::{ConnectionSettings, SetupError};
 use identity_service::IdentityService;
@@ -108,6 +111,11 @@ impl Keystone {
     /// The counters, which stay readable when this is dropped.
     pub fn statistics(&self) -> &Arc<KeystoneStatistics> {
         self.validator.statistics()
+    }
+
+    /// What Keystone last did for this process.
+    pub fn state(&self) -> KeystoneState {
+        self.validator.state()
     }
 
     /// The caller of a request. Identity headers of the client, such as `X-Roles`, are never read.

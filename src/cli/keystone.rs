@@ -79,6 +79,7 @@ fn settings(options: &Options) -> Result<Settings, CommandError> {
         service_type: set(&options.service_type),
         connection,
         limit,
+        recovery_pause: Settings::RECOVERY_PAUSE,
     })
 }
 

@@ -33,6 +33,7 @@ fn server(delay_auth_decision: bool) -> TestServer {
             keyfile: None,
         },
         limit: Duration::from_secs(60),
+        recovery_pause: Duration::from_secs(3600),
     };
     let keystone = Keystone::start(settings).expect("a thread");
     TestServer::authenticating(Authenticator::Keystone(Box::new(keystone)))

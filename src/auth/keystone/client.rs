@@ -71,6 +71,18 @@ pub enum Failure {
     Stopped,
 }
 
+impl Failure {
+    /// Whether Keystone refuses the service's credentials, or what they may do: waiting does not help.
+    pub fn refuses_credentials(&self) -> bool {
+        match self {
+            Failure::Credentials { status, .. } => matches!(status, 400 | 401 | 403),
+            Failure::Status { status, .. } => *status == 403,
+            Failure::OwnTokenRefused => true,
+            _ => false,
+        }
+    }
+}
+
 /// An answer of Keystone.
 pub struct Answer {
     pub status: StatusCode,

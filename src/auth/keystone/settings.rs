@@ -27,4 +27,14 @@ pub struct Settings {
     pub connection: ConnectionSettings,
     /// How long a request may wait for Keystone, in all.
     pub limit: Duration,
+    /// After a failure, how long until Keystone is asked again although no request asks. Each further failure doubles
+    /// the pause, up to [`Settings::LONGEST_PAUSE`].
+    pub recovery_pause: Duration,
+}
+
+impl Settings {
+    pub const RECOVERY_PAUSE: Duration = Duration::from_secs(1);
+    /// Short enough for a balancer that waits for the process, long enough for Keystone's lockout of a user after wrong
+    /// passwords.
+    pub const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 }

@@ -3,6 +3,7 @@
 
 mod failures;
 mod outages;
+mod recovery;
 pub mod server;
 mod service_tokens;
 
@@ -54,6 +55,8 @@ pub fn settings(server: &TestKeystone) -> Settings {
             keyfile: None,
         },
         limit: Duration::from_secs(60),
+        // The tests count requests.
+        recovery_pause: Duration::from_secs(3600),
     }
 }
 

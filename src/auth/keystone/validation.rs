@@ -1,15 +1,15 @@
 //! Validates tokens: from the cache, or on a thread that asks Keystone.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use reqwest::header::HeaderValue;
 use tokio::runtime::{Builder, Handle};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::availability::{Availability, KeystoneState};
 use super::cache::{TokenCache, TokenHash};
 use super::client::{Client, Failure, SetupError};
 use super::identity_service::IdentityService;
@@ -41,16 +41,28 @@ pub struct Validator {
     _stop: oneshot::Sender<()>,
 }
 
+/// A client's token that Keystone has not answered for.
+#[derive(Clone)]
+pub(super) struct Unanswered {
+    pub hash: TokenHash,
+    pub header: HeaderValue,
+    pub may_be_expired: bool,
+}
+
 /// What the thread works with.
-struct Asker {
-    keystone: IdentityService,
+pub(super) struct Asker {
+    pub(super) keystone: IdentityService,
     cache: Arc<TokenCache>,
     statistics: Arc<KeystoneStatistics>,
     slots: Slots,
-    outage: Arc<Outage>,
+    pub(super) outage: Arc<Outage>,
     limit: Duration,
-    /// Whether the last validation failed, so that each change is one line of the log.
-    failing: AtomicBool,
+    pub(super) availability: Availability,
+    /// The token whose validation failed last, to be asked about again.
+    pub(super) unanswered: Mutex<Option<Unanswered>>,
+    /// Notified when a login or a validation failed.
+    pub(super) failure: Notify,
+    pub(super) recovery_pause: Duration,
 }
 
 impl Validator {
@@ -68,7 +80,10 @@ impl Validator {
             slots: Slots::new(),
             outage,
             limit: settings.limit,
-            failing: AtomicBool::new(false),
+            availability: Availability::default(),
+            unanswered: Mutex::default(),
+            failure: Notify::new(),
+            recovery_pause: settings.recovery_pause,
         });
         let runtime = Builder::new_current_thread()
             .enable_all()
@@ -78,7 +93,10 @@ impl Validator {
         let handle = runtime.handle().clone();
         handle.spawn({
             let asker = Arc::clone(&asker);
-            async move { asker.log_in().await }
+            async move {
+                asker.log_in().await;
+                asker.recover().await;
+            }
         });
         thread::Builder::new()
             .name("placet-keystone".to_owned())
@@ -100,6 +118,10 @@ impl Validator {
     /// As [`Client::reload`].
     pub fn reload(&self) {
         self.asker.keystone.reload();
+    }
+
+    pub fn state(&self) -> KeystoneState {
+        self.asker.availability.state()
     }
 
     pub fn statistics(&self) -> &Arc<KeystoneStatistics> {
@@ -142,11 +164,15 @@ fn in_time(token: Arc<ValidToken>, may_be_expired: bool) -> Option<Arc<ValidToke
 }
 
 impl Asker {
-    /// Gets the first own token.
-    async fn log_in(&self) {
+    /// Gets the own token.
+    pub(super) async fn log_in(&self) {
         match self.keystone.log_in().await {
-            Ok(own) => log::info!("Tokens are validated by Keystone at {}", own.endpoint),
-            Err(failure) => self.note(Some(&failure)),
+            Ok(own) => {
+                log::info!("Tokens are validated by Keystone at {}", own.endpoint);
+                self.availability.logged_in();
+                self.statistics.set_failing(false);
+            }
+            Err(failure) => self.note_failure(&failure),
         }
     }
 
@@ -178,7 +204,7 @@ impl Asker {
         self.ask(hash, &header, may_be_expired).await
     }
 
-    async fn ask(&self, hash: TokenHash, header: &HeaderValue, may_be_expired: bool) -> Validation {
+    pub(super) async fn ask(&self, hash: TokenHash, header: &HeaderValue, may_be_expired: bool) -> Validation {
         let found = self.keystone.validate(header, may_be_expired).await;
         let outcome = match &found {
             Ok(Some(_)) => Outcome::Accepted,
@@ -186,7 +212,18 @@ impl Asker {
             Err(_) => Outcome::Failed,
         };
         self.statistics.count_validation(outcome);
-        self.note(found.as_ref().err());
+        match &found {
+            Ok(_) => self.note_answer(),
+            Err(failure) => {
+                let header = header.clone();
+                self.keep(Some(Unanswered {
+                    hash,
+                    header,
+                    may_be_expired,
+                }));
+                self.note_failure(failure);
+            }
+        }
         let token = found?.map(Arc::new);
         if let Some(token) = &token {
             self.cache.insert(hash, Arc::clone(token));
@@ -194,19 +231,33 @@ impl Asker {
         Ok(token)
     }
 
-    /// Writes a line if Keystone stops to answer, and one if it answers again.
-    fn note(&self, failure: Option<&Failure>) {
-        let was_failing = self.failing.swap(failure.is_some(), Ordering::Relaxed);
-        self.statistics.set_failing(failure.is_some());
-        match (failure, was_failing) {
-            (Some(failure), false) => log::error!(
+    /// Keystone has answered for a client's token: writes a line if that failed before.
+    fn note_answer(&self) {
+        let failed = self.statistics.is_failing();
+        self.availability.validated();
+        self.statistics.set_failing(false);
+        self.keep(None);
+        if failed {
+            log::info!("Keystone validates tokens again");
+        }
+    }
+
+    /// Writes a line if Keystone stops to answer.
+    fn note_failure(&self, failure: &Failure) {
+        self.statistics.set_failing(true);
+        if self.availability.failed(failure) {
+            log::error!(
                 "Keystone cannot validate tokens: {failure}. Requests whose token is not cached are answered with 503 \
                  until it can"
-            ),
-            (Some(failure), true) => log::debug!("Keystone cannot validate tokens: {failure}"),
-            (None, true) => log::info!("Keystone validates tokens again"),
-            (None, false) => {}
+            );
+        } else {
+            log::debug!("Keystone cannot validate tokens: {failure}");
         }
+        self.failure.notify_one();
+    }
+
+    fn keep(&self, unanswered: Option<Unanswered>) {
+        *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = unanswered;
     }
 }
 

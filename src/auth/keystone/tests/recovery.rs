@@ -1,0 +1,88 @@
+//! A process finds the end of a failure without a request: a balancer sends none to a process that is not ready.
+
+use super::*;
+
+/// A wait ends far earlier.
+const HANG: Duration = Duration::from_secs(40);
+
+fn recovering(server: &TestKeystone, change: impl FnOnce(&mut Settings)) -> Keystone {
+    start(server, |settings| {
+        settings.recovery_pause = Duration::from_millis(20);
+        change(settings);
+    })
+}
+
+/// Waits for the state, and returns whether it was reached.
+async fn reaches(keystone: &Keystone, state: KeystoneState) -> bool {
+    let reached = async {
+        while keystone.state() != state {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(HANG, reached).await.is_ok()
+}
+
+#[tokio::test]
+async fn found_n2_a_process_that_no_client_asks_is_available_with_its_own_token() {
+    let server = TestKeystone::start();
+    let keystone = start(&server, |_| ());
+    assert!(reaches(&keystone, KeystoneState::Available).await);
+    assert_eq!(server.validations(), 0);
+}
+
+#[tokio::test]
+async fn found_n2_a_process_that_starts_before_keystone_waits_for_it() {
+    let mut server = TestKeystone::start();
+    server.stop();
+    let keystone = recovering(&server, |_| ());
+    assert!(reaches(&keystone, KeystoneState::NeverAvailable).await);
+    assert_eq!(with_token(&keystone, "t").await, Err(unavailable()));
+    server.restart();
+    assert!(reaches(&keystone, KeystoneState::Available).await);
+}
+
+#[tokio::test]
+async fn found_n2_an_outage_after_a_validation_ends_without_a_request() {
+    let mut server = TestKeystone::start();
+    server.add("t", of_project("ann", &["admin"]));
+    let keystone = recovering(&server, |_| ());
+    with_token(&keystone, "t").await.expect("a caller");
+    server.stop();
+    assert_eq!(with_token(&keystone, "new").await, Err(unavailable()));
+    assert_eq!(keystone.state(), KeystoneState::Gone);
+    with_token(&keystone, "t").await.expect("a cached token");
+    server.restart();
+    assert!(reaches(&keystone, KeystoneState::Available).await);
+    assert!(!keystone.statistics().is_failing());
+}
+
+#[tokio::test]
+async fn found_n2_a_wrong_password_counts_until_keystone_accepts_it() {
+    let server = TestKeystone::start();
+    let keystone = recovering(&server, |settings| {
+        if let Credentials::Password { password, .. } = &mut settings.credentials {
+            *password = "wrong".into();
+        }
+    });
+    assert!(reaches(&keystone, KeystoneState::RefusesCredentials).await);
+    assert_eq!(with_token(&keystone, "t").await, Err(unavailable()));
+    assert_eq!(keystone.state(), KeystoneState::RefusesCredentials);
+}
+
+/// A login succeeds in this state, and so would the validation of placet's own token: neither may end it.
+#[tokio::test]
+async fn found_n2_a_user_that_may_not_validate_tokens_counts_until_the_same_token_is_validated() {
+    let server = TestKeystone::start();
+    server.add("t", of_project("ann", &["admin"]));
+    let keystone = recovering(&server, |_| ());
+    assert!(reaches(&keystone, KeystoneState::Available).await);
+    server.change(|state| state.status = Some(403));
+    assert_eq!(with_token(&keystone, "t").await, Err(unavailable()));
+    let before = server.requests();
+    while server.requests() < before + 3 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        assert_eq!(keystone.state(), KeystoneState::RefusesCredentials);
+    }
+    server.change(|state| state.status = None);
+    assert!(reaches(&keystone, KeystoneState::Available).await);
+}
