@@ -8,6 +8,7 @@ pub mod http;
 mod metrics;
 mod openapi;
 mod panics;
+mod readiness;
 mod route;
 mod routes;
 mod service;

@@ -65,6 +65,10 @@ def health_needs_no_token_and_tells_only_its_state(binary, engine):
             for method in ("POST", "PUT", "DELETE", "OPTIONS"):
                 answer = ask(placet.port, path, method)
                 assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD"), f"{method}: {answer}"
+        assert ask(placet.port, f"{READY}?for=writes").json == {"status": "ready"}
+        for purpose in ("reads", "write", "", "writes%20"):
+            answer = ask(placet.port, f"{READY}?for={purpose}")
+            assert (answer.status, answer.json["status"]) == (400, "error"), f"{purpose!r}: {answer}"
         for path in ("/health", "/health/", "/health/live/", "/health/readyx", "/x/health/live"):
             assert ask(placet.port, path).status == 401, path
 

@@ -23,6 +23,7 @@ use super::http::dispatch::request_id_header;
 use super::http::request_head::text as header_text;
 use super::http::statistics::HttpStatistics;
 use super::panics::PanicCount;
+use super::readiness::Readiness;
 use super::service::Service;
 use crate::statistics::Counter;
 
@@ -156,6 +157,7 @@ fn page(metrics: &Metrics, service: Option<&Service>) -> String {
         if let Some(last) = &numbers.census {
             census::write(&mut page, last);
         }
+        service::write_degraded(&mut page, &Readiness::of(service));
         cloud::write(&mut page, &numbers, metrics.max_aggregates);
         if let Some(statistics) = service.auth.keystone_statistics() {
             keystone::write(&mut page, statistics);

@@ -6,6 +6,7 @@ mod numbers;
 pub use claims::{ClaimStatistics, ClaimedConsumers};
 pub use numbers::{ConsumerCount, ModelNumbers};
 
+pub use crate::db::writer::write_state::WriteRefusal;
 pub use crate::db::{PoolState, WriterStatistics};
 use crate::statistics::{Counter, Histogram};
 

@@ -76,7 +76,7 @@ fn watch(database: &DatabaseState, limit: Duration, stopped: &Receiver<()>, prob
         match silent_since {
             None if silence > limit => {
                 log::warn!(
-                    "The database has not answered for {:.0} s: /health/ready answers 503 until it does",
+                    "The database has not answered for {:.0} s: see /health/ready",
                     silence.as_secs_f64()
                 );
                 silent_since = Instant::now().checked_sub(silence);

@@ -104,7 +104,7 @@ impl Front {
             let (shown, service) = (Arc::clone(&self.metrics), self.service.get().cloned());
             (metrics::PATH, metrics::answer(request, shown, service).await)
         } else {
-            health::answer(request, &path, &self.phase(), self.settings.ready_timeout)?
+            health::answer(request, &path, &self.phase())?
         };
         let http = &self.metrics.http;
         http.record_since(route, request.method(), response.status(), began);

@@ -1,14 +1,13 @@
 //! `/health/live` and `/health/ready`, for balancers and supervisors. They need no token, so they tell nothing of the
 //! cloud, of the configuration, or of the database's address.
 
-use std::time::Duration;
-
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::dispatch::request_id_header;
 use super::front::Phase;
+use crate::api::readiness::{Degradation, Readiness};
 
 pub const LIVE: &str = "/health/live";
 pub const READY: &str = "/health/ready";
@@ -18,54 +17,65 @@ pub fn may_be_for(path: &str) -> bool {
     path.ends_with(LIVE) || path.ends_with(READY)
 }
 
-/// The answer to a request for health, and its route; `None` for any other path. `limit`: how long the database may be
-/// silent.
-pub fn answer(
-    request: &HttpRequest,
-    path: &str,
-    phase: &Phase<'_>,
-    limit: Duration,
-) -> Option<(&'static str, HttpResponse)> {
-    let (route, unready) = match path {
-        LIVE => (LIVE, None),
-        READY => (READY, unready(phase, limit)),
-        _ => return None,
+/// The answer to a request for health, and its route; `None` for any other path.
+pub fn answer(request: &HttpRequest, path: &str, phase: &Phase<'_>) -> Option<(&'static str, HttpResponse)> {
+    let route = [LIVE, READY].into_iter().find(|route| path == *route)?;
+    let (status, body) = match (request.method(), route) {
+        (&Method::GET | &Method::HEAD, LIVE) => (StatusCode::OK, json!({"status": "live"})),
+        (&Method::GET | &Method::HEAD, _) => ready(request.query_string(), phase),
+        _ => (
+            StatusCode::METHOD_NOT_ALLOWED,
+            json!({"status": "error", "reason": "use GET"}),
+        ),
     };
-    let response = match (request.method(), &unready) {
-        (&Method::GET | &Method::HEAD, None) => HttpResponse::Ok(),
-        (&Method::GET | &Method::HEAD, Some(_)) => HttpResponse::ServiceUnavailable(),
-        _ => {
-            let mut refusal = HttpResponse::build(StatusCode::METHOD_NOT_ALLOWED);
-            refusal.insert_header((header::ALLOW, "GET, HEAD"));
-            return Some((
-                route,
-                with_body(refusal, &json!({"status": "error", "reason": "use GET"})),
-            ));
-        }
-    };
-    let body = match (path, unready) {
-        (LIVE, _) => json!({"status": "live"}),
-        (_, None) => json!({"status": "ready"}),
-        (_, Some(reason)) => json!({"status": "not ready", "reason": reason}),
-    };
-    Some((route, with_body(response, &body)))
-}
-
-fn with_body(mut response: actix_web::HttpResponseBuilder, body: &serde_json::Value) -> HttpResponse {
+    let mut response = HttpResponse::build(status);
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        response.insert_header((header::ALLOW, "GET, HEAD"));
+    }
     response
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header(request_id_header())
-        .content_type("application/json")
-        .body(body.to_string())
+        .content_type("application/json");
+    Some((route, response.body(body.to_string())))
 }
 
-/// Why requests should go to another process, if they should.
-fn unready(phase: &Phase<'_>, limit: Duration) -> Option<String> {
-    let service = match phase {
-        Phase::Loading => return Some("the tables are being read".to_owned()),
-        Phase::Stopping => return Some("the process stops".to_owned()),
-        Phase::Serving(service) => service,
+/// The status and the body for `/health/ready` with this query: `for=writes` asks for a process that can write.
+fn ready(query: &str, phase: &Phase<'_>) -> (StatusCode, Value) {
+    let mut purposes = query.split('&').filter_map(|pair| pair.strip_prefix("for="));
+    let needs_writes = match purposes.next() {
+        None => false,
+        Some("writes") => true,
+        Some(_) => {
+            let body = json!({"status": "error", "reason": "for is writes, or is left out"});
+            return (StatusCode::BAD_REQUEST, body);
+        }
     };
-    let silence = service.model.database_state().silence();
-    (silence > limit).then(|| format!("the database has not answered for {} s", silence.as_secs()))
+    let Readiness { unready, degraded } = readiness(phase);
+    let names: Vec<&str> = degraded.into_iter().map(Degradation::name).collect();
+    let cannot_write = || (needs_writes && !names.is_empty()).then(|| "the process is degraded".to_owned());
+    let reason = unready.or_else(cannot_write);
+    let status = match reason {
+        None => StatusCode::OK,
+        Some(_) => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let mut body = match reason {
+        None => json!({"status": "ready"}),
+        Some(reason) => json!({"status": "not ready", "reason": reason}),
+    };
+    if !names.is_empty() {
+        body["degraded"] = json!(names);
+    }
+    (status, body)
+}
+
+fn readiness(phase: &Phase<'_>) -> Readiness {
+    let unready = match phase {
+        Phase::Serving(service) => return Readiness::of(service),
+        Phase::Loading => "the tables are being read",
+        Phase::Stopping => "the process stops",
+    };
+    Readiness {
+        unready: Some(unready.to_owned()),
+        degraded: Vec::new(),
+    }
 }

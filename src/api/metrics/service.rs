@@ -3,6 +3,7 @@
 use super::text::{Kind, Page};
 use crate::api::http::connections::closed::Wait;
 use crate::api::http::statistics::HttpStatistics;
+use crate::api::readiness::{Degradation, Readiness};
 use crate::model::statistics::{ClaimStatistics, ModelNumbers, PoolState, ReloadReason, WriterStatistics};
 use crate::pools::Pools;
 
@@ -94,6 +95,17 @@ pub fn write_model(page: &mut Page, numbers: &ModelNumbers) {
     write_writer(page, &numbers.writer, numbers.unanswered);
     write_snapshot(page, numbers);
     write_database(page, &numbers.pool);
+}
+
+pub fn write_degraded(page: &mut Page, readiness: &Readiness) {
+    page.family(
+        "placet_degraded",
+        Kind::Gauge,
+        "1 for each reason for which some requests fail while the process is ready, 0 for all others",
+    );
+    for (reason, name) in Degradation::ALL {
+        page.sample(&[("reason", name)], u8::from(readiness.degraded.contains(&reason)));
+    }
 }
 
 fn write_claims(page: &mut Page, claims: &ClaimStatistics) {

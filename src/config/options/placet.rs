@@ -40,7 +40,8 @@ options! {
         /// How long the service goes on after SIGTERM or SIGINT before it stops, while `/health/ready` answers 503: as
         /// long as a balancer needs to notice that. A second signal ends this time.
         drain_time: u64 = 0, 0..=3_600 seconds;
-        /// How long the database may give no answer until `/health/ready` answers 503.
+        /// How long the database may give no answer until `/health/ready` answers 503. While searches are answered from
+        /// memory (`stale_reads_seconds`) it answers 200 and says `degraded`.
         ready_timeout: u64 = 5, 2..=600 seconds;
         /// Timeout for a write, queueing and retries together, for a read that waits for the database, and for a
         /// request that waits for Keystone; then the answer is 503. If the database hangs without closing the

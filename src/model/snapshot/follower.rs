@@ -71,9 +71,6 @@ impl Follower {
     /// A snapshot that shows everything committed before the call.
     pub async fn fresh(&self) -> Result<Arc<Snapshot>> {
         let (reply, answer) = oneshot::channel();
-        let stopped = || Error::Unavailable {
-            detail: "placet is shutting down".into(),
-        };
         self.queue.send(Some(reply)).map_err(|_| stopped())?;
         match tokio::time::timeout(self.timeout, answer).await {
             Ok(answer) => answer.unwrap_or_else(|_| Err(stopped())),
@@ -81,6 +78,13 @@ impl Follower {
                 detail: "it did not say in time what other processes changed".into(),
             }),
         }
+    }
+
+    /// As [`Self::fresh`], for a thread that may block, without a limit.
+    pub fn fresh_blocking(&self) -> Result<Arc<Snapshot>> {
+        let (reply, answer) = oneshot::channel();
+        self.queue.send(Some(reply)).map_err(|_| stopped())?;
+        answer.blocking_recv().unwrap_or_else(|_| Err(stopped()))
     }
 
     /// How old the snapshot is at most: the time since the last successful query was sent. The writer may have
@@ -94,6 +98,12 @@ impl Follower {
         if self.queue.send(None).is_err() {
             log::debug!("Shutting down: the snapshot is not reloaded");
         }
+    }
+}
+
+fn stopped() -> Error {
+    Error::Unavailable {
+        detail: "placet is shutting down".to_owned(),
     }
 }
 

@@ -1,0 +1,120 @@
+//! The one place that decides whether requests should go to this process: for balancers, and for the metrics.
+//!
+//! A process that can answer nothing is not ready. A process that can answer some requests is ready and degraded: the
+//! cause is mostly one that all processes share, and a balancer that takes out all of them ends what still works.
+
+use std::time::Duration;
+
+use super::service::Service;
+use crate::auth::keystone::KeystoneState;
+use crate::model::statistics::WriteRefusal;
+
+/// Why some requests fail while others are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Degradation {
+    /// Keystone validated tokens, and cannot be asked now: tokens are accepted that are cached.
+    KeystoneGone,
+    /// Writes are refused.
+    DiskFull,
+    ReadOnly,
+    DiskFailed,
+    /// Searches are answered from memory of a known age, and all else is refused.
+    StaleReads,
+}
+
+impl Degradation {
+    /// With their names, for clients.
+    pub const ALL: [(Degradation, &'static str); 5] = [
+        (Degradation::KeystoneGone, "keystone_gone"),
+        (Degradation::DiskFull, "disk_full"),
+        (Degradation::ReadOnly, "read_only"),
+        (Degradation::DiskFailed, "disk_failed"),
+        (Degradation::StaleReads, "stale_reads"),
+    ];
+
+    pub fn name(self) -> &'static str {
+        let found = Degradation::ALL.into_iter().find(|(each, _)| *each == self);
+        found.map_or("", |(_, name)| name)
+    }
+}
+
+impl From<WriteRefusal> for Degradation {
+    fn from(refusal: WriteRefusal) -> Degradation {
+        match refusal {
+            WriteRefusal::DiskFull => Degradation::DiskFull,
+            WriteRefusal::ReadOnly => Degradation::ReadOnly,
+            WriteRefusal::DiskFailed => Degradation::DiskFailed,
+        }
+    }
+}
+
+/// Whether requests should go to this process.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Readiness {
+    /// Why no request can be answered, if that is so.
+    pub unready: Option<String>,
+    /// Why some requests fail, in the order of [`Degradation::ALL`].
+    pub degraded: Vec<Degradation>,
+}
+
+/// What the layers below know.
+#[derive(Debug, Clone, Copy)]
+struct Observed {
+    /// The time since the database answered.
+    silence: Duration,
+    /// `[placet] ready_timeout`.
+    limit: Duration,
+    /// How long the snapshot has been invalid.
+    invalid: Duration,
+    /// Whether searches are answered from memory while the database is silent or the snapshot is invalid.
+    has_stale_reads: bool,
+    write_refusal: Option<WriteRefusal>,
+    /// `None` without Keystone.
+    keystone: Option<KeystoneState>,
+}
+
+impl Readiness {
+    /// The readiness of a service that has loaded.
+    pub fn of(service: &Service) -> Readiness {
+        let (model, settings) = (&service.model, &service.settings);
+        Readiness::judge(Observed {
+            silence: model.database_state().silence(),
+            limit: settings.ready_timeout,
+            invalid: model.invalid_time(),
+            has_stale_reads: model.has_stale_reads(settings.stale_reads),
+            write_refusal: model.write_refusal(),
+            keystone: service.auth.keystone_state(),
+        })
+    }
+
+    fn judge(observed: Observed) -> Readiness {
+        let Observed {
+            silence,
+            limit,
+            invalid,
+            has_stale_reads,
+            write_refusal,
+            keystone,
+        } = observed;
+        let is_silent = silence > limit;
+        let silent = || format!("the database has not answered for {} s", silence.as_secs());
+        let keystone_reason = match keystone {
+            Some(KeystoneState::RefusesCredentials) => Some("Keystone refuses the credentials of placet"),
+            Some(KeystoneState::NeverAvailable) => Some("Keystone has not answered for a token since the start"),
+            Some(KeystoneState::Available | KeystoneState::Gone) | None => None,
+        };
+        let unready = (is_silent && !has_stale_reads).then(silent);
+        let degraded = [
+            (keystone == Some(KeystoneState::Gone)).then_some(Degradation::KeystoneGone),
+            write_refusal.map(Degradation::from),
+            (has_stale_reads && (is_silent || invalid > limit)).then_some(Degradation::StaleReads),
+        ];
+        Readiness {
+            unready: unready.or(keystone_reason.map(str::to_owned)),
+            degraded: degraded.into_iter().flatten().collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
