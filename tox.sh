@@ -174,6 +174,7 @@ faults_on() {
     local engine=$1
     step python "metrics, $engine" "$PY" -m functional_tests.metrics.run --engine "$engine"
     step python "connection_pool, $engine" "$PY" -m functional_tests.connection_pool.run --engine "$engine"
+    step python "readiness, $engine" "$PY" -m functional_tests.readiness.run --engine "$engine"
     step python "outages, $engine" "$PY" -m functional_tests.connection_pool.outages --engine "$engine"
     step python "chaos, $engine" "$PY" -m functional_tests.chaos.run --engine "$engine" --processes 3
     step python "commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.run --engine "$engine"

@@ -28,7 +28,7 @@ TOPICS = [
     "protocol", "hostile_bodies", "large_bodies", "body_memory",
     "hostile_connections", "scarce_connections", "framing", "targets", "limits", "json_bombs", "slow_clients",
     "idle_connections", "keep_alive", "searches", "locked", "whole_file", "old_log", "backup", "lost_file", "pending",
-    "full_disk", "small_disk", "read_only", "quoted_errors", "damaged_file", "stopping", "standstill", "tls",
+    "full_disk", "small_disk", "read_only", "degraded", "quoted_errors", "damaged_file", "stopping", "standstill", "tls",
     "systemd", "upgrading", "other_projects",
 ]
 # Of a binary with the feature `mutants`, and run by name.
