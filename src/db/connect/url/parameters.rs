@@ -196,13 +196,14 @@ impl Parameters {
         Ok(())
     }
 
-    /// A sentence for each parameter that has no effect.
+    /// A sentence for each parameter that has no effect. [`Self::check`] refuses unknown ones.
     pub fn warnings(&self, options: &[UrlOption]) -> Vec<String> {
         let without = options.iter().filter_map(|UrlOption { name, value }| {
             if value.is_empty() {
                 return Some(format!("'{name}' in the URL has no value, and so no effect"));
             }
-            (!self.uses(name)).then(|| format!("'{name}' in the URL has no effect: it is for Python's drivers"))
+            let is_ignored = self.ignored.contains(&name.as_str()) || is_of_plugin(name, options);
+            is_ignored.then(|| format!("'{name}' in the URL has no effect: it is for Python's drivers"))
         });
         without.collect()
     }
