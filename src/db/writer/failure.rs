@@ -83,7 +83,7 @@ impl BatchFailure {
         match self {
             BatchFailure::Database(error) => write_refusal(error),
             BatchFailure::Setup(error) => dialect::write_refusal(&error.to_string()),
-            BatchFailure::UnknownOutcome(detail) => dialect::write_refusal(detail),
+            BatchFailure::UnknownOutcome(detail) => dialect::write_refusal(detail.hidden()?),
             _ => None,
         }
     }

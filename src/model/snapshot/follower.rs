@@ -103,7 +103,7 @@ impl Follower {
 
 fn stopped() -> Error {
     Error::Unavailable {
-        detail: "placet is shutting down".to_owned(),
+        detail: "placet is shutting down".into(),
     }
 }
 
