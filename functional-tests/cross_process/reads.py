@@ -169,10 +169,11 @@ def holders_shown(state, ask, provider):
 
 # --- candidates, which come from the snapshot ---
 
-def summaries(state, ask, shown, root):
-    """Every provider of a tree with a candidate has a summary, with all its classes."""
+def summaries(state, ask, shown, root, native=False):
+    """Every provider of a tree with a candidate has a summary, with all its classes. On `/v1` it has its name."""
     ask.expect({
-        p.uuid: {"resources": {c: {"capacity": state.capacity(p, c), "used": state.used(p, c)} for c in p.inventories},
+        p.uuid: ({"name": p.name} if native else {}) | {
+                 "resources": {c: {"capacity": state.capacity(p, c), "used": state.used(p, c)} for c in p.inventories},
                  "traits": sorted(p.traits), "root_provider_uuid": root.uuid,
                  "parent_provider_uuid": p.parent.uuid if p.parent else None}
         for p in state.tree(root)
@@ -200,7 +201,7 @@ def ranked_candidates(state, ask, provider):
     scores = [request["score"] for request in found]
     ask.expect((sorted(scores), True), (scores, answer["exact"]), "the order of the scores")
     if fit:
-        summaries(state, ask, answer["provider_summaries"], root)
+        summaries(state, ask, answer["provider_summaries"], root, native=True)
 
 
 @kind("GET /allocation_candidates", "provider")
