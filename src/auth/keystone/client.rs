@@ -81,6 +81,12 @@ impl Failure {
             _ => false,
         }
     }
+
+    /// Whether the answer to a validation is about the client's token alone, as of a server that limits the length of a
+    /// header. Keystone may well answer for the next token.
+    pub fn is_about_one_token(&self) -> bool {
+        matches!(self, Failure::Status { status, .. } if matches!(status, 400 | 413 | 414 | 431))
+    }
 }
 
 /// An answer of Keystone.

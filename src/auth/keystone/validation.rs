@@ -214,6 +214,11 @@ impl Asker {
         self.statistics.count_validation(outcome);
         match &found {
             Ok(_) => self.note_answer(),
+            Err(failure) if failure.is_about_one_token() => {
+                log::debug!("Keystone did not take a token: {failure}");
+                // It is not asked again.
+                self.forget(hash);
+            }
             Err(failure) => {
                 let header = header.clone();
                 self.keep(Some(Unanswered {
@@ -258,6 +263,12 @@ impl Asker {
 
     fn keep(&self, unanswered: Option<Unanswered>) {
         *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = unanswered;
+    }
+
+    /// Does not ask for this token again.
+    fn forget(&self, hash: TokenHash) {
+        let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        unanswered.take_if(|kept| kept.hash == hash);
     }
 }
 
@@ -341,6 +352,39 @@ mod tests {
         let (hasty, patient) = tokio::join!(hasty, patient);
         assert!(hasty.is_err_and(|failure| failure == Failure::NoTime));
         assert!(patient.is_ok_and(|token| token.is_none()));
+    }
+
+    /// Found by a reader: a token that was longer than a header of Keystone's server may be took the process out of
+    /// service, and placet asked for no other token.
+    #[tokio::test]
+    async fn found_n2_a_token_that_keystone_does_not_take_says_nothing_of_keystone() {
+        let server = TestKeystone::start();
+        let mut settings = settings(&server);
+        settings.recovery_pause = Duration::from_millis(20);
+        let validator = Validator::start(&settings).expect("a thread");
+        let found = validator.validate("garbage", false, until(Instant::now() + LATE)).await;
+        assert!(found.is_ok_and(|token| token.is_none()));
+        for status in [400, 413, 414, 431] {
+            server.change(|state| state.status = Some(status));
+            let found = validator.validate("long", false, until(Instant::now() + LATE)).await;
+            assert!(found.is_err(), "{status}");
+            let availability = &validator.asker.availability;
+            assert_eq!(availability.state(), KeystoneState::Available, "{status}");
+        }
+        server.change(|state| state.status = Some(500));
+        let found = validator.validate("other", false, until(Instant::now() + LATE)).await;
+        assert!(found.is_err());
+        assert_eq!(validator.asker.availability.state(), KeystoneState::Gone);
+        // placet repeats the validation of the other token.
+        server.change(|state| state.status = Some(400));
+        let is_available = async {
+            while validator.asker.availability.state() != KeystoneState::Available {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        timeout(LATE / 10, is_available)
+            .await
+            .expect("the login shows that Keystone answers");
     }
 
     #[tokio::test]
