@@ -9,6 +9,7 @@ from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.placet_process import Placet
 from functional_tests.process.protocol import PROVIDERS, refusal
 from functional_tests.process.raw_http import RawConnection, request
+from functional_tests.process.searches import path, tree
 
 SECONDS = 3
 IDLE = {"placet": {"keep_alive_timeout": str(SECONDS)}}
@@ -55,6 +56,20 @@ def default():
                 raw.send(ASKED)
                 equal(raw.reply().status, 200)
         check("status: 408" not in placet.log(), placet.log())
+
+
+@case("found_n6_slow_reader: an answer that its client reads slowly is sent to its end, however short the idle time is")
+def slow_reader():
+    with folder() as here, Placet(here, {"placet": {"keep_alive_timeout": "1"}}) as placet:
+        tree(placet.rest, 0, [1] * 14)
+        asked = path([1] * 4).replace("none", "isolate")
+        for pause, parts in ((0.01, 400), (2.5, 1)):
+            with RawConnection(placet.port) as raw:
+                raw.send(request("GET", asked))
+                for _ in range(parts):
+                    raw.buffer += raw.socket.recv(1024)
+                    time.sleep(pause)
+                equal(len(raw.reply().body), len(placet.rest("GET", asked).raw))
 
 
 @case("found_n6_half_a_head: half a head is answered with 408, also of a later request, however short the idle time is")

@@ -57,7 +57,7 @@ pub struct Connection {
     write_is_blocked: Cell<bool>,
     /// Whether a part of a head has arrived.
     has_head: Cell<bool>,
-    /// When it was opened, or the last request was answered.
+    /// When it was opened, or a part of a body or of an answer came or went last.
     idle_since: Cell<Instant>,
     expectation: Cell<Expectation>,
     /// Whether the client announced that a request is its last one.
@@ -167,8 +167,10 @@ impl Connection {
         }
     }
 
+    /// Not while an answer is made or sent, or waits until its client reads.
     fn is_idle(&self) -> bool {
-        self.awaits_request() && !self.has_head.get()
+        let is_answering = self.served.get() > 0 || self.write_is_blocked.get();
+        self.awaits_request() && !self.has_head.get() && !is_answering
     }
 
     /// Whether the client of the present request waits before it sends the body.
@@ -304,6 +306,7 @@ pub struct ServedGuard(Rc<Connection>);
 impl Drop for ServedGuard {
     fn drop(&mut self) {
         self.0.served.set(self.0.served.get() - 1);
+        self.0.idle_since.set(Instant::now());
         self.0.advance();
         self.0.all.close_surplus(true);
     }
@@ -319,6 +322,7 @@ impl OpenConnection {
 
     /// Bytes of a body or an answer came or went. Bytes of a head are no progress.
     pub fn moved(&self, bytes: usize) {
+        self.0.idle_since.set(Instant::now());
         let bytes = self.0.bytes.get() + bytes;
         self.0.bytes.set(bytes);
         if bytes >= PROGRESS_BYTES {
