@@ -5,6 +5,7 @@
 //! until they leave the cache, and other requests are answered with 503: all but one of them at once.
 
 mod access_rules;
+mod asker;
 mod availability;
 mod cache;
 mod client;

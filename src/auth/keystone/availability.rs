@@ -1,8 +1,9 @@
 //! Whether Keystone lets this process validate tokens, for the readiness of the process.
 //!
-//! What has failed last counts until the next answer. A process that no client has asked yet is available as soon as
-//! Keystone has given placet's own token: nothing else had to be validated. Once the validation of a client's token has
-//! failed, the process is available when Keystone has answered for such a token.
+//! A process that no client has asked yet is available as soon as Keystone has given placet's own token: nothing else
+//! had to be validated. After a failure placet asks Keystone itself (`recovery.rs`), and a second failure in a row
+//! counts: a client's token, a slow answer or a standstill of the process may be the cause of a single one. If Keystone
+//! refuses placet's credentials, the first failure counts.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -32,7 +33,12 @@ struct Answers {
     /// Keystone has said of a client's token whether it is valid.
     has_validated: bool,
     failed: Option<Failed>,
+    /// Failures in a row.
+    failures: u32,
 }
+
+/// This many failures in a row show that Keystone cannot be asked.
+const SURE_FAILURES: u32 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Failed {
@@ -43,24 +49,30 @@ enum Failed {
 impl Availability {
     pub fn state(&self) -> KeystoneState {
         let answers = self.lock();
+        let has_answered = answers.has_validated || answers.has_login;
         match answers.failed {
             Some(Failed::Credentials) => KeystoneState::RefusesCredentials,
+            _ if has_answered && answers.failures < SURE_FAILURES => KeystoneState::Available,
             Some(Failed::Other) if answers.has_validated => KeystoneState::Gone,
-            None if answers.has_validated || answers.has_login => KeystoneState::Available,
             None | Some(Failed::Other) => KeystoneState::NeverAvailable,
         }
+    }
+
+    /// Whether the last call failed.
+    pub fn has_failed(&self) -> bool {
+        self.lock().failed.is_some()
     }
 
     /// Keystone has given placet its own token.
     pub fn logged_in(&self) {
         let mut answers = self.lock();
-        (answers.has_login, answers.failed) = (true, None);
+        (answers.has_login, answers.failed, answers.failures) = (true, None, 0);
     }
 
     /// Keystone has said whether a client's token is valid.
     pub fn validated(&self) {
         let mut answers = self.lock();
-        (answers.has_validated, answers.failed) = (true, None);
+        (answers.has_validated, answers.failed, answers.failures) = (true, None, 0);
     }
 
     /// A login or a validation failed. Returns whether the one before succeeded.
@@ -70,7 +82,9 @@ impl Availability {
         } else {
             Failed::Other
         };
-        self.lock().failed.replace(failed).is_none()
+        let mut answers = self.lock();
+        answers.failures = answers.failures.saturating_add(1);
+        answers.failed.replace(failed).is_none()
     }
 
     fn lock(&self) -> MutexGuard<'_, Answers> {
@@ -98,8 +112,10 @@ mod tests {
         answers.logged_in();
         assert_eq!(answers.state(), Available);
         assert!(answers.failed(&status(500)));
-        assert_eq!(answers.state(), NeverAvailable, "no token could be validated");
+        assert_eq!(answers.state(), Available, "the token may be the cause");
+        assert!(answers.has_failed());
         assert!(!answers.failed(&status(500)), "the failure goes on");
+        assert_eq!(answers.state(), NeverAvailable, "no token could be validated");
         answers.validated();
         assert_eq!(answers.state(), Available);
     }
@@ -108,11 +124,14 @@ mod tests {
     fn found_n2_after_a_validation_an_outage_leaves_the_cached_tokens() {
         let answers = Availability::default();
         answers.validated();
-        answers.failed(&Failure::NotKeystone {
+        let failure = Failure::NotKeystone {
             url: String::new(),
             reason: String::new(),
-        });
-        assert_eq!(answers.state(), Gone);
+        };
+        for expected in [Available, Gone, Gone] {
+            answers.failed(&failure);
+            assert_eq!(answers.state(), expected);
+        }
         answers.validated();
         assert_eq!(answers.state(), Available);
     }
@@ -134,6 +153,7 @@ mod tests {
         for failure in [refused(404), refused(429), status(502)] {
             let answers = Availability::default();
             answers.validated();
+            answers.failed(&failure);
             answers.failed(&failure);
             assert_eq!(answers.state(), Gone, "{failure}");
         }

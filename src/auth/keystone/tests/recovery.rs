@@ -49,7 +49,7 @@ async fn found_n2_an_outage_after_a_validation_ends_without_a_request() {
     with_token(&keystone, "t").await.expect("a caller");
     server.stop();
     assert_eq!(with_token(&keystone, "new").await, Err(unavailable()));
-    assert_eq!(keystone.state(), KeystoneState::Gone);
+    assert!(reaches(&keystone, KeystoneState::Gone).await);
     with_token(&keystone, "t").await.expect("a cached token");
     server.restart();
     assert!(reaches(&keystone, KeystoneState::Available).await);
@@ -85,4 +85,19 @@ async fn found_n2_a_user_that_may_not_validate_tokens_counts_until_the_same_toke
     }
     server.change(|state| state.status = None);
     assert!(reaches(&keystone, KeystoneState::Available).await);
+}
+
+/// Found by a reader: placet asked again for the token that failed, and for no other one. A proxy that closes the
+/// connection on a long token so took a process out of service for ever.
+#[tokio::test]
+async fn found_n2_a_failure_of_one_token_ends_with_placets_own() {
+    let server = TestKeystone::start();
+    let keystone = recovering(&server, |_| ());
+    assert!(reaches(&keystone, KeystoneState::Available).await);
+    server.change(|state| state.status = Some(500));
+    assert_eq!(with_token(&keystone, "long").await, Err(unavailable()));
+    assert!(reaches(&keystone, KeystoneState::NeverAvailable).await);
+    server.change(|state| state.status = None);
+    assert!(reaches(&keystone, KeystoneState::Available).await);
+    assert!(server.has_validated_own_token());
 }

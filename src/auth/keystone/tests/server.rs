@@ -147,6 +147,12 @@ impl TestKeystone {
         state.validated.iter().position(|validated| validated == token)
     }
 
+    /// Whether a token that the service got for itself was validated.
+    pub fn has_validated_own_token(&self) -> bool {
+        let state = self.state.lock().expect("the state");
+        state.own_tokens.iter().any(|own| state.validated.contains(own))
+    }
+
     pub fn logins(&self) -> u32 {
         self.state.lock().expect("the state").logins
     }
