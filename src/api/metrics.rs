@@ -154,9 +154,7 @@ fn page(metrics: &Metrics, service: Option<&Service>) -> String {
         let numbers = service.model.numbers();
         service::write_pools(&mut page, service.model.pools());
         service::write_model(&mut page, &numbers);
-        if let Some(last) = &numbers.census {
-            census::write(&mut page, last);
-        }
+        census::write(&mut page, &numbers.census);
         service::write_degraded(&mut page, &Readiness::of(service));
         cloud::write(&mut page, &numbers, metrics.max_aggregates);
         if let Some(statistics) = service.auth.keystone_statistics() {

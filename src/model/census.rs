@@ -4,7 +4,7 @@
 //! task of each process does, now and then.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::Model;
 use super::judging::{AT_ONCE, JudgeJob, JudgedPage, Keep};
 use super::pages::PAGE_TIME;
-use super::workloads::{Level, Page, ReadWish, Report, StoredWorkload};
+use super::workloads::{Level, Page, ReadWish, Report, StoredWorkload, ended_by};
 use crate::error::{Error, ReasonCode, Result};
 use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings};
@@ -28,6 +28,8 @@ pub struct Figures {
     pub pending: u64,
     /// By what is broken, and how the rule binds.
     pub violations: HashMap<(ReasonCode, Level), u64>,
+    /// Workloads whose spec cannot be read. Nothing is known of their violations.
+    pub unreadable: u64,
 }
 
 /// The last count of a process.
@@ -38,8 +40,17 @@ pub struct LastCensus {
     pub took: Duration,
 }
 
-/// The last count; `None` before the first one.
-pub type CensusCell = Arc<Mutex<Option<LastCensus>>>;
+/// The counts of a process, as far as they are known.
+#[derive(Debug, Clone, Default)]
+pub struct Censuses {
+    /// When the thread began that counts; `None` if it is disabled.
+    pub began: Option<Instant>,
+    /// `None` before the first count.
+    pub last: Option<LastCensus>,
+}
+
+/// The counts, for the thread and for the metrics.
+pub type CensusCell = Arc<Mutex<Censuses>>;
 
 /// The numbers of one workload.
 struct Counted {
@@ -47,6 +58,7 @@ struct Counted {
     pending: u64,
     is_unsafe: bool,
     violations: Vec<(ReasonCode, Level)>,
+    is_unreadable: bool,
 }
 
 /// Keeps the numbers.
@@ -63,18 +75,20 @@ impl Keep for Count {
             pending: pending as u64,
             is_unsafe: report.safe == Some(false),
             violations: violations.map(|it| (it.reason.code, it.level)).collect(),
+            is_unreadable: false,
         })
     }
 
     /// Its replicas count; what it wants is unknown.
-    fn keep_unjudged(&self, stored: &StoredWorkload, _: Error) -> Result<Option<Counted>> {
+    fn keep_unreadable(&self, stored: &StoredWorkload, _: &Error) -> Option<Counted> {
         let placed = stored.replicas.iter().filter(|replica| replica.is_placed()).count();
-        Ok(Some(Counted {
+        Some(Counted {
             placed: placed as u64,
             pending: (stored.replicas.len() - placed) as u64,
             is_unsafe: false,
             violations: Vec::new(),
-        }))
+            is_unreadable: true,
+        })
     }
 
     fn bytes(_: &Counted) -> usize {
@@ -86,6 +100,7 @@ impl Figures {
     fn add(&mut self, counted: Counted) {
         self.workloads += 1;
         self.not_safe += u64::from(counted.is_unsafe);
+        self.unreadable += u64::from(counted.is_unreadable);
         self.placed += counted.placed;
         self.pending += counted.pending;
         for violation in counted.violations {
@@ -122,6 +137,15 @@ impl Census {
         move || stop.set()
     }
 
+    /// The thread begins to count: from now on metrics show how old the last count is.
+    pub fn begin(&self) {
+        self.counts().began = Some(Instant::now());
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Censuses> {
+        self.model.census.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Counts all workloads, and publishes the numbers.
     ///
     /// # Errors
@@ -136,7 +160,7 @@ impl Census {
             ended: Instant::now(),
             took: began.elapsed(),
         };
-        *self.model.census.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
+        self.counts().last = Some(last);
         Ok(())
     }
 }
@@ -154,8 +178,8 @@ impl Model {
     ) -> Result<Figures> {
         let caller = CallerKey::of_address(None);
         let search = async |job: JudgeJob<Count>| {
-            let stop = stop.clone();
-            self.pools.searches.start(&caller, move || job.run(&stop)).await
+            let interrupt = ended_by(stop, self.writer_deadline());
+            self.pools.searches.start(&caller, move || job.run(&interrupt)).await
         };
         let (mut figures, mut after) = (Figures::default(), None);
         loop {

@@ -32,11 +32,8 @@ pub trait Keep: Send + Sync + 'static {
     /// Of a workload that was judged; `None` if it is left out.
     fn keep(&self, report: Report) -> Option<Self::Kept>;
 
-    /// Of a workload that could not be judged.
-    ///
-    /// # Errors
-    /// `error`, if the page cannot do without the workload.
-    fn keep_unjudged(&self, stored: &StoredWorkload, error: Error) -> Result<Option<Self::Kept>>;
+    /// Of a workload that cannot be judged, because its spec cannot be read; `None` if it is left out.
+    fn keep_unreadable(&self, stored: &StoredWorkload, error: &Error) -> Option<Self::Kept>;
 
     /// About how long it is in the answer.
     fn bytes(kept: &Self::Kept) -> usize;
@@ -104,7 +101,7 @@ impl<K: Keep> JudgeJob<K> {
     ///
     /// # Errors
     /// - [`Error::Busy`] if `interrupt` ended it, whatever was found by then.
-    /// - What [`Keep::keep_unjudged`] returns.
+    /// - Errors that are not of one workload.
     pub fn run(&self, interrupt: &Interrupt) -> Result<Judged<K::Kept>> {
         whole(&self.snapshot, interrupt, || self.judge(interrupt))
     }
@@ -132,7 +129,8 @@ impl<K: Keep> JudgeJob<K> {
                 Ok(report) => self.keep.keep(report),
                 // An interrupted search means nothing.
                 Err(_) if interrupt.has_ended() => break,
-                Err(error) => self.keep.keep_unjudged(stored, error)?,
+                Err(error @ Error::Internal { .. }) => self.keep.keep_unreadable(stored, &error),
+                Err(error) => return Err(error),
             };
             bytes += found.as_ref().map_or(0, K::bytes);
             kept.extend(found);
@@ -149,7 +147,7 @@ impl Model {
     /// What is kept of the workloads of a page, and the uuid of the workload after which the next page begins.
     ///
     /// # Errors
-    /// [`Error::Busy`] if it takes as long as a command may. What [`Keep::keep_unjudged`] returns.
+    /// [`Error::Busy`] if it takes as long as a command may. Errors of the database.
     pub(in crate::model) async fn judge_page<K: Keep>(
         &self,
         reader: impl Fn() -> Reader,

@@ -74,15 +74,11 @@ impl Keep for Filter {
         self.violated(report)
     }
 
-    /// A workload whose wish cannot be read is left out, and the log says so.
-    fn keep_unjudged(&self, _: &StoredWorkload, error: Error) -> Result<Option<Violated>> {
-        match error {
-            Error::Internal { .. } => {
-                log::error!("The violations of a workload are not listed: {error}; put it again");
-                Ok(None)
-            }
-            error => Err(error),
-        }
+    /// The log says which one is left out.
+    fn keep_unreadable(&self, stored: &StoredWorkload, error: &Error) -> Option<Violated> {
+        let uuid = &stored.row.uuid;
+        log::error!("The violations of workload {uuid} are not listed: {error}; put it again");
+        None
     }
 
     fn bytes(kept: &Violated) -> usize {

@@ -49,7 +49,7 @@ pub use rows::{
     Neighbourhood, Page, StoredPage, StoredWorkload, list_stored, named, neighbour_rows, replica_rows,
     show_with_neighbours, taken, workload_rows,
 };
-pub use time::{too_long, until, whole};
+pub use time::{ended_by, too_long, until, whole};
 pub use wish::{NearRule, ReadWish, Role, SpreadRule, Wish, WishRule};
 
 /// `PUT /v1/workloads/{uuid}`.

@@ -18,12 +18,14 @@ const FIRST_PAUSE: Duration = Duration::from_secs(5);
 pub fn start(census: Census, interval: Duration) -> std::io::Result<Background> {
     let interrupt = census.interrupt();
     let background = Background::start("placet-census", interval, move |stopped| {
+        census.begin();
         let (mut failures, mut pause) = (Failures::default(), interval.min(FIRST_PAUSE));
         while stopped.sleep(pause) {
             let began = Instant::now();
-            if let Err(error) = census.count()
+            let failed = census.count().err().map(|error| error.for_log());
+            if let Some(error) = failed
                 && !stopped.is_set()
-                && failures.note("", error.to_string())
+                && failures.note("", error.clone())
             {
                 log::warn!("Pending replicas and broken rules could not be counted; this is tried again: {error}");
             }

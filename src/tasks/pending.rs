@@ -70,10 +70,12 @@ fn round(workloads: &PendingWorkloads, stopped: &Stopped, failures: &mut Failure
                 Err(error @ (Error::Unavailable { .. } | Error::UnknownOutcome { .. })) => return Err(error),
                 // Another client has changed it.
                 Err(Error::StaleWorkload { .. } | Error::WorkloadNotFound { .. }) => {}
-                Err(error) if failures.note(&workload, error.to_string()) => {
-                    log::warn!("Workload {workload}: its pending replicas cannot be placed: {error}");
+                Err(error) => {
+                    let error = error.for_log();
+                    if failures.note(&workload, error.clone()) {
+                        log::warn!("Workload {workload}: its pending replicas cannot be placed: {error}");
+                    }
                 }
-                Err(_) => {}
             }
             if !stopped.sleep(began.elapsed() * PAUSE_FACTOR) {
                 return Ok(());

@@ -2,22 +2,32 @@
 
 use super::text::{Kind, Page};
 use crate::error::ReasonCode;
-use crate::model::census::{Figures, LastCensus};
+use crate::model::census::{Censuses, Figures, LastCensus};
 use crate::model::workloads::Level;
 use crate::wire::violations::RULES;
 
 const LEVELS: [(&str, Level); 3] = [("hard", Level::Hard), ("soft", Level::Soft), ("prefer", Level::Prefer)];
 
-pub fn write(page: &mut Page, last: &LastCensus) {
-    let LastCensus { figures, ended, took } = last;
-    let mut gauge = |name, help, value: f64| page.one(name, Kind::Gauge, help, value);
-    gauge(
-        "placet_census_age_seconds",
-        "Time since the last count of workloads, replicas and violations ended, in seconds",
-        ended.elapsed().as_secs_f64(),
-    );
-    gauge(
+pub fn write(page: &mut Page, counts: &Censuses) {
+    let since = counts.last.as_ref().map(|last| last.ended).or(counts.began);
+    if let Some(since) = since {
+        page.one(
+            "placet_census_age_seconds",
+            Kind::Gauge,
+            "Time since the last count of workloads, replicas and violations, or since the start, in seconds",
+            since.elapsed().as_secs_f64(),
+        );
+    }
+    if let Some(last) = &counts.last {
+        write_last(page, last);
+    }
+}
+
+fn write_last(page: &mut Page, last: &LastCensus) {
+    let LastCensus { figures, took, .. } = last;
+    page.one(
         "placet_census_duration_seconds",
+        Kind::Gauge,
         "Time that the last count took in seconds",
         took.as_secs_f64(),
     );
@@ -32,6 +42,12 @@ pub fn write(page: &mut Page, last: &LastCensus) {
         Kind::Gauge,
         "Workloads at the last count with safe false",
         figures.not_safe,
+    );
+    page.one(
+        "placet_workloads_unreadable",
+        Kind::Gauge,
+        "Workloads at the last count that cannot be judged",
+        figures.unreadable,
     );
     page.family(
         "placet_replicas",

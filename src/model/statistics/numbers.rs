@@ -11,7 +11,7 @@ use super::{ClaimStatistics, SnapshotStatistics};
 use crate::db::schema::consumers;
 use crate::db::{PoolState, WriterStatistics};
 use crate::model::Model;
-use crate::model::census::LastCensus;
+use crate::model::census::Censuses;
 use crate::search::Snapshot;
 
 /// The numbers of one process at one moment.
@@ -29,7 +29,7 @@ pub struct ModelNumbers {
     /// `None` until they could be counted once.
     pub consumers: Option<u64>,
     /// `None` before the first one.
-    pub census: Option<LastCensus>,
+    pub census: Censuses,
 }
 
 /// How long a scrape waits for the number of consumers.

@@ -50,12 +50,12 @@ impl Keep for Figures {
     }
 
     /// A workload that cannot be judged is in the list all the same.
-    fn keep_unjudged(&self, stored: &StoredWorkload, error: Error) -> Result<Option<Listed>> {
+    fn keep_unreadable(&self, stored: &StoredWorkload, error: &Error) -> Option<Listed> {
         log::error!(
             "Whether workload {} is safe cannot be judged: {error}; put it again",
             stored.row.uuid
         );
-        Ok(Some(Listed::of(stored)))
+        Some(Listed::of(stored))
     }
 
     fn bytes(kept: &Listed) -> usize {

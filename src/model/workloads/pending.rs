@@ -5,16 +5,13 @@ use std::sync::{Arc, Weak};
 use tokio::runtime::{Builder, Runtime};
 
 use super::rows::{self, StoredWorkload};
-use super::{PlanJob, Put, ReadWish, Report};
-use crate::db::boot_instant::BootInstant;
+use super::{PlanJob, Put, ReadWish, Report, ended_by};
 use crate::error::{Error, Reasons, Result};
 use crate::model::Model;
 use crate::model::allocations::Owner;
 use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
 
-/// After this many steps a plan looks at the clock, and whether the process stops. They take less than a millisecond.
-const STEPS_A_LOOK: u64 = 256;
 /// How many workloads one query looks at.
 const PAGE: i64 = 100;
 
@@ -105,17 +102,7 @@ impl Model {
             return Ok(None);
         }
         let (stop, deadline) = (settings.interrupt.clone(), self.writer_deadline());
-        let search = async |job: PlanJob| {
-            let stop = stop.clone();
-            let more = move || {
-                if stop.has_ended() || BootInstant::now() >= deadline {
-                    0
-                } else {
-                    STEPS_A_LOOK
-                }
-            };
-            job.run(&Interrupt::in_slices(more(), more))
-        };
+        let search = async |job: PlanJob| job.run(&ended_by(&stop, deadline));
         let (retry, caller) = (Arc::new(retry(stored, read)?), CallerKey::of_address(None));
         let report = Report {
             // What stays pending was counted as refused when the request was answered.

@@ -29,6 +29,22 @@ pub async fn until<T>(deadline: BootInstant, search: impl Future<Output = Result
     tokio::time::timeout(left, search).await.map_err(|_| too_long())?
 }
 
+/// After this many steps a search that no request waits for looks at the clock. They take less than a millisecond.
+const STEPS_A_LOOK: u64 = 256;
+
+/// An interrupt for a search that no request waits for: it ends the search when `stop` is set, or at the deadline.
+pub fn ended_by(stop: &Interrupt, deadline: BootInstant) -> Interrupt {
+    let stop = stop.clone();
+    let more = move || {
+        if stop.has_ended() || BootInstant::now() >= deadline {
+            0
+        } else {
+            STEPS_A_LOOK
+        }
+    };
+    Interrupt::in_slices(more(), more)
+}
+
 /// The answer after an interrupt.
 pub fn too_long() -> Error {
     Error::Busy {

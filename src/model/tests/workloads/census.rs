@@ -66,6 +66,14 @@ async fn found_u7_a_workload_that_cannot_be_read_is_listed_without_safe() {
         assert_eq!((listed.placed, listed.pending), shown.placed_and_pending());
         assert_eq!(listed.safe, None);
     }
+    let settings = SearchSettings::uncut(7);
+    let figures = f
+        .model
+        .census(unreadable, &settings, &Interrupt::default())
+        .await
+        .unwrap();
+    assert_eq!((figures.workloads, figures.unreadable), (4, 4));
+    assert!(figures.violations.is_empty());
 }
 
 #[actix_web::test]
@@ -87,6 +95,7 @@ async fn found_u7_the_census_counts_what_the_lists_have() {
         placed: sum(|it| it.placed),
         pending: sum(|it| it.pending),
         violations,
+        unreadable: 0,
     };
     assert_eq!(figures, expected);
 }
@@ -100,8 +109,14 @@ async fn found_u7_a_census_of_many_workloads_goes_on_after_each_page_and_ends_wh
     let model = f.model.clone();
     let work = move || {
         let census = Census::new(model.clone(), |_| Ok(wish(0, None)), SearchSettings::uncut(7)).unwrap();
+        assert!(model.numbers().census.began.is_none());
+        census.begin();
+        assert!(
+            model.numbers().census.began.is_some(),
+            "its age is known before the first count"
+        );
         census.count().unwrap();
-        let counted = model.numbers().census.map(|last| last.figures.workloads);
+        let counted = model.numbers().census.last.map(|last| last.figures.workloads);
         census.interrupt()();
         (counted, census.count())
     };
