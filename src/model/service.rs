@@ -1,7 +1,6 @@
 //! The interface of the model for the layers above: reads, searches and commands.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::batch::command::{Answer, Command, Write};
@@ -14,6 +13,7 @@ use super::reads::provider_reads::ProviderReads;
 use super::reads::reader::{on_blocking_thread, within_timeout};
 use super::reads::refusal_checks::RefusalChecks;
 use super::reads::unknown_names::{NamedSearch, Names};
+use super::running::{Running, Serving};
 use super::snapshot::follower::Follower;
 use super::snapshot::store::{SnapshotStore, Stamp};
 use super::standard;
@@ -23,7 +23,7 @@ use crate::db::engines::dialect::{self, Precision};
 use crate::db::writer::queue::{Submitted, WhenHeld, WriterHandle};
 use crate::db::writer::write_state::WriteRefusal;
 use crate::db::writer::{self, RowNames, WriterSettings};
-use crate::db::{Database, DbConnection, Replica, ServingLock, SetupError, change_feed};
+use crate::db::{Database, DbConnection, Replica, SetupError, change_feed};
 use crate::error::{Error, Result};
 use crate::pools::Pools;
 use crate::search::Snapshot;
@@ -58,41 +58,6 @@ pub struct PreparedSearch<S> {
     /// The snapshot's age if it may be stale, because the database is unreachable or the snapshot is invalid; `None` if
     /// it is fresh.
     pub stale: Option<Duration>,
-}
-
-/// Whether other processes may serve the same database.
-pub enum Serving {
-    /// Only this process, as long as it holds the lock on the file. The change feed is not read.
-    Exclusive { _lock: ServingLock },
-    /// Any number of processes. The change feed is read before a request is answered from the snapshot.
-    Shared,
-}
-
-impl From<Option<ServingLock>> for Serving {
-    fn from(lock: Option<ServingLock>) -> Serving {
-        lock.map_or(Serving::Shared, |lock| Serving::Exclusive { _lock: lock })
-    }
-}
-
-/// The writer's thread, to join when the service ends.
-pub struct Running {
-    thread: JoinHandle<()>,
-    database: Database,
-    /// Keeps the lock on the file until the service ends.
-    _serving: Serving,
-}
-
-impl Running {
-    /// Waits until the writer has executed its queue, and closes the database: an embedded one is then one file. Drop
-    /// every `Model` first, or this never returns.
-    ///
-    /// # Errors
-    /// The panic in which the writer ended.
-    pub fn finish(self) -> std::thread::Result<()> {
-        let ended = self.thread.join();
-        self.database.close();
-        ended
-    }
 }
 
 impl Model {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::error::{Reason, ReasonCode};
 use crate::model::allocations::ProviderShare;
+use crate::model::claims::{ClaimedConsumer, Placed};
 
 const PROVIDER: &str = "11111111-1111-4111-8111-111111111111";
 const CONSUMER: &str = "22222222-2222-4222-8222-222222222222";
