@@ -19,6 +19,7 @@ pub mod reads;
 pub mod reshaper;
 pub mod resource_classes;
 pub mod resource_providers;
+mod running;
 mod service;
 pub mod snapshot;
 pub mod standard;
@@ -34,7 +35,8 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 pub use batch::decide::Rules;
 pub use database_state::DatabaseState;
 pub use reads::reader::Reader;
-pub use service::{Model, PreparedSearch, Running, Serving};
+pub use running::{Running, Serving};
+pub use service::{Model, PreparedSearch};
 
 /// When a row was last written: `updated_at`, or else `created_at`.
 fn modified(updated_at: Option<NaiveDateTime>, created_at: Option<NaiveDateTime>) -> Option<Moment> {
