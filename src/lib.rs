@@ -19,6 +19,7 @@ pub(crate) mod placing;
 pub(crate) mod policy;
 pub(crate) mod pools;
 pub(crate) mod search;
+pub(crate) mod spelling;
 pub(crate) mod statistics;
 pub(crate) mod tasks;
 pub(crate) mod version;

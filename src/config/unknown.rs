@@ -7,9 +7,8 @@ use std::fmt;
 use super::options::libraries;
 use super::raw::{Origin, RawConfig};
 use super::spec;
+use crate::spelling::nearest;
 
-/// A name at most this number of edits from a known one is a typing mistake, and the known one is suggested.
-const MAX_EDITS: usize = 2;
 /// The similarity (Jaro-Winkler) of sections and of options from which on a variable was meant for placet.
 const MIN_SIMILARITY: f64 = 0.8;
 /// A variable that differs from an option's by at most this number of letters was meant to be it.
@@ -201,7 +200,7 @@ fn note_section(found: &mut Vec<Unknown>, (name, key): (&str, &str), known: &BTr
         None => found.push(Unknown::Section {
             section: name.to_owned(),
             options: 1,
-            nearest: nearest(name, known.iter().copied()),
+            nearest: nearest(name, known.iter().copied()).map(str::to_owned),
             option: of_option,
             origin,
         }),
@@ -324,18 +323,9 @@ fn nearest_option(section: &str, name: &str) -> Nearest {
     let names = spec::all().filter(|spec| spec.section == section).map(|spec| spec.name);
     match (spec::home(section, name), nearest(name, names)) {
         (Some(home), _) => Nearest::Section(home),
-        (None, Some(nearest)) => Nearest::Name(nearest),
+        (None, Some(nearest)) => Nearest::Name(nearest.to_owned()),
         (None, None) => Nearest::Unknown,
     }
-}
-
-/// The known name with the fewest edits, if the name could be a typing mistake.
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    known
-        .map(|known| (strsim::osa_distance(known, &name.to_lowercase()), known))
-        .filter(|(edits, known)| *edits <= MAX_EDITS && *edits < known.len().min(name.len()))
-        .min()
-        .map(|(_, known)| known.to_owned())
 }
 
 #[cfg(test)]

@@ -280,6 +280,7 @@ mod tests {
                 &["charset", "ssl_verify_cert", "plugin", "collectd_host"],
             ),
             ("mysql+pymysql://u@h/d?ssl_ca=/a&connect_timeout=5", &[]),
+            ("mysql+pymysql://u@h/d?charset=utf8&charset=utf8mb4", &["charset"]),
         ] {
             assert!(parse(url).is_ok(), "{url}: {:?}", parse(url).err());
             let found = warnings(url);

@@ -3,9 +3,7 @@
 
 use super::server::UrlOption;
 use crate::db::SetupError;
-
-/// A name at most this number of edits from a known one is suggested.
-const MAX_EDITS: usize = 2;
+use crate::spelling;
 
 /// The parameters of one engine.
 pub struct Parameters {
@@ -189,7 +187,7 @@ impl Parameters {
                 return Err(SetupError::UnknownParameter {
                     engine: self.engine,
                     name: name.clone(),
-                    nearest: self.nearest(name),
+                    nearest: spelling::nearest(name, self.known()),
                 });
             }
         }
@@ -205,7 +203,14 @@ impl Parameters {
             let is_ignored = self.ignored.contains(&name.as_str()) || is_of_plugin(name, options);
             is_ignored.then(|| format!("'{name}' in the URL has no effect: it is for Python's drivers"))
         });
-        without.collect()
+        // A parameter may be repeated.
+        let mut warnings: Vec<String> = Vec::new();
+        for warning in without {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        warnings
     }
 
     /// Whether a parameter has an effect.
@@ -215,14 +220,6 @@ impl Parameters {
 
     fn known(&self) -> impl Iterator<Item = &'static str> {
         self.used.iter().chain(self.ignored).copied()
-    }
-
-    fn nearest(&self, name: &str) -> Option<&'static str> {
-        self.known()
-            .map(|known| (strsim::osa_distance(known, name), known))
-            .filter(|(edits, _)| *edits <= MAX_EDITS)
-            .min()
-            .map(|(_, known)| known)
     }
 }
 

@@ -36,6 +36,9 @@ impl Server {
     pub(super) fn with_option_file(mut self) -> Result<Server, SetupError> {
         let (named, group) = (self.option("read_default_file"), self.option("read_default_group"));
         let path = match (named, group) {
+            (Some(path), _) if path.starts_with('~') => {
+                return Err(unusable(Path::new(path), "write the whole path, without ~".to_owned()));
+            }
             (Some(path), _) => PathBuf::from(path),
             (None, Some(_)) => {
                 let exists = |path: &&str| Path::new(path).exists();
@@ -76,10 +79,10 @@ impl Server {
     }
 
     /// Uses a setting of the file, unless the URL or a later line has it.
-    fn add(&mut self, name: &str, value: String) -> Result<(), String> {
-        let name = match name.strip_prefix("tls-") {
+    fn add(&mut self, spelled: &str, value: String) -> Result<(), String> {
+        let name = match spelled.strip_prefix("tls-") {
             Some(rest) => format!("ssl-{rest}"),
-            None => name.to_owned(),
+            None => spelled.to_owned(),
         };
         match name.as_str() {
             "user" if self.user.is_empty() => self.user = value,
@@ -94,7 +97,7 @@ impl Server {
                 // PyMySQL ignores the others.
                 None if name.starts_with("ssl-") && (!self.is_pymysql || KEPT_BY_PYMYSQL.contains(&name.as_str())) => {
                     return Err(format!(
-                        "placet cannot keep {name}: remove it, and name a file of authorities with ssl-ca"
+                        "placet cannot keep {spelled}: remove it, and say with ssl-ca which authorities are trusted"
                     ));
                 }
                 None => {}

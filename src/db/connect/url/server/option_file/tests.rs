@@ -106,7 +106,7 @@ fn found_c2_an_option_file_that_cannot_be_kept_is_refused() {
     for (driver, text, named) in [
         ("pymysql", "[client]\nssl-capath = /x\n", "ssl-capath"),
         ("mysqldb", "[client]\nssl-crl = /x\n", "ssl-crl"),
-        ("mysqldb", "[client]\ntls-version = TLSv1.3\n", "ssl-version"),
+        ("mysqldb", "[client]\ntls-version = TLSv1.3\n", "tls-version"),
         ("pymysql", "[client]\nssl-mode = VERIFY_IDENTTY\n", "verify_identity"),
         ("pymysql", "[client\n", "line 1"),
         ("pymysql", "!includes /x\n", "!include or !includedir"),
@@ -163,4 +163,19 @@ fn found_c2_the_name_in_the_certificate_is_checked_where_the_driver_checks_it() 
     ] {
         assert!(matches!(checks("", url), Err(SetupError::NoIdentity)), "{url}");
     }
+}
+
+#[test]
+fn found_c2_an_option_is_refused_as_it_is_spelled() {
+    for name in ["tls-version", "ssl-cipher"] {
+        let refused = refusal("mysqldb", &format!("[client]\n{name} = x\n"));
+        assert!(refused.contains(&format!("placet cannot keep {name}:")), "{refused}");
+    }
+}
+
+#[test]
+fn found_c2_a_path_in_the_users_home_is_refused_with_advice() {
+    let server = Server::parse("mysql", "pymysql", "h/d?read_default_file=~/.my.cnf").expect("a URL");
+    let refused = server.into_mysql().expect_err("a path with ~").to_string();
+    assert!(refused.contains("write the whole path"), "{refused}");
 }
