@@ -7,6 +7,7 @@ import subprocess
 import time
 
 from functional_tests.lib.patience import IN_TIME_SECONDS, SERVICE_SECONDS
+from functional_tests.lib.small_disk import NotRoot, mounted
 from functional_tests.process.cases import Skip, case, chance, check, equal, folder
 from functional_tests.process.claims import HOSTS, ClientGroup, audit, claim, is_unknown, prepare
 from functional_tests.process.locked import check_reads, consumer, is_busy, serving
@@ -91,15 +92,11 @@ def space_again():
 @contextlib.contextmanager
 def small_disk(size=SMALL_DISK):
     """A folder with a small file system of its own."""
-    with folder() as here:
-        mounted = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(here)], capture_output=True, text=True, check=False)
-        if mounted.returncode:
-            raise Skip(f"only root can make a small disk: {mounted.stderr.strip()}")
+    with folder() as here, contextlib.ExitStack() as stack:
         try:
-            yield here
-        finally:
-            subprocess.run(["umount", "--lazy", str(here)], check=True)
+            yield stack.enter_context(mounted(here, size))
+        except NotRoot as reason:
+            raise Skip(reason) from reason
 
 
 def free_bytes(disk):

@@ -3,10 +3,10 @@
 import contextlib
 import os
 import shutil
-import subprocess
 
 from functional_tests.lib.patience import eventually
 from functional_tests.lib.rest import Rest
+from functional_tests.lib.small_disk import NotRoot, mounted
 from functional_tests.lib.test_counts import Skipped
 from functional_tests.process import full_disk
 from functional_tests.readiness.servers import SEARCH, service, write
@@ -25,13 +25,11 @@ def small_disk(node):
     """A small file system that the server's user may write to."""
     disk = node.folder / "small"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", SIZE, "tmpfs", str(disk)], capture_output=True, text=True)
-    if mounted.returncode:
-        raise Skipped(f"only root can make a small disk: {mounted.stderr.strip()}")
-    try:
-        yield disk
-    finally:
-        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+    with contextlib.ExitStack() as stack:
+        try:
+            yield stack.enter_context(mounted(disk, SIZE))
+        except NotRoot as reason:
+            raise Skipped(reason) from reason
 
 
 def database_on(disk, engine):
