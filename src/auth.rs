@@ -82,7 +82,7 @@ impl Authenticator {
         }
     }
 
-    /// What Keystone last did for this process, if that is the strategy.
+    /// The state of Keystone, if the strategy is Keystone.
     pub fn keystone_state(&self) -> Option<KeystoneState> {
         match self {
             Authenticator::NoAuth2 | Authenticator::Tokens(_) => None,

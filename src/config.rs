@@ -64,7 +64,7 @@ pub fn load(sources: &ConfigSources) -> Result<Configuration> {
     Ok(Configuration { options: options?, raw })
 }
 
-/// The options of the log, although others may not fit; `None` if they are not known.
+/// The options of the log, although further options may not fit; `None` if the log's options do not fit.
 pub fn log_options(sources: &ConfigSources) -> Option<(DefaultSection, LogFormat)> {
     let (raw, _) = sources.read();
     let reader = OptionReader::new(&raw);
@@ -85,14 +85,14 @@ pub struct Report {
     pub configuration: Option<Configuration>,
 }
 
-/// What [`Options::serving_problems`] found.
+/// The problems that [`Options::serving_problems`] found.
 #[derive(Debug, Default)]
 pub struct Problems {
     /// A service does not start with these.
     pub errors: Vec<ConfigError>,
-    /// Sentences about what is probably not as intended.
+    /// Sentences about settings that are probably not as intended.
     pub warnings: Vec<String>,
-    /// Sentences about options that have no effect, or less than they say, though OpenStack Placement accepts them.
+    /// Sentences about options that OpenStack Placement accepts, and that have no effect here or less effect.
     pub ineffective: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! The one place that decides whether requests should go to this process: for balancers, and for the metrics.
 //!
 //! A process that can answer nothing is not ready. A process that can answer some requests is ready and degraded: the
-//! cause is mostly one that all processes share, and a balancer that takes out all of them ends what still works.
+//! cause mostly holds for all processes, and a balancer that takes out all processes ends the requests that still work.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::model::statistics::WriteRefusal;
 /// Why some requests fail while others are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Degradation {
-    /// Keystone validated tokens, and cannot be asked now: tokens are accepted that are cached.
+    /// Keystone validated tokens, and cannot be asked now. Cached tokens are accepted.
     KeystoneGone,
     /// Writes are refused.
     DiskFull,
@@ -51,13 +51,13 @@ impl From<WriteRefusal> for Degradation {
 /// Whether requests should go to this process.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Readiness {
-    /// Why no request can be answered, if that is so.
+    /// Why no request can be answered; `None` if requests can be.
     pub unready: Option<String>,
     /// Why some requests fail, in the order of [`Degradation::ALL`].
     pub degraded: Vec<Degradation>,
 }
 
-/// What the layers below know.
+/// The facts from the layers below.
 #[derive(Debug, Clone, Copy)]
 struct Observed {
     /// The time since the database answered.

@@ -114,7 +114,7 @@ impl Keystone {
         self.validator.statistics()
     }
 
-    /// What Keystone last did for this process.
+    /// The state of Keystone for this process.
     pub fn state(&self) -> KeystoneState {
         self.validator.state()
     }

@@ -1,4 +1,4 @@
-//! Lines of the log that were lost: counted, reported on stderr at once, and in the log as soon as it is written again.
+//! Lost lines of the log: counted, reported on stderr at once, and in the log as soon as the log can be written again.
 
 use std::time::{Duration, Instant};
 
@@ -7,12 +7,12 @@ use super::log_stream::LogStream;
 /// The time between two reports on stderr.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Lines that are not in the log, and why.
+/// Lines that are not in the log, and the reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DroppedLines {
-    /// Its reader was too slow for this many lines.
+    /// The reader of the stream was too slow for this many lines.
     TooMany(u64),
-    /// The last write of them failed for this reason.
+    /// The last write failed for this reason.
     Unwritten { lines: u64, reason: String },
 }
 
@@ -38,7 +38,7 @@ impl Losses {
         }
     }
 
-    /// Writes lines, and before them how many were lost. Returns how many are lost now.
+    /// Writes the number of lost lines, and then lines. Returns the number of lines that are lost now.
     pub fn write(&mut self, stream: &LogStream, lines: &[u8]) -> u64 {
         if self.lines > 0 {
             let lost = DroppedLines::Unwritten {
@@ -58,13 +58,13 @@ impl Losses {
         unwritten.lines
     }
 
-    /// Writes that lines were dropped. Returns how many are lost now.
+    /// Writes that lines were dropped. Returns the number of lines that are lost now.
     pub fn write_dropped(&mut self, stream: &LogStream, dropped: &DroppedLines) -> u64 {
         let line = (self.dropped_line)(dropped);
         self.write(stream, line.as_bytes())
     }
 
-    /// Reports on stderr that the log cannot be written. A reader of stderr that does not read is not waited for.
+    /// Reports on stderr that the log cannot be written. Does not wait until stderr is read.
     fn report(&mut self, stream: &LogStream) {
         let (Some(path), Some(errors)) = (stream.path(), &self.errors) else {
             return;

@@ -27,7 +27,7 @@ struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
     dropped: Arc<Counter>,
-    /// Locked by the thread that writes. It is the one that has the queue, or the queue's own.
+    /// Locked by the thread that writes: the thread that has the queue, or the queue's own thread.
     losses: Mutex<Losses>,
 }
 
@@ -136,7 +136,7 @@ impl Shared {
         }
     }
 
-    /// Writes lines, and then how many others were dropped. Counts those that cannot be written.
+    /// Writes lines, and then the number of dropped lines. Counts the lines that cannot be written.
     fn write_now(&self, stream: &LogStream, lines: &[u8], dropped: u64) {
         let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lost = losses.write(stream, lines);

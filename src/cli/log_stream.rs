@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// A stream of lines. Clones share it.
+/// A stream of lines. Clones share the stream.
 #[derive(Clone)]
 pub struct LogStream {
     file: Arc<File>,
@@ -17,11 +17,11 @@ pub struct LogStream {
     path: Option<Arc<PathBuf>>,
     /// A regular file has room at any time.
     is_regular: bool,
-    /// Whether the last line is without its end: there was no room for the rest.
+    /// Whether the last line is a half line: there was no room for the rest.
     is_mid_line: Arc<AtomicBool>,
 }
 
-/// Lines that could not be written, or not to their end.
+/// Lines that could not be written, or only in part.
 #[derive(Debug)]
 pub struct Unwritten {
     pub lines: u64,
@@ -50,7 +50,7 @@ impl LogStream {
         self.is_regular || self.wait_for_room(Some(&at_once)).is_ok_and(|ready| ready > 0)
     }
 
-    /// Writes lines, and before them the end of one that could not be written to its end.
+    /// Writes the end of a half line, and then lines.
     ///
     /// # Errors
     /// [`Unwritten`].
@@ -63,7 +63,7 @@ impl LogStream {
             .map_err(|(written, reason)| Unwritten::of(&lines[written..], reason))
     }
 
-    /// The bytes that were written before an error, with it.
+    /// The bytes that were written before an error, and the error.
     fn write_all(&self, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
         let mut written = 0;
         while written < bytes.len() {
@@ -74,7 +74,7 @@ impl LogStream {
                     self.is_mid_line.store(bytes[written - 1] != b'\n', Ordering::Relaxed);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Another process has made the stream one that does not block.
+                // A process that shares the stream has set the stream to non-blocking.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     self.wait_for_room(None).map_err(|error| (written, error.into()))?;
                 }
@@ -99,7 +99,7 @@ impl Unwritten {
     }
 }
 
-/// Whether a process before has left a line without its end. The file is open for writing only.
+/// Whether an earlier process has left a half line. The file is open for writing only.
 fn ends_in_mid_line(file: &File) -> bool {
     let last_byte = || {
         let mut file = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;

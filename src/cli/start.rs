@@ -1,4 +1,4 @@
-//! `placet serve` with its log, whose first lines say what starts, and whose last one why it failed.
+//! `placet serve` with its log. The first lines say what starts, and the last line of a failed start says why.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use crate::db::engines::built_in;
 /// Starts the log, and serves until a signal to stop.
 ///
 /// # Errors
-/// Every reason why the service does not start, or ends. It is in the log, too.
+/// Every reason why the service does not start, or ends. The log has the reason, too.
 pub fn run(sources: &ConfigSources, line: &CommandLine) -> Result<ExitCode, CommandError> {
     let configuration = config::load(sources).map_err(|error| {
         let failure = CommandError::from(error);
@@ -32,7 +32,7 @@ pub fn run(sources: &ConfigSources, line: &CommandLine) -> Result<ExitCode, Comm
     served.map(|()| ExitCode::SUCCESS)
 }
 
-/// The first lines: what a report of a defect needs.
+/// The first lines, which a report of a defect needs.
 fn log_versions(options: &Options) {
     log::info!(
         "placet {}, commit: {}, databases: {}",
@@ -49,7 +49,7 @@ fn log_versions(options: &Options) {
     );
 }
 
-/// Logs the reason that is also printed to stderr, unless stderr is the log.
+/// Logs a reason that stderr has, too. Does nothing if stderr is the log.
 fn log_failure(failure: &CommandError, options: &DefaultSection, sources: &ConfigSources, line: &CommandLine) {
     if options.log_path().is_some() {
         log::error!("{}", line.in_message(&config_check::with_others(failure, sources)));

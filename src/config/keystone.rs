@@ -62,7 +62,7 @@ const NO_CREDENTIAL: &str =
 
 impl KeystoneAuthtoken {
     /// # Errors
-    /// All that is missing, or contradicts itself.
+    /// All settings that are missing, or contradict each other.
     pub fn login(&self) -> Result<KeystoneLogin<'_>, Vec<ConfigError>> {
         let mut errors = Vec::new();
         if let Some(section) = text(&self.auth_section) {
@@ -180,7 +180,7 @@ impl KeystoneAuthtoken {
     }
 
     /// # Errors
-    /// A name without its domain, another system than `all`, more than one scope.
+    /// A name without a domain, a system that is not `all`, more than one scope.
     fn scope(&self) -> Result<KeystoneScope<'_>, Vec<ConfigError>> {
         let mut errors = Vec::new();
         let scopes = [
@@ -221,7 +221,7 @@ impl KeystoneAuthtoken {
     }
 }
 
-/// The value; if there is none, its error is kept.
+/// The value. An error is added to the list.
 fn keep<T>(errors: &mut Vec<ConfigError>, read: Result<T>) -> Option<T> {
     read.map_err(|error| errors.push(error)).ok()
 }

@@ -135,7 +135,7 @@ pub fn is_known(section: &str, name: &str) -> bool {
     find(section, name).is_some() || all().any(|spec| spec.deprecated.contains(&(section, name)))
 }
 
-/// The section other than `section` that has an option of this name: one that placet uses, if there are several.
+/// A further section that has an option of this name. Of several, a section whose option placet uses.
 pub fn home(section: &str, name: &str) -> Option<&'static str> {
     let elsewhere = all().filter(|spec| spec.section != section && spec.name == name);
     elsewhere

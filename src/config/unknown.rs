@@ -52,7 +52,7 @@ pub enum Unknown {
 pub enum Nearest {
     /// An option of the same name in this section.
     Section(&'static str),
-    /// Another option of the same section.
+    /// A further option of the same section.
     Name(String),
     Unknown,
 }

@@ -20,7 +20,7 @@ impl DatabaseState {
         self.database.silence()
     }
 
-    /// Shows that this process runs. Returns how long it stood still before.
+    /// Shows that this process runs. Returns how long the process stood still before.
     pub fn beat(&self) -> Option<Duration> {
         self.database.beat()
     }

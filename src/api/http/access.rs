@@ -17,16 +17,16 @@ pub struct Times {
     pub body: Option<Duration>,
 }
 
-/// What was decided about a claim.
+/// The decision about a claim.
 pub enum Decided {
-    /// The consumers, what they got, and where.
+    /// The consumers, their resources, and the providers.
     Granted(String),
     /// Why nothing was granted.
     Refused(String),
 }
 
 impl Decided {
-    /// The name of its field, and the text.
+    /// The name of the JSON field, and the text.
     fn field(&self) -> (&'static str, &str) {
         match self {
             Decided::Granted(text) => ("granted", shortened(text)),
@@ -178,7 +178,7 @@ impl Display for Id<'_> {
     }
 }
 
-/// What was decided about a claim, if the request had any.
+/// The decision about the request's claim, if there was a claim.
 struct Outcome<'a>(Option<&'a Decided>);
 
 impl Display for Outcome<'_> {

@@ -57,7 +57,7 @@ pub struct Connection {
     write_is_blocked: Cell<bool>,
     /// Whether a part of a head has arrived.
     has_head: Cell<bool>,
-    /// When it was opened, or a part of a body or of an answer came or went last.
+    /// When the connection was opened, or last carried a part of a body or of an answer.
     idle_since: Cell<Instant>,
     expectation: Cell<Expectation>,
     /// Whether the client announced that a request is its last one.
@@ -167,7 +167,7 @@ impl Connection {
         }
     }
 
-    /// Not while an answer is made or sent, or waits until its client reads.
+    /// Not while an answer is made or sent, or waits for the client.
     fn is_idle(&self) -> bool {
         let is_answering = self.served.get() > 0 || self.write_is_blocked.get();
         self.awaits_request() && !self.has_head.get() && !is_answering
@@ -244,7 +244,7 @@ impl Connection {
         self.close.notify_one();
     }
 
-    /// Whether a part of an answer waits until its client reads.
+    /// Whether a part of an answer waits for the client to read.
     pub fn is_write_blocked(&self) -> bool {
         self.write_is_blocked.get()
     }

@@ -5,9 +5,9 @@
 //! is ready within a grace period, or that is being sent. It cancels only work that has nothing to send after that
 //! period.
 //!
-//! Naively, the grace period is a time. If it is long, the search of a client that has left occupies a processor for as
-//! long. If it is short, a half-closed client of a busy machine loses its answer, because the search hardly gets a
-//! processor. So the grace period is processor time of the process, of which the search gets its share.
+//! Naively, the grace period is a time. A long one lets the search of a departed client occupy a processor for as long.
+//! A short one takes the answer from a half-closed client of a busy machine: the search hardly gets a processor.
+//! So the grace period is processor time of the process. The search gets a share of this time.
 
 use std::future::pending;
 use std::time::{Duration, Instant};

@@ -164,7 +164,7 @@ impl Refusal {
         self.varies
     }
 
-    /// What the log says beside the sentence for the client.
+    /// The text for the log, beside the sentence for the client.
     pub fn log_reason(&self) -> Option<String> {
         self.claim.as_ref().and_then(|error| error.log_reason())
     }

@@ -28,7 +28,7 @@ pub struct Reply {
     no_cache: bool,
     /// The age of the snapshot, if it may be stale.
     stale: Option<Duration>,
-    /// What the write granted, for the line of the log.
+    /// The grant of the write, for the line of the log.
     granted: Option<String>,
 }
 
@@ -75,7 +75,7 @@ impl Reply {
         }
     }
 
-    /// With what the write granted, for the line of the log.
+    /// With the grant of the write, for the line of the log.
     pub fn granted(self, granted: Option<String>) -> Reply {
         Reply { granted, ..self }
     }

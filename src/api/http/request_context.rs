@@ -137,7 +137,7 @@ impl RequestContext {
         ))
     }
 
-    /// What a write grants, for its line of the log; `None` without such lines.
+    /// The grant of a write, for the request's line of the log; `None` if the log has no lines about requests.
     pub fn granted(&self, granted: impl FnOnce(&Model) -> Option<String>) -> Option<String> {
         access::is_logged().then(|| granted(self.model())).flatten()
     }

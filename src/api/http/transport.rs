@@ -1,7 +1,7 @@
 //! The bytes of a connection: plain, or by TLS, whose handshake takes place when the connection is first read.
 //!
-//! So the handshake needs no task of its own. It has the time of a head. The number of connections and the end of the
-//! idlest one bound it as well.
+//! So the handshake needs no task of its own. The handshake has the time of a head, and is bounded by the number of
+//! connections, of which the idlest is closed first.
 
 use std::future::Future;
 use std::io;

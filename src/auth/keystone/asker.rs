@@ -24,7 +24,7 @@ pub(super) struct RefusedFor {
     pub may_be_expired: bool,
 }
 
-/// What asks Keystone, on a thread of its own.
+/// Asks Keystone, on a thread of its own.
 pub(super) struct Asker {
     pub(super) keystone: IdentityService,
     pub(super) cache: Arc<TokenCache>,
@@ -55,8 +55,8 @@ impl Asker {
 
     /// Validates a token when there is a slot for the client. The probe asks at once, although Keystone is down.
     ///
-    /// Several requests may wait for this, each until its own deadline. So the work has limits of its own: the first
-    /// request's may be over soon.
+    /// Several requests may wait for one validation, each until its own deadline. So the validation has limits of its
+    /// own: the first request's deadline may be near.
     pub(super) async fn validate(
         &self,
         hash: TokenHash,

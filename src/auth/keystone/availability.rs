@@ -9,16 +9,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::client::Failure;
 
-/// What Keystone last did for this process.
+/// The state of Keystone for this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeystoneState {
-    /// It validates tokens, or has given placet's own token and was not asked for more.
+    /// Keystone validates tokens, or has given placet's own token and had no more to do.
     Available,
-    /// It has not answered for a token since the start: no request that needs a token could be answered.
+    /// Keystone has not answered for a token since the start: no request with a token could be answered.
     NeverAvailable,
-    /// It refuses placet's own credentials.
+    /// Keystone refuses placet's credentials.
     RefusesCredentials,
-    /// It cannot be asked, and validated tokens before: cached ones are still good.
+    /// Keystone cannot be asked, and validated tokens before. Cached tokens are still good.
     Gone,
 }
 
@@ -30,7 +30,7 @@ pub struct Availability(Mutex<Answers>);
 struct Answers {
     /// Keystone has given placet its own token.
     has_login: bool,
-    /// Keystone has said of a client's token whether it is valid.
+    /// Keystone has answered for a client's token.
     has_validated: bool,
     failed: Option<Failed>,
     /// Failures in a row.
@@ -69,13 +69,13 @@ impl Availability {
         (answers.has_login, answers.failed, answers.failures) = (true, None, 0);
     }
 
-    /// Keystone has said whether a client's token is valid.
+    /// Keystone has answered for a client's token.
     pub fn validated(&self) {
         let mut answers = self.lock();
         (answers.has_validated, answers.failed, answers.failures) = (true, None, 0);
     }
 
-    /// A login or a validation failed. Returns whether the one before succeeded.
+    /// A login or a validation failed. Returns whether the call before succeeded.
     pub fn failed(&self, failure: &Failure) -> bool {
         let failed = if failure.refuses_credentials() {
             Failed::Credentials

@@ -25,7 +25,7 @@ impl Asker {
         }
     }
 
-    /// Repeats what failed, unless Keystone has answered in between, or another request asks whether it is back.
+    /// Asks, unless Keystone has answered in between, or a request asks Keystone as the probe.
     async fn ask_again(&self) {
         if !self.availability.has_failed() {
             return;
@@ -40,7 +40,7 @@ impl Asker {
     }
 }
 
-/// Between half of the pause and all of it, so that the processes of a cloud do not ask in step.
+/// Between half of the pause and the whole pause, so that the processes of a cloud do not ask in step.
 fn with_jitter(pause: Duration) -> Duration {
     pause.mul_f64(rand::random_range(0.5..=1.0))
 }

@@ -33,7 +33,7 @@ impl LastAnswer {
         Duration::from_millis(self.clock.now().saturating_sub(self.at.load(Ordering::Relaxed)))
     }
 
-    /// Shows that this process runs. Returns how long it stood still before.
+    /// Shows that this process runs. Returns how long the process stood still before.
     pub fn beat(&self) -> Option<Duration> {
         self.clock.beat()
     }

@@ -270,7 +270,7 @@ impl Database {
         self.opener.last_answer.silence()
     }
 
-    /// Shows that this process runs. Returns how long it stood still before: that is no silence of the database.
+    /// Shows that this process runs. Returns how long the process stood still, which is no silence of the database.
     pub fn beat(&self) -> Option<Duration> {
         self.opener.last_answer.beat()
     }

@@ -1,4 +1,4 @@
-//! A clock that stops while this process stands still: it was stopped by a signal, or its machine was suspended.
+//! A clock that stops while this process stands still: a signal stopped the process, or the machine was suspended.
 //!
 //! Naively, the silence of the database is the time since its last answer. Then a process that was stopped for a minute
 //! says that the database was silent for a minute. So a thread beats regularly, and the time without a beat does not
@@ -40,7 +40,7 @@ impl RunningClock {
         now.saturating_sub(stood_still)
     }
 
-    /// Shows that the process runs. Returns how long it stood still since the last beat.
+    /// Shows that the process runs. Returns how long the process stood still since the last beat.
     pub fn beat(&self) -> Option<Duration> {
         let now = self.elapsed();
         let stood_still = self.without_beat(now);
@@ -49,7 +49,7 @@ impl RunningClock {
         (stood_still > 0).then(|| Duration::from_millis(stood_still))
     }
 
-    /// The time since the last beat, if that is a standstill.
+    /// The time since the last beat, if the time is a standstill.
     fn without_beat(&self, now: u64) -> u64 {
         let pause = now.saturating_sub(self.beat.load(Ordering::Relaxed));
         if pause >= STANDSTILL { pause } else { 0 }

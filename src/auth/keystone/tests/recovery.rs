@@ -1,4 +1,4 @@
-//! A process finds the end of a failure without a request: a balancer sends none to a process that is not ready.
+//! A process finds the end of a failure without a request: a balancer sends no request to a process that is not ready.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn recovering(server: &TestKeystone, change: impl FnOnce(&mut Settings)) -> Keys
     })
 }
 
-/// Waits for the state, and returns whether it was reached.
+/// Waits for the state, and returns whether Keystone reached the state.
 async fn reaches(keystone: &Keystone, state: KeystoneState) -> bool {
     let reached = async {
         while keystone.state() != state {
@@ -87,8 +87,8 @@ async fn found_n2_a_user_that_may_not_validate_tokens_counts_until_the_same_toke
     assert!(reaches(&keystone, KeystoneState::Available).await);
 }
 
-/// Found by a reader: placet asked again for the token that failed, and for no other one. A proxy that closes the
-/// connection on a long token so took a process out of service for ever.
+/// Found by a reader: placet repeated the validation of the token that failed, and of no further token. A proxy that
+/// closes the connection on a long token so took a process out of service for ever.
 #[tokio::test]
 async fn found_n2_a_failure_of_one_token_ends_with_placets_own() {
     let server = TestKeystone::start();

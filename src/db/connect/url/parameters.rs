@@ -1,5 +1,5 @@
 //! The parameters of a database's URL, by name: placet's, and the parameters of Python's drivers without effect here.
-//! Any other name is a typing mistake, which could turn off TLS.
+//! An unknown name is a typing mistake, which could turn off TLS.
 
 use super::server::UrlOption;
 use crate::db::SetupError;

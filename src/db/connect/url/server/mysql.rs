@@ -19,7 +19,7 @@ enum Identity {
     Unchecked,
     /// As PyMySQL does with an authority, unless the URL says otherwise.
     Implied,
-    /// The URL, or its option file, asks for that.
+    /// The URL, or the option file, asks for the check.
     Asked,
 }
 

@@ -15,7 +15,7 @@ const MAX_DEPTH: usize = 64;
 /// The files for a group without a file.
 const DEFAULT_FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
 
-/// Options about TLS as the URL spells them. `tls-` is another beginning of `ssl-`.
+/// Options about TLS, in the file and in a URL. In the file `tls-` stands for `ssl-`.
 const TLS: [(&str, &str); 6] = [
     ("ssl", "ssl"),
     ("ssl-ca", "ssl_ca"),
