@@ -150,7 +150,8 @@ conformance() {
 
 servers() {
     live || return
-    side_by_side "on_engine postgresql" "on_engine mariadb" on_galera "faults_on postgresql" "faults_on mariadb" on_copies
+    side_by_side "on_engine postgresql" "on_engine mariadb" on_galera "faults_on postgresql" "faults_on mariadb" \
+        readiness on_copies
 }
 
 on_engine() {
@@ -174,11 +175,16 @@ faults_on() {
     local engine=$1
     step python "metrics, $engine" "$PY" -m functional_tests.metrics.run --engine "$engine"
     step python "connection_pool, $engine" "$PY" -m functional_tests.connection_pool.run --engine "$engine"
-    step python "readiness, $engine" "$PY" -m functional_tests.readiness.run --engine "$engine"
     step python "outages, $engine" "$PY" -m functional_tests.connection_pool.outages --engine "$engine"
     step python "chaos, $engine" "$PY" -m functional_tests.chaos.run --engine "$engine" --processes 3
     step python "commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.run --engine "$engine"
     step python "held_rows, $engine" "$PY" -m functional_tests.held_rows.run --engine "$engine"
+}
+
+# A chain of its own: it waits for four minutes on each engine.
+readiness() {
+    step python "readiness, postgresql" "$PY" -m functional_tests.readiness.run --engine postgresql
+    step python "readiness, mariadb" "$PY" -m functional_tests.readiness.run --engine mariadb
 }
 
 on_galera() {
@@ -225,7 +231,7 @@ all() {
     step cargo tidy "$(binary tidy)"
     live || return
     side_by_side "on_engine postgresql" functional_api "on_engine mariadb" clients on_galera functional_process \
-        "faults_on postgresql" "faults_on mariadb" on_copies functional_package unit checks conformance
+        readiness "faults_on postgresql" "faults_on mariadb" on_copies functional_package unit checks conformance
 }
 
 on_sqlite() { functional; conformance; }
@@ -247,7 +253,7 @@ long() {
     # a busy machine.
     step python "mutants, chaos" "$PY" -m functional_tests.chaos.mutants --binary "$TOX/placet-mutants"
     side_by_side unit long_on_sqlite long_on_postgresql long_on_mariadb long_on_galera clients long_mutants \
-        long_upstream dist_build "long_faults_on postgresql" "long_faults_on mariadb" on_copies features checks
+        long_upstream dist_build readiness "long_faults_on postgresql" "long_faults_on mariadb" on_copies features checks
     for engine in sqlite postgresql mariadb; do
         step python "reloads, large, $engine" "$PY" -m functional_tests.reloads.run --engine "$engine" \
             --providers 60000 --binary "$CARGO_TARGET_DIR/dist/placet"
