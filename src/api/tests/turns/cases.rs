@@ -46,7 +46,7 @@ impl Cases {
     pub fn new() -> Cases {
         Cases {
             next: UNCHANGED,
-            next_page: 0,
+            next_page: 1,
         }
     }
 
