@@ -12,6 +12,7 @@ mod lexer;
 mod lines;
 mod nouns;
 mod prose;
+mod references;
 mod rules;
 mod rules_fail;
 mod sentences;
@@ -314,4 +315,12 @@ fn lines_end_at_the_column_of_editorconfig() {
 #[test]
 fn lines_and_files_end_without_white_space() {
     none(texts().iter().flat_map(lines::ends));
+}
+
+/// `cargo test -p tidy name_the_thing -- --nocapture` prints the files above the goal.
+#[test]
+fn comments_name_the_thing_again() {
+    let files = source::files(&root(), "src", &[".rs"]);
+    println!("{}", references::report(&files));
+    none(references::check(&read("functional-tests/tidy/references.txt"), &files));
 }

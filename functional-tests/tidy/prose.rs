@@ -4,6 +4,9 @@ use super::lexer::{self, Kind, Piece};
 use super::source::File;
 use super::tables;
 
+/// The marks of Rust's comments.
+const RUST_MARKS: &[&str] = &["//!", "///", "//"];
+
 /// A comment, a literal, a name or a document. Words are separated by one space. Consecutive lines of a comment are one
 /// piece.
 #[derive(Debug)]
@@ -49,7 +52,7 @@ impl Prose {
 pub fn prose(file: &File) -> Vec<Prose> {
     let (text, ending) = (file.text.as_str(), file.path.rsplit('.').next().unwrap_or_default());
     match ending {
-        "rs" => of_code(text, &lexer::rust(text), &["//!", "///", "//"]),
+        "rs" => of_code(text, &lexer::rust(text), RUST_MARKS),
         "py" => of_code(text, &lexer::python(text), &["#"]),
         "md" => whole(&document(&file.path, text), &[]),
         "txt" => of_lines(text, |line| line.starts_with('#').then_some(line), &["#"]),
@@ -59,6 +62,13 @@ pub fn prose(file: &File) -> Vec<Prose> {
         "json" if file.path.starts_with("src/") => whole(text, &[]),
         _ => Vec::new(),
     }
+}
+
+/// The comments of a Rust file.
+pub fn comments(text: &str) -> Vec<Prose> {
+    let mut comments = lexer::rust(text);
+    comments.retain(|(kind, _)| *kind == Kind::Comment);
+    of_pieces(text, &comments, RUST_MARKS)
 }
 
 fn whole(text: &str, mark: &[&str]) -> Vec<Prose> {
@@ -98,6 +108,13 @@ fn of_yaml(line: &str) -> Option<&str> {
 
 /// Comments, literals of more than one word, and names.
 fn of_code(text: &str, pieces: &[Piece], mark: &[&str]) -> Vec<Prose> {
+    let mut found = of_pieces(text, pieces, mark);
+    found.extend(names(&lexer::code(text, pieces)));
+    found
+}
+
+/// Comments, and literals of more than one word.
+fn of_pieces(text: &str, pieces: &[Piece], mark: &[&str]) -> Vec<Prose> {
     let mut found: Vec<Prose> = Vec::new();
     let (mut line, mut counted, mut comment_end) = (1, 0, None);
     for (kind, range) in pieces {
@@ -119,7 +136,6 @@ fn of_code(text: &str, pieces: &[Piece], mark: &[&str]) -> Vec<Prose> {
         }
         comment_end = (*kind == Kind::Comment).then_some(range.end);
     }
-    found.extend(names(&lexer::code(text, pieces)));
     found
 }
 

@@ -3,7 +3,7 @@
 use super::file;
 use crate::commits::{self, Commit};
 use crate::words::{NOT_IN_NAMES, Words};
-use crate::{builds, documents, lines, sentences, words};
+use crate::{builds, documents, lines, references, sentences, words};
 
 #[test]
 fn links_and_paths_that_lead_nowhere_fail() {
@@ -109,6 +109,60 @@ fn sentences_without_a_subject_or_with_where_for_if_fail() {
     assert_eq!(
         count("// Who reads? A reader, who waits.\nenum Who { Reads }\nf(\"Who\");"),
         0
+    );
+}
+
+#[test]
+fn references_above_the_limit_of_their_layer_fail() {
+    let count = |text| {
+        let count = references::Count::of(text);
+        (count.words, count.references)
+    };
+    let code = "//! It's `that\n//! one` the one-each rule, 12 of those.\nlet it = \"what\"; // Such\n/* them */";
+    assert_eq!(count(code), (8, 4));
+    let text = |references: usize| format!("// {}{}\n", "it ".repeat(references), "row ".repeat(1_000 - references));
+    let files = |references| {
+        [
+            file("src/a.rs", &text(80)),
+            file("src/a/b.rs", &text(0)),
+            file("src/a/c/d.rs", &text(references)),
+            file("src/a/c/tests.rs", &text(60)),
+        ]
+    };
+    let found = |table: &str, references| references::check(table, &files(references));
+    let count = |table: &str, references| found(table, references).len();
+    let table = "# why\nsrc/a 45\n\nsrc/a/c 70\n\ntests 60\n";
+    assert_eq!(count(table, 70) + count(table, 68), 0);
+    assert_eq!(
+        found(table, 71),
+        [
+            "src/a/c: 71 reference words in 1,000 words of comments are 1 more than references.txt allows. \
+          The file that adds most is src/a/c/d.rs, with 71 in 1,000. Name the thing again (STYLE.md)"
+        ]
+    );
+    assert_eq!(
+        found(table, 67),
+        ["references.txt: the limit of `src/a/c` is 70, but the comments have 67: write 67"]
+    );
+    assert_eq!(
+        found(table, 20),
+        ["references.txt: the limit of `src/a/c` is 70, but the comments have 20: write 45"]
+    );
+    assert_eq!(
+        count("src/a 45\nsrc/a/c 45\ntests 60", 20),
+        0,
+        "below the goal a limit stays"
+    );
+    assert_eq!(
+        count("src/a 45\nsrc/a/c 44\ntests 60", 20),
+        1,
+        "no limit is below the goal"
+    );
+    assert_eq!(count("src/a/c 70\ntests 60", 70), 2, "files without a row");
+    assert_eq!(count(&format!("{table}src/b 45"), 70), 1, "a row without a file");
+    assert_eq!(
+        references::report(&files(0)),
+        "src/a.rs 80 of 1000 words\nsrc/a/c/tests.rs 60 of 1000 words\n"
     );
 }
 
