@@ -1,19 +1,36 @@
-//! Places the replicas of a workload on hosts so that its rules hold: exactly, and purely.
+//! Places the replicas of a workload on hosts under rules of spread, affinity and anti-affinity. The answer is exact.
 //!
-//! The layer knows plain numbers only: hosts by index, domains by [`DomainId`], roles by index. It knows no SQL, HTTP,
-//! clock or randomness; a seed comes in. What it needs to know of hosts comes through [`Hosts`].
+//! A caller describes the hosts as a [`Cluster`] and the workload as a [`Workload`]. Hosts and roles are indices,
+//! domains are [`DomainId`]s, and the room of hosts comes through [`Hosts`]. The layer has no SQL, HTTP, clock or
+//! randomness; the caller gives the seed.
 //!
-//! - [`place()`]: where the missing replicas go, or why they go nowhere;
-//! - [`judge()`]: modes, limits, `safe` and violations of replicas that stand;
-//! - [`release()`]: which replicas go when fewer are wanted;
-//! - `safe`: whether the majority survives the loss of any domain; `occupied`: the domains that it compares;
-//! - `modes`: what a rule means for n replicas on the eligible hosts; `near`: where the rules to others exclude hosts;
-//! - `cells`, `cell_index`, `cell_places`, `slot_costs`, `prune`: hosts in equal domains, and which of them may be
-//!   needed;
-//! - `budget`: the operations of all that is computed, on the interrupt of the request;
-//! - `bounds`, `relaxed`, `flow`: the placement as a minimum-cost flow; `search`, `role_prices`: the rest, by branch
-//!   and bound;
-//! - `tests/naive`: all sets of hosts, one after the other, with which tests compare the answers.
+//! Three questions have an answer each:
+//!
+//! - [`place()`]: where do the missing replicas go? If they go nowhere, a [`Refusal`] (`refusal`) explains why.
+//! - [`judge()`]: which mode and limit has each rule, which rules are broken, and does the majority survive (`safe`)?
+//! - [`release()`]: which replicas go when fewer are wanted?
+//!
+//! The rules become numbers in four steps:
+//!
+//! - `rules`: the rules as a caller gives the rules. `modes`: the mode and the limit of each spread rule for n
+//!   replicas.
+//! - `domain_tree`, `live_tree`, `eligible`, `occupied`: the domains, with the part that has eligible hosts or
+//!   replicas.
+//! - `near`: affinity and anti-affinity to other workloads. `compared`, `even`: the limits of each domain and host.
+//! - `cost`: the order of placements, as a number. `budget`: the operations, counted on the interrupt of the request.
+//!
+//! `place` and `release` share one search. An *item* is a candidate: a host for a new replica, or a replica that may
+//! stay. A *slot* is room for one replica on an item, with a cost. A *cell* is a set of items in the same domains of
+//! every compared dimension. So the search decides only how many replicas each cell gets, and a cell gives its cheapest
+//! slots.
+//!
+//! - `cells`, `cell_index`, `cell_numbers`, `cell_places`, `slot_costs`, `host_items`: items, slots and cells.
+//! - `prune`, `ceiling`: leave out cells that no best placement needs, and totals that no placement reaches.
+//! - `bounds`, `relaxed`, `flow`: the relaxed problem in two dimensions, solved as a minimum-cost flow.
+//! - `search`, `evaluate`: branch and bound over the rules that the flow leaves out.
+//! - `roles`, `role_prices`: assign roles to the chosen slots, with prices by Lagrangian relaxation.
+//!
+//! `tests/naive` tries all sets of hosts, and the tests compare its answers with the answers of this layer.
 
 mod bounds;
 mod budget;

@@ -1,9 +1,9 @@
-//! Bounds of the domains of one dimension: how many replicas each may have.
+//! Bounds of a minimum-cost flow: how many replicas each domain of one dimension may have.
 //!
-//! If a domain has `c` or `c + 1` replicas, and each of its k children has an even share, each child has `g` or `g + 1`
-//! with one `g` for both. So the bounds of the whole tree follow from the total. Exceptions are domains that have
-//! hosts of their own beside children (mixed ones), and children that stand above their share. There the range of
-//! the replicas below a domain is wide, and the search splits it.
+//! Let a domain have `c` or `c + 1` replicas, and let its children have even shares. Then each child has `g` or `g + 1`
+//! replicas, with the same `g` for both totals. So the bounds of the whole tree follow from the total. There are two
+//! exceptions: mixed domains, which have hosts of their own beside children, and children above their share. Below an
+//! exception the range of replicas is wide, and the search splits the range.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::compared::{ComparedDimension, Demands};
 use super::cost::Cost;
 use super::even::{Range, share, share_with};
 
-/// A part of the search: the replicas in the children of a domain are within a range.
+/// A part of the search: limits the replicas in the children of a domain to a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
     /// The index of the compared dimension.
@@ -30,7 +30,7 @@ pub struct DomainBounds {
 }
 
 impl DomainBounds {
-    /// The cost of the domain with `count` replicas, standing ones included.
+    /// The cost of the domain with `count` replicas, new and standing.
     pub fn cost_at(&self, count: u32, demands: &Demands) -> Cost {
         Cost::HARD * self.hard.least.saturating_sub(count) + demands.cost_at(count, self.even, self.is_limited_level)
     }
@@ -44,23 +44,23 @@ impl DomainBounds {
 
 /// The bounds of all domains of a dimension.
 pub struct Bounds {
-    /// By domain. Those of dead domains mean nothing.
+    /// By domain. Entries of dead domains mean nothing.
     pub domains: Vec<DomainBounds>,
-    /// The replicas in the children of each domain, standing ones included.
+    /// The replicas in the children of each domain, new and standing.
     pub below: Vec<Range>,
-    /// What the domains cost before a replica is placed.
+    /// The cost of the domains before a replica is placed.
     pub cost_before: Cost,
 }
 
-/// The number of new replicas, and of all.
+/// The number of new replicas, and of all replicas.
 #[derive(Clone, Copy, Debug)]
 pub struct Totals {
     pub new: u32,
     pub all: u32,
 }
 
-/// The bounds of a dimension within splits. `direct` are the free places directly in each domain. `None`: there are
-/// none that fit together.
+/// The bounds of a dimension within splits. `direct` are the free places directly in each domain. `None` if no bounds
+/// fit together.
 pub fn bounds(dimension: &ComparedDimension, direct: &[u32], totals: Totals, splits: &[Split]) -> Option<Bounds> {
     let tree = &dimension.tree;
     let mut walk = Walk {
@@ -105,7 +105,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Sets the range of the replicas in the children of a domain. `None`: it is empty.
+    /// Sets the range of the replicas in the children of a domain. `None` if the range is empty.
     fn limit_below(&mut self, domain: u32, split: Option<Range>) -> Option<()> {
         let at = domain as usize;
         let beside = self.dimension.beside(domain);

@@ -1,18 +1,18 @@
-//! The operations of one placement. They count on the interrupt of the request, and bound the search for a better
-//! answer.
+//! The budget of operations of one placement. Operations count on the interrupt of the request, and end the search for
+//! a better answer.
 //!
-//! All that a placement computes counts here: hosts, offers, arcs of a flow, domains. What the hosts search for their
-//! offers counts too, because it counts on the same interrupt. Between two counts lies at most the work of one host for
-//! all roles, of the domains of one dimension, or of one node of a flow.
+//! Every computation of a placement counts: hosts, offers, arcs of a flow, domains. The hosts' own search for offers
+//! counts on the same interrupt. Between two counts lies at most the work of one host for all roles, of the domains of
+//! one dimension, or of one node of a flow.
 
 use std::cell::Cell;
 
 use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
 
-/// No more items than this are sorted between two counts. It takes some milliseconds.
+/// The most items that are sorted between two counts, which takes some milliseconds.
 const SORTED_AT_ONCE: usize = 1 << 13;
 
-/// A budget of operations. One looks at a host, an offer, an arc, a domain or a replica.
+/// A budget of operations. An operation looks at a host, an offer, an arc, a domain or a replica.
 pub struct Budget<'a> {
     interrupt: &'a Interrupt,
     operations: u64,
@@ -22,7 +22,7 @@ pub struct Budget<'a> {
 }
 
 impl<'a> Budget<'a> {
-    /// Of this many operations from now on.
+    /// A budget of this many operations from now on.
     pub fn new(interrupt: &'a Interrupt, operations: u64) -> Budget<'a> {
         Budget {
             interrupt,
@@ -32,25 +32,28 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Without a bound, for what is no search.
+    /// A budget without a bound, for work outside of a search.
     pub fn unbounded(interrupt: &'a Interrupt) -> Budget<'a> {
         Budget::new(interrupt, u64::MAX)
     }
 
-    /// Counts operations of a search. True if the answer is not wanted any more: then it comes soon, and means nothing.
+    /// Counts operations of a search. Returns true if the answer is not wanted any more: the caller returns soon, and
+    /// the answer means nothing.
     pub fn count(&self, operations: u64) -> bool {
         self.spent.set(self.spent.get() + operations);
         self.count_list(operations)
     }
 
-    /// As [`Self::count`], of a list that is made once for a search, as that of all places. It bounds no search.
+    /// As [`Self::count`], for a list that is made once for a search, as the list of all places. The operations are not
+    /// charged to the search.
     pub fn count_list(&self, operations: u64) -> bool {
         let all = self.rest.get() + operations;
         self.rest.set(all % OPERATIONS_A_STEP);
         self.interrupt.count(all / OPERATIONS_A_STEP)
     }
 
-    /// Sorts a list. Each halving of it counts its items. If the answer is not wanted any more, it stays unsorted.
+    /// Sorts a list. Each halving of the list counts its items. If the answer is not wanted any more, the list stays
+    /// unsorted.
     pub fn sort<T: Ord>(&self, items: &mut [T]) {
         if self.count_list(items.len() as u64) {
             return;

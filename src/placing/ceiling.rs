@@ -1,8 +1,9 @@
-//! The most replicas that the rules of one dimension alone admit. It saves flows for numbers that cannot be placed.
+//! An upper bound of the number of replicas that the rules of one dimension admit. The bound saves flows for numbers
+//! that cannot be placed.
 
 use super::compared::{Compared, ComparedDimension};
 
-/// No more new replicas than this have a place, `most` at most. `direct`: the free places directly in each domain, by
+/// The most new replicas that have a place, `most` at most. `direct`: the free places directly in each domain, by
 /// compared dimension.
 pub fn ceiling(compared: &Compared, direct: &[Vec<u32>], most: u32) -> u32 {
     let all = compared.dimensions.iter().zip(direct);
@@ -10,7 +11,7 @@ pub fn ceiling(compared: &Compared, direct: &[Vec<u32>], most: u32) -> u32 {
     ceilings.min().map_or(most, |ceiling| ceiling.min(most))
 }
 
-/// The most replicas in the whole dimension, standing ones included.
+/// The most replicas in the whole dimension, new and standing.
 fn of_dimension(dimension: &ComparedDimension, direct: &[u32]) -> u32 {
     let (tree, demands) = (&dimension.tree, &dimension.demands);
     let mut most = vec![0_u32; tree.len()];

@@ -1,10 +1,10 @@
-//! Which item is in which cell. It follows from domains alone: neither room nor rules matter.
+//! The index of cells: maps each item to its cell. The index depends on domains alone, and not on room or rules.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::cell_numbers::CellNumbers;
 
-/// Items that are in the same domains of all indexed dimensions are in the same cell.
+/// Cells by item. Items in the same domains of all indexed dimensions share a cell.
 #[derive(Debug)]
 pub struct CellIndex {
     /// The number of domains of each indexed dimension.
@@ -19,7 +19,7 @@ pub struct CellIndex {
     groups: Vec<OnceLock<Groups>>,
 }
 
-/// Cells in groups that are in the same domains of all indexed dimensions but one.
+/// Groups of cells. The cells of a group are in the same domains of all indexed dimensions except one dimension.
 #[derive(Debug)]
 struct Groups {
     /// Where each group begins.
@@ -28,7 +28,7 @@ struct Groups {
 }
 
 impl CellIndex {
-    /// Of dimensions with these numbers of domains. `leaf` is the domain of an item in one of them.
+    /// An index of dimensions with these numbers of domains. `leaf` returns the domain of an item in a dimension.
     pub fn of(items: u32, domains: Vec<usize>, leaf: impl Fn(u32, usize) -> u32) -> CellIndex {
         let mut numbers = CellNumbers::of(domains.iter().copied());
         let (mut leaves, mut cells) = (Vec::new(), 0);
@@ -54,7 +54,7 @@ impl CellIndex {
         self.leaves[cell as usize * self.domains.len() + at]
     }
 
-    /// The cells in groups that are in the same domains of all indexed dimensions but `without`.
+    /// The cells in groups, each in the same domains of all indexed dimensions except `without`.
     pub fn groups(&self, without: usize) -> impl Iterator<Item = &[u32]> {
         let groups = self.groups[without].get_or_init(|| self.find_groups(without));
         let ranges = groups.starts.windows(2);
@@ -83,15 +83,16 @@ impl CellIndex {
     }
 }
 
-/// Of workloads on the same hosts most compare the same dimensions.
+/// The number of cached indexes. Most workloads on the same hosts compare the same dimensions.
 const KEPT_INDEXES: usize = 4;
 
-/// The indexes that were made last, by dimensions. A clone has none.
+/// A cache of the newest indexes, by dimensions. A clone is empty.
 #[derive(Debug, Default)]
 pub struct KeptIndexes(Mutex<Vec<(Vec<usize>, Arc<CellIndex>)>>);
 
 impl KeptIndexes {
-    /// The index by these dimensions. Two threads that miss the same one both make it: no lock is held for that time.
+    /// The index by these dimensions. Two threads that miss the same index both make the index, because no lock is held
+    /// for that time.
     pub fn get(&self, dimensions: Vec<usize>, make: impl FnOnce() -> CellIndex) -> Arc<CellIndex> {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = lock()

@@ -1,18 +1,18 @@
-//! Numbers for combinations of domains, one of each compared dimension.
+//! Numbers the combinations of domains, with one domain of each compared dimension.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// The largest table that is kept dense.
+/// The most entries of a dense table. Larger tables are sparse.
 const DENSE_ENTRIES: usize = 1 << 18;
 
-/// Numbers the combinations of domains that occur.
+/// Numbers of the combinations that occur.
 pub struct CellNumbers {
     levels: Vec<Pairs>,
 }
 
 impl CellNumbers {
-    /// Of dimensions with these numbers of domains.
+    /// Numbers for dimensions with these numbers of domains.
     pub fn of(domains: impl Iterator<Item = usize>) -> CellNumbers {
         let mut known = 1_usize;
         let levels = domains.map(|domains| {
@@ -25,7 +25,7 @@ impl CellNumbers {
         }
     }
 
-    /// The number of a combination; a new one gets the next.
+    /// The number of a combination. A new combination gets the next number.
     pub fn number(&mut self, domain: impl Fn(usize) -> u32) -> u32 {
         let levels = self.levels.iter_mut().enumerate();
         levels.fold(0, |number, (at, level)| level.number(number, domain(at)))
@@ -35,7 +35,7 @@ impl CellNumbers {
 /// Numbers pairs in the order in which they come.
 struct Pairs {
     seconds: usize,
-    /// 0 is a pair that did not come yet.
+    /// 0 is a pair without a number.
     dense: Vec<u32>,
     sparse: HashMap<u64, u32, BuildHasherDefault<PairHasher>>,
     count: u32,

@@ -1,4 +1,5 @@
-//! What each cell has: enough to choose the cells whose slots are listed.
+//! The number and the least cost of the free places of each cell. The search chooses by these numbers the cells whose
+//! slots are listed.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ pub struct CellPlaces {
 }
 
 impl CellPlaces {
-    /// Of all items.
+    /// The free places of all items.
     pub fn of(items: &impl Items, compared: &Compared, costs: &SlotCosts) -> CellPlaces {
         costs
             .budget
@@ -53,12 +54,12 @@ impl CellPlaces {
         places
     }
 
-    /// The free places of a cell that can be taken.
+    /// The free places of a cell that a search can take.
     pub fn takeable(&self, cell: u32, costs: &SlotCosts) -> u32 {
         self.counts[cell as usize].min(costs.most_of_cell)
     }
 
-    /// All cells with free places, each with the number of those that can be taken.
+    /// All cells with free places, each with the number of places that a search can take.
     pub fn all(&self, costs: &SlotCosts) -> Vec<(u32, u32)> {
         let all = (0..self.counts.len() as u32).map(|cell| (cell, self.takeable(cell, costs)));
         all.filter(|(_, places)| *places > 0).collect()

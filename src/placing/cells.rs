@@ -1,5 +1,5 @@
-//! Places classed into cells: all that are in the same domains of each compared dimension. A search decides how many of
-//! each cell are taken; within a cell the cheapest are.
+//! Cells: sets of items in the same domains of each compared dimension, with their slots. A search decides how many
+//! slots of each cell are taken, and a cell gives its cheapest slots.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::compared::Compared;
 use super::cost::Cost;
 use super::slot_costs::SlotCosts;
 
-/// What can be chosen: hosts for new replicas, or replicas that may stay.
+/// The candidates of a search: hosts for new replicas, or replicas that may stay.
 pub trait Items {
     /// The number of items.
     fn count(&self) -> u32;
@@ -18,20 +18,21 @@ pub trait Items {
     /// The cells of the items by the compared dimensions. An item with a free place is in live domains.
     fn index(&self, compared: &Compared) -> Arc<CellIndex>;
 
-    /// The cost of one more replica of a role on an item that gets `already` of it; `None` if there is no room.
+    /// The cost of a further replica of a role on an item that gets `already` new replicas of the role. `None` if there
+    /// is no room.
     fn offer(&self, item: u32, role: usize, already: u32) -> Option<Cost>;
 
     /// The most replicas that the rules on hosts admit on an item.
     fn most(&self, item: u32) -> u32;
 
-    /// What the rules on hosts add for the replica with this number, from 0 to [`Items::most`] less 1.
+    /// The cost that the rules on hosts add for the replica with this number, from 0 to [`Items::most`] less 1.
     fn unit(&self, item: u32, number: u32) -> Cost;
 
     /// Whether these replicas fit together, by role.
     fn fits(&self, item: u32, counts: &[u32]) -> bool;
 }
 
-/// A place for one replica. With several roles the cost is that of the cheapest role.
+/// Room for one replica. With several roles the cost is the cost of the cheapest role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot {
     pub cost: Cost,
@@ -68,7 +69,7 @@ impl Cells {
             item: 0,
         };
         let mut slots = vec![empty; end as usize];
-        // Costs are worked out again: to keep those of all items would take more time.
+        // Costs are computed again, because storing the costs of all items would take more time.
         let mut item_costs = Vec::new();
         for (item, &cell) in (0..).zip(&places.index.cell_of) {
             if costs.budget.has_ended() {
@@ -119,7 +120,7 @@ impl Cells {
         all.collect()
     }
 
-    /// Sorts the slots of each cell, and keeps as many of them as `kept` has beside the cell.
+    /// Sorts the slots of each cell, and keeps the number of slots that `kept` has beside the cell.
     fn sort(&mut self, kept: &[(u32, u32)], budget: &Budget) {
         let mut end = 0;
         for (cell, &(_, most)) in kept.iter().enumerate() {

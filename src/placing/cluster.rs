@@ -1,4 +1,4 @@
-//! What a decision is made of: hosts with their domains, and the workload's replicas.
+//! The input of a decision: hosts with their domains, and the spec and the replicas of a workload.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::cell_index::{CellIndex, KeptIndexes};
 use super::domain_tree::{DomainId, DomainTree};
 use super::rules::Rule;
 
-/// All hosts that count, by index from 0, and where they are.
+/// All hosts that count, by index from 0, with their domains.
 #[derive(Clone, Debug, Default)]
 pub struct Cluster {
     /// The number of hosts.
@@ -37,7 +37,7 @@ impl Cluster {
     }
 }
 
-/// The domains of one dimension, and in which each host is.
+/// The domains of one dimension, and the domain of each host.
 #[derive(Clone, Debug, Default)]
 pub struct Dimension {
     pub tree: DomainTree,
@@ -47,31 +47,31 @@ pub struct Dimension {
 
 /// The room of the hosts of a [`Cluster`]. Roles are indices of [`Workload::wanted`].
 pub trait Hosts {
-    /// What one more replica of the role costs on an eligible host that gets `already` new ones of this role. `None`:
-    /// it has no room. The costs may not fall as `already` rises.
+    /// The cost of a further replica of the role on an eligible host that gets `already` new replicas of the role.
+    /// `None` if the host has no room. The costs may not fall as `already` rises.
     fn offer(&self, host: u32, role: usize, already: u32) -> Option<Offer>;
 
-    /// Whether an eligible host has room for new replicas of several roles together: `counts` by role. It is asked only
-    /// if more than one role is to go there; what does not fit, does not fit with more.
+    /// Whether an eligible host has room for new replicas of several roles together: `counts` by role. The search asks
+    /// only for more than one role. Replicas that do not fit may not fit with more replicas.
     fn fits(&self, host: u32, counts: &[u32]) -> bool;
 }
 
 /// The cost of one replica on one host. Lower is better; `over` comes before `score`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offer {
-    /// By how much the replica goes over normal limits; between 0 and 2^40.
+    /// The amount of the replica above normal limits; between 0 and 2^40.
     pub over: i64,
-    /// The rank; between -2^35 and 2^35, greater ones are cut.
+    /// The rank; between -2^35 and 2^35. Greater ranks are cut.
     pub score: i64,
 }
 
-/// A workload: what is wanted, the rules, and what stands already.
+/// A workload: the wanted replicas, the rules, and the standing replicas.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload<'a> {
     /// The number of replicas by role. Their sum is the `n` of the rules.
     pub wanted: &'a [u32],
     pub rules: &'a [Rule],
-    /// Whether the workload needs the majority of its replicas: only then is `safe` said.
+    /// Whether the workload needs the majority of its replicas. Without quorum, `safe` has no answer.
     pub quorum: bool,
     /// The replicas that have a place.
     pub standing: &'a [Standing],

@@ -1,4 +1,4 @@
-//! What the rules compare: the dimensions that they name, with the standing replicas in their domains.
+//! The demands of all rules on the domains of each compared dimension, and on hosts, with the standing replicas.
 
 use super::cluster::{Cluster, Standing};
 use super::cost::Cost;
@@ -8,21 +8,21 @@ use super::modes::AxisRule;
 use super::occupied::{occupied_tree, outer_domain};
 use super::rules::{Axis, Level, Mode};
 
-/// What all rules together ask of the domains of one dimension.
+/// The demands of all rules together on the domains of one dimension.
 #[derive(Clone, Debug, Default)]
 pub struct Demands {
     /// Whether siblings must differ by at most 1.
     pub is_even: bool,
-    /// What one replica costs that is outside of an even share, if the rule may be broken.
+    /// The cost of one replica outside of an even share, if the rule may be broken.
     pub even_cost: Option<Cost>,
-    /// The most replicas in a domain of the first level with several.
+    /// The most replicas in a domain of the first level with several domains.
     pub cap: Option<u32>,
-    /// The same of rules that may be broken, with the cost of one replica above it.
+    /// Caps of rules that may be broken, each with the cost of one replica above the cap.
     pub costly_caps: Vec<(u32, Cost)>,
 }
 
 impl Demands {
-    /// Of one axis. `keeps_hard`: hard rules are bounds, else they are the most expensive costs.
+    /// The demands on one axis. `keeps_hard`: hard rules are bounds. Otherwise hard rules are the most expensive costs.
     fn of(rules: &[AxisRule], axis: Axis, keeps_hard: bool) -> Demands {
         let mut demands = Demands::default();
         for rule in rules.iter().filter(|rule| rule.axis == axis) {
@@ -49,7 +49,7 @@ impl Demands {
         self.cap = Some(self.cap.map_or(cap, |other| other.min(cap)));
     }
 
-    /// What rules cost that may be broken, in a domain with `count` replicas.
+    /// The cost of rules that may be broken, in a domain with `count` replicas.
     pub fn cost_at(&self, count: u32, even: Range, is_limited_level: bool) -> Cost {
         let mut cost = self.even_cost.map_or(Cost::ZERO, |one| one * even.distance(count));
         for &(cap, one) in self.costly_caps.iter().filter(|_| is_limited_level) {
@@ -70,16 +70,17 @@ pub struct ComparedDimension {
     pub dimension: usize,
     pub tree: LiveTree,
     pub demands: Demands,
-    /// Standing replicas in each domain and below it. Those of a dead domain count in the live ones above it.
+    /// Standing replicas in each domain and below. The replicas of a dead domain count in the live domains above.
     pub standing: Vec<u32>,
-    /// Those of them that are in live children of each domain.
+    /// Standing replicas in the live children of each domain.
     pub below: Vec<u32>,
-    /// A domain beside others with replicas, and the most that a strict rule admits there; see [`outer_domain`].
+    /// A domain beside other domains with replicas, and the most replicas that a strict rule admits there; see
+    /// [`outer_domain`].
     pub outer: Option<(u32, u32)>,
 }
 
 impl ComparedDimension {
-    /// The standing replicas of the children of a domain that have any.
+    /// The standing replicas of the children that have any.
     pub fn occupied(&self, domain: u32) -> Vec<u32> {
         let standing = self
             .tree
@@ -89,19 +90,20 @@ impl ComparedDimension {
         standing.filter(|&count| count > 0).collect()
     }
 
-    /// Standing replicas in a domain that are in none of its live children.
+    /// Standing replicas in a domain, outside of its live children.
     pub fn beside(&self, domain: u32) -> u32 {
         self.standing[domain as usize] - self.below[domain as usize]
     }
 
-    /// The most replicas that hard rules admit in a domain, apart from those that stand.
+    /// The most replicas that hard rules admit in a domain. The cap ignores replicas that stand already.
     pub fn cap(&self, domain: u32, is_limited_level: bool) -> Option<u32> {
         let of_level = self.demands.cap.filter(|_| is_limited_level);
         let outer = self.outer.filter(|(outer, _)| *outer == domain).map(|(_, cap)| cap);
         of_level.into_iter().chain(outer).min()
     }
 
-    /// The range of a child, given the even share of hard rules. What stands above a bound stays, and gets nothing new.
+    /// The range of a child, given the even share of hard rules. Replicas above a bound stay, and the child gets no new
+    /// replica.
     pub fn hard_range(&self, child: u32, share: Option<Range>, is_limited_level: bool) -> Range {
         let standing = self.standing[child as usize];
         let mut range = match share {
@@ -116,7 +118,7 @@ impl ComparedDimension {
     }
 }
 
-/// What the rules ask of hosts as domains of their own.
+/// The demands of the rules on hosts as domains of their own.
 #[derive(Clone, Debug)]
 pub struct HostDemands {
     pub demands: Demands,
@@ -128,7 +130,7 @@ pub struct HostDemands {
     elsewhere: u32,
 }
 
-/// All that is compared.
+/// All compared dimensions, and the demands on hosts.
 #[derive(Clone, Debug)]
 pub struct Compared {
     pub dimensions: Vec<ComparedDimension>,
@@ -189,7 +191,7 @@ impl Compared {
     }
 }
 
-/// The most replicas that hard strict rules admit in whatever fails at once in a dimension.
+/// The most replicas that hard strict rules admit in a domain that fails as a whole.
 fn strict_cap(rules: &[AxisRule], dimension: usize) -> Option<u32> {
     let hard = rules
         .iter()
@@ -212,7 +214,7 @@ impl HostDemands {
         }
     }
 
-    /// Whether what is asked of a host depends on the number of replicas that are placed in all.
+    /// Whether the demands on a host depend on the total number of placed replicas.
     pub fn depend_on_total(&self) -> bool {
         self.demands.is_even || self.demands.even_cost.is_some()
     }
@@ -235,7 +237,7 @@ impl HostDemands {
         bounds
     }
 
-    /// What the hosts cost before a replica is placed.
+    /// The cost of the hosts before a replica is placed.
     pub fn cost_before(&self, bounds: &HostBounds) -> Cost {
         let empty = self.eligible - self.standing.len() as u32;
         let occupied = self.standing.iter().map(|&count| bounds.cost_at(count));
@@ -248,17 +250,17 @@ pub struct HostBounds<'a> {
     demands: &'a Demands,
     hard: Range,
     even: Range,
-    /// [`HostBounds::unit`] of a host without a replica, and of one with one: most hosts are asked for no other.
+    /// [`HostBounds::unit`] of hosts with 0 and with 1 replica, the usual numbers.
     first_units: [Cost; 2],
 }
 
 impl HostBounds<'_> {
-    /// How many more replicas a host may take that has `count`.
+    /// The number of further replicas for a host with `count` replicas.
     pub fn more(&self, count: u32) -> u32 {
         self.hard.most.saturating_sub(count)
     }
 
-    /// What one more replica costs on a host that has `count` and may have more.
+    /// The cost of a further replica on a host with `count` replicas, if the host may have more.
     pub fn unit(&self, count: u32) -> Cost {
         match self.first_units.get(count as usize) {
             Some(unit) => *unit,

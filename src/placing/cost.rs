@@ -1,4 +1,5 @@
-//! What placements are compared by, as a group with an order, so that the flow can add and subtract it.
+//! The cost of a placement, by which placements are compared. Costs are a group with an order, because the flow adds
+//! and subtracts costs.
 
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
@@ -26,11 +27,11 @@ impl Cost {
     const SOFT: Cost = Cost::new(0, 1, 0, 0, 0);
     /// More than the scores of 1,000 replicas together.
     const PREFER: Cost = Cost::new(0, 0, 0, 1 << 48, 0);
-    /// What a hard rule costs where it may be broken: more than all soft violations of 1,000 replicas.
+    /// The cost of a broken hard rule, if hard rules may be broken: more than all soft violations of 1,000 replicas.
     const BROKEN: Cost = Cost::new(0, 1 << 18, 0, 0, 0);
-    /// What a kept replica costs that breaks a hard rule by itself: more than all other broken rules.
+    /// The cost of a kept replica that breaks a hard rule by itself: more than all other broken rules.
     pub const UNFIT: Cost = Cost::new(0, 1 << 36, 0, 0, 0);
-    /// What a kept replica on a lost host costs: more than all that break rules.
+    /// The cost of a kept replica on a lost host: more than all broken rules.
     pub const LOST: Cost = Cost::new(0, 1 << 46, 0, 0, 0);
     const MAX_OVER: i64 = 1 << 40;
     const MAX_SCORE: i64 = 1 << 35;
@@ -45,7 +46,7 @@ impl Cost {
         }
     }
 
-    /// Of one replica. Greater amounts are cut, so that sums of 1,000 cannot overflow.
+    /// The cost of one replica. Greater amounts are cut, so that sums of 1,000 cannot overflow.
     pub fn of_replica(over: i64, score: i64, hash: u64) -> Cost {
         Cost {
             over: over.clamp(0, Cost::MAX_OVER),
@@ -55,7 +56,7 @@ impl Cost {
         }
     }
 
-    /// What one violation of a rule costs that may be broken.
+    /// The cost of one violation of a rule that may be broken.
     pub fn of_level(level: Level) -> Cost {
         match level {
             Level::Hard => Cost::BROKEN,

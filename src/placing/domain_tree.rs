@@ -1,9 +1,10 @@
-//! The domains of one dimension as a tree: interned paths, each with its parent.
+//! The tree of the domains of one dimension: interned paths, each with its parent.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A domain of one dimension. [`DomainTree::ROOT`] is no domain: what has no path in the dimension is there.
+/// A domain of one dimension. [`DomainTree::ROOT`] is no domain, but the place of hosts without a path in the
+/// dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DomainId(pub u32);
 
@@ -12,8 +13,8 @@ const OWN_BYTES: usize = 64;
 
 /// The domains of one dimension. A domain has a greater id than its parent.
 ///
-/// Naively, each domain would have its path as a text: of a path with 500 segments that is a quarter of a megabyte. A
-/// long path therefore shares the text of the path with which it came. Domains are found by their last segments.
+/// The naive tree has a text for each path, a quarter of a megabyte for a path with 500 segments. A long path therefore
+/// shares the text of the longer path that was interned. Domains are found by their last segments.
 #[derive(Clone, Debug)]
 pub struct DomainTree {
     parents: Vec<DomainId>,
@@ -42,7 +43,7 @@ impl Default for DomainTree {
 impl DomainTree {
     pub const ROOT: DomainId = DomainId(0);
 
-    /// The domain of a path whose segments are separated by `/`; it and those in which it lies are added if they are
+    /// The domain of a path whose segments are separated by `/`. The tree adds the domain and its ancestors if they are
     /// new.
     pub fn intern(&mut self, path: &str) -> DomainId {
         let (mut domain, mut shared) = (DomainTree::ROOT, None);
@@ -82,7 +83,7 @@ impl DomainTree {
         id
     }
 
-    /// About how many bytes it occupies.
+    /// About how many bytes the tree occupies.
     pub fn bytes(&self) -> usize {
         // Texts have a header, and hash maps have free places.
         self.bytes + self.parents.len() * (64 + OWN_BYTES) + self.segments.len() * 96
@@ -112,7 +113,7 @@ impl DomainTree {
         }
     }
 
-    /// The domain in which it lies. The root is its own parent.
+    /// The parent of a domain. The root is its own parent.
     pub fn parent(&self, domain: DomainId) -> DomainId {
         self.parents[domain.0 as usize]
     }
@@ -123,7 +124,7 @@ impl DomainTree {
     }
 }
 
-/// The segments of a path, each with its end. All but the first begin with the `/` before them.
+/// The segments of a path, each with its end. All segments after the first begin with the `/` before the segment.
 fn segments(path: &str) -> impl Iterator<Item = (&str, usize)> {
     let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
     let mut begin = 0;

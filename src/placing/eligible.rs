@@ -1,4 +1,4 @@
-//! Which hosts are eligible, and the live domains that follow from it.
+//! The eligible hosts of each role, and the live domains of each dimension.
 
 use std::sync::Arc;
 
@@ -8,17 +8,16 @@ use super::live_tree::LiveTree;
 use super::rules::{Axis, Level, Rule};
 use crate::interrupt::Interrupt;
 
-/// For this many hosts it is looked at whether they are eligible for a role in about the time of a step of an
-/// [`Interrupt`].
+/// The number of hosts whose eligibility for a role is decided in about the time of a step of an [`Interrupt`].
 const HOSTS_A_STEP: u64 = 64;
 
-/// The eligible hosts of a cluster. A host is eligible for a role if it is what the role asks for, and has a domain in
-/// each dimension that the rules need. Room does not matter, nor what else is there, so callers may keep this while
+/// The eligible hosts of a cluster. A host is eligible for a role if the host matches the role, and has a domain in
+/// each dimension that the rules need. Room and other replicas do not matter, so callers may keep this value while
 /// claims come and go.
 ///
 /// A host that is eligible for any role counts in the modes and in the comparison of domains.
 pub struct Eligible {
-    /// By role and host, whether the host is what the role asks for.
+    /// By role and host, whether the host matches the role.
     asked: Vec<Arc<[bool]>>,
     /// The dimensions in which a host needs a domain.
     needed: Vec<usize>,
@@ -33,8 +32,8 @@ pub struct Eligible {
 }
 
 impl Eligible {
-    /// `asked` has for each role whether each host of the cluster is what it asks for. In the dimensions of `needed`
-    /// (`needed_dimensions`) a host needs a domain. After `interrupt` is set it comes soon, and means nothing.
+    /// `asked` has for each role whether each host of the cluster matches the role. In the dimensions of `needed`
+    /// (`needed_dimensions`) a host needs a domain. After `interrupt` is set the answer comes soon, and means nothing.
     pub fn of(cluster: &Cluster, asked: Vec<Arc<[bool]>>, needed: Vec<usize>, interrupt: &Interrupt) -> Eligible {
         let hosts = cluster.hosts as usize;
         let goes_on = |_: &&Arc<[bool]>| !interrupt.count(hosts as u64 / HOSTS_A_STEP);
@@ -87,7 +86,7 @@ impl Eligible {
         }
     }
 
-    /// About how many bytes it occupies.
+    /// About how many bytes this value occupies.
     pub fn bytes(&self) -> usize {
         let by_role = self.asked.iter().chain(&self.by_role).chain([&self.any]);
         let trees = self.trees.iter().map(LiveTree::bytes);
@@ -98,7 +97,7 @@ impl Eligible {
         self.by_role[role][host as usize]
     }
 
-    /// The first dimension in which a host lacks a domain that is all that the role asks for.
+    /// The first dimension in which a host lacks a domain, if the host matches the role in every other way.
     pub fn lacking_dimension(&self, cluster: &Cluster, host: u32, role: usize) -> Option<usize> {
         let is_asked = self.asked[role][host as usize];
         lacking(cluster, &self.needed, host as usize).filter(|_| is_asked)
@@ -110,8 +109,8 @@ fn lacking(cluster: &Cluster, needed: &[usize], host: usize) -> Option<usize> {
     needed.iter().copied().find(is_lacking)
 }
 
-/// The dimensions in which rules need a domain of each host: a hard `Spread` rule says nothing about a host without
-/// one.
+/// The dimensions in which rules need a domain of each host: a hard `Spread` rule says nothing about a host without a
+/// domain.
 pub fn needed_dimensions(rules: &[Rule]) -> Vec<usize> {
     let hard = rules.iter().filter_map(|rule| match rule {
         Rule::Spread(spread) if spread.level == Level::Hard => Some(&spread.axes),

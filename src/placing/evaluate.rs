@@ -1,10 +1,11 @@
-//! Judges counts of replicas against the rules of a dimension, exactly: what the bounds of a search approximate.
+//! Evaluates counts of replicas against the rules of a dimension. The verdict is exact, while the bounds of a search
+//! are approximate.
 
 use super::compared::ComparedDimension;
 use super::cost::Cost;
 use super::even::{Range, share, share_with};
 
-/// Where a rule is not kept.
+/// The domain in which a rule is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
     /// The index of the compared dimension.
@@ -17,17 +18,17 @@ pub struct Site {
     pub is_over: bool,
 }
 
-/// How counts stand to the rules of a dimension.
+/// The broken rules of a dimension.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Verdict {
-    /// The first place where a hard rule is broken.
+    /// The first domain in which a hard rule is broken.
     pub broken: Option<Site>,
-    /// What rules cost that may be broken, and the first place.
+    /// The cost of broken soft rules, and the first domain.
     pub cost: Cost,
     pub costly: Option<Site>,
 }
 
-/// Of the replicas in each domain, standing ones included. `direct`: the free places directly in each domain.
+/// The verdict on the replicas in each domain, new and standing. `direct`: the free places directly in each domain.
 pub fn evaluate(compared: usize, dimension: &ComparedDimension, counts: &[u32], direct: &[u32], total: u32) -> Verdict {
     let mut evaluation = Evaluation {
         compared,
@@ -93,8 +94,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The even share of each child of a domain. It follows from the share of the domain, but where a domain has places
-    /// of its own it follows from the replicas that are below.
+    /// The even share of each child of a domain. The share follows from the share of the domain. In a domain with
+    /// places of its own, the share follows from the replicas below.
     fn even_share(&self, parent: u32, below: u32) -> Range {
         let children = self.dimension.tree.children(parent).len() as u32;
         if self.direct[parent as usize] > 0 {

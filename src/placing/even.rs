@@ -1,4 +1,4 @@
-//! How many replicas each of several sibling domains has if they differ by at most 1.
+//! Even shares: how many replicas each of several sibling domains has if siblings differ by at most 1.
 
 /// The least and the most replicas of a domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ impl Range {
         self.least <= count && count <= self.most
     }
 
-    /// How far a number is outside of the range.
+    /// The distance of a number from the range.
     pub fn distance(self, count: u32) -> u32 {
         self.least.saturating_sub(count) + count.saturating_sub(self.most)
     }
@@ -30,8 +30,8 @@ pub fn share(total: u32, domains: u32) -> Range {
     }
 }
 
-/// As [`share`], where `standing` are the domains' replicas that do not move; zeros may be left out. A domain that
-/// stands above the share is left out, with its replicas, and what remains is shared by the others.
+/// As [`share`], with the replicas `standing` in the domains; zeros may be left out. A domain above the share is left
+/// out with its replicas, and the other domains share the rest.
 pub fn share_with(mut total: u32, mut domains: u32, standing: &mut Vec<u32>) -> Range {
     loop {
         let range = share(total, domains);

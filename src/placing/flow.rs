@@ -1,6 +1,6 @@
 //! Minimum-cost flow of a given value, by shortest augmenting paths with potentials (Dijkstra).
 //!
-//! The cost of an arc is convex: the next unit never costs less than the one before. So an arc is one edge of the
+//! The cost of an arc is convex: the next unit never costs less than the unit before. So an arc is one edge of the
 //! residual network, whose cost changes with its flow. Costs may be negative; the network has no cycle.
 
 use std::cmp::Reverse;
@@ -16,23 +16,23 @@ pub struct Arc {
     pub to: u32,
 }
 
-/// What the units of arcs cost.
+/// The costs of the units of arcs.
 pub trait UnitCosts {
     /// The cost of the unit with this number, from 0. `None` beyond the capacity of the arc.
     fn unit(&self, arc: u32, number: u32) -> Option<Cost>;
 }
 
-/// A network with a flow. Nodes are numbered so that each arc leads to a greater one; the source is 0, the sink the
-/// last.
+/// A network with a flow. Nodes are numbered so that each arc leads to a greater node. The source is 0, the sink the
+/// last node.
 pub struct Network<'a, C> {
     costs: &'a C,
     arcs: Vec<Arc>,
-    /// Arcs in the order of `arcs` are those of one node after the other; where each node's begin.
+    /// `arcs` is sorted by node. The index of the first arc of each node.
     starts: Vec<u32>,
     flow: Vec<u32>,
     /// The cost of the next unit of each arc.
     next: Vec<Option<Cost>>,
-    /// Of each node the arcs with flow that lead to it.
+    /// By node: the arcs with flow that lead to the node.
     used: Vec<Vec<u32>>,
     potentials: Vec<Option<Cost>>,
     distances: Vec<Option<Cost>>,
@@ -41,7 +41,7 @@ pub struct Network<'a, C> {
     budget: &'a Budget<'a>,
 }
 
-/// What was sent.
+/// The result of sending units.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     /// The number of units.
@@ -89,7 +89,8 @@ impl<'a, C: UnitCosts> Network<'a, C> {
         network
     }
 
-    /// What the first unit of each arc costs. If the answer is not wanted any more, the other arcs have no room.
+    /// Reads the cost of the first unit of each arc. If the answer is not wanted any more, the remaining arcs have no
+    /// room.
     fn set_first_units(&mut self) {
         for ends in self.starts.windows(2) {
             if self.budget.count_list(u64::from(ends[1] - ends[0])) {
@@ -106,8 +107,8 @@ impl<'a, C: UnitCosts> Network<'a, C> {
         self.send_while(wanted, |_| true)
     }
 
-    /// As [`Network::send`] until one part in `share` of the budget is spent. The units after that take the first path
-    /// that is found: their number is the greatest all the same.
+    /// As [`Network::send`] until one part in `share` of the budget is spent. Later units take the first path that is
+    /// found: the number of units is still the greatest.
     pub fn send_within(&mut self, share: u64, wanted: u32) -> Sent {
         let mut sent = self.send_while(wanted, |budget| !budget.has_spent(share, 0));
         while sent.units < wanted && self.budget.has_spent(share, 0) && !self.budget.has_ended() {
@@ -137,7 +138,7 @@ impl<'a, C: UnitCosts> Network<'a, C> {
         self.flow[arc]
     }
 
-    /// By how much a path over a node could be dearer before it is used; `None` if none leads there. Of a node whose
+    /// How much dearer a path over a node could be and still be used; `None` if no path leads there. For a node whose
     /// arc to the sink is full.
     pub fn price(&self, node: usize) -> Option<Cost> {
         let sink = self.potentials.len() - 1;
@@ -164,7 +165,7 @@ impl<'a, C: UnitCosts> Network<'a, C> {
         let length = reached.then(|| self.distances[sink]).flatten();
         for at in std::mem::take(&mut self.touched) {
             let distance = self.distances[at as usize].take();
-            // Nodes that the search did not get to are at least as far as the sink.
+            // Nodes that the search did not reach are at least as far as the sink.
             if let (Some(length), Some(distance), Some(potential)) =
                 (length, distance, &mut self.potentials[at as usize])
                 && distance < length
@@ -176,7 +177,7 @@ impl<'a, C: UnitCosts> Network<'a, C> {
         Some(self.move_path(sink))
     }
 
-    /// Moves a unit along the steps by which the nodes before the sink were reached; returns what it costs.
+    /// Moves a unit along the steps by which the nodes before the sink were reached; returns the cost.
     fn move_path(&mut self, sink: usize) -> Cost {
         let mut cost = Cost::ZERO;
         let mut node = sink;
@@ -188,8 +189,8 @@ impl<'a, C: UnitCosts> Network<'a, C> {
         cost
     }
 
-    /// Sends one unit along any path, if there is one: from each node first to one from which the sink is the next, and
-    /// over the step that costs least.
+    /// Sends one unit along any path, if there is a path: a depth-first search that prefers nodes next to the sink, and
+    /// cheap steps.
     fn send_anywhere(&mut self) -> Option<Cost> {
         let sink = self.distances.len() - 1;
         let mut stack = vec![(0_u32, Step::Forward(0))];
@@ -222,7 +223,7 @@ impl<'a, C: UnitCosts> Network<'a, C> {
         from + 1 == to && leads_to_sink(from) && self.next[from as usize].is_some()
     }
 
-    /// The steps from a node, with their costs less what the potentials say.
+    /// The steps from a node, with their costs reduced by the potentials.
     fn steps_from(&self, node: u32) -> Vec<(Cost, u32, Step)> {
         let base = self.potentials[node as usize].unwrap_or_default();
         let reduced = |cost: Cost, to: u32| Some(base + cost - self.potentials[to as usize]?);
@@ -237,11 +238,11 @@ impl<'a, C: UnitCosts> Network<'a, C> {
         forward.chain(back).collect()
     }
 
-    /// Dijkstra with the costs that potentials reduce. All potentials are kept relative to the sink's, so that nodes
-    /// that were not reached need no update.
+    /// Dijkstra with the costs that potentials reduce. All potentials are kept relative to the sink's potential, so
+    /// that nodes that were not reached need no update.
     ///
-    /// Of nodes at one distance the last is looked at first: it is the nearest to the sink, and most paths need no
-    /// other. False, too, if the answer is not wanted any more.
+    /// Of nodes at the same distance the last node is visited first. The last node is nearest to the sink, and most
+    /// paths need no further node. Returns false if the answer is not wanted any more.
     fn search(&mut self, sink: usize) -> bool {
         let mut queue = Queue::new();
         self.distances[0] = Some(Cost::ZERO);

@@ -1,4 +1,4 @@
-//! Hosts as what new replicas can be placed on.
+//! The hosts of a request as items: candidates for new replicas.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl<H: Hosts> Items for HostItems<'_, H> {
     }
 }
 
-/// A number whose bits depend on all bits of another (splitmix64).
+/// A number whose bits depend on all bits of the argument (splitmix64).
 fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

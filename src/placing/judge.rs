@@ -1,4 +1,4 @@
-//! Judges standing replicas: modes, `safe`, and which rules are broken where.
+//! Judges the standing replicas: the mode of each rule, `safe`, and the violations.
 
 use std::collections::HashMap;
 
@@ -12,13 +12,13 @@ use super::near::{NearRule, NearRules};
 use super::rules::{Axis, Members, Mode};
 use crate::interrupt::Interrupt;
 
-/// How replicas stand to the rules.
+/// How the replicas comply with the rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judgement {
     /// Of each `Spread` rule and each of its axes, in their order.
     pub modes: Vec<SpreadMode>,
-    /// Whether neither a domain of a spread dimension takes the majority with it, nor the hosts that are not up. `None`
-    /// without quorum, if n is below 2, or if no `Spread` rule compares anything.
+    /// Whether the majority survives the loss of any domain of a spread dimension, and of the hosts that are not up.
+    /// `None` without quorum, if n is below 2, or if no `Spread` rule compares anything.
     pub safe: Option<bool>,
     pub violations: Vec<Violation>,
 }
@@ -30,13 +30,14 @@ pub struct SpreadMode {
     pub axis: Axis,
     /// Never `Adaptive`.
     pub mode: Mode,
-    /// The number of domains at the first level that has several with eligible hosts; 0 if no level has.
+    /// The number of domains at the first level with several domains that have eligible hosts; 0 if there is no such
+    /// level.
     pub domains: u32,
     /// The greatest number of replicas in a domain of that level: L, 1 for one-each, n / domains rounded up for
     /// max-difference. `None` without domains.
     pub limit: Option<u32>,
-    /// The replicas in each of these domains, also where there are none; without them, in the one domain in which all
-    /// eligible hosts are. Empty for [`Axis::Host`].
+    /// The replicas in each of these domains, zeros too. Without such a level, in the one domain with all eligible
+    /// hosts. Empty for [`Axis::Host`].
     pub counts: Vec<DomainCount>,
 }
 
@@ -46,18 +47,19 @@ pub struct Violation {
     pub rule: Broken,
     /// The dimension in which the rule is broken.
     pub axis: Axis,
-    /// The domain that holds too many; for [`Axis::Host`] the host.
+    /// The domain that holds too many replicas; for [`Axis::Host`] the host.
     pub domain: DomainId,
-    /// Replicas there, and how many there may be. For a max-difference: the least of a sibling plus 1.
+    /// Replicas there, and the most replicas there. For a max-difference the limit is the least count of a sibling plus
+    /// 1.
     pub count: u32,
     pub limit: u32,
-    /// The sibling with the least replicas, for a max-difference.
+    /// For a max-difference, the sibling with the least replicas.
     pub least: Option<DomainCount>,
     /// Indices of [`Workload::standing`].
     pub replicas: Vec<usize>,
 }
 
-/// What is broken.
+/// The rule or the condition that is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
     /// By the index of the rule.
@@ -75,8 +77,8 @@ pub struct DomainCount {
     pub count: u32,
 }
 
-/// How the standing replicas stand to the rules, for the number that is wanted. `down` of them are on hosts that are
-/// not up. After `interrupt` is set the answer comes soon, and means nothing.
+/// Judges the standing replicas for the wanted number. `down` replicas are on hosts that are not up. After `interrupt`
+/// is set the answer comes soon, and means nothing.
 pub fn judge(
     (cluster, eligible): (&Cluster, &Eligible),
     workload: &Workload,
@@ -117,7 +119,7 @@ pub fn judge(
     }
 }
 
-/// By dimension and domain the replicas in it and below.
+/// By dimension and domain the replicas in the domain and below.
 fn counts(cluster: &Cluster, workload: &Workload, trees: &[LiveTree]) -> Vec<Vec<u32>> {
     let all = cluster.dimensions.iter().zip(trees).map(|(dimension, tree)| {
         let mut counts = vec![0; tree.len()];
@@ -157,7 +159,7 @@ pub(super) struct Judging<'a> {
     pub eligible: &'a Eligible,
     pub n: u32,
     pub budget: &'a Budget<'a>,
-    /// By dimension and domain the replicas in it and below.
+    /// By dimension and domain the replicas in the domain and below.
     pub counts: Vec<Vec<u32>>,
     /// In the order of the hosts.
     pub on_hosts: Vec<OnHost>,
@@ -252,7 +254,7 @@ impl Judging<'_> {
             }
             for child in children.filter(|child| child.count > limit) {
                 let found = self.in_domain(rule, dimension, child, limit, Some(least));
-                // The lower limit says all about a domain that is above both.
+                // The lower limit says all about a domain that is above both limits.
                 match known.get(&found.domain).map(|at| &mut all[*at]) {
                     Some(same) if found.limit < same.limit => *same = found,
                     Some(_) => {}
@@ -296,7 +298,7 @@ impl Judging<'_> {
         inside.map(|(at, _)| at).collect()
     }
 
-    /// Replicas where `Near` rules do not want them, by the member in which they stand, or by host.
+    /// Replicas that break affinity or anti-affinity, by the member in which the replicas stand, or by host.
     fn near(&self) -> Vec<Violation> {
         let rules = NearRules::of(self.cluster, self.workload.rules, self.budget);
         let mut all: Vec<Violation> = Vec::new();
@@ -326,8 +328,8 @@ impl Judging<'_> {
         all
     }
 
-    /// The domain in which a replica on a host breaks a `Near` rule: the topmost member that holds the host. Without
-    /// one it is the domain of the host.
+    /// The domain in which a replica on a host breaks an affinity rule: the topmost member that holds the host. Without
+    /// a member the domain is the domain of the host.
     fn near_domain(&self, rule: &NearRule, host: u32) -> (Axis, DomainId) {
         let Members::Domains { dimension, .. } = &rule.near.members else {
             return (Axis::Host, DomainId(host));

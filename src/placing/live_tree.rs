@@ -1,4 +1,4 @@
-//! The live part of a dimension: domains that hold an eligible host. Only these are compared.
+//! The live part of a dimension: the domains that hold an eligible host. Only live domains are compared.
 
 use super::domain_tree::{DomainId, DomainTree};
 use crate::mutants::{Mutant, is};
@@ -9,7 +9,7 @@ pub struct LiveTree {
     parents: Vec<u32>,
     /// Eligible hosts in a domain and below.
     hosts: Vec<u32>,
-    /// The first index of each domain's live children in `children`, and the end of all.
+    /// The index of the first live child of each domain in `children`, and the length.
     starts: Vec<u32>,
     children: Vec<u32>,
     fork: u32,
@@ -17,7 +17,7 @@ pub struct LiveTree {
 }
 
 impl LiveTree {
-    /// Of a tree, with the number of eligible hosts that are directly in each domain.
+    /// The live part of a tree. `direct` is the number of eligible hosts directly in each domain.
     pub fn of(tree: &DomainTree, direct: Vec<u32>) -> LiveTree {
         let parents: Vec<u32> = (0..tree.count() as u32).map(|id| tree.parent(DomainId(id)).0).collect();
         let mut hosts = direct;
@@ -61,17 +61,17 @@ impl LiveTree {
         depths.into_iter().max().unwrap_or_default()
     }
 
-    /// No more domains than this lie above each other, the root among them.
+    /// The height of the tree, with the root.
     pub fn levels(&self) -> u64 {
         u64::from(self.depth) + 1
     }
 
-    /// The number of domains, dead ones and the root among them.
+    /// The number of domains, with dead domains and the root.
     pub fn len(&self) -> usize {
         self.parents.len()
     }
 
-    /// About how many bytes it occupies.
+    /// About how many bytes the tree occupies.
     pub fn bytes(&self) -> usize {
         (self.parents.len() + self.hosts.len() + self.starts.len() + self.children.len()) * size_of::<u32>()
     }
@@ -86,19 +86,19 @@ impl LiveTree {
         &self.children[from as usize..to as usize]
     }
 
-    /// The live domains of the first level that has several; empty if none has.
+    /// The live domains of the first level with several live domains; empty if there is no such level.
     pub fn first_level(&self) -> &[u32] {
         self.children(self.fork)
     }
 
-    /// Whether hosts are beside the domains of the first level that has several.
+    /// Whether hosts are beside the domains of the first level.
     pub fn has_hosts_beside(&self) -> bool {
         let inside = self.first_level().iter().map(|&domain| self.hosts[domain as usize]);
         !self.first_level().is_empty() && inside.sum::<u32>() < self.hosts[0]
     }
 
-    /// The domains that a limit holds for: the live ones of the first level that has several. If none has, the topmost
-    /// live one, in which all others lie.
+    /// The domains that a limit holds for: the first level with several live domains. Without such a level, the topmost
+    /// live domain, which holds all others.
     pub fn limited_level(&self) -> &[u32] {
         match self.first_level() {
             [] => self.children(0),
@@ -115,7 +115,7 @@ impl LiveTree {
         domain == 0 || self.hosts[domain as usize] > 0
     }
 
-    /// The domain itself if it is live, else the nearest above that is.
+    /// The domain itself if the domain is live, else the nearest live ancestor.
     pub fn nearest_live(&self, mut domain: u32) -> u32 {
         while !self.is_live(domain) {
             domain = self.parent(domain);
@@ -131,7 +131,7 @@ impl LiveTree {
         domain == top
     }
 
-    /// Adds the numbers of each domain to all those in which it lies.
+    /// Adds the number of each domain to all its ancestors.
     pub fn sum_up(&self, counts: &mut [u32]) {
         for id in (1..counts.len()).rev() {
             counts[self.parents[id] as usize] += counts[id];

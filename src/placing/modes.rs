@@ -1,4 +1,5 @@
-//! Modes and limits: what each `Spread` rule means in each of its dimensions for n replicas on the eligible hosts.
+//! Resolves spread rules: the mode and the limit of each `Spread` rule in each of its dimensions, for n replicas on the
+//! eligible hosts.
 
 use super::cluster::Workload;
 use super::live_tree::LiveTree;
@@ -14,14 +15,14 @@ pub fn may_be_down(n: u32) -> u32 {
     n.saturating_sub(quorum(n))
 }
 
-/// The most replicas in one of `domains` domains that is quorum-safe. One more than may be down if n has no place
-/// otherwise.
+/// The most replicas in one of `domains` domains that is quorum-safe. If n replicas have no place under this limit, the
+/// limit is one more.
 pub fn quorum_limit(n: u32, domains: u32) -> u32 {
     let limit = may_be_down(n).max(1);
     limit + u32::from(domains * limit < n)
 }
 
-/// What a `Spread` rule means in one dimension.
+/// A `Spread` rule in one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AxisRule {
     pub rule: usize,
@@ -29,17 +30,17 @@ pub struct AxisRule {
     pub axis: Axis,
     /// Never `Adaptive`.
     pub mode: Mode,
-    /// The number of domains at the first level with several; 0 if there is none.
+    /// The number of domains at the first level with several domains; 0 without such a level.
     pub domains: u32,
-    /// The most replicas in a domain of that level, besides what a max-difference asks. If there is no such level, a
-    /// strict rule limits the only domain: it takes the majority with it.
+    /// The most replicas in a domain of this level, besides the share of a max-difference. Without such a level, a
+    /// strict rule limits the only domain, whose loss takes the majority.
     pub cap: Option<u32>,
     /// Under a strict rule, the most replicas in a domain or on a host that `safe` compares.
     pub strict: Option<u32>,
 }
 
 impl AxisRule {
-    /// The most replicas in a domain of that level, if `total` are placed. `None` if the rule limits none.
+    /// The most replicas in a domain of the level, if `total` are placed. `None` if the rule limits no domain.
     pub fn limit(&self, total: u32) -> Option<u32> {
         let even = (self.mode == Mode::MaxDifference && self.domains > 0).then(|| total.div_ceil(self.domains));
         self.cap.into_iter().chain(even).min()
@@ -84,7 +85,7 @@ pub fn spreads(rules: &[Rule]) -> impl Iterator<Item = (usize, &Spread)> {
     })
 }
 
-/// Whether a rule says how many replicas of the workload a host takes. Without one it takes one.
+/// Whether a rule says how many replicas of the workload a host takes. Without such a rule a host takes one replica.
 pub fn has_host_rule(rules: &[Rule]) -> bool {
     spreads(rules).any(|(_, spread)| spread.axes.contains(&Axis::Host))
 }
@@ -107,7 +108,7 @@ fn resolved(spread: &Spread, n: u32, eligible: u32, domains: impl Fn(Axis) -> u3
     }
 }
 
-/// A host takes one replica under one-each even if it is the only one.
+/// Under one-each a host takes one replica, even if the host is the only host.
 fn cap(mode: Mode, axis: Axis, n: u32, domains: u32) -> Option<u32> {
     match mode {
         Mode::OneEach => (domains > 0 || axis == Axis::Host).then_some(1),

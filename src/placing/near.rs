@@ -1,4 +1,5 @@
-//! `Near` rules: which hosts they exclude, and what those cost that they only advise against.
+//! Affinity and anti-affinity to other workloads (`Near` rules): the hosts that a rule excludes, and the costs of the
+//! hosts that a rule advises against.
 
 use super::budget::Budget;
 use super::cluster::Cluster;
@@ -6,13 +7,13 @@ use super::cost::Cost;
 use super::domain_tree::{DomainId, DomainTree};
 use super::rules::{Level, Members, Near, NearKind, Rule};
 
-/// What the `Near` rules of a workload are on each host: a host is asked once for each offer.
+/// The cost and the excluding rule of each host, computed once: a search asks a host once for each offer.
 pub struct NearHosts {
-    /// By host; empty without rules, and incomplete if the answer is not wanted any more.
+    /// By host. Empty without rules, and incomplete if the answer is not wanted any more.
     hosts: Vec<NearHost>,
 }
 
-/// What the rules are on one host.
+/// The effect of the rules on one host.
 #[derive(Clone, Copy, Default)]
 struct NearHost {
     /// As [`NearRules::cost`].
@@ -51,9 +52,9 @@ pub struct NearRules<'a> {
     rules: Vec<NearRule<'a>>,
 }
 
-/// One of them.
+/// An affinity or anti-affinity rule.
 pub struct NearRule<'a> {
-    /// Among all rules of the workload.
+    /// The index among all rules of the workload.
     pub index: usize,
     pub near: &'a Near,
     marks: Marks,
@@ -62,7 +63,7 @@ pub struct NearRule<'a> {
 enum Marks {
     /// Ascending.
     Hosts(Vec<u32>),
-    /// By domain: whether it is a member or lies in one.
+    /// By domain: whether the domain is a member or lies in a member.
     Domains(usize, Vec<bool>),
 }
 
@@ -87,7 +88,7 @@ impl<'a> NearRules<'a> {
         self.rules.len()
     }
 
-    /// What the rules cost on a host that they admit.
+    /// The cost of the soft rules on a host that the hard rules admit.
     pub fn cost(&self, host: u32) -> Cost {
         let broken = self.broken_by(host).filter(|rule| rule.near.level != Level::Hard);
         broken.fold(Cost::ZERO, |sum, rule| sum + Cost::of_level(rule.near.level))
@@ -114,7 +115,7 @@ impl<'a> NearRules<'a> {
 }
 
 impl NearRule<'_> {
-    /// The topmost domain of which the rule keeps replicas away, of those in which `leaf` lies or that it is.
+    /// The topmost member of an anti-affinity rule among `leaf` and the ancestors of `leaf`.
     pub fn topmost_member(&self, cluster: &Cluster, leaf: DomainId) -> Option<DomainId> {
         let Marks::Domains(dimension, marks) = &self.marks else {
             return None;

@@ -1,13 +1,14 @@
-//! The domains that `safe` compares: those with an eligible host or a replica. A strict rule limits what new replicas
-//! add to them.
+//! The occupied domains, with an eligible host or a replica: the domains that `safe` compares. A strict rule limits the
+//! new replicas of occupied domains.
 //!
-//! All other limits hold on the first level of which several domains have an eligible host. If the eligible hosts are
-//! all in one domain, and replicas stand in another one, `safe` compares these two.
+//! All other limits hold on the first level on which several domains have an eligible host. If all eligible hosts are
+//! in one domain and replicas stand in a second domain, `safe` compares these two domains.
 
 use super::cluster::{Cluster, Standing};
 use super::live_tree::LiveTree;
 
-/// The domains of a dimension with an eligible host or a replica; `None` if they are those with an eligible host.
+/// The domains of a dimension with an eligible host or a replica. `None` if these are the domains with an eligible
+/// host.
 pub fn occupied_tree(cluster: &Cluster, any: &[bool], standing: &[Standing], dimension: usize) -> Option<LiveTree> {
     if standing.iter().all(|it| any[it.host as usize]) {
         return None;
@@ -21,8 +22,8 @@ pub fn occupied_tree(cluster: &Cluster, any: &[bool], standing: &[Standing], dim
     Some(LiveTree::of(&of_cluster.tree, direct))
 }
 
-/// The domain with all eligible hosts that have others beside it, if that is above the level that is limited anyhow.
-/// `occupied` is the tree of domains with an eligible host or a replica.
+/// The domain with all eligible hosts, if other domains are beside the domain and the domain is above the limited
+/// level. `occupied` is the tree of domains with an eligible host or a replica.
 pub fn outer_domain(eligible: &LiveTree, occupied: &LiveTree) -> Option<u32> {
     let is_limited = |domain: u32| eligible.limited_level().contains(&domain);
     let mut level = occupied.first_level().iter().copied();

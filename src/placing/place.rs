@@ -1,4 +1,5 @@
-//! Places the missing replicas of a workload.
+//! Places the missing replicas of a workload: prunes the cells, searches, and tries fewer replicas if the search finds
+//! no placement.
 
 use super::bounds::Totals;
 use super::budget::Budget;
@@ -25,9 +26,10 @@ use crate::interrupt::Interrupt;
 pub struct Effort {
     /// Whether all missing replicas are placed or none.
     pub atomic: bool,
-    /// Decides between placements that are equal otherwise.
+    /// Decides between placements of equal cost.
     pub seed: u64,
-    /// The number of operations, [`Effort::BUDGET`] by default. One looks at a host, an offer or an arc of a flow.
+    /// The number of operations, [`Effort::BUDGET`] by default. An operation looks at a host, an offer or an arc of a
+    /// flow.
     pub budget: u64,
     /// Counts the operations as steps. After it is set the answer comes soon, and means nothing.
     pub interrupt: Interrupt,
@@ -38,7 +40,7 @@ impl Effort {
     pub const BUDGET: u64 = 10_000_000;
 }
 
-/// New places for the missing replicas: their number is [`Workload::wanted`] less those that stand, by role.
+/// New places for the missing replicas: by role, [`Workload::wanted`] less the standing replicas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// New replicas, by role and then by host.
@@ -46,23 +48,23 @@ pub struct Placed {
     /// The number of replicas without a place, by role. All zero if the request was atomic and was granted.
     pub unplaced: Vec<u32>,
     pub proof: Proof,
-    /// Why some have no place; `None` if all have one, or after an interrupt.
+    /// Why replicas have no place. `None` if all replicas have a place, or after an interrupt.
     pub refusal: Option<Refusal>,
 }
 
-/// What is known of an answer.
+/// Whether an answer is proven to be the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// No placement is better; a refusal: there is none.
+    /// No placement is better. If the answer is a refusal, no placement exists.
     Exact,
-    /// The budget was spent. A placement keeps all hard rules but a better one may exist; a refusal is no proof that
-    /// there is no placement.
+    /// The budget was spent. A placement keeps all hard rules but a better placement may exist. A refusal is no proof
+    /// that no placement exists.
     BudgetSpent,
 }
 
 /// Places the missing replicas, best first by: number unplaced, soft violations, amount over normal limits, violations
-/// of level `Prefer`, score, hash of the seed. Hard rules hold; a domain that already stands above its limit gets none
-/// and is left out of the comparison.
+/// of level `Prefer`, score, hash of the seed. Hard rules hold. A domain that already stands above its limit gets no
+/// new replica and is left out of the comparison.
 ///
 /// An atomic request that is refused has no replicas and a [`Refusal`].
 pub fn place(
@@ -107,7 +109,7 @@ pub fn place(
     }
 }
 
-/// What the rules of a workload compare, with the replicas that stand.
+/// The demands of the rules, with the standing replicas.
 fn compared(cluster: &Cluster, eligible: &Eligible, rules: &[AxisRule], workload: &Workload) -> Compared {
     let one_a_host = !has_host_rule(workload.rules);
     let Eligible { trees, any, .. } = eligible;
@@ -122,7 +124,8 @@ fn standing_by_host(cluster: &Cluster, workload: &Workload) -> Vec<u32> {
     standing
 }
 
-/// Whether the answer may be another one with all slots. Of one flow it is not if no item has all that are known of it.
+/// Whether the answer may change if all slots are listed. After a single flow the answer stays if no item is full, with
+/// all its listed slots taken.
 fn may_need_more_slots(cells: &Cells, outcome: &Outcome) -> bool {
     let Some(cut) = cells.cut else { return false };
     let Some((_, replicas)) = &outcome.best else {
@@ -136,7 +139,7 @@ fn may_need_more_slots(cells: &Cells, outcome: &Outcome) -> bool {
     is_full || !outcome.is_one_flow
 }
 
-/// A request with what is worked out of it.
+/// A request with its derived values.
 pub struct Placing<'a, H> {
     pub cluster: &'a Cluster,
     pub hosts: &'a H,
@@ -154,7 +157,7 @@ pub struct Placing<'a, H> {
 impl<H: Hosts> Placing<'_, H> {
     /// The most replicas that can be placed, in the best places.
     ///
-    /// One less is tried each time. When the budget is spent, the number is found by bisection: each attempt is then
+    /// Each attempt has one replica less. When the budget is spent, bisection finds the number: each attempt is then
     /// about one flow.
     fn best(&self) -> (Vec<Standing>, Proof) {
         let all: u32 = self.missing.iter().sum();
@@ -189,7 +192,7 @@ impl<H: Hosts> Placing<'_, H> {
         (replicas, proof)
     }
 
-    /// The best places of `new` replicas. `known` are the cells of an attempt before, if they stay the same.
+    /// The best places of `new` replicas. `known` are the cells of the attempt before, if the cells stay the same.
     fn attempt(&self, new: u32, known: &mut Option<Cells>) -> Outcome {
         let bounds = self.compared.hosts.bounds(self.compared.standing + new);
         let cost_before = self.compared.hosts.cost_before(&bounds);
@@ -229,7 +232,7 @@ impl<H: Hosts> Placing<'_, H> {
         outcome
     }
 
-    /// Those that are needed for replicas of one role.
+    /// The cells that replicas of one role need.
     fn cells(&self, items: &HostItems<H>, wanted: Wanted) -> Cells {
         let costs = SlotCosts::new(items, wanted.missing, wanted.prices, self.budget);
         let places = CellPlaces::of(items, self.compared, &costs);

@@ -1,8 +1,8 @@
-//! Leaves out cells that no best placement needs, so that the flow over 100,000 hosts has some hundred cells.
+//! Prunes cells that no best placement needs, so that the flow over 100,000 hosts has some hundred cells.
 //!
-//! Let a domain take at most K new replicas, and let no replica stand below it. Of its children only the K cheapest
-//! matter, for each combination of domains in the other dimensions: if a placement uses another child, one of the K has
-//! no replica, and the replica can move there. No count elsewhere changes, and no rule is broken that was not before.
+//! Let a domain take at most K new replicas, and let no replica stand below the domain. Only its K cheapest children
+//! matter, for each combination of domains in the other dimensions. If a placement uses a further child, one of the K
+//! children has no replica, and the replica can move there. No count elsewhere changes, and no further rule is broken.
 
 use super::bounds::{Bounds, Totals, bounds};
 use super::cell_places::CellPlaces;
@@ -10,10 +10,10 @@ use super::compared::{Compared, ComparedDimension};
 use super::cost::Cost;
 use super::slot_costs::SlotCosts;
 
-/// The cells that are needed for `totals` or fewer replicas of one role, each with the number of its slots that are.
+/// The cells that `totals` or fewer replicas of one role need, each with the number of slots.
 pub fn prune(places: &CellPlaces, compared: &Compared, totals: Totals, costs: &SlotCosts) -> Vec<(u32, u32)> {
     let trees = compared.dimensions.iter().enumerate();
-    // A rule that may be broken asks for an even share also where there is no replica.
+    // A rule that may be broken asks for an even share of empty domains too.
     let trees = trees.filter(|(_, dimension)| dimension.demands.even_cost.is_none());
     let Some((at, dimension)) = trees.max_by_key(|(_, dimension)| dimension.tree.len()) else {
         return places.all(costs);
@@ -69,7 +69,7 @@ struct Pruning<'a> {
     dimension: &'a ComparedDimension,
     bounds: Bounds,
     is_prunable: Vec<bool>,
-    /// The domains in which cells of the group are, and those above them: most groups use a few of all domains.
+    /// The domains of the group's cells, with their ancestors: most groups use a few of all domains.
     used: Vec<u32>,
     /// The cell with the cheapest place in each used domain and below.
     best: Vec<u32>,
@@ -95,7 +95,7 @@ impl Pruning<'_> {
         if self.costs.budget.count_list(self.used.len() as u64) {
             return Vec::new();
         }
-        // A domain has a greater number than the one in which it lies.
+        // A domain has a greater number than its parent.
         self.costs.budget.sort(&mut self.used);
         for at in (1..self.used.len()).rev() {
             let domain = self.used[at];
@@ -112,7 +112,7 @@ impl Pruning<'_> {
         kept.collect()
     }
 
-    /// Makes a cell the best of a domain if it is cheaper than the best so far.
+    /// Makes a cell the best of a domain if the cell is cheaper than the best so far.
     fn improve(&mut self, domain: u32, cell: u32) {
         let best = &mut self.best[domain as usize];
         let cost = |cell: u32| &self.places.cheapest[cell as usize];
@@ -130,7 +130,7 @@ impl Pruning<'_> {
         bounds.hard.most.saturating_sub(bounds.standing)
     }
 
-    /// Drops the children of a used domain that no best placement needs, and all that lie in them.
+    /// Drops the children of a used domain that no best placement needs, with all their descendants.
     fn drop_children(&mut self, domain: u32) {
         let children = self.dimension.tree.children(domain);
         let most = self.most_new(domain) as usize;

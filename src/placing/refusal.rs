@@ -1,4 +1,4 @@
-//! Why replicas have no place: what each condition leaves, one after the other.
+//! Explains a refusal: how many hosts each condition removes, in the order in which the conditions are checked.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::modes::AxisRule;
 use super::place::Placing;
 use super::rules::{Axis, Level};
 
-/// How many of the hosts that a condition removes are named.
+/// The most hosts that a refusal names for each condition.
 const NAMED_HOSTS: usize = 15;
 
 /// Why replicas have no place.
@@ -18,22 +18,22 @@ const NAMED_HOSTS: usize = 15;
 pub struct Refusal {
     /// All hosts.
     pub hosts: u32,
-    /// Hosts by the first condition that removes them, in the order in which they are asked.
+    /// Hosts by the first condition that removes the host, in the order of the conditions.
     pub removed: Vec<(Removed, u32)>,
-    /// The first hosts of each of them.
+    /// The first hosts that each condition removes.
     pub named: Vec<(Removed, Vec<u32>)>,
     /// Hosts that no condition removes.
     pub left: u32,
-    /// Of each hard `Spread` rule the domains of the first level with several: their limits, and what they hold.
+    /// For each hard `Spread` rule the domains of the first level with several domains: limits and replicas.
     pub limits: Vec<DomainLimit>,
     /// The number of replicas that are missing.
     pub missing: u32,
-    /// The most of them that any one hard rule admits, with the room that there is. If it is not less than `missing`,
-    /// it is the rules together that admit no placement.
+    /// The most replicas that the strictest hard rule admits, with the room of the hosts. If `admitted` is not less
+    /// than `missing`, the rules together admit no placement.
     pub admitted: u32,
 }
 
-/// A condition that removes hosts, in the order in which they are asked.
+/// A condition that removes hosts, in the order in which the conditions are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Removed {
     /// The host is eligible for no missing role.
@@ -45,7 +45,7 @@ pub enum Removed {
     /// The host holds as many replicas of the workload as the rules on hosts admit.
     Taken,
     NoRoom,
-    /// By the index of a hard `Spread` rule: the host's domain holds as many as it may.
+    /// By the index of a hard `Spread` rule: the host's domain is at its limit.
     Full(usize),
 }
 
@@ -59,7 +59,7 @@ pub struct DomainLimit {
     pub domain: DomainId,
     pub limit: u32,
     pub taken: u32,
-    /// How many more its hosts have room for.
+    /// The number of further replicas that its hosts have room for.
     pub room: u32,
 }
 
@@ -101,7 +101,7 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
             None => left += 1,
         }
     }
-    // Of two levels that a rule limits, the one that admits fewer says why.
+    // Of two levels that a rule limits, the level that admits fewer replicas explains the refusal.
     limited.dedup_by(|other, limited| {
         let is_same = (other.rule, other.dimension) == (limited.rule, limited.dimension);
         if is_same && other.admits() < limited.admits() {
@@ -124,7 +124,7 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
     }
 }
 
-/// How many replicas a host has room for, or what removes it.
+/// The number of replicas that a host has room for, or the condition that removes the host.
 fn free_places<H: Hosts>(placing: &Placing<H>, bounds: &HostBounds, host: u32) -> Result<u32, Removed> {
     let mut eligible = missing_roles(placing)
         .filter(|&role| placing.eligible.is_eligible(host, role))
@@ -152,7 +152,7 @@ fn missing_roles<H: Hosts>(placing: &Placing<H>) -> impl Iterator<Item = usize> 
     (0..placing.missing.len()).filter(|&role| placing.missing[role] > 0)
 }
 
-/// How many replicas of a role a host has room for, `most` at most. A host that has no room for one has none for more.
+/// The number of replicas of a role that a host has room for, `most` at most. Found by bisection.
 fn places<H: Hosts>(placing: &Placing<H>, host: u32, role: usize, most: u32) -> u32 {
     let (mut room, mut none) = (0, most + 1);
     while room + 1 < none {
@@ -177,7 +177,7 @@ struct Limited<'a> {
 }
 
 impl<'a> Limited<'a> {
-    /// Of all hard rules, if `total` replicas are placed.
+    /// The limited domains of all hard rules, if `total` replicas are placed.
     fn all(compared: &'a Compared, rules: &[AxisRule], total: u32) -> Vec<Limited<'a>> {
         let hard = rules.iter().filter(|rule| rule.level == Level::Hard);
         let limited = hard.flat_map(|rule| {

@@ -1,8 +1,9 @@
-//! The cheapest choice of cells that keeps the bounds of at most two dimensions: a minimum-cost flow.
+//! The relaxed placement: the cheapest choice of cells within the bounds of at most two dimensions, as a minimum-cost
+//! flow.
 //!
-//! The replicas flow from the root of the one tree down to its leaves, over a cell each, and up the other tree to its
-//! root. Each domain is an arc with its bounds, each cell an arc whose units are its places, cheapest first. All other
-//! dimensions, and which role goes where, are left out; so the cost is a lower bound.
+//! The replicas flow from the root of the first tree down to its leaves, over a cell each, and up the second tree to
+//! its root. Each domain is an arc with its bounds. Each cell is an arc whose units are its slots, cheapest first. The
+//! flow leaves out all other dimensions, and the assignment of roles. So the cost is a lower bound.
 
 use std::collections::HashMap;
 
@@ -21,24 +22,24 @@ pub struct Part {
     pub splits: Vec<Split>,
     /// Bounds of the replicas in some cells.
     pub cells: HashMap<u32, Range>,
-    /// Bounds of roles on items, which the flow over cells leaves out.
+    /// Bounds of roles on items, which the flow over cells ignores.
     pub roles: RoleLimits,
 }
 
-/// What does not change from one part to the next.
+/// The problem that all parts of a search share.
 pub struct Relaxation<'a> {
     pub compared: &'a Compared,
     pub cells: &'a Cells,
     pub totals: Totals,
     /// Free places directly in each domain, by compared dimension.
     pub direct: Vec<Vec<u32>>,
-    /// The compared dimensions of the flow: where replicas flow down, and up.
+    /// The compared dimensions of the flow: down the first, and up the second.
     pub flow: [Option<usize>; 2],
-    /// By end of the flow, whether cells are in each domain or below. No flow goes to others.
+    /// By end of the flow, whether cells are in each domain or below. No flow goes to unused domains.
     is_used: [Vec<bool>; 2],
     /// Cells in the order of their leaf in the first dimension.
     by_leaf: Vec<u32>,
-    /// What the hosts cost before a replica is placed.
+    /// The cost of the hosts before a replica is placed.
     cost_before: Cost,
     budget: &'a Budget<'a>,
 }
@@ -46,7 +47,7 @@ pub struct Relaxation<'a> {
 /// The cheapest choice within a part.
 pub struct Choice {
     pub cost: Cost,
-    /// Cells with the number of replicas that they get.
+    /// Cells with the number of replicas in each cell.
     pub taken: Vec<(u32, u32)>,
     /// By end of the flow, the range of the replicas in the children of each domain.
     pub below: [Option<Vec<Range>>; 2],
@@ -54,9 +55,9 @@ pub struct Choice {
 
 /// Why a part has no choice.
 pub enum Nothing {
-    /// The least bounds of domains cannot be met, or contradict each other.
+    /// The least bounds of domains contradict each other or cannot be reached.
     Bounds,
-    /// Only as many new replicas can be placed.
+    /// The most new replicas that can be placed.
     Most(u32),
 }
 
@@ -158,7 +159,7 @@ fn used(compared: &Compared, cells: &Cells, at: usize) -> Vec<bool> {
     used
 }
 
-/// What an arc stands for. The first number is the end of the flow.
+/// The meaning of an arc. The first number is the end of the flow.
 #[derive(Clone, Copy)]
 enum Unit {
     Domain(usize, u32),
@@ -197,7 +198,7 @@ impl<'a> Plan<'a> {
         self.relaxation.flow[end]
     }
 
-    /// The node of each used domain, and that of the replicas in its children. Each arc leads to a greater node.
+    /// The node of each used domain, and the node of the replicas in its children. Each arc leads to a greater node.
     fn number_nodes(&mut self, end: usize) -> Vec<(u32, u32)> {
         let mut next = || {
             self.nodes += 1;
@@ -277,7 +278,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// What there is to pay before a replica is placed, bounds that are not reached among it.
+    /// The cost before a replica is placed, with the bounds that are not reached.
     fn cost_before(&self) -> Cost {
         let ends = self.ends.iter().flatten().map(|bounds| bounds.cost_before);
         let cells = self.part.cells.values().map(|range| Cost::HARD * range.least);
@@ -291,7 +292,7 @@ impl<'a> Plan<'a> {
         ends.chain(cells).chain(below).fold(Cost::ZERO, |sum, cost| sum + cost)
     }
 
-    /// The range of the replicas in the children of a domain, and how many of them stand.
+    /// The range of the replicas in the children of a domain, and the number of standing replicas among them.
     fn below(&self, end: usize, domain: u32) -> Option<(Range, u32)> {
         let dimension = &self.relaxation.compared.dimensions[self.end(end)?];
         let range = self.ends[end].as_ref()?.below[domain as usize];

@@ -1,4 +1,5 @@
-//! Which replicas go when fewer are wanted: the search of a placement, over replicas that may stay.
+//! Chooses the replicas that go when fewer are wanted. The search is the search of a placement; its items are the
+//! replicas that may stay.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use super::search::{Wanted, search};
 use super::slot_costs::SlotCosts;
 use crate::interrupt::Interrupt;
 
-/// A replica that may go when fewer are wanted. Its index is its place in the order of ids.
+/// A replica that may go when fewer are wanted. Its index is its rank in the order of ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replica {
     pub role: usize,
@@ -30,7 +31,7 @@ pub struct Replica {
     pub lost: bool,
 }
 
-/// Which replicas go.
+/// The result: the replicas that go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Released {
     /// The indices of the replicas, ascending.
@@ -39,10 +40,9 @@ pub struct Released {
     pub proof: Proof,
 }
 
-/// The replicas that go, so that of each role at most [`Workload::wanted`] are left. First those without a place, then
-/// those on lost hosts, those that break a hard rule by themselves, those without which the rest breaks the rules
-/// least, those of the highest index. [`Workload::standing`] is not looked at. After `interrupt` is set the answer
-/// comes soon, and means nothing.
+/// The replicas that go, so that at most [`Workload::wanted`] of each role are left. The order is: replicas without a
+/// place, on lost hosts, that break a hard rule by themselves, whose absence breaks the rules least, of the highest
+/// index. [`Workload::standing`] is ignored. After `interrupt` is set the answer comes soon, and means nothing.
 pub fn release(
     cluster: &Cluster,
     eligible: &Eligible,
@@ -79,7 +79,7 @@ pub fn release(
     Released { gone, proof }
 }
 
-/// The replicas without a place that go, and by role how many others have to go.
+/// The replicas without a place that go, and by role the number of further replicas that have to go.
 fn unplaced(workload: &Workload, replicas: &[Replica]) -> (Vec<usize>, Vec<u32>) {
     let mut surplus = vec![0_u32; workload.wanted.len()];
     for replica in replicas {
@@ -98,7 +98,7 @@ fn unplaced(workload: &Workload, replicas: &[Replica]) -> (Vec<usize>, Vec<u32>)
     (gone, surplus)
 }
 
-/// Replicas with a place and their indices: those of roles with a surplus, and all others, which stay.
+/// Placed replicas with their indices: replicas of roles with a surplus, and all other replicas, which stay.
 fn placed(replicas: &[Replica], surplus: &[u32]) -> (Vec<(usize, Standing)>, Vec<Standing>) {
     let placed = replicas.iter().enumerate().filter_map(|(at, replica)| {
         let (role, host) = (replica.role, replica.host?);
@@ -117,10 +117,10 @@ struct Falling<'a> {
 }
 
 impl Falling<'_> {
-    /// Whether each of them stays, of each role the number in `keep`.
+    /// Whether each replica stays, of each role the number in `keep`.
     ///
-    /// With several roles the search may find nothing before the budget is spent. Then each role keeps the best of its
-    /// own, one role after the other: for one role alone the first flow is an answer.
+    /// With several roles the search may find nothing before the budget is spent. As a fallback each role in turn keeps
+    /// its best replicas: for a single role the first flow is an answer.
     fn stays(&self, keep: &[u32], mut staying: Vec<Standing>, proof: &mut Proof) -> Vec<bool> {
         let mut stays = vec![false; self.items.falling.len()];
         if self.keep_best(keep, &staying, &mut stays, proof) || self.budget.has_ended() {
@@ -141,7 +141,8 @@ impl Falling<'_> {
         stays
     }
 
-    /// Lets the best stay beside those that stay already. False if the search found none before its budget was spent.
+    /// Keeps the best replicas beside the staying replicas. False if the search found no answer before its budget was
+    /// spent.
     fn keep_best(&self, keep: &[u32], staying: &[Standing], stays: &mut [bool], proof: &mut Proof) -> bool {
         let Eligible { trees, any, .. } = self.eligible;
         let domains = trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
@@ -180,7 +181,7 @@ impl Falling<'_> {
     }
 }
 
-/// What it costs to keep each of the falling replicas.
+/// The cost of keeping each of the falling replicas.
 fn costs(
     cluster: &Cluster,
     eligible: &Eligible,

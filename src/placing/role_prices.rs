@@ -1,9 +1,9 @@
-//! Prices of roles, by which the flow over cells takes about as many replicas of each as are missing (Lagrangian
-//! relaxation).
+//! Prices of roles by Lagrangian relaxation. With the prices, the flow over cells takes about as many replicas of each
+//! role as are missing.
 //!
-//! A role that is the cheapest everywhere would be taken for all replicas otherwise, and the flow's cost be far below
-//! that of any placement. Whatever the prices are, the flow's cost stays a lower bound. So the prices of a budget that
-//! was spent are good enough.
+//! Without prices, a role that is the cheapest everywhere would be taken for all replicas, and the flow's cost would be
+//! far below the cost of any placement. With any prices the flow's cost is a lower bound. So the prices of a spent
+//! budget are good enough.
 
 use super::cells::{Cells, Items};
 use super::compared::Compared;
@@ -13,13 +13,13 @@ use super::roles::{Unassigned, assign};
 use super::search::{Wanted, relaxation};
 use super::slot_costs::SlotCosts;
 
-/// How often prices are corrected, as long as that raises the lower bound.
+/// The most corrections of the prices. Corrections end earlier if the lower bound does not rise.
 const ROUNDS: u32 = 8;
 
-/// When one part in this number of the budget is spent, no round begins.
+/// No correction begins when one part in this number of the budget is spent.
 const SHARE: u64 = 4;
 
-/// Domains further down than this are not distinguished when a price is guessed.
+/// Deeper domains are not distinguished when a price is guessed.
 const MAX_DEPTH: usize = 4;
 
 /// A price for each role, and the cells at these prices.
@@ -51,7 +51,7 @@ pub fn prices(items: &impl Items, compared: &Compared, wanted: Wanted) -> (Vec<C
     best
 }
 
-/// What the cheapest choice costs at some prices; `None` without a choice. And prices that may raise it.
+/// The cost of the cheapest choice at given prices, `None` without a choice, and prices that may raise the cost.
 struct Round {
     cost: Option<Cost>,
     next: Option<Vec<Cost>>,
@@ -79,7 +79,7 @@ fn round(items: &impl Items, compared: &Compared, (prices, cells): &(Vec<Cost>, 
     }
 }
 
-/// A slot of a cell with the role that is the cheapest there.
+/// A slot of a cell with its cheapest role.
 struct PricedSlot {
     cell: u32,
     role: usize,
@@ -87,8 +87,8 @@ struct PricedSlot {
     is_taken: bool,
 }
 
-/// Higher prices for roles of which a choice has more than are missing, so that it has no assignment. `None` if no
-/// price can be guessed.
+/// Raises the price of each role that the choice uses more often than the role is missing. `None` if no price can be
+/// guessed.
 fn raised(
     (items, cells): (&impl Items, &Cells),
     compared: &Compared,
@@ -156,7 +156,7 @@ struct OrderedSlot {
     slot: u32,
 }
 
-/// What it costs to exchange slots of one role for those of others.
+/// The costs of exchanging slots of one role for slots of other roles.
 struct Exchanges<'a> {
     slots: &'a [PricedSlot],
     of: (&'a Cells, &'a Compared),
@@ -175,11 +175,10 @@ impl<'a> Exchanges<'a> {
         }
     }
 
-    /// By how much a role must be dearer so that about `surplus` of its slots are exchanged for free slots of other
-    /// roles.
+    /// The rise of a role's price by which about `surplus` of its slots are exchanged for free slots of other roles.
     ///
-    /// Slots are exchanged within domains of one depth. The choice is the cheapest, so an exchange that makes it
-    /// cheaper breaks bounds: then deeper domains are distinguished.
+    /// Slots are exchanged within domains of the same depth. The choice is the cheapest, so an exchange that lowers the
+    /// cost breaks bounds. In this case deeper domains are distinguished.
     fn rise(&mut self, role: usize, surplus: usize) -> Option<Cost> {
         let mut guess = None;
         for depth in 0..=MAX_DEPTH {
@@ -197,8 +196,8 @@ impl<'a> Exchanges<'a> {
         guess
     }
 
-    /// What each exchange costs within a domain: the dearest slots that a role has for the cheapest free ones of
-    /// others.
+    /// The cost of each exchange within a domain: the dearest taken slots of a role for the cheapest free slots of
+    /// other roles.
     fn costs(&mut self, depth: usize, role: usize) -> Vec<Cost> {
         if self.orders.len() == depth {
             self.orders.push(self.order(depth));
@@ -230,7 +229,7 @@ impl<'a> Exchanges<'a> {
         order
     }
 
-    /// By cell the domain of a depth in which it is, in the first compared dimension: that with the most domains.
+    /// By cell the ancestor at a depth, in the compared dimension with the most domains.
     fn domains(&self, depth: usize) -> Vec<u32> {
         let (cells, compared) = self.of;
         let dimensions = compared.dimensions.iter().enumerate();

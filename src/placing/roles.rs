@@ -1,4 +1,4 @@
-//! Which role goes to which of the places that cells give: a flow from cells over items to roles.
+//! Assigns roles to the slots that cells give: a minimum-cost flow from cells over items to roles.
 
 use std::collections::HashMap;
 
@@ -28,9 +28,9 @@ impl Assigned {
 /// Why roles have no assignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unassigned {
-    /// There is none for these numbers of replicas in cells.
+    /// No assignment exists for these numbers of replicas in cells.
     None,
-    /// The cheapest one gives an item these replicas by role, which do not fit together.
+    /// The cheapest assignment gives an item these replicas by role, which do not fit together.
     Together(u32, Vec<u32>),
 }
 
@@ -38,17 +38,17 @@ pub enum Unassigned {
 pub struct Assignment {
     pub cost: Cost,
     pub replicas: Vec<Assigned>,
-    /// By role, what each replica could cost more and would be taken all the same, because the role is cheap.
+    /// By role, how much dearer each replica could be and still be taken, because the role is cheap.
     pub prices: Vec<Cost>,
-    /// False if the budget was spent before: another assignment may cost less.
+    /// False if the budget was spent: a cheaper assignment may exist.
     pub is_cheapest: bool,
 }
 
-/// The most replicas of a role on an item, where a part of the search limits them.
+/// The most replicas of a role on an item, set by a part of the search.
 pub type RoleLimits = HashMap<(u32, usize), u32>;
 
-/// The cheapest assignment of roles to the cells, of which each gets the number beside it; at most `missing` by role.
-/// When one part in `share` of the budget is spent, the rest goes to places that are cheap and not the cheapest.
+/// The cheapest assignment of roles to the cells. Each cell gets the number beside the cell, each role at most
+/// `missing`. When one part in `share` of the budget is spent, the rest goes to cheap slots, not to the cheapest.
 pub fn assign(
     (items, limits): (&impl Items, &RoleLimits),
     (cells, taken): (&Cells, &[(u32, u32)]),
@@ -174,7 +174,7 @@ impl<'a, I: Items> Plan<'a, I> {
         plan
     }
 
-    /// What the first replica of a role costs on an item.
+    /// The cost of the first replica of a role on an item.
     fn first_unit(&self, item: u32, role: usize) -> Option<Cost> {
         Some(self.offer(item, role, 0)? + self.items.unit(item, 0))
     }
@@ -196,8 +196,7 @@ impl<'a, I: Items> Plan<'a, I> {
 }
 
 /// The items that matter in a cell that gets `number` replicas, each with its roles: of each role the `number`
-/// cheapest.
-/// If a replica is on another item, one of these has no replica, and the replica can move there.
+/// cheapest. If a replica is on a further item, one of these items has no replica, and the replica can move there.
 fn cheapest(
     items: &[u32],
     first_unit: impl Fn(u32, usize) -> Option<Cost>,

@@ -1,8 +1,8 @@
-//! The rules of a workload.
+//! The rules of a workload: spread among its own replicas, affinity and anti-affinity to other workloads.
 
 use super::domain_tree::DomainId;
 
-/// A rule about where replicas stand.
+/// A rule about the hosts of replicas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
     Spread(Spread),
@@ -12,11 +12,11 @@ pub enum Rule {
 /// How a rule binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
-    /// No new replica breaks it.
+    /// No new replica breaks the rule.
     Hard,
-    /// It is broken only if there is no place otherwise.
+    /// The rule is broken only if no placement keeps the rule.
     Soft,
-    /// It decides between placements that are equal in soft violations and in what they take over normal limits.
+    /// The rule decides between placements that are equal in soft violations and in the amount above normal limits.
     Prefer,
 }
 
@@ -29,7 +29,7 @@ pub enum Axis {
     Domain(usize),
 }
 
-/// How the replicas of the workload stand to each other.
+/// Spreads the replicas of the workload over domains.
 ///
 /// Without a `Spread` rule that names [`Axis::Host`], a host takes one replica of the workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Spread {
     pub mode: Mode,
     /// May hold `Host` as well.
     pub axes: Vec<Axis>,
-    /// Whether only what is safe is granted: no domain may hold more replicas than may be down at once.
+    /// Whether only safe placements are granted: no domain may hold more replicas than may be down at once.
     pub strict: bool,
 }
 
@@ -47,29 +47,29 @@ pub struct Spread {
 pub enum Mode {
     /// Siblings differ by at most 1, at every level.
     MaxDifference,
-    /// No domain of the first level with several takes the majority with it.
+    /// No domain of the first level with several domains holds the majority.
     QuorumSafe,
     /// `QuorumSafe` if n is divisible by the number of domains of each dimension and there are at most as many hosts as
     /// combinations; else `MaxDifference`.
     Adaptive,
-    /// No two replicas in one domain of the first level with several.
+    /// No two replicas share a domain of the first level with several domains.
     OneEach,
 }
 
-/// Where the replicas of the workload stand to those of others.
+/// Affinity or anti-affinity to the replicas of other workloads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Near {
     pub level: Level,
     pub kind: NearKind,
-    /// The hosts or domains, at any level, in which the others stand.
+    /// The hosts or domains, at any level, with replicas of the other workloads.
     pub members: Members,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NearKind {
-    /// Only there. Without members there is no place.
+    /// Affinity: only in members. Without members there is no place.
     Together,
-    /// Anywhere but there.
+    /// Anti-affinity: anywhere outside of the members.
     Apart,
 }
 

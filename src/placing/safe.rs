@@ -1,4 +1,4 @@
-//! Whether the majority of the standing replicas survives the loss of any one domain.
+//! Decides `safe`: whether the majority of the standing replicas survives the loss of any single domain.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::occupied::occupied_tree;
 use super::rules::Axis;
 
 impl Judging<'_> {
-    /// `None` if it is not asked, or if no rule compares anything. `down` replicas are on hosts that are not up.
+    /// `None` without quorum, or if no rule compares anything. `down` replicas are on hosts that are not up.
     pub fn safe(&self, rules: &[AxisRule], down: u32) -> Option<bool> {
         if !self.workload.quorum || self.n < 2 {
             return None;
@@ -33,8 +33,9 @@ impl Judging<'_> {
         }
     }
 
-    /// Of the first level of which several domains have an eligible host or a replica. If none has, all are in one
-    /// domain. `None` if no host has a domain. A replica on a host without one may fail with any other.
+    /// Looks at the first level on which at least two domains hold an eligible host or a replica. Without such a level,
+    /// all replicas are in one domain. `None` if no host has a domain. A replica on a host without a domain may fail
+    /// with any domain.
     fn survives_each_domain(&self, dimension: usize) -> Option<bool> {
         let counts = &self.counts[dimension];
         let leaves = &self.cluster.dimensions[dimension].leaves;

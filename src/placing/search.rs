@@ -1,7 +1,8 @@
-//! The best placement: branch and bound over parts, each of which is a flow.
+//! Branch and bound over the rules that the relaxed placement ignores. Each part of the search is a minimum-cost flow.
 //!
-//! The flow is exact for two dimensions without mixed domains, and one role: then the first part is the answer. If its
-//! choice breaks what the flow leaves out, the part is divided: by the number of replicas below a domain, or in a cell.
+//! The flow is exact for one role and two dimensions without mixed domains: the first part is the answer. If the chosen
+//! cells break a rule that the flow ignores, the search divides the part: by the number of replicas below a domain, or
+//! in a cell.
 
 use super::bounds::Split;
 use super::budget::Budget;
@@ -16,19 +17,19 @@ use super::roles::{Assigned, Assignment, Unassigned, assign};
 /// Once a placement is known, the search for a better one ends when a tenth of the budget is spent.
 const SHARE_FOR_BETTER: u64 = 10;
 
-/// What a search found.
+/// The result of a search.
 pub struct Outcome {
     pub best: Option<(Cost, Vec<Assigned>)>,
     /// Whether the search was complete.
     pub is_exact: bool,
-    /// If nothing was found: no more new replicas than this can be placed.
+    /// If the search found nothing: the most new replicas that can be placed.
     pub most: u32,
-    /// Whether the answer is that of one flow.
+    /// Whether a single flow gave the answer.
     pub is_one_flow: bool,
 }
 
 impl Outcome {
-    /// Nothing, because only this many can be placed.
+    /// Nothing, because only this many replicas can be placed.
     pub fn of_ceiling(most: u32) -> Outcome {
         Outcome {
             best: None,
@@ -39,20 +40,20 @@ impl Outcome {
     }
 }
 
-/// What is looked for.
+/// The replicas to place, and the budget.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
     /// The most new replicas of each role.
     pub missing: &'a [u32],
     /// The number of new replicas.
     pub new: u32,
-    /// What the hosts cost before a replica is placed.
+    /// The cost of the hosts before a replica is placed.
     pub cost_before: Cost,
-    /// What each replica of a role costs besides in the cells.
+    /// By role, the price that each replica adds in the cells.
     pub prices: &'a [Cost],
-    /// The first flow is completed although it is spent.
+    /// The first flow is completed even if the budget is spent.
     pub budget: &'a Budget<'a>,
-    /// Whether the caller has another answer if nothing is found.
+    /// Whether the caller has a further answer if the search finds nothing.
     pub has_fallback: bool,
 }
 
@@ -91,7 +92,7 @@ pub fn search(items: &impl Items, compared: &Compared, cells: &Cells, wanted: Wa
     }
 }
 
-/// The flow over cells, less what the prices of roles add to each placement.
+/// The flow over cells, less the sum of the roles' prices, which every placement pays.
 pub fn relaxation<'a>(compared: &'a Compared, cells: &'a Cells, wanted: Wanted<'a>) -> Relaxation<'a> {
     let paid = wanted
         .prices
@@ -112,7 +113,7 @@ struct Search<'a, I> {
 }
 
 impl<I: Items> Search<'_, I> {
-    /// Keeps a choice that is the best so far; divides its part if a better one may be in it.
+    /// Keeps a choice that is the best so far. Divides the part if the part may contain a better choice.
     fn judge(&mut self, part: Part, choice: Choice) {
         if self.best.as_ref().is_some_and(|(best, _)| choice.cost >= *best) {
             return;
@@ -173,7 +174,7 @@ impl<I: Items> Search<'_, I> {
         all.collect()
     }
 
-    /// The replicas in each domain of a compared dimension and below it, standing ones included.
+    /// The replicas in each domain of a compared dimension and below, new and standing.
     fn counts(&self, choice: &Choice, compared: usize) -> Vec<u32> {
         let dimension = &self.relaxation.compared.dimensions[compared];
         let mut counts = vec![0; dimension.tree.len()];
@@ -187,7 +188,7 @@ impl<I: Items> Search<'_, I> {
         counts
     }
 
-    /// Divides a part without losing a placement, so that its choice is not found again where it breaks a rule.
+    /// Divides a part without losing a placement, so that the choice is not found again where the choice breaks a rule.
     fn divide(&mut self, part: Part, choice: &Choice, site: Option<Site>) {
         if let Some((split, at)) = self.wide_range(choice, site) {
             return self.divide_range(&part, split, at);
@@ -208,7 +209,7 @@ impl<I: Items> Search<'_, I> {
         }
     }
 
-    /// A range of replicas below a domain that the flow took for wider than it is, and the number of the choice.
+    /// A range of replicas below a domain that is wider in the flow than in the rules, and the number in the choice.
     fn wide_range(&self, choice: &Choice, site: Option<Site>) -> Option<(Split, u32)> {
         if let Some(site) = site {
             let end = self
@@ -270,7 +271,8 @@ impl<I: Items> Search<'_, I> {
         }
     }
 
-    /// Replicas that do not fit together do not fit with more of them: one role has fewer there.
+    /// Replicas that do not fit together do not fit with more replicas. So each new part has fewer replicas of a role
+    /// there.
     fn divide_roles(&mut self, part: &Part, item: u32, counts: &[u32]) {
         for (role, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             let mut part = self.copy(part);
@@ -287,8 +289,8 @@ impl<I: Items> Search<'_, I> {
             .unwrap_or(Range::of(0, most.min(self.relaxation.totals.new)))
     }
 
-    /// A cell whose number is not fixed, the number in the choice, and whether fewer are tried first. One of the domain
-    /// that a rule is broken in, if there is any.
+    /// A cell whose number is not fixed, the number in the choice, and whether fewer replicas are tried first. A cell
+    /// in the domain of `site` comes first.
     fn open_cell(&self, part: &Part, choice: &Choice, site: Option<Site>) -> Option<(u32, u32, bool)> {
         let cells = self.relaxation.cells;
         let taken = || choice.taken.iter().copied();

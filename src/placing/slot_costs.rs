@@ -1,16 +1,16 @@
-//! The costs of the places of one item, for replicas of one role or of several.
+//! The costs of the slots of an item, for replicas of one role or of several roles.
 
 use super::budget::Budget;
 use super::cells::Items;
 use super::cost::Cost;
 
-/// No more slots than this are worked out. With more, each item gets an equal part of them.
+/// The most slots that are computed. With more slots, each item gets an equal part.
 const MAX_SLOTS: u32 = 1 << 20;
 
-/// What the places of items cost for the replicas that are missing.
+/// Computes the costs of slots for the missing replicas.
 pub struct SlotCosts<'a> {
     pub budget: &'a Budget<'a>,
-    /// The roles that lack replicas, each with their number and what each of them costs besides.
+    /// The roles with missing replicas, each with the number and the price of a replica.
     roles: Vec<(usize, u32, Cost)>,
     /// The most slots of an item.
     pub most: u32,
@@ -20,7 +20,7 @@ pub struct SlotCosts<'a> {
 }
 
 impl<'a> SlotCosts<'a> {
-    /// For `missing` replicas by role, of which each costs a price besides.
+    /// For `missing` replicas by role, each with a price.
     pub fn new(items: &impl Items, missing: &[u32], prices: &[Cost], budget: &'a Budget<'a>) -> SlotCosts<'a> {
         let wanted = (0..missing.len()).filter(|&role| missing[role] > 0);
         let wanted: Vec<_> = wanted.map(|role| (role, missing[role], prices[role])).collect();
@@ -28,7 +28,7 @@ impl<'a> SlotCosts<'a> {
         SlotCosts {
             budget,
             most: total.min((MAX_SLOTS / items.count().max(1)).max(1)),
-            // Of several roles the cheapest slots need not be those that are taken.
+            // With several roles the taken slots need not be the cheapest.
             most_of_cell: if wanted.len() > 1 { u32::MAX } else { total },
             roles: wanted,
             total,
@@ -40,15 +40,15 @@ impl<'a> SlotCosts<'a> {
         self.most < self.total && slots as u32 == self.most && items.most(item) > self.most
     }
 
-    /// The costs of an item's places, the cheapest first. Of the place with number k it is at most what the cheapest k
-    /// of all offers cost. None if the answer is not wanted any more.
+    /// Writes the costs of an item's slots, the cheapest first. The cost of slot k is at most the cost of the cheapest
+    /// k of all offers. Writes nothing if the answer is not wanted any more.
     pub fn of_item(&self, items: &impl Items, item: u32, costs: &mut Vec<Cost>) {
         costs.clear();
         let most = items.most(item).min(self.most);
         if self.budget.count_list(1) || most == 0 {
             return;
         }
-        // Mostly there is one place for one role.
+        // Usually an item has one slot for one role.
         if let [(role, _, price)] = *self.roles
             && most == 1
         {
