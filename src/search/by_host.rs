@@ -1,8 +1,9 @@
-//! What each host offers for a request, for callers that choose hosts by rules of their own; and which hosts a request
-//! may use at all, if room does not count.
+//! The offer of each host for a request, for callers that choose hosts by their own rules; and the hosts that a request
+//! may use if room does not count.
 //!
-//! Naively, the best candidate of each host would be built: of 100,000 hosts the caller takes five. So a search returns
-//! numbers alone, in the order of slots. A candidate is built when the host is chosen ([`best_in_host`]).
+//! The naive search builds the best candidate of each host, although the caller takes five of 100,000 hosts. So a
+//! search returns numbers alone, in the order of slots. A candidate is built when the host is chosen
+//! ([`best_in_host`]).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

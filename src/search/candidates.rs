@@ -1,4 +1,4 @@
-//! `GET /allocation_candidates`: finds the candidates of a request, lazily, one by one.
+//! `GET /allocation_candidates`: finds the candidates of a request lazily, each when the caller asks for the next.
 
 use std::collections::HashMap;
 use std::ops::Deref;

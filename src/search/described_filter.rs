@@ -1,4 +1,4 @@
-//! The conditions of a request on what its host is: an expression and domains, for the root of the tree that serves.
+//! The conditions of a request on hosts: an expression and domains, which the root of the serving tree has to match.
 
 use std::sync::Arc;
 

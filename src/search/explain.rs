@@ -1,4 +1,4 @@
-//! Why a search rejects providers, for callers that want to explain an answer.
+//! Explains why a search rejects providers.
 
 use super::expression::Verdict;
 use super::snapshot::{ClassId, ProviderState, Slot};

@@ -1,8 +1,8 @@
-//! Why groups that could each be served are not served together: the search is repeated without one of the conditions
-//! that relate them.
+//! Explains why groups that have providers each are not served together: the search is repeated without each of the
+//! conditions between groups.
 //!
 //! Naively, the reasons of rejected providers explain a search without a candidate. But if a tree has a provider for
-//! each part, none of these reasons is in the way there: the providers that were rejected are others.
+//! each part, these reasons do not explain the tree: they are the reasons of rejected providers outside of the parts.
 
 use super::candidates::{Candidates, candidates};
 use super::request::{GroupPolicy, Request};

@@ -1,4 +1,5 @@
-//! The providers that serve one group of a candidate. Mostly that is one provider, which takes no allocation of memory.
+//! The providers that serve a group of a candidate. A group with a single provider, the usual case, allocates no
+//! memory.
 
 use std::ops::Deref;
 

@@ -1,9 +1,9 @@
-//! The candidates that go least over the normal limits, for consumers that find no room within them.
+//! The candidates with the least amount above the normal limits, for consumers that find no room within the limits.
 //!
-//! All candidates within the hard limits are compared. That happens only if nothing has normal room. The naive solution
-//! compares them for each consumer of a gang again, which takes seconds in a large cloud. But what a consumer takes
-//! changes one host, and only the candidates there are compared again. A host is kept as how good its best candidate
-//! is; the candidate of the chosen host is searched again.
+//! All candidates within the hard limits are compared, but only if no provider has normal room. The naive solution
+//! compares all candidates for each consumer of a gang again, which takes seconds in a large cloud. But a consumer
+//! changes one host, and only the candidates of this host are compared again. For a host the search keeps the cost of
+//! its best candidate; the candidate of the chosen host is searched again.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};

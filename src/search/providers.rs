@@ -1,4 +1,4 @@
-//! `GET /resource_providers`: the providers that pass all filters of a query, each by itself.
+//! `GET /resource_providers`: the providers that pass all filters of a query. Each provider is judged alone.
 
 use super::candidates::check_interrupt;
 use super::request::ProviderQuery;

@@ -1,4 +1,4 @@
-//! What a claim is for. It says whether the claim may use the room between the normal and the hard limit.
+//! The purpose of a claim, which decides whether the claim may use the room between the normal and the hard limit.
 
 /// The purpose of a claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

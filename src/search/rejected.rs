@@ -1,4 +1,4 @@
-//! Why one host has no candidate, for callers that know the host: a replica stands there, or is to stay.
+//! Explains why a host has no candidate, for callers that name the host: a replica stands there, or is to stay.
 
 use super::candidates::candidates;
 use super::explain::{Explain, Rejection};

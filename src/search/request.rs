@@ -1,4 +1,4 @@
-//! Requests in their newest form, with names that are not yet looked up.
+//! Requests in their newest form, before names are resolved.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

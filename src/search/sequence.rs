@@ -1,16 +1,18 @@
-//! Candidates of one request for several consumers in sequence: each gets the best one in the state that those before
-//! it leave.
+//! Candidates of one request for several consumers in sequence: each consumer gets the best candidate in the state that
+//! the consumers before leave.
 //!
-//! Naively, each consumer would be searched for on its own. But a claim changes the candidates of one tree only. So one
-//! search finds the best candidate of each of the best trees, at least one tree for each consumer. They wait in a
-//! queue, by their costs. If the best one is of a tree that changed since, that tree alone is searched again.
+//! Naively, each consumer has a search of its own. But a claim changes the candidates of one tree only. So one search
+//! finds the best candidate of each of the best trees, at least one tree for each consumer. The candidates wait in a
+//! queue, by cost. If the tree of the best candidate changed since, the search repeats this tree alone.
 //!
-//! All is searched again in two situations:
+//! The whole search is repeated in two situations:
 //!
-//! - The best one that waits costs more than the worst one that was found. Trees that were not found may be better now.
-//! - A sharing provider changed: then the candidates of all trees that it reaches change.
+//! - The best waiting candidate costs more than the worst candidate that was found. Trees that were not found may be
+//!   better now.
+//! - A sharing provider changed: the candidates of all trees in its reach change.
 //!
-//! Without a rank any candidate is as good. Consumers take turns among those that were found, as long as they fit.
+//! Without a rank all candidates are equal. Consumers share the candidates that were found in turns, while the
+//! candidates fit.
 
 mod planned_usage;
 

@@ -1,4 +1,4 @@
-//! The settings of a search: limits, order, techniques, and the means to cancel the search.
+//! The settings of a search: limits, order, techniques, and cancellation.
 
 use super::block_walk::SharedOrder;
 use super::request::Request;

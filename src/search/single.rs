@@ -1,4 +1,4 @@
-//! Candidates that are one provider each: a scan over blocks finds them, without looking at trees.
+//! Candidates of a single provider each: a scan over blocks finds the providers without looking at trees.
 
 use std::sync::Arc;
 

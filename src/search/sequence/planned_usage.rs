@@ -1,4 +1,4 @@
-//! The usage of providers in a plan: a snapshot, and what consumers take or give back in addition.
+//! The usage of providers in a plan: the usage of a snapshot, with the amounts that consumers take or give back.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Slots of one block, so that data of the block is looked up once for all of them.
+//! The slots of one block, so that data of the block is looked up once for all slots.
 
 use super::ids::Slot;
 

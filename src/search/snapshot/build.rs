@@ -1,4 +1,4 @@
-//! How a version of the snapshot is made: from whole tables, or from the version before it.
+//! Builds a version of the snapshot: from whole tables, or from the version before.
 
 use std::sync::Arc;
 

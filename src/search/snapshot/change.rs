@@ -1,4 +1,4 @@
-//! The input of a new version: rows as loaded from the tables, and changes that a commit made.
+//! The input of a new version: rows as loaded from the tables, and the changes of a commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Caches of data that other layers derive from names and providers. The search stores them beside their source and
-//! drops them when it changes; it does not know what they contain.
+//! Caches of data that upper layers derive from names and providers. The search stores a cache beside its source, drops
+//! the cache when the source changes, and does not know the content.
 
 use std::any::Any;
 use std::fmt;

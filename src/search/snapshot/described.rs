@@ -1,7 +1,7 @@
-//! The descriptions of a version: how they are set, inherited and read. Without any, a version has nothing of this.
+//! The descriptions of a version: sets, inherits and reads descriptions. A version without descriptions stores nothing.
 //!
-//! A block keeps what its own providers say. What they inherit is computed when a search first needs it, and dropped
-//! when a description or a tree that the block has a part of changes.
+//! A block keeps the descriptions of its own providers. Inherited values are computed when a search first needs the
+//! values, and dropped when a description or a tree with a part in the block changes.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,5 +1,5 @@
-//! The descriptions of the providers of a block, in columns: each value of a property, and each path of a domain, with
-//! a bit for every provider that has it. Hosts are much alike, so a block has few different values.
+//! The descriptions of the providers of a block, in columns: each value of a property and each path of a domain, with a
+//! bit for every provider of the value. Hosts are much alike, so a block has few different values.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The names of properties and dimensions, by small numbers that the columns of blocks have instead.
+//! Numbers the names of properties and dimensions. The columns of blocks hold the small numbers.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What providers are: type, properties, domains and state, as plain values. The snapshot keeps them in columns
-//! (`described_lanes`).
+//! The description of a provider: type, properties, domains and state, as plain values. The snapshot keeps descriptions
+//! in columns (`described_lanes`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The identity of the providers of a block: ids, uuids, names, and their places in trees.
+//! The identity of the providers of a block: ids, uuids, names, and places in trees.
 
 use super::change::ProviderRow;
 use super::ids::{LANES, ProviderId, Slot};

@@ -1,4 +1,4 @@
-//! An inventory: what a provider has of one class, and the rules for amounts of it.
+//! An inventory: the total of a class at a provider, and the rules for amounts of the class.
 
 /// A row of table `inventories`, without its ids. All amounts are in units of the class.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,5 +1,5 @@
-//! Offsets of the lanes of a block into one list, which holds the entries of one lane after the other. That is one
-//! allocation of memory instead of one for each provider.
+//! Offsets of the lanes of a block into one list, which holds the entries lane after lane. The list is one allocation
+//! of memory instead of an allocation for each provider.
 
 use std::ops::Range;
 

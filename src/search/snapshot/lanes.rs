@@ -1,4 +1,4 @@
-//! A bitmap index: a small sorted map from a key (a trait, say) to the lanes of a block that have it.
+//! A bitmap index: a small sorted map from a key, such as a trait, to the lanes of a block with the key.
 
 /// The keys that occur in a block, each with a bit for every lane that has it. There may be a thousand traits, but a
 /// block of 64 similar providers has few different ones, so "which of these have trait T" is one binary search.

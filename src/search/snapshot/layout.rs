@@ -1,4 +1,4 @@
-//! The layout of a block: which of its lanes form a tree, and which trees continue in other blocks.
+//! The layout of a block: the lanes that form a tree, and the trees that continue in further blocks.
 
 use super::block_slots::BlockSlots;
 use super::ids::{LANES, Slot, lanes_of};

@@ -1,7 +1,7 @@
-//! A persistent vector: a copy shares all entries that did not change with its original.
+//! A persistent vector: a copy shares all unchanged entries with its original.
 //!
-//! Naively, a version that changes one of 15,000 blocks (a million providers) would copy a vector of 15,000 pointers.
-//! So the vector has two levels: a copy holds a pointer to each node of 64 entries, and a change copies one node.
+//! Naively, a version that changes one of 15,000 blocks (a million providers) copies a vector of 15,000 pointers. So
+//! the vector has two levels: a copy holds a pointer to each node of 64 entries, and a change copies one node.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};

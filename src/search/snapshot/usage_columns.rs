@@ -1,4 +1,4 @@
-//! Usage of the providers of a block: generations and sums of allocations, in columns.
+//! The usage of the providers of a block: generations and sums of allocations, in columns.
 
 use super::change::ProviderRow;
 use super::ids::{ClassId, LANES};
