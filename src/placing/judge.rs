@@ -33,7 +33,7 @@ pub struct SpreadMode {
     /// The number of domains at the first level with several domains that have eligible hosts; 0 if there is no such
     /// level.
     pub domains: u32,
-    /// The greatest number of replicas in a domain of that level: L, 1 for one-each, n / domains rounded up for
+    /// The greatest number of replicas in a domain of the level: L, 1 for one-each, n / domains rounded up for
     /// max-difference. `None` without domains.
     pub limit: Option<u32>,
     /// The replicas in each of these domains, zeros too. Without such a level, in the one domain with all eligible
@@ -64,9 +64,9 @@ pub struct Violation {
 pub enum Broken {
     /// By the index of the rule.
     Rule(usize),
-    /// More than one replica on a host, without a rule that admits it.
+    /// More than one replica on a host, if no rule admits several replicas.
     OneAHost,
-    /// The host of a replica is not eligible for its role.
+    /// A replica on a host that is not eligible for the replica's role.
     NotEligible,
 }
 
@@ -208,7 +208,7 @@ impl Judging<'_> {
             .collect()
     }
 
-    /// Replicas on hosts that are not eligible do not count, as in every other dimension.
+    /// Replicas on ineligible hosts do not count, as in every dimension.
     fn broken_on_hosts(&self, rule: &AxisRule) -> Vec<Violation> {
         let mut limit = rule.cap;
         if rule.mode == Mode::MaxDifference {
@@ -254,7 +254,7 @@ impl Judging<'_> {
             }
             for child in children.filter(|child| child.count > limit) {
                 let found = self.in_domain(rule, dimension, child, limit, Some(least));
-                // The lower limit says all about a domain that is above both limits.
+                // Of two limits below a domain's count, the lower limit is kept.
                 match known.get(&found.domain).map(|at| &mut all[*at]) {
                     Some(same) if found.limit < same.limit => *same = found,
                     Some(_) => {}
@@ -298,7 +298,7 @@ impl Judging<'_> {
         inside.map(|(at, _)| at).collect()
     }
 
-    /// Replicas that break affinity or anti-affinity, by the member in which the replicas stand, or by host.
+    /// Violations of affinity and anti-affinity, by member or by host.
     fn near(&self) -> Vec<Violation> {
         let rules = NearRules::of(self.cluster, self.workload.rules, self.budget);
         let mut all: Vec<Violation> = Vec::new();
@@ -328,8 +328,8 @@ impl Judging<'_> {
         all
     }
 
-    /// The domain in which a replica on a host breaks an affinity rule: the topmost member that holds the host. Without
-    /// a member the domain is the domain of the host.
+    /// The domain of a violation of affinity: the topmost member with the host. Without a member, the host's own
+    /// domain.
     fn near_domain(&self, rule: &NearRule, host: u32) -> (Axis, DomainId) {
         let Members::Domains { dimension, .. } = &rule.near.members else {
             return (Axis::Host, DomainId(host));

@@ -16,17 +16,17 @@ const NAMED_HOSTS: usize = 15;
 /// Why replicas have no place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
-    /// All hosts.
+    /// The number of hosts.
     pub hosts: u32,
     /// Hosts by the first condition that removes the host, in the order of the conditions.
     pub removed: Vec<(Removed, u32)>,
-    /// The first hosts that each condition removes.
+    /// The first removed hosts of each condition.
     pub named: Vec<(Removed, Vec<u32>)>,
     /// Hosts that no condition removes.
     pub left: u32,
     /// For each hard `Spread` rule the domains of the first level with several domains: limits and replicas.
     pub limits: Vec<DomainLimit>,
-    /// The number of replicas that are missing.
+    /// The number of missing replicas.
     pub missing: u32,
     /// The most replicas that the strictest hard rule admits, with the room of the hosts. If `admitted` is not less
     /// than `missing`, the rules together admit no placement.
@@ -38,7 +38,7 @@ pub struct Refusal {
 pub enum Removed {
     /// The host is eligible for no missing role.
     NotEligible,
-    /// By the index of a dimension: the host has no domain there, and a hard `Spread` rule needs one.
+    /// By the index of a dimension: a hard `Spread` rule needs a domain, and the host has none.
     NoDomain(usize),
     /// By the index of a hard `Near` rule.
     Near(usize),
@@ -124,7 +124,7 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
     }
 }
 
-/// The number of replicas that a host has room for, or the condition that removes the host.
+/// The room of a host in replicas, or the condition that removes the host.
 fn free_places<H: Hosts>(placing: &Placing<H>, bounds: &HostBounds, host: u32) -> Result<u32, Removed> {
     let mut eligible = missing_roles(placing)
         .filter(|&role| placing.eligible.is_eligible(host, role))
@@ -152,7 +152,7 @@ fn missing_roles<H: Hosts>(placing: &Placing<H>) -> impl Iterator<Item = usize> 
     (0..placing.missing.len()).filter(|&role| placing.missing[role] > 0)
 }
 
-/// The number of replicas of a role that a host has room for, `most` at most. Found by bisection.
+/// The room of a host in replicas of a role, `most` at most. Found by bisection.
 fn places<H: Hosts>(placing: &Placing<H>, host: u32, role: usize, most: u32) -> u32 {
     let (mut room, mut none) = (0, most + 1);
     while room + 1 < none {
@@ -166,7 +166,7 @@ fn places<H: Hosts>(placing: &Placing<H>, host: u32, role: usize, most: u32) -> 
     room
 }
 
-/// The domains that a hard rule limits in one dimension.
+/// The domains under a hard rule in one dimension.
 struct Limited<'a> {
     rule: usize,
     dimension: usize,
@@ -217,7 +217,7 @@ impl<'a> Limited<'a> {
         }
     }
 
-    /// Adds the room of a host; true if its domain is full.
+    /// Adds the room of a host; true if the host's domain is full.
     fn add_room(&mut self, mut leaf: u32, more: u32) -> bool {
         while leaf > 0 && !self.domains.contains_key(&leaf) {
             leaf = self.tree.parent(leaf);

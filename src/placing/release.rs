@@ -1,5 +1,5 @@
-//! Chooses the replicas that go when fewer are wanted. The search is the search of a placement; its items are the
-//! replicas that may stay.
+//! Chooses the replicas that go when fewer are wanted: the search of a placement, whose items are the candidates to
+//! stay.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,9 +25,9 @@ use crate::interrupt::Interrupt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replica {
     pub role: usize,
-    /// `None` if it has no place.
+    /// `None` without a place.
     pub host: Option<u32>,
-    /// Whether its host is lost or unknown.
+    /// Whether the host is lost or unknown.
     pub lost: bool,
 }
 
@@ -40,9 +40,10 @@ pub struct Released {
     pub proof: Proof,
 }
 
-/// The replicas that go, so that at most [`Workload::wanted`] of each role are left. The order is: replicas without a
-/// place, on lost hosts, that break a hard rule by themselves, whose absence breaks the rules least, of the highest
-/// index. [`Workload::standing`] is ignored. After `interrupt` is set the answer comes soon, and means nothing.
+/// Chooses the replicas to go, so that at most [`Workload::wanted`] of each role are left. First go replicas without a
+/// place, then replicas on lost hosts, then replicas that break a hard rule by themselves. The search chooses the rest:
+/// the fewest broken rules, then the highest index. [`Workload::standing`] is ignored. After `interrupt` is set the
+/// answer comes soon, and means nothing.
 pub fn release(
     cluster: &Cluster,
     eligible: &Eligible,
@@ -79,7 +80,7 @@ pub fn release(
     Released { gone, proof }
 }
 
-/// The replicas without a place that go, and by role the number of further replicas that have to go.
+/// The replicas to go that have no place, and by role the number of further replicas to go.
 fn unplaced(workload: &Workload, replicas: &[Replica]) -> (Vec<usize>, Vec<u32>) {
     let mut surplus = vec![0_u32; workload.wanted.len()];
     for replica in replicas {
@@ -98,7 +99,8 @@ fn unplaced(workload: &Workload, replicas: &[Replica]) -> (Vec<usize>, Vec<u32>)
     (gone, surplus)
 }
 
-/// Placed replicas with their indices: replicas of roles with a surplus, and all other replicas, which stay.
+/// Placed replicas with their indices: replicas of roles with a surplus, and the replicas of all roles without a
+/// surplus.
 fn placed(replicas: &[Replica], surplus: &[u32]) -> (Vec<(usize, Standing)>, Vec<Standing>) {
     let placed = replicas.iter().enumerate().filter_map(|(at, replica)| {
         let (role, host) = (replica.role, replica.host?);
@@ -108,7 +110,7 @@ fn placed(replicas: &[Replica], surplus: &[u32]) -> (Vec<(usize, Standing)>, Vec
     (falling, staying.into_iter().map(|(_, replica)| replica).collect())
 }
 
-/// The replicas of roles that have a surplus.
+/// The replicas of roles with a surplus.
 struct Falling<'a> {
     items: Kept<'a>,
     eligible: &'a Eligible,

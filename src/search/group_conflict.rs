@@ -2,7 +2,7 @@
 //! conditions between groups.
 //!
 //! Naively, the reasons of rejected providers explain a search without a candidate. But if a tree has a provider for
-//! each part, these reasons do not explain the tree: they are the reasons of rejected providers outside of the parts.
+//! each part, the reasons belong to other providers of the tree, and explain nothing.
 
 use super::candidates::{Candidates, candidates};
 use super::request::{GroupPolicy, Request};
