@@ -12,10 +12,10 @@ pub use live_tokens::{LiveTokens, TokenFile};
 
 use crate::policy::Caller;
 
-/// What authentication reads of a request.
+/// The parts of a request that authentication reads.
 #[derive(Clone, Copy)]
 pub struct AuthRequest<'a> {
-    /// The text of a header, by its name in lower case; one character for each byte.
+    /// The value of the header with this name, in lower case; one character for each byte.
     pub header: &'a dyn Fn(&'static str) -> Option<String>,
     pub method: &'a str,
     /// The path as the client sent it, encoded.
@@ -27,7 +27,7 @@ pub struct AuthRequest<'a> {
 /// Why a request has no caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Denied {
-    /// It has no token, or one that is not valid.
+    /// The request has no valid token.
     Unauthenticated {
         /// The header `WWW-Authenticate`, if it says where clients get a token.
         www_authenticate: Option<String>,
@@ -37,12 +37,12 @@ pub enum Denied {
     Unavailable { detail: String },
 }
 
-/// The body of a 401, as OpenStack Placement has it: which one depends on the part that refuses the request.
+/// The body of a 401, which depends on the part of OpenStack Placement that refuses the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnauthenticatedBody {
-    /// Of Placement itself.
+    /// The body of Placement itself.
     Placement,
-    /// Of keystonemiddleware, which stands before it.
+    /// The body of keystonemiddleware, which stands before Placement.
     Middleware,
 }
 
@@ -73,7 +73,7 @@ impl Authenticator {
         }
     }
 
-    /// Reads again what it reads from files: at SIGHUP.
+    /// Reads the files of tokens and certificates again: at SIGHUP.
     pub fn reload(&self) {
         match self {
             Authenticator::NoAuth2 => {}
@@ -90,7 +90,7 @@ impl Authenticator {
         }
     }
 
-    /// The counters of authentication by Keystone, if that is the strategy.
+    /// The counters of authentication by Keystone, if the strategy is Keystone.
     pub fn keystone_statistics(&self) -> Option<&Arc<KeystoneStatistics>> {
         match self {
             Authenticator::NoAuth2 | Authenticator::Tokens(_) => None,

@@ -1,8 +1,8 @@
 //! `auth_strategy = keystone`: tokens are validated by an OpenStack Keystone, as keystonemiddleware does it.
 //!
-//! A token that was validated is cached, by its SHA-256. Otherwise the request waits while a thread of its own asks
-//! Keystone; requests with the same token share one validation. If Keystone cannot be asked, cached tokens stay valid
-//! until they leave the cache, and other requests are answered with 503: all but one of them at once.
+//! A validated token is cached, by its SHA-256. For a token that is not in the cache, a thread asks Keystone while the
+//! request waits; requests with the same token share one validation. If Keystone does not answer, cached tokens stay
+//! valid until they leave the cache. All other requests are refused with 503 at once, except for a single probe.
 
 mod access_rules;
 mod asker;
@@ -42,7 +42,7 @@ use validation::{Validator, Wait};
 use super::{AuthRequest, Denied, UnauthenticatedBody};
 use crate::policy::{Caller, Service};
 
-/// The detail of a 503, as keystonemiddleware has it.
+/// The detail of a 503, as in keystonemiddleware.
 const UNAVAILABLE: &str = "The Keystone service is temporarily unavailable.";
 
 /// Validates tokens with Keystone.
@@ -51,19 +51,19 @@ pub struct Keystone {
     validator: Validator,
 }
 
-/// What the service's token in `X-Service-Token` says about a request.
+/// The result of reading the service's token in `X-Service-Token`.
 enum ServiceToken {
     Absent,
     Invalid,
     Valid {
         token: Arc<ValidToken>,
-        /// It has a role of `service_token_roles`, so the user's token may have expired.
+        /// The service has a role of `service_token_roles`, so the user's token may have expired.
         may_use_expired: bool,
     },
 }
 
 impl Keystone {
-    /// Starts the thread that asks Keystone. It gets the service's own token at once, so that a mistake in the
+    /// Starts the thread that asks Keystone. The thread gets the service's own token at once, so that a mistake in the
     /// configuration is in the log before the first request.
     ///
     /// # Errors
@@ -81,8 +81,8 @@ impl Keystone {
         client::connections(connection).map(drop)
     }
 
-    /// Gets the service's own token, has Keystone validate it, and returns its roles. Keystone lets every user validate
-    /// a token of its own.
+    /// Gets the service's own token, has Keystone validate the token, and returns its roles. Keystone lets every user
+    /// validate the user's own token.
     ///
     /// # Errors
     /// A certificate that cannot be used, or why Keystone gives no token or validates none.
@@ -109,7 +109,7 @@ impl Keystone {
         self.validator.reload();
     }
 
-    /// The counters, which stay readable when this is dropped.
+    /// The counters, which stay readable after the end of this value.
     pub fn statistics(&self) -> &Arc<KeystoneStatistics> {
         self.validator.statistics()
     }
@@ -144,7 +144,7 @@ impl Keystone {
         );
         let token = self.validate(text.trim(), may_use_expired, wait).await?;
         let token = token.ok_or_else(|| self.unauthenticated())?;
-        // In keystonemiddleware with a delayed decision an invalid one lifts the access rules too.
+        // keystonemiddleware, with a delayed decision, lifts the access rules for an invalid service token too.
         let has_service_token = matches!(service, ServiceToken::Valid { .. });
         if !self.is_allowed(&token, request, has_service_token) {
             return Err(self.unauthenticated());
@@ -171,7 +171,7 @@ impl Keystone {
         })
     }
 
-    /// The token, if it is valid now; `None` if it is not.
+    /// The token; `None` if the token is not valid now.
     async fn validate(
         &self,
         text: &str,
@@ -193,7 +193,7 @@ impl Keystone {
         token.caller.roles.iter().any(|role| required.contains(role))
     }
 
-    /// Whether a valid token counts as that of a service.
+    /// Whether a valid token counts as a service's token.
     fn is_service(&self, token: &ValidToken) -> bool {
         !self.settings.service_token_roles_required || self.has_service_role(token)
     }
@@ -226,7 +226,7 @@ impl Keystone {
     }
 }
 
-/// The user's credentials, with those of the service that forwards the request.
+/// The user's credentials, with the credentials of the service that forwards the request.
 fn with_service(user: &ValidToken, service: &ValidToken) -> Arc<Caller> {
     let from = &service.caller;
     Arc::new(Caller {

@@ -1,4 +1,4 @@
-//! The tokens in force, which are read again when their file changes. The caller provides access to the file:
+//! The tokens in force, which are read again after a change of their file. The caller provides access to the file:
 //! [`TokenFile`].
 
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::policy::Caller;
 pub trait TokenFile: Send + Sync {
     /// Whether the file changed since the last reading. Called for every request.
     fn changed(&self) -> bool;
-    /// Its text.
+    /// The text of the file.
     ///
     /// # Errors
-    /// Why it cannot be used, and what to do.
+    /// Why the file cannot be used, and what to do.
     fn read(&self) -> Result<String, String>;
-    /// Its name, for messages.
+    /// The name of the file, for messages.
     fn name(&self) -> String;
 }
 
@@ -33,7 +33,7 @@ impl LiveTokens {
     /// Reads the file for the first time.
     ///
     /// # Errors
-    /// It cannot be used. placet then refuses to start.
+    /// The file cannot be used. placet refuses to start.
     pub fn start(file: Box<dyn TokenFile>) -> Result<LiveTokens, String> {
         let current = LiveValue::new(read(file.as_ref())?);
         Ok(LiveTokens { file, current })
@@ -46,7 +46,7 @@ impl LiveTokens {
         self.current.load().caller(&token, Utc::now())
     }
 
-    /// Reads the file again, whether it changed or not. If it cannot be used, the tokens stay as they are.
+    /// Reads the file again, whether the file changed or not. If the file cannot be used, the present tokens stay.
     pub fn reload(&self) {
         self.log_failure(self.current.replace(|| self.read()));
     }

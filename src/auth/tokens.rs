@@ -1,6 +1,6 @@
-//! The tokens of `[placet] token_file`: which are known, whose they are, and until when they are valid.
+//! The tokens of `[placet] token_file`, with the user, the roles and the end of each token.
 //!
-//! A token is 256 random bits. The file has its SHA-256 and not the token, so a reader of the file cannot use it. A
+//! A token is 256 random bits. The file has the SHA-256 of the token, so a reader of the file cannot use the token. A
 //! line of the file is a token: `sha256=… id=… user=… project=… roles=…,… created=… expires=…`.
 
 use std::collections::HashMap;
@@ -74,7 +74,7 @@ pub fn hex(bytes: &[u8]) -> String {
 /// Checks a word that the file can hold: an id, a user, a project or a role.
 ///
 /// # Errors
-/// What is wrong, for a message.
+/// The mistake, for a message.
 pub fn check_word(what: &str, word: &str) -> Result<(), String> {
     let is_allowed = |c: char| !c.is_whitespace() && !c.is_control() && c != ',' && c != '=';
     if !word.is_empty() && word.len() <= 255 && word.chars().all(is_allowed) {
@@ -152,7 +152,7 @@ fn unhex(text: &str) -> Option<TokenHash> {
     Some(hash)
 }
 
-/// The tokens of the file, for looking them up.
+/// The tokens of the file, by their hash.
 pub struct TokenTable {
     /// By the first half of the hash. The rest is compared in constant time.
     tokens: HashMap<[u8; 16], Vec<KnownToken>>,

@@ -1,11 +1,11 @@
 //! Access rules of application credentials: which requests a token may make, by service, method and path.
 //!
 //! Rules compare the path in one spelling, because a route is found by the decoded path: an encoded slash divides
-//! segments as a plain one does.
+//! segments as a plain slash does.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
-/// What is encoded in a path that rules are compared with, as keystonemiddleware compares it.
+/// The characters that are encoded in a path before rules are compared with the path, as in keystonemiddleware.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -43,8 +43,8 @@ pub struct AccessRule {
 }
 
 impl AccessRules {
-    /// Whether a request to the service of type `own` is allowed. With a service's token it is one that a service makes
-    /// on behalf of the user, whose own request was checked by that service.
+    /// Whether a request to the service of type `own` is allowed. A request with a service's token is made by a service
+    /// on behalf of the user. The service has checked the user's own request.
     pub fn allow(&self, own: &str, method: &str, path: &str, has_service_token: bool) -> bool {
         if !self.services.iter().any(|service| service == own) {
             log::warn!(
@@ -59,7 +59,7 @@ impl AccessRules {
     }
 }
 
-/// A path decoded, and encoded again only as far as it must be.
+/// The decoded path, encoded again only as far as necessary.
 fn one_spelling(path: &str) -> String {
     let decoded: Vec<u8> = percent_decode_str(path).collect();
     percent_encode(&decoded, ENCODED).to_string()
@@ -83,7 +83,7 @@ fn pieces(pattern: &str) -> Vec<Piece> {
             ('{', Some(end)) => (Some(Piece::Segment), end + 2),
             ('*', _) if rest.starts_with("**") => (Some(Piece::Any), 2),
             ('*', _) => (Some(Piece::Segment), 1),
-            // A brace without its other half stands for nothing, as in keystonemiddleware.
+            // A brace without its other half is dropped, as in keystonemiddleware.
             ('{' | '}', _) => (None, 1),
             _ => (Some(Piece::Literal(first)), first.len_utf8()),
         };
@@ -93,11 +93,11 @@ fn pieces(pattern: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Whether the pattern matches the whole path. The states of the pattern are followed side by side, so that no pattern
-/// takes long.
+/// Whether the pattern matches the whole path. The states of the pattern are followed side by side, so no pattern takes
+/// long.
 fn matches(pattern: &str, path: &str) -> bool {
     let pieces = pieces(pattern);
-    // Which beginnings of the pattern match what was read; and whether a segment has begun.
+    // Which beginnings of the pattern match the text so far; and whether a segment has begun.
     let mut states = vec![false; pieces.len() + 1];
     let mut begun = vec![false; pieces.len() + 1];
     states[0] = true;
@@ -203,7 +203,7 @@ mod tests {
         assert!(!rules.allow("placement", "PUT", "/usages", false));
         assert!(!rules.allow("placement", "GET", "/traits", false));
         assert!(!rules.allow("compute", "GET", "/usages", false));
-        // On behalf of a user every request of a service is allowed, if the catalogue has the service.
+        // On behalf of a user, a service may make every request to a service in the catalogue.
         assert!(rules.allow("placement", "GET", "/traits", true));
         assert!(!rules.allow("network", "GET", "/usages", true));
     }

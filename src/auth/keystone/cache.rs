@@ -1,7 +1,7 @@
-//! The tokens that were validated a short time ago, by their SHA-256: no token is a key in memory.
+//! The tokens that were validated a short time ago, by their SHA-256, so that no token is a key in memory.
 //!
-//! All entries live equally long, so the oldest one is the first to expire, and the first to go if there are too many.
-//! The cache has shards with a mutex each, which is held for one look-up.
+//! All entries live equally long, so the oldest entry is the first to expire, and the first to go if the cache is full.
+//! The cache has shards with a mutex each, which is held for a single look-up.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,7 +35,7 @@ pub struct TokenCache {
 #[derive(Default)]
 struct Shard {
     tokens: HashMap<TokenHash, Entry>,
-    /// In the order in which they expire. An entry that was replaced is here twice.
+    /// In the order in which the entries expire. A replaced entry is here twice.
     order: VecDeque<(Instant, TokenHash)>,
 }
 
@@ -54,7 +54,7 @@ impl TokenCache {
         }
     }
 
-    /// The token, if it was validated within the lifetime of an entry. It may have expired since.
+    /// The token, if it was validated within the lifetime of an entry. The token may have expired since.
     pub fn get(&self, hash: &TokenHash) -> Option<Arc<ValidToken>> {
         self.get_at(hash, Instant::now())
     }
@@ -86,13 +86,13 @@ impl TokenCache {
 
     fn shard(&self, hash: &TokenHash) -> MutexGuard<'_, Shard> {
         let shard = &self.shards[usize::from(hash.0[0]) % SHARDS];
-        // No panic can leave a shard half changed: at worst the order has an entry too few, which expires all the same.
+        // No panic can leave a shard half changed: at worst the order lacks an entry, which expires all the same.
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Shard {
-    /// Removes the entries whose lifetime is over, and the oldest ones beyond the limit. Returns how many of each.
+    /// Removes the entries whose lifetime is over, and the oldest entries beyond the limit. Returns the two numbers.
     fn remove_old(&mut self, now: Instant) -> (usize, usize) {
         let (mut aged, mut displaced) = (0, 0);
         while let Some((until, hash)) = self.order.front().copied() {
@@ -100,7 +100,7 @@ impl Shard {
                 break;
             }
             self.order.pop_front();
-            // If it was replaced, its newer entry comes later in the order.
+            // The newer entry of a replaced token comes later in the order.
             if self.tokens.get(&hash).is_some_and(|entry| entry.until == until) {
                 self.tokens.remove(&hash);
                 if until <= now {
@@ -127,7 +127,7 @@ mod tests {
 
     const LIFETIME: Duration = Duration::from_secs(300);
 
-    /// Another token of the same shard.
+    /// A second token of the same shard.
     fn other_of_shard(hash: &TokenHash) -> TokenHash {
         let others = (0..1_000).map(|number| TokenHash::of(&number.to_string()));
         let mut others = others.filter(|other| usize::from(other.0[0]) % SHARDS == usize::from(hash.0[0]) % SHARDS);
@@ -179,7 +179,7 @@ mod tests {
         let (hash, now) = (TokenHash::of("a"), Instant::now());
         cache.insert_at(hash, valid_token("user"), now);
         cache.insert_at(hash, valid_token("user"), now + LIFETIME / 2);
-        // Another token of the shard comes when the first entry has expired, which removes that one alone.
+        // A second token comes after the first entry has expired, and so removes only the first entry.
         cache.insert_at(other_of_shard(&hash), valid_token("user"), now + LIFETIME);
         assert!(cache.get_at(&hash, now + LIFETIME).is_some());
         assert_eq!((statistics.cached_tokens(), statistics.evicted(Eviction::Aged)), (2, 0));

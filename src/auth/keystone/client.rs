@@ -1,4 +1,4 @@
-//! HTTP to Keystone: one pool of connections, TLS as configured, and retries if no connection comes about.
+//! HTTP to Keystone: one pool of connections, TLS as configured, and retries if no connection succeeds.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use crate::live_value::LiveValue;
 pub struct ConnectionSettings {
     /// How long one request may take, from the connection to the end of the answer.
     pub timeout: Duration,
-    /// How many times a request is repeated that found no connection or no answer in time.
+    /// How many times a request is repeated if there is no connection or no answer in time.
     pub max_retries: u32,
     /// The authorities that sign Keystone's certificate, instead of the system's.
     pub cafile: Option<PathBuf>,
     /// Believe any certificate.
     pub insecure: bool,
-    /// The client certificate, and its key if that is in a file of its own.
+    /// The client certificate, and its key if the key has a file of its own.
     pub certfile: Option<PathBuf>,
     pub keyfile: Option<PathBuf>,
 }
@@ -72,7 +72,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether Keystone refuses the service's credentials, or what they may do: waiting does not help.
+    /// Whether Keystone refuses the service's credentials, or their rights: waiting does not help.
     pub fn refuses_credentials(&self) -> bool {
         match self {
             Failure::Credentials { status, .. } => matches!(status, 400 | 401 | 403),
@@ -82,8 +82,8 @@ impl Failure {
         }
     }
 
-    /// Whether the answer to a validation is about the client's token alone, as of a server that limits the length of a
-    /// header. Keystone may well answer for the next token.
+    /// Whether the answer to a validation concerns the client's token alone: for example, a server limits the length of
+    /// a header. Keystone may well answer for the next token.
     pub fn is_about_one_token(&self) -> bool {
         matches!(self, Failure::Status { status, .. } if matches!(status, 400 | 413 | 414 | 431))
     }
@@ -97,7 +97,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// A longer answer is cut off, and is then no JSON. Catalogues have some hundred kilobytes at most.
+/// A longer answer is cut off, and is no JSON any more. Catalogues have some hundred kilobytes at most.
 const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 const FIRST_DELAY: Duration = Duration::from_millis(500);
 const MAX_DELAY: Duration = Duration::from_secs(60);
@@ -129,8 +129,8 @@ impl Client {
         })
     }
 
-    /// Reads the certificates again. Requests in flight end on their connections. If a file cannot be used, all stays
-    /// as it is.
+    /// Reads the certificates again. Requests in flight end on their connections. If a file cannot be used, the present
+    /// certificates stay in use.
     pub fn reload(&self) {
         match self.http.replace(|| connections(&self.settings)) {
             Ok(()) => log::info!("the certificates for connections to Keystone were read again"),
@@ -140,8 +140,8 @@ impl Client {
         }
     }
 
-    /// Sends a request, and repeats it within the limit if there was no connection or no answer in time. While Keystone
-    /// is down, it is not repeated.
+    /// Sends a request, and repeats the request within the limit if there was no connection or no answer in time. While
+    /// Keystone is down, no request is repeated.
     ///
     /// # Errors
     /// [`Failure::Unreachable`].
@@ -207,9 +207,8 @@ pub fn connections(settings: &ConnectionSettings) -> Result<HttpClient, SetupErr
     http.map_err(|error| SetupError::Client(chain(&error)))
 }
 
-/// Whether the connection was closed before the answer. Keystone, or a proxy before it, may close a kept connection at
-/// the moment at which a request is sent on it. Such a request is repeated at once: both kinds of calls may be sent
-/// twice.
+/// Whether the connection was closed before the answer. Keystone, or a proxy before Keystone, may close a kept
+/// connection while a request is sent. The request is repeated at once: both kinds of calls may be sent twice.
 fn was_closed(error: &reqwest::Error) -> bool {
     !error.is_connect() && !error.is_timeout()
 }
@@ -222,7 +221,7 @@ fn is_of_gateway(status: StatusCode) -> bool {
     )
 }
 
-/// What an answer with this status means; without a status there was no answer.
+/// The meaning of an answer with this status; without a status there was no answer.
 fn outcome(call: Call, status: Option<StatusCode>) -> CallOutcome {
     match (call, status) {
         (_, None) => CallOutcome::Unreachable,

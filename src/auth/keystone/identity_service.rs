@@ -11,11 +11,11 @@ use super::settings::Settings;
 use super::statistics::Call;
 use super::token::{Answer, ValidToken};
 
-/// Keystone, as this service uses it.
+/// Keystone's API, as far as placet uses the API.
 pub struct IdentityService {
     client: Arc<Client>,
     own_token: TokenSource,
-    /// Whether the catalogue is asked for. It is long, and only access rules need it.
+    /// Whether the catalogue is requested. A catalogue is long, and only access rules need one.
     with_catalog: bool,
 }
 
@@ -42,12 +42,12 @@ impl IdentityService {
         self.own_token.get().await
     }
 
-    /// What Keystone says about `token`; `None` if it is not valid.
+    /// Keystone's answer about `token`; `None` if the token is not valid.
     ///
     /// # Errors
-    /// Keystone cannot say whether it is.
+    /// Keystone does not say whether the token is valid.
     pub async fn validate(&self, token: &HeaderValue, may_be_expired: bool) -> Result<Option<ValidToken>, Failure> {
-        // The own token may be revoked before its time; then a new one is got, once.
+        // Placet's own token may be revoked before its time. Keystone then gives a new token, once.
         for _ in 0..2 {
             let own = self.log_in().await?;
             let url = format!("{}/auth/tokens", own.endpoint);
@@ -85,7 +85,8 @@ impl IdentityService {
         let full = format!("{url}?{}", query.join("&"));
         let send = |http: &reqwest::Client| {
             let request = http.get(&full).header("x-auth-token", &own.token);
-            // Without this header Keystone refuses tokens with access rules: it says that they are checked here.
+            // Without this header Keystone refuses tokens with access rules. The header promises that placet checks the
+            // rules.
             request
                 .header("x-subject-token", token)
                 .header("openstack-identity-access-rules", "1")

@@ -1,14 +1,14 @@
-//! The body with which the service gets its own token: who it is, and for which scope.
+//! The body with which placet gets a token: the user's credentials and the scope.
 
 use serde_json::{Value, json};
 
-/// Contains a secret, so it has no `Debug`.
+/// The type contains a secret, so it has no `Debug`.
 pub enum Credentials {
     /// `auth_type = password`
     Password { user: User, password: String },
-    /// `auth_type = v3applicationcredential`, by its id. It has a scope of its own.
+    /// `auth_type = v3applicationcredential`, by id. The credential has its own scope.
     ApplicationCredentialId { id: String, secret: String },
-    /// The same, by the name that its user gave it.
+    /// The same, by the name that the user gave the credential.
     ApplicationCredentialName { name: String, user: User, secret: String },
 }
 
@@ -24,9 +24,9 @@ pub enum Domain {
     Name(String),
 }
 
-/// What the token is for.
+/// The scope of the token.
 pub enum Scope {
-    /// The default of the user, or what the application credential has.
+    /// The default scope of the user, or the scope of the application credential.
     Unscoped,
     ProjectId(String),
     ProjectName {
@@ -38,7 +38,7 @@ pub enum Scope {
     Trust(String),
 }
 
-/// The body of `POST /v3/auth/tokens`. It contains the secret.
+/// The body of `POST /v3/auth/tokens`, with the secret.
 pub fn body(credentials: &Credentials, scope: &Scope) -> Vec<u8> {
     let mut auth = match credentials {
         Credentials::Password { user: of, password } => {

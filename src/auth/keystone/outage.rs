@@ -1,8 +1,8 @@
-//! Whether Keystone answers, and which request may ask while it does not.
+//! Circuit breaker for Keystone: says whether Keystone answers, and which request may ask during an outage.
 //!
-//! Without an answer, Keystone is down until it answers again. Naively, each request then asks, and waits for its own
-//! timeout. Instead a single validation asks at a time, and all other requests are refused at once: a circuit breaker,
-//! which the probe closes. The probe is a task of its own, so it goes on if its request leaves.
+//! After a failure, Keystone is down until the next answer. Naively, each request would ask, and wait for a timeout.
+//! Instead a single validation, the probe, asks at a time. All other requests are refused at once. An answer ends the
+//! outage. The probe is a task, so it goes on if its request leaves.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use super::client::Failure;
 
 /// Whether Keystone answers.
 pub struct Outage {
-    /// A probe that lasts longer is stuck, and does not keep another one from asking.
+    /// A longer probe is stuck, and does not keep the next probe from asking.
     limit: Duration,
     state: Mutex<State>,
 }
@@ -33,7 +33,7 @@ pub struct Probe {
 }
 
 impl Outage {
-    /// A probe has this time.
+    /// `limit`: how long a probe may last.
     pub fn new(limit: Duration) -> Outage {
         Outage {
             limit,
@@ -48,7 +48,7 @@ impl Outage {
     /// Lets a validation ask Keystone: as the probe, if Keystone is down.
     ///
     /// # Errors
-    /// [`Failure::Down`]: another validation is the probe.
+    /// [`Failure::Down`]: a probe is running.
     pub fn admit(self: &Arc<Self>) -> Result<Option<Probe>, Failure> {
         let mut state = self.lock();
         if !state.is_down {
@@ -72,8 +72,8 @@ impl Outage {
         state.is_down = false;
     }
 
-    /// A request that began at this time found no connection, or no answer in time. Keystone is down if no other
-    /// request was answered in that time.
+    /// A request that began at this time found no connection, or no answer in time. Keystone is down if no request was
+    /// answered since `began`.
     pub fn failed(&self, began: Instant) {
         let mut state = self.lock();
         state.is_down |= state.answered.is_none_or(|answered| answered <= began);
@@ -120,7 +120,7 @@ mod tests {
         let stuck = outage.admit().expect("the first request asks");
         let probe = outage.admit().expect("the next request asks too");
         assert!(stuck.is_some() && probe.is_some());
-        // The end of the stuck one is not that of the other.
+        // The end of the stuck probe does not end the new probe.
         drop(stuck);
         assert!(outage.lock().probe.is_some());
         drop(probe);

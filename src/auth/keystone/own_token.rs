@@ -1,4 +1,4 @@
-//! The service's own token, with which it asks Keystone about others. It is renewed before it expires.
+//! The service's own token, which authorizes questions about clients' tokens. The token is renewed before it expires.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -13,10 +13,10 @@ use super::settings::Settings;
 use super::statistics::Call;
 use super::token::{Answer, CatalogService};
 
-/// A token with less time left is renewed, as keystoneauth does it.
+/// A token with less time left is renewed, as in keystoneauth.
 const MIN_LIFETIME: Duration = Duration::from_secs(120);
 
-/// The service's own token, and where it is to be used.
+/// The service's own token, and the endpoint for its use.
 #[derive(Clone)]
 pub struct OwnToken {
     pub token: HeaderValue,
@@ -25,7 +25,7 @@ pub struct OwnToken {
     expires: SystemTime,
 }
 
-/// Gets the token, keeps it, and renews it. It contains the credentials, so it has no `Debug`.
+/// Gets, keeps and renews the token. The type contains the credentials, so it has no `Debug`.
 pub struct TokenSource {
     url: String,
     auth_endpoint: String,
@@ -57,8 +57,8 @@ impl TokenSource {
         }
     }
 
-    /// The token. If there is none that lasts, it is got from Keystone. Other tasks wait for that, and share its
-    /// failure.
+    /// The token, from Keystone if the present token expires soon. All tasks that wait at the same time share the token
+    /// or the failure.
     ///
     /// # Errors
     /// [`Failure`]
@@ -80,14 +80,14 @@ impl TokenSource {
             }
             Err(failure) => {
                 state.failed = Some((Instant::now(), failure.clone()));
-                // It lasts for a while, and Keystone may only be down for renewals.
+                // The present token is valid for a while, and Keystone may be down only for renewals.
                 let usable = state.token.clone().filter(|token| token.expires > SystemTime::now());
                 usable.ok_or(failure)
             }
         }
     }
 
-    /// Forgets this token, which Keystone refused. If it was replaced, the newer one stays.
+    /// Forgets the refused token. If the token was replaced in between, the newer token stays.
     pub async fn forget(&self, refused: &OwnToken) {
         let mut state = self.state.lock().await;
         if state.token.as_ref().is_some_and(|token| token.token == refused.token) {
@@ -128,7 +128,7 @@ impl TokenSource {
         })
     }
 
-    /// Keystone's URL in the catalogue, or else where the token came from.
+    /// Keystone's URL in the catalogue, or else the URL that gave the token.
     fn endpoint(&self, catalog: &[CatalogService]) -> String {
         let identity = catalog.iter().filter(|service| service.service_type == "identity");
         let found = identity.flat_map(|service| &service.endpoints).find(|endpoint| {

@@ -1,6 +1,6 @@
-//! Single flight: requests that need the validation of one token at the same time share one.
+//! Single flight: simultaneous requests for the validation of one token share the validation.
 //!
-//! The validation is a task of the runtime, not of a request: it goes on if the client that came first leaves.
+//! The validation is a task of the runtime, and not of a request. So the validation goes on if its first client leaves.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -14,10 +14,10 @@ use super::client::Failure;
 use super::statistics::{KeystoneStatistics, LookUp};
 use super::token::ValidToken;
 
-/// The end of a validation: `None` means that the token is not valid.
+/// The end of a validation: `None` for an invalid token.
 pub type Validation = Result<Option<Arc<ValidToken>>, Failure>;
 
-/// The token, and whether it may have expired: the two are different questions to Keystone.
+/// The token, and whether the token may have expired: two different questions to Keystone.
 pub type Key = (TokenHash, bool);
 
 /// More validations at a time are refused, so that a flood of tokens does not fill the memory.
@@ -87,7 +87,7 @@ impl SingleFlight {
     }
 }
 
-/// Ends with the task, even if that panics.
+/// Ends with the task, even if the task panics.
 struct Registration {
     flights: Arc<SingleFlight>,
     key: Key,

@@ -1,7 +1,7 @@
 //! How many validations run at a time, in all and for each client.
 //!
-//! A token says nothing about its caller before it is validated. So the address of the client counts: a client with
-//! many invalid tokens waits for its own validations, and others find a slot free.
+//! A token says nothing about its caller before the validation. So the address of the client counts: a client with many
+//! invalid tokens waits for earlier validations, and all other clients find free slots.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,9 @@ use super::client::Failure;
 
 /// Validations at a time; more wait.
 const MAX_RUNNING: usize = 64;
-/// Validations of one client at a time; more wait. The client may be a proxy with many others behind it.
+/// Validations of a client at a time; more wait. The client may be a proxy for many clients.
 pub const MAX_RUNNING_OF_CLIENT: usize = MAX_RUNNING / 2;
-/// Validations of one client that run or wait; more are refused.
+/// Validations of a client that run or wait; more are refused.
 const MAX_OF_CLIENT: usize = 1024;
 
 /// The slots in which validations run.
@@ -26,7 +26,7 @@ pub struct Slots {
 /// The slots of a client.
 struct Client {
     slots: Arc<Semaphore>,
-    /// The number of validations that run or wait.
+    /// The number of running and waiting validations.
     validations: usize,
 }
 
@@ -41,7 +41,7 @@ impl Slots {
     /// Waits for a slot of a client.
     ///
     /// # Errors
-    /// [`Failure::TooMany`] if too much of this client waits.
+    /// [`Failure::TooMany`] if too many validations of this client wait.
     pub async fn acquire<'a>(&'a self, client: &'a str) -> Result<Slot<'a>, Failure> {
         let share = self.join(client)?;
         let stopped = |_| Failure::Stopped;
@@ -75,7 +75,7 @@ impl Slots {
     }
 }
 
-/// A slot, until it is dropped.
+/// A slot. Dropping frees the slot.
 pub struct Slot<'a> {
     _of_all: SemaphorePermit<'a>,
     _of_client: OwnedSemaphorePermit,

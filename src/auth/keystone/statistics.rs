@@ -1,17 +1,17 @@
-//! Counters of what authentication by Keystone does: requests to Keystone, look-ups of tokens, and the cache.
+//! Counters of authentication by Keystone: requests to Keystone, look-ups of tokens, and the cache.
 //!
-//! A look-up that misses the cache begins a validation. A validation is one call, or several: if the service needs a
-//! token of its own first, or if Keystone does not answer.
+//! A look-up that misses the cache begins a validation. A validation is several calls if the service needs a token
+//! first, or if Keystone does not answer.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::statistics::{Counter, Distribution, Gauge, Histogram};
 
-/// What Keystone is asked for.
+/// The question to Keystone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
-    /// A token of the service's own.
+    /// For a token of the service.
     Login,
     /// Whether a token is valid.
     Validation,
@@ -37,9 +37,9 @@ pub enum CallOutcome {
 pub enum LookUp {
     /// The token was in the cache.
     Hit,
-    /// It was there, and has expired since it was validated.
+    /// The token was in the cache, and has expired since the validation.
     Expired,
-    /// A validation of the same token was running; the request waited for it.
+    /// A validation of the same token was running; the request waited for the validation.
     Shared,
     /// A validation was begun.
     Miss,
@@ -58,9 +58,9 @@ pub enum Outcome {
 /// Why a token left the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Eviction {
-    /// It was there for `token_cache_time`.
+    /// The token was in the cache for `token_cache_time`.
     Aged,
-    /// The cache was full, and it was the oldest.
+    /// The cache was full, and the token was the oldest.
     Full,
 }
 
@@ -128,7 +128,7 @@ impl Default for KeystoneStatistics {
 }
 
 impl KeystoneStatistics {
-    /// Requests that were sent to Keystone, the repeated ones included.
+    /// Requests to Keystone, with the repeated requests.
     pub fn calls(&self, call: Call, outcome: CallOutcome) -> u64 {
         self.calls[call as usize][outcome as usize].value()
     }
@@ -149,14 +149,14 @@ impl KeystoneStatistics {
         self.evicted[eviction as usize].value()
     }
 
-    /// The tokens in the cache, with those whose time is over and that are not removed yet.
+    /// The tokens in the cache, with expired tokens that are not removed yet.
     pub fn cached_tokens(&self) -> u64 {
         let evicted: u64 = self.evicted.iter().map(Counter::value).sum();
         // A token is counted as cached before it is counted as evicted.
         self.cached.value().saturating_sub(evicted)
     }
 
-    /// Whether Keystone could not be asked when it was asked last.
+    /// Whether the last question to Keystone failed.
     pub fn is_failing(&self) -> bool {
         self.failing.value() > 0
     }
@@ -174,7 +174,7 @@ impl KeystoneStatistics {
         self.validations[outcome as usize].increment();
     }
 
-    /// Counts tokens that came into the cache, and those that left it.
+    /// Counts tokens that came into the cache, and tokens that left the cache.
     pub(super) fn count_cached(&self, added: usize, aged: usize, displaced: usize) {
         self.cached.add(added as u64);
         self.evicted[Eviction::Aged as usize].add(aged as u64);

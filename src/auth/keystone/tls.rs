@@ -1,8 +1,8 @@
-//! TLS to Keystone: its authorities, and the certificate that placet presents.
+//! TLS to Keystone: the authorities, and placet's certificate.
 //!
-//! With `cafile` the certificates are judged by rustls as everywhere, with one exception. `openssl req -x509` makes a
-//! self-signed certificate that is an authority, and small clouds give it to Keystone and to `cafile`. rustls refuses
-//! an authority as a server. OpenSSL, and so keystonemiddleware, accepts it, because it is trusted itself.
+//! With `cafile`, rustls judges the certificates as everywhere, with one exception. `openssl req -x509` makes a
+//! self-signed certificate that is an authority, and small clouds give such a certificate to Keystone and to `cafile`.
+//! rustls refuses an authority as a server. OpenSSL, and so keystonemiddleware, accepts a trusted certificate.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use tokio_rustls::rustls::{
 use super::client::{ConnectionSettings, SetupError, chain};
 use crate::pem;
 
-/// Sets what the options say about certificates.
+/// Applies the options for certificates to the builder.
 ///
 /// # Errors
 /// A file cannot be read, or has no certificate or no key.
@@ -43,7 +43,7 @@ pub fn configure(builder: ClientBuilder, settings: &ConnectionSettings) -> Resul
     })
 }
 
-/// The certificates of a file. Those that rustls cannot read trust nothing, as in a bundle of the system.
+/// The certificates of a file. Certificates that rustls cannot read trust nothing, as in a bundle of the system.
 fn authorities(path: &Path) -> Result<Vec<CertificateDer<'static>>, SetupError> {
     let found = CertificateDer::pem_slice_iter(&read("cafile", path)?).collect::<Result<Vec<_>, _>>();
     let found = found.map_err(unusable("cafile", path))?;
@@ -98,7 +98,7 @@ fn client_config(
     configured.map_err(unusable("certfile", presented.path))
 }
 
-/// rustls's judge of certificates, which also accepts a server whose certificate is one of the authorities itself.
+/// rustls's judge of certificates, which also accepts a server whose certificate is among the authorities.
 #[derive(Debug)]
 struct Verifier {
     judge: Arc<WebPkiServerVerifier>,
@@ -125,7 +125,7 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let judged = self.judge.verify_server_cert(server, intermediates, name, ocsp, now);
-        // By then its validity has been checked, but not its name.
+        // The judge has checked the validity of the certificate, but not the name.
         if is_authority(&judged) && self.authorities.iter().any(|trusted| trusted == server) {
             verify_server_name(&ParsedCertificate::try_from(server)?, name)?;
             return Ok(ServerCertVerified::assertion());
@@ -156,7 +156,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Whether a certificate was refused because it is that of an authority. rustls has no variant for this reason.
+/// Whether a certificate was refused because it is an authority's certificate. rustls has no variant for this reason.
 fn is_authority(judged: &Result<ServerCertVerified, Error>) -> bool {
     match judged {
         Err(Error::InvalidCertificate(CertificateError::Other(other))) => other.0.to_string() == "CaUsedAsEndEntity",

@@ -1,4 +1,4 @@
-//! What Keystone says about a token, read into the caller's credentials.
+//! Keystone's answer about a token, read into the caller's credentials.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -92,7 +92,7 @@ pub struct Endpoint {
 
 impl Answer {
     /// # Errors
-    /// The answer is not what Keystone's API specifies.
+    /// The answer does not follow Keystone's API.
     pub fn read(body: &[u8]) -> Result<Answer, String> {
         serde_json::from_slice(body).map_err(|error| error.to_string())
     }
@@ -100,7 +100,7 @@ impl Answer {
 
 impl Token {
     /// # Errors
-    /// The time is not one.
+    /// `expires_at` is no time.
     pub fn expires(&self) -> Result<SystemTime, String> {
         let time = DateTime::parse_from_rfc3339(&self.expires_at)
             .map_err(|error| format!("expires_at = {}: {error}", self.expires_at))?;

@@ -19,15 +19,15 @@ use super::slots::Slots;
 use super::statistics::{KeystoneStatistics, LookUp};
 use super::token::ValidToken;
 
-/// Longer tokens are not valid: Keystone's have some hundred bytes, signed ones some thousand.
+/// Longer tokens are not valid. A token of Keystone has some hundred bytes, and a signed token some thousand.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
 /// The request for which a token is validated.
 #[derive(Clone, Copy)]
 pub struct Wait<'a> {
-    /// The address of its client.
+    /// The address of the request's client.
     pub client: &'a str,
-    /// Until then it waits for Keystone.
+    /// How long the request waits for Keystone.
     pub deadline: Instant,
 }
 
@@ -36,7 +36,7 @@ pub struct Validator {
     flights: Arc<SingleFlight>,
     asker: Arc<Asker>,
     runtime: Handle,
-    /// Dropped with this, which ends the thread.
+    /// Dropped with the validator, which ends the thread.
     _stop: oneshot::Sender<()>,
 }
 
@@ -103,10 +103,10 @@ impl Validator {
         &self.asker.statistics
     }
 
-    /// The token, if it is valid; `None` if it is not. If it `may_be_expired`, only its other properties count.
+    /// The token; `None` if the token is not valid. If the token `may_be_expired`, its expiry is not checked.
     ///
     /// # Errors
-    /// Keystone cannot say whether it is valid, or not in time.
+    /// Keystone does not say in time whether the token is valid.
     pub async fn validate(&self, text: &str, may_be_expired: bool, wait: Wait<'_>) -> Validation {
         if text.is_empty() || text.len() > MAX_TOKEN_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Ok(None);

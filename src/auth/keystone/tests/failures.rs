@@ -1,4 +1,4 @@
-//! Tests of what happens if Keystone is down, slow or faulty, or does not accept the service's own token.
+//! Tests of a Keystone that is down, slow or faulty, or does not accept the service's own token.
 
 use super::*;
 
@@ -89,7 +89,7 @@ async fn the_own_token_is_renewed_if_keystone_refuses_it() {
     server.change(|state| state.own_tokens.clear());
     with_token(&keystone, "u").await.expect("a caller");
     assert_eq!(server.logins(), 2);
-    // If even a new one is refused, the token is neither valid nor invalid.
+    // If even a new token of the service is refused, the client's token is neither valid nor invalid.
     server.change(|state| state.status = Some(401));
     assert_eq!(with_token(&keystone, "v").await, Err(unavailable()));
     assert_eq!(
@@ -111,7 +111,7 @@ async fn the_own_token_is_renewed_before_it_expires() {
     server.change(|state| state.own_lifetime = Duration::from_secs(600));
     with_token(&keystone, "u").await.expect("a caller");
     assert_eq!(server.logins(), logins + 1);
-    // One that lasts is used again.
+    // A token that lasts is used again.
     assert_eq!(with_token(&keystone, "garbage").await, Err(rejected()));
     assert_eq!(server.logins(), logins + 1);
 }
@@ -140,7 +140,7 @@ async fn with_a_delayed_decision_placement_refuses() {
         body: UnauthenticatedBody::Placement,
     };
     assert_eq!(with_token(&keystone, "garbage").await, Err(refused.clone()));
-    // An invalid service's token does not matter then.
+    // With a delayed decision an invalid service's token does not matter.
     let headers = [("x-auth-token", "t"), ("x-service-token", "garbage")];
     let caller = request(&keystone, "/usages", &headers).await.expect("a caller");
     assert!(caller.service.user_id.is_none());

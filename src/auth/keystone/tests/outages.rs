@@ -1,4 +1,4 @@
-//! Tests of a Keystone that accepts requests and does not answer, and of clients with many tokens.
+//! Tests of a Keystone that accepts requests without an answer, and of clients with many tokens.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -9,7 +9,7 @@ use crate::auth::keystone::slots::MAX_RUNNING_OF_CLIENT;
 
 /// How long a request may wait for Keystone in these tests.
 const LIMIT: Duration = Duration::from_secs(2);
-/// Twenty times that. With its attempts, a request would wait longer without a limit.
+/// Twenty times the limit. With four attempts, a request would wait longer without a limit.
 const HANG: Duration = Duration::from_secs(40);
 
 fn with_limit(settings: &mut Settings) {
@@ -33,7 +33,7 @@ async fn hostile_06_while_keystone_hangs_no_request_waits_longer_than_the_limit(
     let answers = futures_join(tokens.iter().map(|token| with_token(&keystone, token)).collect()).await;
     assert!(answers.iter().all(|answer| *answer == Err(unavailable())));
     assert!(began.elapsed() < HANG, "{:?}", began.elapsed());
-    // Those that asked before Keystone was found to be down.
+    // The requests that asked before Keystone was found to be down.
     let asked = (server.requests() - before) as usize;
     assert!(asked <= MAX_RUNNING_OF_CLIENT, "{asked} asked");
     with_token(&keystone, "t").await.expect("a cached token");
@@ -50,14 +50,14 @@ async fn hostile_06_while_keystone_is_down_one_request_asks_and_the_others_are_r
     let mut probe = pin!(with_token(&keystone, "probe"));
     let task = &mut Context::from_waker(Waker::noop());
     assert!(probe.as_mut().poll(task).is_pending());
-    // Those with the same token too.
+    // Requests with the token of the probe are refused too.
     for token in tokens(400).iter().chain(["probe".to_owned()].iter()) {
         let mut other = pin!(with_token(&keystone, token));
         assert_eq!(other.as_mut().poll(task), Poll::Ready(Err(unavailable())), "{token}");
     }
     assert_eq!(probe.await, Err(unavailable()));
     assert_eq!(server.requests(), before + 1);
-    // The probe has ended. The next one finds that Keystone is back, and then all requests ask.
+    // The probe has ended. The next probe finds that Keystone is back, and from now on all requests ask.
     server.change(|state| state.hangs = false);
     with_token(&keystone, "later").await.expect("a caller");
     assert_eq!(with_token(&keystone, "garbage").await, Err(rejected()));
@@ -93,7 +93,7 @@ async fn hostile_06_many_tokens_of_a_client_do_not_delay_those_of_others() {
     let task = &mut Context::from_waker(Waker::noop());
     assert!(flood.iter_mut().all(|request| request.as_mut().poll(task).is_pending()));
     with_token(&keystone, "t").await.expect("a caller");
-    // Without shares all that came before are asked first.
+    // Without shares all earlier tokens are validated first.
     let place = server.place("t").expect("it was asked");
     assert!(place <= 2 * MAX_RUNNING_OF_CLIENT, "{place} were asked before");
 }

@@ -22,20 +22,20 @@ pub struct TestKeystone {
 
 #[derive(Default)]
 pub struct State {
-    /// The tokens that the service got for itself.
+    /// The service's tokens.
     pub own_tokens: Vec<String>,
     pub own_lifetime: Duration,
     pub catalog: Value,
     /// How long a validation takes.
     pub delay: Duration,
-    /// The status and the body of validations, if not what they should be.
+    /// The status and the body of validations, if not the right ones.
     pub status: Option<u16>,
     pub body: Option<String>,
-    /// The number of requests that are not answered.
+    /// The number of requests without an answer.
     pub dropped_connections: usize,
     /// Requests are accepted, and not answered until this is false again.
     pub hangs: bool,
-    /// The requests that have arrived.
+    /// The number of requests so far.
     pub requests: u32,
     tokens: HashMap<String, (Value, DateTime<Utc>)>,
     validations: u32,
@@ -103,7 +103,7 @@ impl TestKeystone {
         change(&mut self.state.lock().expect("the state"));
     }
 
-    /// Adds a token that lasts for an hour.
+    /// Adds a token for an hour.
     pub fn add(&self, text: &str, token: Value) {
         self.add_for(text, token, Duration::from_secs(3600));
     }
@@ -136,18 +136,18 @@ impl TestKeystone {
         self.state.lock().expect("the state").validations
     }
 
-    /// The requests that have arrived, whether they are answered or not.
+    /// The number of requests so far, with and without an answer.
     pub fn requests(&self) -> u32 {
         self.state.lock().expect("the state").requests
     }
 
-    /// How many tokens were validated before this one.
+    /// How many tokens were validated before this token.
     pub fn place(&self, token: &str) -> Option<usize> {
         let state = self.state.lock().expect("the state");
         state.validated.iter().position(|validated| validated == token)
     }
 
-    /// Whether a token that the service got for itself was validated.
+    /// Whether a token of the service was validated.
     pub fn has_validated_own_token(&self) -> bool {
         let state = self.state.lock().expect("the state");
         state.own_tokens.iter().any(|own| state.validated.contains(own))

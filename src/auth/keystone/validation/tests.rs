@@ -1,4 +1,4 @@
-//! Tests of the cache, of the login, and of what a failed validation says of Keystone.
+//! Tests of the cache and of the login, and of failed validations that do or do not count against Keystone.
 
 use std::time::{Duration, SystemTime};
 
@@ -38,7 +38,7 @@ async fn a_cached_token_is_rejected_when_it_expires() {
             .expect("an answer")
             .is_none()
     );
-    // A service may use it all the same.
+    // For a service the expired token is valid all the same.
     assert!(
         validator
             .validate("expired", true, wait)
