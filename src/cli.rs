@@ -48,8 +48,8 @@ use crate::api;
 use crate::config::{ConfigError, ConfigSources, Options};
 use crate::db::SetupError;
 
-/// Lines that are indented are shown as they are, in `--help` and in the manual page. They fit into 80 columns, and
-/// each command among them can be pasted.
+/// Indented lines are shown unchanged, in `--help` and in the manual page. The lines fit into 80 columns, and each
+/// command among the lines can be pasted.
 const LONG_ABOUT: &str = "\
 placet is a placement service. It keeps the inventories of resource providers and the allocations of consumers, finds \
 allocation candidates, and grants claims without ever oversubscribing a provider. It serves OpenStack Placement's REST \
@@ -228,12 +228,12 @@ pub enum CommandError {
 const GLOBAL: [&str; 3] = ["--config-file", "--config-dir", "--bind"];
 
 impl Arguments {
-    /// Reads the words of a command line. Ends the process if they are invalid, or ask for help.
+    /// Reads the words of a command line. Ends the process if the words are invalid, or ask for help.
     pub fn of(words: Vec<OsString>) -> Arguments {
         Arguments::parse_from(globals_first(words))
     }
 
-    /// Runs the command. The service returns after a signal to stop. `program` is the name by which it was called.
+    /// Runs the command. The service returns after a signal to stop. `program` is the name by which placet was called.
     ///
     /// # Errors
     /// The failure, as a line to print.
@@ -255,8 +255,8 @@ impl Arguments {
     }
 }
 
-/// The words of a command line, with the global options before the subcommand. clap would drop those that stand before
-/// it if there is the same option after it.
+/// The words of a command line, with the global options before the subcommand. clap would drop a global option before
+/// the subcommand if the same option also stands after the subcommand.
 fn globals_first(words: Vec<OsString>) -> Vec<OsString> {
     let (mut first, mut rest) = (Vec::new(), Vec::new());
     let mut words = words.into_iter();

@@ -1,4 +1,4 @@
-//! Background tasks, which run concurrently with requests and do not delay them.
+//! Background tasks, which run concurrently with requests without a delay for requests.
 
 mod background;
 pub mod census;

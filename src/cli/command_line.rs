@@ -1,13 +1,13 @@
-//! Commands in messages, so that they can be pasted: with the program and the configuration of this process.
+//! Commands in messages, ready to be pasted: with the program and the configuration of this process.
 
 use crate::config::ConfigSources;
 
-/// How this process was called, up to the subcommand.
+/// The words with which this process was called, up to the subcommand.
 #[derive(Debug, Clone)]
 pub struct CommandLine(String);
 
 impl CommandLine {
-    /// `program` is the name by which it was called.
+    /// `program` is the name by which placet was called.
     pub fn new(program: &str, sources: &ConfigSources) -> CommandLine {
         // A name without a slash was found in $PATH, from any directory.
         let program = if program.contains('/') {
@@ -23,7 +23,7 @@ impl CommandLine {
         CommandLine(words.join(" "))
     }
 
-    /// The message with this command line in place of each `placet` that begins a command in it.
+    /// The message with this command line in place of each `placet` at the beginning of a command.
     pub fn in_message(&self, message: &str) -> String {
         ["`", "\""].iter().fold(message.to_owned(), |message, quote| {
             message.replace(&format!("{quote}placet "), &format!("{quote}{} ", self.0))
@@ -31,7 +31,7 @@ impl CommandLine {
     }
 }
 
-/// The word as a shell reads it back.
+/// The word as a shell reads the word back.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/-_.,:=+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

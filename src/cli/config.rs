@@ -1,4 +1,4 @@
-//! `placet config`: prints the configuration in force, checks it, or describes all options.
+//! `placet config`: prints or checks the configuration in force, or describes all options.
 
 use std::process::ExitCode;
 
@@ -13,22 +13,22 @@ use crate::config::{self, ConfigSources};
 pub enum Command {
     /// Print the effective configuration as INI.
     ///
-    /// A comment above each option says where its value came from; secrets are masked. Warnings on stderr name what
-    /// is set but unknown, what is set but not used, and why, and what is set by an older name.
+    /// A comment above each option names the source of its value; secrets are masked. Warnings on stderr name unknown
+    /// options, unused options with the reason, and options with an older name.
     ///
-    /// Exit codes: 0, success; 1, the configuration cannot be read; 2, it is printed, and placet does not start with
-    /// it, for the reasons on stderr.
+    /// Exit codes: 0, success; 1, the configuration cannot be read; 2, the configuration is printed, and placet does
+    /// not start with it, for the reasons on stderr.
     Show,
     /// Find mistakes in the configuration, all at once, without starting anything.
     ///
-    /// Unknown sections, options and `OS_<SECTION>__<OPTION>` variables, values that do not fit, and whatever else
-    /// refuses a start: the files that options name, the addresses, the database's URL. Run it as the user that runs
-    /// placet. Options that are accepted but not used are notes.
+    /// Unknown sections, options and `OS_<SECTION>__<OPTION>` variables, unfit values, and every further reason why a
+    /// start is refused: the files of options, the addresses, the database's URL. Run the check as placet's user.
+    /// Options that are accepted but not used are notes.
     ///
-    /// Exit codes: 0, nothing but notes, and warnings about what has less effect than in OpenStack Placement;
-    /// 1, other warnings: placet starts, but something is probably not as intended; 2, errors: placet does not start.
+    /// Exit codes: 0, nothing but notes, and warnings about options with less effect than in OpenStack Placement; 1,
+    /// further warnings: placet starts, but something is probably not as intended; 2, errors: placet does not start.
     Check(config_check::Extent),
-    /// Print every option that placet uses, with its default, the values allowed, and its meaning.
+    /// Print every option of placet, with its default, the values allowed, and its meaning.
     ///
     /// Options of OpenStack Placement that are accepted but not used are left out. The configuration file is not read.
     Options {
@@ -45,7 +45,7 @@ pub enum Command {
 pub enum Format {
     /// A sample placement.conf: every option is commented out at its default.
     Conf,
-    /// Markdown tables that describe the options.
+    /// Markdown tables of the options.
     Markdown,
 }
 

@@ -7,17 +7,17 @@ use super::{CommandError, db, keystone, logging, parts, policy, sockets, stdout}
 use crate::config::{self, AuthStrategy, ConfigError, ConfigSources, Options};
 use crate::db::{Database, SetupError};
 
-/// What was found. The lines go to stdout, the worst last.
+/// The mistakes and notes. The lines go to stdout, the worst last.
 #[derive(Default)]
 struct Findings {
     notes: Vec<String>,
-    /// Warnings about what OpenStack Placement accepts, so that they are no failure of the check.
+    /// Warnings about settings that OpenStack Placement accepts, so the warnings are no failure of the check.
     ineffective: Vec<String>,
     warnings: Vec<String>,
     errors: Vec<String>,
 }
 
-/// What is checked, and what is printed.
+/// The extent of the checks and of the output.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub struct Extent {
     /// Connect to the database too, and check its tables, its server's settings, and whether a file can be written.
@@ -40,15 +40,15 @@ pub fn run(sources: &ConfigSources, line: &CommandLine, extent: Extent) -> Resul
     find(sources, extent).print(line, extent.quiet)
 }
 
-/// All reasons why placet does not start, as far as they are known without the database.
+/// All reasons why placet does not start, as far as placet knows the reasons without the database.
 pub fn errors(sources: &ConfigSources) -> Vec<String> {
     find(sources, Extent::default()).errors
 }
 
-/// The failure of a command. If it is one of several mistakes in the configuration, it says how to see the others.
+/// The failure of a command. If the configuration has more mistakes, the failure says how to see all mistakes.
 pub fn with_others(failure: &CommandError, sources: &ConfigSources) -> String {
     let others = match failure {
-        // What follows from a file that is not there is no mistake of its own.
+        // The consequences of a missing file are no mistakes of their own.
         CommandError::Config(ConfigError::Unreadable { .. }) => 0,
         CommandError::Config(_) => errors(sources).len().saturating_sub(1),
         _ => 0,
@@ -96,7 +96,7 @@ fn check_serving(options: &Options, extent: Extent, findings: &mut Findings) {
         .collect();
     refused.extend(logging::check(&options.default).err());
     refused.extend(parts::make(options).err().into_iter().flatten());
-    // `serving_problems` has found those of the configuration alone.
+    // `serving_problems` has found the mistakes of the configuration alone.
     let refused = refused.iter().filter(|error| !matches!(error, CommandError::Config(_)));
     findings.errors.extend(refused.map(ToString::to_string));
     if extent.database
@@ -132,7 +132,7 @@ fn check_keystone(options: &Options, findings: &mut Findings) {
     }
 }
 
-/// Connects once, without waiting for a server that does not answer.
+/// Connects once. A silent server is not waited for.
 fn check_database(options: &Options, database: &Database, findings: &mut Findings) {
     let may_sync = options.placement_database.may_sync();
     let mut check = || -> Result<(), CommandError> {

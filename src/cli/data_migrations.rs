@@ -10,7 +10,7 @@ use crate::model::upgrade::Migration;
 
 const BATCH_ROWS: usize = 50;
 
-/// The rows that one migration changed, in all batches.
+/// The rows that a migration changed, in all batches.
 struct MigrationTotal {
     migration: Migration,
     count: usize,

@@ -1,4 +1,4 @@
-//! `placet db …`, and the database and replica that the configuration describes.
+//! `placet db …`, and the configured database and replica.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -120,7 +120,7 @@ pub fn open(options: &Options) -> Result<Database, CommandError> {
     ))?)
 }
 
-/// A sentence for each parameter of the databases' URLs that has no effect.
+/// A sentence for each ineffective parameter of the databases' URLs.
 pub fn url_warnings(options: &Options) -> Vec<String> {
     let database = &options.placement_database;
     let replica = database.slave_connection.as_ref();
@@ -145,7 +145,7 @@ const REPLICA_POOL_TIMEOUT: Duration = Duration::from_secs(2);
 /// The configured replica, if any, with a pool as large as the primary's. Does not connect.
 pub fn open_replica(options: &Options) -> Result<Option<Replica>, CommandError> {
     let url = options.placement_database.slave_connection.as_ref();
-    // Ignored unless a route uses it, because OpenStack Placement accepts any URL here and never uses it.
+    // Ignored unless a route uses the replica: OpenStack Placement accepts any URL here and never uses the URL.
     let Some(url) = url.filter(|_| !options.placet.slave_routes.is_empty()) else {
         return Ok(None);
     };

@@ -1,4 +1,4 @@
-//! `placet man` and `placet completions`: what a package installs beside the binary.
+//! `placet man` and `placet completions`: documents for packages of the binary.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::{Arguments, CommandError, stdout};
 
 #[derive(Debug, Args)]
 pub struct Man {
-    /// The directory to write into; it is created. Each subcommand gets a page.
+    /// The directory for the pages, created if necessary. Each subcommand gets a page.
     dir: PathBuf,
 }
 
@@ -29,14 +29,14 @@ impl Man {
 
 impl Completions {
     pub fn run(self) -> Result<(), CommandError> {
-        // Into memory first: the generator panics if it cannot write.
+        // Into memory first: the generator panics if the output fails.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Arguments::command(), "placet", &mut script);
         stdout::print(&String::from_utf8_lossy(&script))
     }
 }
 
-/// Writes the pages of a command and of its subcommands.
+/// Writes the pages of a command and of the subcommands.
 fn write_pages(command: &Command, dir: &Path) -> std::io::Result<()> {
     for subcommand in command.get_subcommands().filter(|each| !each.is_hide_set()) {
         write_pages(subcommand, dir)?;
@@ -50,8 +50,8 @@ fn write_pages(command: &Command, dir: &Path) -> std::io::Result<()> {
     )
 }
 
-/// The page with its indented lines as they are. roff would fill and justify them: a command would get spaces within
-/// its quotation marks, and ends of lines. The marks that roff replaces by typographic ones are named.
+/// The page with its indented lines unchanged. roff would fill and justify the lines: a command would get line breaks,
+/// and spaces within its quotation marks. The marks that roff replaces by typographic marks are named.
 fn can_be_pasted(page: &str) -> String {
     let page = page.replace('`', r"\(ga").replace('^', r"\(ha").replace('~', r"\(ti");
     let (mut text, mut is_filled) = (String::with_capacity(page.len()), true);

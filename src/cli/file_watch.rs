@@ -1,7 +1,7 @@
-//! Detects that files changed, or who may read them, without reading them.
+//! Detects that files or their permissions changed, without reading the files.
 //!
-//! Every request looks, so that an edit holds from the next request on. A look costs a system call for each file. A
-//! file that did not exist is found within 10 ms, because a search costs more.
+//! Every request looks, so an edit holds from the next request on. A look costs a system call for each file. A new file
+//! is found within 10 ms, because a search costs more.
 //!
 //! Two edits in place look like a single edit if the length stays the same and both edits come within a tick of the
 //! kernel's clock (1 to 10 ms).
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 
-/// What tells two versions of a file or directory apart.
+/// The properties that differ between two versions of a file or directory.
 #[derive(Debug, PartialEq, Eq)]
 struct FileStamp {
     path: PathBuf,
@@ -35,7 +35,7 @@ struct FileState {
 /// The time between two searches of the directories for new files.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The state of some files when they were last read. The list of files may differ from reading to reading.
+/// The state of some files at the last reading. The list of files may differ from reading to reading.
 #[derive(Default)]
 pub struct FileWatch {
     read: ArcSwap<Vec<FileStamp>>,
@@ -78,7 +78,7 @@ impl FileWatch {
             || noted.iter().any(|stamp| FileStamp::state(&stamp.path) != stamp.state)
     }
 
-    /// Whether the last search was a while ago. One caller at a time searches.
+    /// Whether the last search was a while ago. A single caller at a time searches.
     fn must_search(&self) -> bool {
         let Ok(mut searched) = self.searched.try_lock() else {
             return false;

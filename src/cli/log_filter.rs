@@ -1,13 +1,14 @@
-//! Which lines are logged: `RUST_LOG`, else `[DEFAULT] debug`. A mistake in `RUST_LOG` must not silence the log.
+//! Chooses the lines to log: by `RUST_LOG`, else by `[DEFAULT] debug`. A mistake in `RUST_LOG` must not silence the
+//! log.
 
 use log::LevelFilter;
 
-/// The default: without the start and stop lines of the HTTP server, which repeat placet's, and its errors about
-/// unreadable requests.
+/// The default: without the start and stop lines of the HTTP server, which repeat placet's, and without its errors
+/// about unreadable requests.
 const INFO: &str = "info,actix_http=off,actix_server=warn";
 const DEBUG: &str = "info,actix_http=off,placet=debug";
 
-/// The filters for env_logger, and what is wrong with those that were asked for.
+/// The filters for env_logger, and a warning about the filters that cannot be used.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LogFilter {
     pub filters: String,
@@ -46,7 +47,7 @@ pub fn choose(variable: Option<&str>, debug: bool) -> LogFilter {
     } else {
         format!("has what is no log level: {}", mistakes.join(", "))
     };
-    // A directive of its own for all targets, before those that were understood.
+    // A directive for all targets, before the usable directives.
     kept.insert(0, default);
     let pattern = pattern.map_or(String::new(), |pattern| format!("/{pattern}"));
     LogFilter {
@@ -59,7 +60,7 @@ pub fn choose(variable: Option<&str>, debug: bool) -> LogFilter {
     }
 }
 
-/// The target of a directive: `Some(None)` for a level alone; `None` if it is neither a level nor a target with one.
+/// The target of a directive: `Some(None)` for a level alone; `None` for a directive that cannot be used.
 fn read(directive: &str) -> Option<Option<&str>> {
     match directive.split_once('=') {
         Some((target, level)) => level.trim().parse::<LevelFilter>().ok().map(|_| Some(target.trim())),

@@ -25,7 +25,7 @@ pub fn line(format: LogFormat, record: &Record) -> String {
     line.write(format)
 }
 
-/// The line that placet itself adds, outside of any request.
+/// A line of placet outside of any request.
 pub fn own_line(format: LogFormat, level: Level, target: &str, message: &str) -> String {
     let line = Line {
         level,
@@ -52,7 +52,7 @@ impl Line<'_> {
         }
     }
 
-    /// `2026-01-31T12:00:00.000Z INFO  [placet::cli::serve] message`. A request's line has its ids before the message.
+    /// `2026-01-31T12:00:00.000Z INFO  [placet::cli::serve] message`. A request's line has the ids before the message.
     fn text(&self, time: DateTime<Utc>) -> String {
         let mut line = format!(
             "{} {:<5} [{}] ",
@@ -75,8 +75,8 @@ impl Line<'_> {
         line
     }
 
-    /// One JSON object. A request's line has its ids as fields, and the line about the request all that is in its
-    /// message.
+    /// One JSON object. A request's line has the ids as fields. The access line also has all parts of the message as
+    /// fields.
     fn json(&self, time: DateTime<Utc>) -> String {
         let mut fields = Map::new();
         let mut put = |name: &str, value: Value| drop(fields.insert(name.to_owned(), value));

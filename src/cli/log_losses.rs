@@ -1,4 +1,4 @@
-//! Lost lines of the log: counted, reported on stderr at once, and in the log as soon as the log can be written again.
+//! Lost lines of the log: counted, reported on stderr at once, and reported in the log after the next successful write.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use super::log_stream::LogStream;
 /// The time between two reports on stderr.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Lines that are not in the log, and the reasons.
+/// Lines that are missing from the log, and the reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DroppedLines {
     /// The reader of the stream was too slow for this many lines.
@@ -16,18 +16,18 @@ pub enum DroppedLines {
     Unwritten { lines: u64, reason: String },
 }
 
-/// The lines that could not be written, until the log says so.
+/// The lines that could not be written, until a line of the log reports the number.
 pub struct Losses {
     lines: u64,
     reason: String,
-    /// Where a failed write is reported.
+    /// The stream for reports about failed writes.
     errors: Option<LogStream>,
     reported: Option<Instant>,
     dropped_line: Box<dyn Fn(&DroppedLines) -> String + Send>,
 }
 
 impl Losses {
-    /// `dropped_line` is the line that says which lines were dropped.
+    /// `dropped_line` makes the line about dropped lines.
     pub fn new(errors: Option<LogStream>, dropped_line: impl Fn(&DroppedLines) -> String + Send + 'static) -> Losses {
         Losses {
             lines: 0,
@@ -38,7 +38,7 @@ impl Losses {
         }
     }
 
-    /// Writes the number of lost lines, and then lines. Returns the number of lines that are lost now.
+    /// Writes the number of lost lines, and then lines. Returns the number of newly lost lines.
     pub fn write(&mut self, stream: &LogStream, lines: &[u8]) -> u64 {
         if self.lines > 0 {
             let lost = DroppedLines::Unwritten {
@@ -58,7 +58,7 @@ impl Losses {
         unwritten.lines
     }
 
-    /// Writes that lines were dropped. Returns the number of lines that are lost now.
+    /// Writes a line about dropped lines. Returns the number of newly lost lines.
     pub fn write_dropped(&mut self, stream: &LogStream, dropped: &DroppedLines) -> u64 {
         let line = (self.dropped_line)(dropped);
         self.write(stream, line.as_bytes())
@@ -79,7 +79,7 @@ impl Losses {
             self.reason,
             lines(self.lines)
         );
-        // There is no third place for it.
+        // There is no third stream for the report.
         let _ = errors.write(report.as_bytes());
     }
 }

@@ -1,8 +1,8 @@
-//! A bounded queue in front of the log's stream: a stream that is not read stops no thread.
+//! A bounded queue in front of the log's stream, so that a stream without a reader stops no thread.
 //!
-//! A line is written at once if the stream has room for it. Else a thread of its own writes it. If the queue is full,
-//! lines are dropped and counted, and a line of the log says how many. Lines that cannot be written, as on a full disk,
-//! are counted as well, and stderr says so at once.
+//! A line is written at once if the stream has room for the line. Otherwise the queue's thread writes the line. If the
+//! queue is full, lines are dropped and counted, and a line of the log has the number. Failed writes, as on a full
+//! disk, are counted as well, and reported on stderr at once.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,12 +14,12 @@ use crate::db::SetupError;
 use crate::db::thread::spawn;
 use crate::statistics::Counter;
 
-/// The most bytes of lines that wait.
+/// The most bytes of waiting lines.
 const MAX_WAITING_BYTES: usize = 4 * 1024 * 1024;
 /// If poll(2) says that a pipe has room, a write of at most this length does not block (`PIPE_BUF`).
 const MAX_WRITE_AT_ONCE: usize = 4096;
 
-/// The queue. Clones share it.
+/// The queue. Clones share the queue.
 #[derive(Clone)]
 pub struct LogQueue(Arc<Shared>);
 
@@ -34,9 +34,9 @@ struct Shared {
 struct Queue {
     stream: LogStream,
     waiting: Vec<u8>,
-    /// Lines for which the queue had no room.
+    /// The number of lines for which the queue had no room.
     dropped: u64,
-    /// Whether the thread writes lines that it took out of the queue.
+    /// Whether the thread writes lines from the queue.
     is_writing: bool,
 }
 
@@ -47,8 +47,8 @@ impl Queue {
 }
 
 impl LogQueue {
-    /// Starts the thread. `dropped_line` is the line that says which lines were dropped. `errors` is where a failed
-    /// write is reported at once, unless it is the stream itself.
+    /// Starts the thread. `dropped_line` makes the line about dropped lines. Failed writes are reported to `errors` at
+    /// once, unless `errors` is the stream itself.
     ///
     /// # Errors
     /// [`SetupError::Thread`].
@@ -73,12 +73,12 @@ impl LogQueue {
         Ok(queue)
     }
 
-    /// The number of lines that were dropped since the start.
+    /// The number of dropped lines since the start.
     pub fn dropped_lines(&self) -> Arc<Counter> {
         Arc::clone(&self.0.dropped)
     }
 
-    /// Writes to another stream from now on. A write that has begun ends in the former one.
+    /// Writes to the new stream from now on. A write that has begun ends in the former stream.
     pub fn switch_to(&self, stream: LogStream) {
         self.0.lock().stream = stream;
     }
@@ -119,7 +119,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The thread: writes what waits, for ever.
+    /// The thread: writes the waiting lines, for ever.
     fn write_waiting(&self) {
         let mut queue = self.lock();
         loop {
@@ -136,7 +136,7 @@ impl Shared {
         }
     }
 
-    /// Writes lines, and then the number of dropped lines. Counts the lines that cannot be written.
+    /// Writes lines, and then the number of dropped lines. Counts the failed lines.
     fn write_now(&self, stream: &LogStream, lines: &[u8], dropped: u64) {
         let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lost = losses.write(stream, lines);

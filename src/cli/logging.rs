@@ -22,14 +22,14 @@ use crate::config::{Configuration, DefaultSection, LogFormat, Options};
 use crate::log_context;
 use crate::statistics::Counter;
 
-/// How long the end of the process waits for a log that is not read.
+/// How long the end of the process waits for a log without a reader.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Writes the last lines of the log when it is dropped.
+/// Writes the last lines of the log in its `drop`.
 pub struct FlushOnDrop(LogQueue);
 
 impl FlushOnDrop {
-    /// The number of lines that were dropped.
+    /// The number of dropped lines.
     pub fn dropped_lines(&self) -> Arc<Counter> {
         self.0.dropped_lines()
     }
@@ -41,7 +41,7 @@ impl Drop for FlushOnDrop {
     }
 }
 
-/// The log in use. Its file and its level can be set again.
+/// The log in use, whose file and level can be set again.
 #[derive(Clone)]
 pub struct LiveLog {
     queue: LogQueue,
@@ -50,7 +50,7 @@ pub struct LiveLog {
     format: LogFormat,
 }
 
-/// What the `log` crate calls: the logger in use.
+/// The logger for the `log` crate: forwards to the logger in use.
 struct CurrentLogger(Arc<ArcSwap<Logger>>);
 
 impl Log for CurrentLogger {
@@ -70,8 +70,8 @@ pub fn start(options: &DefaultSection, format: LogFormat) -> Result<(LiveLog, Fl
     start_to(open(options)?, options, format)
 }
 
-/// Starts the log of any other command, to stderr. It may run as another user than the service, which could not write a
-/// file that the command has made.
+/// Starts the log of any command but the service, to stderr. The command may run as a different user, and the service
+/// could not write a file of this user.
 pub fn start_to_stderr(options: &Options) -> Result<(LiveLog, FlushOnDrop), CommandError> {
     start_to(stderr_stream()?, &options.default, options.placet.log_format)
 }
@@ -99,10 +99,10 @@ fn start_to(
 }
 
 impl LiveLog {
-    /// Opens the file again, and sets the level again: with the options given, or with those in use.
+    /// Opens the file again, and sets the level again: with the given options, or with the options in use.
     ///
     /// # Errors
-    /// The file cannot be opened; the log goes on in the former one.
+    /// The file cannot be opened; the log goes on in the former file.
     pub fn reload(&self, options: Option<&DefaultSection>) -> Result<(), CommandError> {
         if let Some(options) = options {
             self.options.store(Arc::new(options.clone()));
@@ -140,13 +140,13 @@ fn logger(options: &DefaultSection, format: LogFormat, queue: &LogQueue) -> (Log
     let mut builder = Builder::new();
     builder.parse_filters(&filters);
     builder.target(Target::Pipe(Box::new(queue.clone())));
-    // Lines have no styles, which would be looked for and removed.
+    // Lines have no styles, which would be searched and removed.
     builder.write_style(WriteStyle::Always);
     builder.format(move |out, record| writeln!(out, "{}", log_format::line(format, record)));
     (builder.build(), warning)
 }
 
-/// Checks that [`start`] can write the file. Makes none.
+/// Checks that [`start`] can write the file. Makes no file.
 pub fn check(options: &DefaultSection) -> Result<(), CommandError> {
     let Some(path) = options.log_path() else {
         return Ok(());

@@ -1,5 +1,5 @@
-//! The process's limit of open files (`RLIMIT_NOFILE`). A client's connection is one, and a connection to an SQLite
-//! database is two.
+//! The process's limit of open files (`RLIMIT_NOFILE`). A client's connection counts as one file, and a connection to
+//! an SQLite database as two.
 
 use std::thread::available_parallelism;
 
@@ -8,15 +8,15 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::api::{METRICS_CONNECTIONS, spare_connections};
 use crate::config::Options;
 
-/// Open files of one HTTP worker, besides its connections.
+/// Open files of an HTTP worker, besides its connections.
 const FILES_OF_A_WORKER: u64 = 8;
-/// Open files of one connection to the database.
+/// Open files of a connection to the database.
 const FILES_OF_A_READER: u64 = 2;
-/// All other open files: the log, the writer's connections, the runtime's own.
+/// All further open files: the log, the writer's connections, the runtime's own.
 const OTHER_FILES: u64 = 50;
 
-/// Raises the soft limit to the hard one. Returns how many client connections placet accepts: `max_connections`, or as
-/// many as fit below the limit, with a warning.
+/// Raises the soft limit to the hard limit. Returns how many client connections placet accepts: `max_connections`, or a
+/// smaller number that fits below the limit, with a warning.
 pub fn client_connections(options: &Options) -> usize {
     let wanted = options.placet.max_connections;
     let Some(limit) = raise_limit() else {
@@ -47,7 +47,7 @@ pub fn client_connections(options: &Options) -> usize {
     }
 }
 
-/// Raises the soft limit to the hard one, and returns the limit in force; `None` if there is none.
+/// Raises the soft limit to the hard limit, and returns the limit in force; `None` if there is none.
 fn raise_limit() -> Option<u64> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = Rlimit {

@@ -1,4 +1,4 @@
-//! Reads a file that an option of `[placet]` names.
+//! Reads the file of an option of `[placet]`.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 /// The option and its value, for messages, and the content of the file.
 ///
 /// # Errors
-/// Why it cannot be read, and who must be able to read it.
+/// Why the file cannot be read, and which user must be able to read the file.
 pub fn read(option: &str, path: &Path) -> Result<(String, Vec<u8>), String> {
     let name = format!("[placet] {option} = {}", path.display());
     match fs::read(path) {

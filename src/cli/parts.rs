@@ -1,5 +1,5 @@
-//! The parts of a service that need no server and no socket. A start makes them, and `placet config check` makes them
-//! too, so that it finds whatever refuses a start.
+//! The parts of a service that need no server and no socket. Both a start and `placet config check` make the parts, so
+//! the check finds every reason why a start is refused.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::config::Options;
 use crate::db::{Database, Replica};
 use crate::policy::live::LivePolicy;
 
-/// What a service is put together from.
+/// The parts of a service.
 pub struct Parts {
     pub policy: LivePolicy,
     pub tls: Option<Arc<LiveTls>>,
@@ -22,7 +22,7 @@ pub struct Parts {
 /// Makes the parts. Connects to nothing, starts nothing, and changes no file.
 ///
 /// # Errors
-/// Every reason why a service cannot start with these options, besides those of [`Options::serving_problems`].
+/// Every reason why a service cannot start with these options, besides the reasons of [`Options::serving_problems`].
 pub fn make(options: &Options) -> Result<Parts, Vec<CommandError>> {
     let mut errors = Vec::new();
     let policy = keep(&mut errors, policy::live(&options.oslo_policy));

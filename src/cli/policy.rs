@@ -11,7 +11,7 @@ use crate::policy::{self, PolicySettings};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Print all rules: the check in force, the default, and the routes that it authorizes.
+    /// Print all rules: the check in force, the default, and the authorized routes.
     ///
     /// The checks are the defaults, overridden by the current files of `[oslo_policy] policy_file` and `policy_dirs`.
     /// Likely mistakes in these files are reported on stderr.
@@ -45,7 +45,7 @@ impl Command {
     }
 }
 
-/// The policy for the service. It is loaded again when its files change.
+/// The policy for the service, which is loaded again after a change of its files.
 pub fn live(options: &OsloPolicy) -> Result<LivePolicy, CommandError> {
     if let Some(warning) = missing_file_warning(options) {
         log::warn!("{warning}");
@@ -53,7 +53,7 @@ pub fn live(options: &OsloPolicy) -> Result<LivePolicy, CommandError> {
     LivePolicy::start(settings(options), Box::new(DiskFiles::new(options))).map_err(CommandError::Policy)
 }
 
-/// What [`live`] warns of.
+/// The warnings of [`live`].
 pub fn warnings(options: &OsloPolicy) -> Vec<String> {
     let files = DiskFiles::new(options).read();
     let loaded = files.and_then(|files| policy::load(&settings(options), &files));

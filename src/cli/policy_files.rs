@@ -1,4 +1,4 @@
-//! Reads oslo.policy's files from disk, and detects when they change.
+//! Reads oslo.policy's files from disk, and detects their changes.
 
 use std::fs::{self, DirEntry};
 use std::io::{self, ErrorKind};
@@ -9,8 +9,8 @@ use crate::config::OsloPolicy;
 use crate::policy::PolicyFile;
 use crate::policy::live::PolicyFiles;
 
-/// The file of the option `policy_file`, then the files in each of `policy_dirs`. A rule in a later file overrides one
-/// in an earlier file.
+/// The file of the option `policy_file`, and after it the files in each of `policy_dirs`. A rule in a later file
+/// overrides a rule in an earlier file.
 pub struct DiskFiles {
     options: OsloPolicy,
     watch: FileWatch,
@@ -40,7 +40,7 @@ impl PolicyFiles for DiskFiles {
     }
 }
 
-/// The files, and the directories to which files may be added. Files that cannot be read now are watched too.
+/// The files, and the directories to which files may be added. Unreadable files are watched too.
 fn watched(options: &OsloPolicy) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = options.file().into_iter().collect();
     for dir in options.dirs() {
@@ -63,7 +63,7 @@ fn files_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-/// What is in a directory, sorted by name. As in oslo.policy, every name is accepted that does not begin with a dot.
+/// The entries of a directory, sorted by name. As in oslo.policy, names that begin with a dot are skipped.
 fn entries_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error: io::Error| format!("{}: {error}", dir.display());
     let entries: io::Result<Vec<DirEntry>> = fs::read_dir(dir).map_err(failed)?.collect();
@@ -91,13 +91,13 @@ mod tests {
 
     fn options(dir: &Path) -> OsloPolicy {
         let mut options = Options::default().oslo_policy;
-        // A directory that does not exist is skipped.
+        // A missing directory is skipped.
         options.policy_dirs.0.push("nowhere".into());
         options.search_dirs = vec![dir.to_owned()];
         options
     }
 
-    /// Asserts that a change is detected until it is read, and returns the texts of all files.
+    /// Asserts that a change is detected until the file is read, and returns the texts of all files.
     fn text_after_change(disk: &DiskFiles) -> String {
         std::thread::sleep(std::time::Duration::from_millis(10));
         assert!(disk.changed(), "a change was not detected");
@@ -156,7 +156,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("policy.d/a.yaml");
         fs::create_dir(folder.path().join("policy.d")).expect("the directory is created");
-        // A link to itself, which for root too cannot be followed.
+        // A link to itself, which even root cannot follow.
         symlink(&path, &path).expect("the link is made");
         let disk = DiskFiles::new(&options(folder.path()));
         let message = disk.read().expect_err("it cannot be followed");

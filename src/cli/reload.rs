@@ -1,9 +1,10 @@
-//! What SIGHUP reads again while the service runs: the log file and its level. `api` adds the policy.
+//! SIGHUP's part of `cli`: opens the log file again and sets the log level while the service runs. `api` adds the
+//! policy.
 
 use super::logging::{self, LiveLog};
 use crate::config::{self, ConfigSources};
 
-/// Reads the configuration again, and uses what may change in it.
+/// Reads the configuration again, and applies the options that may change.
 pub struct Reload {
     sources: ConfigSources,
     log: LiveLog,
@@ -17,8 +18,8 @@ impl Reload {
         }
     }
 
-    /// Called at SIGHUP. With a configuration that cannot be used everything stays as it is, but the log file is opened
-    /// again, because it was probably renamed.
+    /// Called at SIGHUP. An unusable configuration changes nothing, but the log file is opened again, because the file
+    /// was probably renamed.
     pub fn run(&self) {
         let loaded = config::load(&self.sources);
         let reopened = self

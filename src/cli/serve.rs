@@ -1,4 +1,4 @@
-//! `placet serve`: starts the service from the configuration, and stops it on a signal.
+//! `placet serve`: starts the service from the configuration, and stops the service on a signal.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -22,8 +22,7 @@ use crate::search;
 use crate::statistics::Counter;
 use crate::tasks::{self, Background, DatabaseWatch};
 
-/// Serves until a signal to stop. Returns when the requests in flight have finished. `line` is for commands in
-/// messages.
+/// Serves until a signal to stop, and until the requests in flight have finished. `line` is for commands in messages.
 pub fn run(
     configuration: &Configuration,
     reload: Reload,
@@ -130,7 +129,7 @@ fn first(errors: Vec<CommandError>) -> CommandError {
     errors.into_iter().next().expect("a part is missing for a reason")
 }
 
-/// What runs beside the server, to end after it.
+/// The tasks beside the server, which end after the server.
 struct RunningTasks {
     comparison: Background,
     pending: Background,
@@ -159,7 +158,7 @@ fn load(
     statistics: Arc<HttpStatistics>,
 ) -> Result<(Service, RunningTasks), CommandError> {
     check_exists(&database, options)?;
-    // Held until the process ends. Taken before the schema is changed, because another process may use the database.
+    // Held until the process ends. Taken before the schema is changed, because a second process may use the database.
     let serving = Serving::from(database.lock_for_serving()?);
     database.wait_until_reachable()?;
     for warning in database.check_server()? {
@@ -209,10 +208,10 @@ fn check_exists(database: &Database, options: &Options) -> Result<(), CommandErr
     }
 }
 
-/// Creates or upgrades the schema if the configuration allows it; otherwise checks it.
+/// Creates or upgrades the schema if the configuration allows an upgrade; otherwise checks the schema.
 fn prepare(database: &Database, options: &Options) -> Result<(), CommandError> {
     if options.placement_database.may_sync() {
-        // Outside of the macro, which evaluates its arguments only if the line is logged.
+        // Outside of the macro, which evaluates its arguments only for a logged line.
         let synced = database.sync()?;
         log::info!("{}: {}", database.place(), db::sync_message(synced));
         return Ok(());
@@ -223,7 +222,7 @@ fn prepare(database: &Database, options: &Options) -> Result<(), CommandError> {
     })
 }
 
-/// Listens on the address. Returns the address that the kernel has given, too.
+/// Listens on the address. Returns also the address that the kernel has given.
 fn listen(bind: SocketAddr) -> Result<(TcpListener, SocketAddr), CommandError> {
     let with_address = |listener: TcpListener| {
         let address = listener.local_addr()?;

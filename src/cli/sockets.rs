@@ -1,4 +1,4 @@
-//! The socket that the service listens on: its own, or one that systemd hands over (socket activation).
+//! The listening socket of the service: placet's own, or systemd's (socket activation).
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -8,17 +8,17 @@ use socket2::{Domain, SockRef, Socket, Type};
 
 use super::CommandError;
 
-/// Connections that may wait to be accepted. The standard library allows 128, but the agents of a cloud may all connect
-/// at the same time.
+/// Connections that may wait to be accepted. The standard library allows 128, but all agents of a cloud may connect at
+/// the same time.
 const BACKLOG: i32 = 1024;
-/// Bytes of answers that the kernel takes before they can be sent. By itself it takes megabytes for a client that does
-/// not read, and to copy them there keeps a worker from other clients.
+/// Unsent bytes of answers that the kernel accepts. By default the kernel accepts megabytes for a slow client, and the
+/// copy keeps a worker from the next client.
 const UNSENT_BYTES: u32 = 256 * 1024;
 
-/// The socket that systemd hands over, if it does.
+/// systemd's socket; `None` without socket activation.
 ///
 /// # Errors
-/// There are several, or it is none that a TCP server can listen on.
+/// systemd hands over several sockets, or no listening TCP socket.
 pub fn inherited() -> Result<Option<TcpListener>, CommandError> {
     let mut handed_over = ListenFd::from_env();
     match handed_over.len() {
@@ -31,7 +31,7 @@ pub fn inherited() -> Result<Option<TcpListener>, CommandError> {
     }
 }
 
-/// A socket that is bound accepts no connection until it listens.
+/// A bound socket accepts no connection before it listens.
 fn listening(socket: TcpListener) -> io::Result<TcpListener> {
     let inherited = SockRef::from(&socket);
     if !inherited.is_listener()? {
@@ -41,7 +41,7 @@ fn listening(socket: TcpListener) -> io::Result<TcpListener> {
     Ok(socket)
 }
 
-/// Checks that this machine has the address. Its port may be in use, by a service that runs.
+/// Checks that this machine has the address. The port may be in use, by a running service.
 pub fn check(bind: SocketAddr) -> Result<(), CommandError> {
     let listening = listen(SocketAddr::new(bind.ip(), 0));
     listening
@@ -49,12 +49,12 @@ pub fn check(bind: SocketAddr) -> Result<(), CommandError> {
         .map_err(|reason| CommandError::Listen { bind, reason })
 }
 
-/// A socket of its own.
+/// A new listening socket.
 pub fn listen(bind: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(bind), Type::STREAM, None)?;
     // Lets a new process bind the address while old connections are in TIME_WAIT.
     socket.set_reuse_address(true)?;
-    // Its connections have the same limit.
+    // The accepted connections inherit the limit.
     socket.set_tcp_notsent_lowat(UNSENT_BYTES)?;
     socket.bind(&bind.into())?;
     socket.listen(BACKLOG)?;

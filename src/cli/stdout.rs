@@ -1,10 +1,10 @@
-//! Writes what a command prints. The macros of std panic if the reader of a pipe has gone or a disk is full.
+//! Prints the output of a command. The macros of std panic if the reader of a pipe has gone or a disk is full.
 
 use std::io::{self, ErrorKind, Write};
 
 use super::CommandError;
 
-/// Prints a text. That the reader of a pipe has closed it is no failure.
+/// Prints a text. A pipe that its reader has closed is no failure.
 ///
 /// # Errors
 /// [`CommandError::Stdout`].
@@ -23,7 +23,7 @@ pub fn line(text: &str) -> Result<(), CommandError> {
     print(&format!("{text}\n"))
 }
 
-/// Writes all bytes, also to a reader that may have gone.
+/// Writes all bytes, also to a pipe without a reader.
 ///
 /// # Errors
 /// Of stdout.

@@ -10,7 +10,7 @@ use super::{CommandError, option_file};
 use crate::api::{LiveTls, PemFile, TlsFiles, TlsPems};
 use crate::config::TlsPaths;
 
-/// The permission of users that are neither the owner nor in the group.
+/// The permission of users outside of the owner and the group.
 const READABLE_BY_ALL: u32 = 0o004;
 
 struct DiskPems {
@@ -18,7 +18,7 @@ struct DiskPems {
     watch: FileWatch,
 }
 
-/// The certificates, if the configuration names some.
+/// The certificates, if the configuration names certificates.
 ///
 /// # Errors
 /// A file that cannot be used.

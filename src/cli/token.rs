@@ -1,4 +1,4 @@
-//! `placet token …`: the tokens of `[placet] token_file`, for those without Keystone.
+//! `placet token …`: the tokens of `[placet] token_file`, for installations without Keystone.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,7 +11,7 @@ use super::{CommandError, stderr, stdout, table, token_file};
 use crate::auth::tokens::{self, TokenEntry};
 use crate::config::Options;
 
-/// Marks a token, so that programs that look for secrets find it.
+/// Marks a token for programs that search for leaked tokens.
 const PREFIX: &str = "placet_";
 /// Random bytes of a token: 256 bits.
 const TOKEN_BYTES: usize = 32;
@@ -19,12 +19,13 @@ const ID_BYTES: usize = 4;
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make a token and print it, once. The file gets its hash; placet accepts it from the next request on.
+    /// Make a token and print the token once. The file gets the hash; placet accepts the token from the next request
+    /// on.
     Create {
-        /// The user that the token stands for.
+        /// The user of the token.
         #[arg(long)]
         user: String,
-        /// The project that the token stands for.
+        /// The project of the token.
         #[arg(long)]
         project: String,
         /// A role of the token, such as admin, or reader. May be repeated. `placet policy list` says what each may do.
@@ -36,12 +37,12 @@ pub enum Command {
         #[command(flatten)]
         file: FileArgument,
     },
-    /// Print all tokens without their secrets: the id, whose it is, its roles, and until when it is valid.
+    /// Print all tokens without the secrets: the id, the user, the project, the roles, and the expiry.
     List {
         #[command(flatten)]
         file: FileArgument,
     },
-    /// Remove tokens by their ids. placet refuses them from the next request on.
+    /// Remove tokens by id. placet refuses the tokens from the next request on.
     Revoke {
         /// The id of a token, as `placet token list` prints it.
         #[arg(required = true, value_name = "ID")]
@@ -53,7 +54,7 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct FileArgument {
-    /// The token file, instead of `[placet] token_file`. `token create` makes it if it does not exist.
+    /// The token file, instead of `[placet] token_file`. `token create` makes a missing file.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }
@@ -104,7 +105,7 @@ fn create(path: &Path, user: &str, project: &str, roles: &[String], expires: &st
         entries.push(entry);
         Ok(())
     })?;
-    // A token that was not shown is of no use, even if the reader of a pipe has gone.
+    // A token that was not shown is useless, even if the reader of a pipe has gone.
     if let Err(error) = stdout::write(format!("{token}\n").as_bytes()) {
         let error = CommandError::Stdout(error);
         token_file::change(path, |entries| {

@@ -1,4 +1,4 @@
-//! The file of `[placet] token_file` on disk: reading it, noticing changes, and writing it as a whole.
+//! The file of `[placet] token_file` on disk: reads the file, notices changes, and replaces the file as a whole.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
@@ -10,7 +10,7 @@ use super::file_watch::FileWatch;
 use crate::auth::tokens::{self, TokenEntry};
 use crate::auth::{LiveTokens, TokenFile};
 
-/// Permissions of users that are neither the owner nor in the group.
+/// Permissions of users outside of the owner and the group.
 const OTHERS: u32 = 0o007;
 const OWNER_ONLY: u32 = 0o600;
 const HEAD: &str = "# Tokens of placet, as hashes. Change it with `placet token create` and `placet token revoke`.\n";
@@ -68,7 +68,7 @@ fn read(path: &Path) -> Result<String, String> {
     io::read_to_string(file).map_err(failed)
 }
 
-/// A hash is no token, but it says who has which roles, and a file that others can write lets them in.
+/// A hash is no token, but the file says who has which roles. A program that can write the file can add a token.
 fn check_mode(path: &Path, data: &Metadata) -> Result<(), String> {
     match data.mode() & OTHERS {
         0 => Ok(()),
@@ -82,7 +82,7 @@ fn check_mode(path: &Path, data: &Metadata) -> Result<(), String> {
     }
 }
 
-/// The tokens of the file; none if it does not exist yet.
+/// The tokens of the file; none if the file does not exist yet.
 pub fn entries(path: &Path) -> Result<Vec<TokenEntry>, String> {
     if !path.exists() {
         return Ok(Vec::new());
@@ -91,9 +91,9 @@ pub fn entries(path: &Path) -> Result<Vec<TokenEntry>, String> {
 }
 
 /// Changes the tokens of the file. Concurrent changes wait for each other, and a reader finds the file before the
-/// change or after it.
+/// change or after the change.
 pub fn change<T>(path: &Path, change: impl FnOnce(&mut Vec<TokenEntry>) -> Result<T, String>) -> Result<T, String> {
-    // The file itself, if a link leads to it: a rename would replace the link.
+    // The target of a link, because a rename would replace the link.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let failed = |error: io::Error| format!("cannot write the token file {}: {error}", path.display());
     let folder = match path.parent() {
@@ -121,7 +121,7 @@ fn replace(path: &Path, folder: &Path, opened_folder: &File, text: &str) -> io::
     opened_folder.sync_all()
 }
 
-/// With the owner and the mode of the former file, so that the service can still read it.
+/// With the owner and the mode of the former file, so that the service can still read the file.
 fn write_new(path: &Path, new: &Path, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)

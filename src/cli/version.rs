@@ -1,12 +1,12 @@
-//! `placet --version`: what is built in.
+//! `placet --version`: prints the version and the build's choices.
 
 use super::{CommandError, stdout};
 use crate::db::engines::built_in;
 
-/// Prints the version, and what was chosen when this binary was built.
+/// Prints the version, the engines that were built in, and the commit.
 ///
-/// The commit is that of the variable `PLACET_COMMIT` at build time, which `contrib/build-release.sh` sets. So a build
-/// with the same variable is the same binary with or without a repository.
+/// The commit is the value of the variable `PLACET_COMMIT` at build time, which `contrib/build-release.sh` sets. So the
+/// same variable gives the same binary with or without a repository.
 ///
 /// # Errors
 /// [`CommandError::Stdout`].
@@ -19,7 +19,7 @@ pub fn print() -> Result<(), CommandError> {
     ))
 }
 
-/// The commit that was built, if that is known.
+/// The commit that was built, if the build recorded the commit.
 pub fn commit() -> &'static str {
     option_env!("PLACET_COMMIT").unwrap_or("not recorded")
 }

@@ -1,4 +1,4 @@
-//! A thread that works until the process stops.
+//! A background thread: works until the process stops.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
@@ -14,7 +14,7 @@ pub struct Background {
 pub struct Stopped(Receiver<()>);
 
 impl Background {
-    /// Starts a thread for `work`. With an interval of zero there is none.
+    /// Starts a thread for `work`. An interval of zero starts no thread.
     ///
     /// # Errors
     /// If the thread cannot be started.
@@ -40,7 +40,7 @@ impl Background {
         })
     }
 
-    /// Calls `interrupt` when the thread is to stop, so that what it is doing ends.
+    /// Calls `interrupt` when the thread is to stop, to end the present work.
     pub fn interrupted_by(self, interrupt: impl FnOnce() + Send + 'static) -> Background {
         Background {
             interrupt: Box::new(interrupt),
@@ -48,7 +48,7 @@ impl Background {
         }
     }
 
-    /// Stops the thread, and waits for what it is doing: the writer cannot end while the thread holds the model.
+    /// Stops the thread, and waits for its present work: the writer cannot end while the thread holds the model.
     pub fn stop(self) {
         if let Some((stop, thread)) = self.running {
             drop(stop);

@@ -1,4 +1,4 @@
-//! A background thread that counts the replicas without a place and the rules that are broken, for the metrics.
+//! A background thread that counts pending replicas and broken rules, for the metrics.
 
 use std::time::{Duration, Instant};
 
@@ -6,12 +6,13 @@ use super::background::Background;
 use super::failures::Failures;
 use crate::model::census::Census;
 
-/// After a count the thread waits this many times as long as the count took. So it works 1% of the time at most.
+/// After a count the thread pauses for this multiple of the count's duration. So the thread works 1% of the time at
+/// most.
 const PAUSE_FACTOR: u32 = 100;
 /// The time from the start of the process to the first count.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Starts the thread. `interval` is the least pause between two counts; zero disables them.
+/// Starts the thread. `interval` is the least pause between two counts; zero disables the census.
 ///
 /// # Errors
 /// If the thread cannot be started.

@@ -1,5 +1,5 @@
-//! A background thread that compares the snapshot with the tables. It finds the changes of foreign writers, which leave
-//! no record in the change feed.
+//! A background thread that compares the snapshot with the tables, because the change feed has no record of a foreign
+//! writer's changes.
 
 use std::time::Duration;
 

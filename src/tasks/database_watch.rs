@@ -1,9 +1,9 @@
-//! Watches whether the database answers, and logs one line when it does not any more and one when it does again.
+//! Watches whether the database answers, and logs a line at the begin and at the end of a silence.
 //!
-//! Every statement of the process shows that the database answers, so a busy process sends no other. While none was
-//! answered for a second, a thread of its own sends a probe: it hangs with the database, and the watch goes on.
+//! Every statement of the process shows that the database answers, so a busy process sends no probes. After a second
+//! without an answer the probe's thread sends a probe. The probe hangs with the database, and the watch goes on.
 //!
-//! The watch also finds that this process itself stood still, and says so: the database was not asked then.
+//! The watch also finds a standstill of this process, and logs a line: during a standstill the database was not asked.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
@@ -16,13 +16,13 @@ const PROBE_AFTER: Duration = Duration::from_secs(1);
 /// The time between two looks at the silence.
 const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The threads. They end when it is dropped; a probe that hangs is not waited for.
+/// The threads, which end when the watch is dropped. A hanging probe is not waited for.
 pub struct DatabaseWatch {
     _stop: Sender<()>,
 }
 
 impl DatabaseWatch {
-    /// Starts the threads. A silence that is longer than `limit` is logged.
+    /// Starts the threads. A silence longer than `limit` is logged.
     ///
     /// # Errors
     /// If a thread cannot be started.
@@ -57,7 +57,7 @@ fn probe(database: &DatabaseState, requested: &Receiver<()>) {
 /// The thread that watches.
 fn watch(database: &DatabaseState, limit: Duration, stopped: &Receiver<()>, probes: &SyncSender<()>) {
     let mut silent_since: Option<Instant> = None;
-    // What came before this thread is no standstill.
+    // The time before this thread is no standstill.
     let _ = database.beat();
     while stopped.recv_timeout(WATCH_INTERVAL) == Err(RecvTimeoutError::Timeout) {
         if let Some(stood_still) = database.beat() {
@@ -70,7 +70,7 @@ fn watch(database: &DatabaseState, limit: Duration, stopped: &Receiver<()>, prob
         }
         let silence = database.silence();
         if silence >= PROBE_AFTER {
-            // Without a receiver that waits, the last probe hangs.
+            // Without a waiting receiver, the last probe hangs.
             let _ = probes.try_send(());
         }
         match silent_since {

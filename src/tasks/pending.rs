@@ -1,7 +1,7 @@
-//! A background thread that places replicas of workloads that found no place before.
+//! A background thread that places pending replicas of workloads.
 //!
-//! Every process tries. If two place the same replica, the consumer is new for one of them only, and the other one
-//! plans again.
+//! Every process tries. If two processes place the same replica, one of them creates the consumer, and the second
+//! process plans again.
 
 use std::sync::Weak;
 use std::time::{Duration, Instant};
@@ -11,11 +11,11 @@ use super::failures::Failures;
 use crate::error::{Error, Result};
 use crate::model::workloads::PendingWorkloads;
 
-/// A pause after each workload, as a multiple of the time that it took. So the thread works a tenth of the time at
-/// most.
+/// The pause after each workload, as a multiple of the time for placing the workload. So the thread works a tenth of
+/// the time at most.
 const PAUSE_FACTOR: u32 = 9;
 
-/// Starts the thread. `interval` is the pause between two rounds; zero disables them.
+/// Starts the thread. `interval` is the pause between two rounds; zero disables the rounds.
 ///
 /// # Errors
 /// If the thread cannot be started.
@@ -45,10 +45,10 @@ pub fn start(workloads: PendingWorkloads, interval: Duration) -> std::io::Result
     Ok(background.interrupted_by(interrupt))
 }
 
-/// Tries each workload that has pending replicas.
+/// Tries each workload with pending replicas.
 ///
 /// # Errors
-/// Of the database. What is wrong with one workload keeps no other one from its places.
+/// Of the database. The error of a workload keeps no further workload from its places.
 fn round(workloads: &PendingWorkloads, stopped: &Stopped, failures: &mut Failures) -> Result<()> {
     let mut after = String::new();
     loop {
@@ -68,7 +68,7 @@ fn round(workloads: &PendingWorkloads, stopped: &Stopped, failures: &mut Failure
                 Err(_) if stopped.is_set() => return Ok(()),
                 Ok(Some(granted)) => log::info!("Pending replicas have a place now: granted: {granted}"),
                 Err(error @ (Error::Unavailable { .. } | Error::UnknownOutcome { .. })) => return Err(error),
-                // Another client has changed it.
+                // A client has changed or deleted the workload.
                 Err(Error::StaleWorkload { .. } | Error::WorkloadNotFound { .. }) => {}
                 Err(error) => {
                     let error = error.for_log();

@@ -10,7 +10,7 @@ use crate::model::snapshot::comparison::{OverCapacity, SLICE_PROVIDERS, SliceRes
 /// is likely to write again.
 const FAST_FACTOR: u32 = 10;
 
-/// A provider's uuid, and the name of a class that it has an inventory of.
+/// A provider's uuid, and the name of a class in its inventories.
 type ProviderClass = (String, String);
 
 fn provider_class(over: &OverCapacity) -> ProviderClass {
@@ -24,9 +24,10 @@ pub struct Rounds {
     pub after: i32,
     /// The number of rounds, including the current one, that run at the higher rate.
     fast_rounds: u32,
-    /// What is over capacity, as far as this round has come. It is reported once, even if the amounts change.
+    /// The providers and classes over capacity, as far as this round has come. A pair is reported once, even if the
+    /// amounts change.
     this_round: BTreeSet<ProviderClass>,
-    /// What was over capacity in the previous round.
+    /// The pairs over capacity in the previous round.
     previous_round: BTreeSet<ProviderClass>,
 }
 
@@ -49,7 +50,7 @@ impl Rounds {
         self.interval / slices / factor
     }
 
-    /// Records the result of a slice. Returns what is over capacity and was not reported before.
+    /// Records the result of a slice. Returns the newly found cases over capacity.
     pub fn record(&mut self, result: &SliceResult) -> Vec<OverCapacity> {
         if !result.corrected.is_empty() {
             self.fast_rounds = 2;
