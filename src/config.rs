@@ -1,10 +1,11 @@
-//! The configuration: `placement.conf` by oslo.config's rules, environment variables over it, read into one struct.
+//! The configuration: `placement.conf` by oslo.config's rules, overridden by environment variables, read into one
+//! struct.
 //!
-//! [`load`] has three steps. It finds and parses the sources ([`sources`], [`ini`]), keeps each value with its origin
-//! ([`raw`], [`interpolation`]), and reads the values into types ([`options`], [`value`]). There are no globals:
+//! [`load`] has three steps. The sources are found and parsed ([`sources`], [`ini`]). Each value is kept with its
+//! origin ([`raw`], [`interpolation`]). The values are read into types ([`options`], [`value`]). There are no globals:
 //! [`Options`] is passed down.
 //!
-//! Every option is declared once, in [`options`]; [`spec`] is the table of them all.
+//! Every option is declared once, in [`options`]; [`spec`] is the table of all options.
 
 mod error;
 mod ini;
@@ -40,7 +41,7 @@ pub use sources::ConfigSources;
 use unknown::Unknown;
 pub use value::{Secret, seconds};
 
-/// The configuration, and where each value came from.
+/// The configuration, and the origin of each value.
 #[derive(Clone)]
 pub struct Configuration {
     pub options: Options,
@@ -50,10 +51,10 @@ pub struct Configuration {
 /// Finds and reads the configuration.
 ///
 /// Without a file and without a variable of an option, the defaults serve a first try: `noauth2`, and an embedded
-/// database in the working directory. It is created and upgraded at start.
+/// database in the working directory. A start creates and upgrades this database.
 ///
 /// # Errors
-/// A source that cannot be read or a value that does not fit, as a sentence that names the place.
+/// A source that cannot be read or a value that does not fit, as a sentence with the place.
 pub fn load(sources: &ConfigSources) -> Result<Configuration> {
     let (raw, errors) = sources.read();
     let options = Options::read(&raw);
@@ -73,13 +74,13 @@ pub fn log_options(sources: &ConfigSources) -> Option<(DefaultSection, LogFormat
     Some((options, format))
 }
 
-/// What [`check`] found.
+/// The findings of [`check`].
 pub struct Report {
-    /// Everything that keeps placet from starting, but for what depends on files and servers.
+    /// Every reason why placet does not start, except for reasons in files and on servers.
     pub errors: Vec<ConfigError>,
-    /// Names that no option has, other than in `[placet]`.
+    /// Unknown names, other than in `[placet]`.
     pub unknown: Vec<String>,
-    /// Options that are accepted but not used, or that are set by an older name.
+    /// Options that are accepted but not used, and options with an older name.
     pub notes: Vec<String>,
     /// `None` if the options cannot be read.
     pub configuration: Option<Configuration>,
@@ -88,11 +89,11 @@ pub struct Report {
 /// The problems that [`Options::serving_problems`] found.
 #[derive(Debug, Default)]
 pub struct Problems {
-    /// A service does not start with these.
+    /// The errors that keep a service from a start.
     pub errors: Vec<ConfigError>,
     /// Sentences about settings that are probably not as intended.
     pub warnings: Vec<String>,
-    /// Sentences about options that OpenStack Placement accepts, and that have no effect here or less effect.
+    /// Sentences about options of OpenStack Placement with no effect or less effect in placet.
     pub ineffective: Vec<String>,
 }
 
@@ -119,14 +120,14 @@ pub fn check(sources: &ConfigSources) -> Report {
     }
 }
 
-/// The names that no option has, and with which placet does not start.
+/// The unknown names that keep placet from a start.
 fn refused_names(raw: &RawConfig, options: Option<&Options>) -> Vec<ConfigError> {
     let names = unknown::find(raw);
     names.iter().filter_map(|name| refusal(name, raw, options)).collect()
 }
 
-/// An unknown option of `[placet]` is certainly a typing mistake; in other sections it is ignored with a warning. And a
-/// mistyped variable must not begin an empty database without authentication.
+/// An unknown option of `[placet]` is certainly a typing mistake; in further sections an unknown option is ignored with
+/// a warning. And a mistyped variable must not begin an empty database without authentication.
 fn refusal(name: &Unknown, raw: &RawConfig, options: Option<&Options>) -> Option<ConfigError> {
     let boxed = || Box::new(name.clone());
     let is_open = || options.is_some_and(Options::believes_every_token);
@@ -148,16 +149,15 @@ impl fmt::Debug for Configuration {
 }
 
 impl Configuration {
-    /// The effective configuration as INI, secrets masked. Comments say where each value came from.
+    /// The effective configuration as INI, secrets masked. A comment names the origin of each value.
     ///
     /// # Errors
-    /// A `$name` that names no option.
+    /// A `$name` of an unknown option.
     pub fn ini(&self) -> Result<String> {
         show::ini(&self.raw)
     }
 
-    /// One sentence for each name that no option has, for each option that is set but not used, and for each that is
-    /// set by an older name.
+    /// A sentence for each unknown name, for each unused option, and for each option with an older name.
     pub fn warnings(&self) -> Vec<String> {
         show::notes(&self.raw).iter().map(ToString::to_string).collect()
     }
@@ -169,7 +169,7 @@ impl Configuration {
 }
 
 impl Options {
-    /// Whether clients need no token that placet, or Keystone, knows.
+    /// Whether placet accepts unknown tokens: neither placet nor Keystone checks a token.
     pub fn believes_every_token(&self) -> bool {
         self.api.auth_strategy == AuthStrategy::Noauth2 && self.placet.token_file.is_none()
     }
@@ -177,7 +177,7 @@ impl Options {
     /// Checks that a service may start with these options. Returns warnings, as sentences.
     ///
     /// # Errors
-    /// The first of the errors that [`Options::serving_problems`] finds.
+    /// The first error of [`Options::serving_problems`].
     pub fn check_serving(&self) -> Result<Vec<String>> {
         let problems = self.serving_problems();
         match problems.errors.into_iter().next() {
@@ -186,9 +186,9 @@ impl Options {
         }
     }
 
-    /// All errors with which a service may not start, and warnings. The errors: Keystone's options that do not suffice,
-    /// no database, a certificate without its key, no replica for `slave_routes`, one port for two, and no
-    /// authentication on an address that other machines can reach.
+    /// All errors that keep a service from a start, and warnings. The errors: incomplete options of Keystone, no
+    /// database, a certificate without its key, no replica for `slave_routes`, one port for API and metrics, and no
+    /// authentication on an address that further machines can reach.
     pub fn serving_problems(&self) -> Problems {
         let mut found = Problems::default();
         if self.api.auth_strategy == AuthStrategy::Keystone {
@@ -217,7 +217,7 @@ impl Options {
         found
     }
 
-    /// The error if the metrics cannot listen, because the API does.
+    /// The error if the metrics cannot listen, because the API has the port.
     fn same_port(&self) -> Option<ConfigError> {
         let (bind, metrics_bind) = (
             self.placet.bind,
@@ -225,12 +225,12 @@ impl Options {
         );
         let (one, other) = (bind.ip(), metrics_bind.ip());
         let has_all = one.is_ipv4() == other.is_ipv4() && (one.is_unspecified() || other.is_unspecified());
-        // Port 0 is a free one.
+        // Port 0 means any free port.
         let is_same = bind.port() == metrics_bind.port() && bind.port() != 0 && (one == other || has_all);
         is_same.then_some(ConfigError::SamePort { bind, metrics_bind })
     }
 
-    /// Checks who can reach the service without Keystone.
+    /// Checks whether unauthenticated clients can reach the service.
     fn check_access(&self, found: &mut Problems) {
         let bind = self.placet.bind;
         if self.api.auth_strategy != AuthStrategy::Noauth2 || bind.ip().is_loopback() {
@@ -255,9 +255,9 @@ impl Options {
 }
 
 impl Default for Options {
-    /// The options if nothing is configured.
+    /// The options of an empty configuration.
     fn default() -> Self {
-        // The defaults are part of this crate, and tests read them: this cannot fail at run time.
+        // The defaults are part of this crate, and tests read the defaults: reading cannot fail at run time.
         load(&ConfigSources::default())
             .map(|configuration| configuration.options)
             .expect("the declared defaults fit their types and ranges")

@@ -1,4 +1,5 @@
-//! Authorization as in oslo.policy: its language of checks, its policy files, and placet's default rules. Does no I/O.
+//! Authorization as in oslo.policy: checks in oslo.policy's language, policy files, and placet's default rules. Does no
+//! I/O.
 
 mod caller;
 mod check;
@@ -22,12 +23,12 @@ use load::Override;
 pub use load::{PolicyFile, load};
 use rules::Rule;
 
-/// The options of `[oslo_policy]`, except those that name files.
+/// The options of `[oslo_policy]`, except for the names of files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicySettings {
-    /// If false, a caller that the older defaults allow is allowed too.
+    /// If false, a caller whom the older defaults allow is allowed too.
     pub enforce_new_defaults: bool,
-    /// The rule that is used instead of a missing one.
+    /// The rule in place of a missing rule.
     pub default_rule: String,
 }
 
@@ -47,7 +48,7 @@ pub enum Verdict {
 pub struct Policy {
     checks: HashMap<String, Check>,
     default_rule: String,
-    /// The rules that files set.
+    /// The rules in files.
     overrides: HashMap<String, Override>,
     /// The names of the files.
     files: Vec<String>,

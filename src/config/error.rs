@@ -1,4 +1,4 @@
-//! The reasons to refuse a configuration. Each is one sentence that names the place to correct.
+//! The reasons to refuse a configuration. Each reason is a sentence with the place to correct.
 
 use std::path::PathBuf;
 
@@ -17,13 +17,13 @@ pub enum ConfigError {
     /// A line that is not INI.
     #[error("{}:{line}: {reason}", file.display())]
     Syntax { file: PathBuf, line: usize, reason: String },
-    /// A file or directory that was named but does not exist, or that cannot be read.
+    /// A named file or directory that does not exist, or that cannot be read.
     #[error("cannot read the configuration {}: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: String },
     /// An option whose value does not fit.
     #[error(transparent)]
     BadValue(#[from] Box<BadValue>),
-    /// An option of `[placet]` that does not exist. In other sections such options are ignored, as in oslo.config.
+    /// An unknown option of `[placet]`. In all further sections unknown options are ignored, as in oslo.config.
     #[error("{0}")]
     UnknownOption(Box<Unknown>),
     /// Without any configuration placet would begin with an empty database and without authentication.
@@ -36,12 +36,12 @@ pub enum ConfigError {
         "{0}. No token would be checked, and placet does not serve like that because of a typing mistake: correct the name, or unset the variable if it is not meant for placet, or set [placet] token_file (see `placet token create --help`)"
     )]
     OpenByMistake(Box<Unknown>),
-    /// There is a configuration, but it names no database. OpenStack Placement requires one too.
+    /// There is a configuration without a database. OpenStack Placement requires a database too.
     #[error(
         "[placement_database] connection is not set: give the database's URL, for example sqlite:////var/lib/placet/placet.sqlite"
     )]
     NoConnection,
-    /// `auth_strategy = keystone`, which is the default as soon as any configuration exists, without what it needs.
+    /// `auth_strategy = keystone` with incomplete options. Any configuration makes this strategy the default.
     #[error(
         "auth_strategy = keystone: [keystone_authtoken] {reason}. Without Keystone set [api] auth_strategy = noauth2"
     )]
@@ -71,7 +71,7 @@ pub struct BadValue {
     pub name: String,
     /// The value, masked if it is secret.
     pub shown: String,
-    /// What is wrong, or what a value must be, as in `must be …`.
+    /// The reason, or the requirement, as in `must be …`.
     pub reason: String,
     pub origin: Origin,
 }

@@ -1,8 +1,8 @@
 //! A parser of oslo.config's INI dialect, line by line.
 //!
-//! It differs from what INI crates read. An indented line continues the value above it, even an indented comment. A
-//! blank line or a comment ends a value. A comment is a whole line. A key may repeat. One pair of quotes around a
-//! one-line value is removed. All of this was measured with oslo.config 10.7.
+//! The dialect differs from the INI of crates. An indented line continues the value above, even an indented comment. A
+//! blank line or a comment ends a value. A comment is a whole line. A key may repeat. A pair of quotes around a
+//! one-line value is removed. All rules were measured with oslo.config 10.7.
 
 use std::path::Path;
 
@@ -11,12 +11,13 @@ use super::error::ConfigError;
 /// One `key = value` of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// As oslo.config compares it: in lower case, except `DEFAULT` itself. (`[default]` is another section.)
+    /// The section as oslo.config compares sections: in lower case, except for `DEFAULT`. (`[default]` is a different
+    /// section.)
     pub section: String,
     pub key: String,
     /// The lines of the value joined by `\n`, `$` not yet substituted.
     pub value: String,
-    /// The line on which it begins, counted from 1.
+    /// The first line of the entry, counted from 1.
     pub line: usize,
 }
 
@@ -34,7 +35,7 @@ pub fn parse(file: &Path, text: &str) -> (Vec<Entry>, Vec<ConfigError>) {
                 reason,
             });
         }
-        // The options below would be taken for those of another section.
+        // The options below would be taken for options of the section above.
         if parser.is_lost {
             break;
         }
@@ -104,7 +105,7 @@ impl Parser {
     }
 }
 
-/// The section that a line begins; `rest` is what follows its `[`.
+/// The section that a line begins; `rest` is the text after the `[`.
 fn section_name(rest: &str) -> std::result::Result<String, String> {
     match rest.strip_suffix(']') {
         None => Err(format!("a section must end with ]: [{rest}")),
@@ -117,7 +118,7 @@ fn section_name(rest: &str) -> std::result::Result<String, String> {
 fn unquoted(value: &str) -> &str {
     for quote in ['"', '\''] {
         if let Some(rest) = value.strip_prefix(quote) {
-            // A quote alone is its own end, and leaves nothing.
+            // A lone quote is its own end, and leaves nothing.
             return if rest.is_empty() {
                 rest
             } else {

@@ -1,7 +1,7 @@
 //! `$name`, `${name}` and `$section.name` inside values (oslo.config's option value interpolation). `$$` and `\$` are a
 //! plain `$`.
 
-/// Replaces every name by its value, from `value_of`. A `$` before anything else stays as it is.
+/// Replaces every name by its value, from `value_of`. A `$` before any further character stays.
 ///
 /// # Errors
 /// The first error of `value_of`.
@@ -26,7 +26,7 @@ pub fn substitute<E>(text: &str, value_of: &mut impl FnMut(&str) -> Result<Strin
     Ok(out)
 }
 
-/// The name at the start of `text`, and what follows it.
+/// The name at the start of `text`, and the rest of the text.
 fn bare(text: &str) -> Option<(&str, &str)> {
     let first = text.chars().next()?;
     if !(first.is_ascii_alphabetic() || first == '_') {
@@ -48,7 +48,7 @@ pub fn escape(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for c in value.chars() {
         match c {
-            // After a backslash "$$" would be read as an escaped dollar and another one.
+            // After a backslash "$$" would be read as an escaped dollar and a second dollar.
             '$' if out.ends_with('\\') => out.push_str(r"\$"),
             '$' => out.push_str("$$"),
             _ => out.push(c),

@@ -1,10 +1,10 @@
-//! How the service authenticates itself to Keystone, checked: who it is, with which secret, for which scope.
+//! The service's login at Keystone, checked: the user, the secret and the scope.
 
 use super::error::{ConfigError, Result};
 use super::options::KeystoneAuthtoken;
 use super::value::Password;
 
-/// The service's credentials. The secrets are revealed, so it has no `Debug`.
+/// The service's credentials. The secrets are revealed, so the type has no `Debug`.
 pub enum KeystoneCredentials<'a> {
     Password {
         user: KeystoneUser<'a>,
@@ -21,7 +21,7 @@ pub enum KeystoneCredentials<'a> {
     },
 }
 
-/// A user: its id, or its name and domain.
+/// A user, by id, or by name and domain.
 #[derive(Clone, Copy)]
 pub enum KeystoneUser<'a> {
     Id(&'a str),
@@ -34,7 +34,7 @@ pub enum KeystoneDomain<'a> {
     Name(&'a str),
 }
 
-/// What the service's own token is for.
+/// The scope of the service's own token.
 pub enum KeystoneScope<'a> {
     Unscoped,
     ProjectId(&'a str),
@@ -44,7 +44,7 @@ pub enum KeystoneScope<'a> {
     Trust(&'a str),
 }
 
-/// All that is needed to get a token.
+/// All parts of a request for a token.
 pub struct KeystoneLogin<'a> {
     pub auth_url: &'a str,
     pub credentials: KeystoneCredentials<'a>,
@@ -62,7 +62,7 @@ const NO_CREDENTIAL: &str =
 
 impl KeystoneAuthtoken {
     /// # Errors
-    /// All settings that are missing, or contradict each other.
+    /// All missing and contradictory settings.
     pub fn login(&self) -> Result<KeystoneLogin<'_>, Vec<ConfigError>> {
         let mut errors = Vec::new();
         if let Some(section) = text(&self.auth_section) {
@@ -115,7 +115,7 @@ impl KeystoneAuthtoken {
         )))
     }
 
-    /// Sentences about settings that are risky.
+    /// Sentences about risky settings.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if text(&self.www_authenticate_uri).is_none() {
@@ -234,7 +234,7 @@ fn secret<'a>(option: &'a Option<Password>, missing: &str) -> Result<&'a str> {
     option.as_ref().map(Password::reveal).ok_or_else(|| error(missing))
 }
 
-/// The text of an option, if it is set to something.
+/// The text of an option, unless the text is empty.
 pub fn text(option: &Option<String>) -> Option<&str> {
     option.as_deref().filter(|text| !text.is_empty())
 }

@@ -1,11 +1,11 @@
-//! Hides secrets in what logs and terminals show.
+//! Hides secrets in the output for logs and terminals.
 
 use super::spec::OptionSpec;
 
 const MASK: &str = "***";
 
-/// Masks the secret in `text`, a value of `spec`: the password of a database URL, or the whole value of another secret
-/// option.
+/// Masks the secret in `text`, a value of `spec`: the password of a database URL, or the whole value of any further
+/// secret option.
 pub fn value(spec: &OptionSpec, text: &str) -> String {
     if !spec.secret {
         text.to_owned()
@@ -18,8 +18,8 @@ pub fn value(spec: &OptionSpec, text: &str) -> String {
 
 /// A database URL without its password.
 ///
-/// When in doubt it masks more. Everything between the user and the last `@` is masked, because a password may contain
-/// an `@` that should have been escaped. So is every parameter whose name contains `pass`.
+/// When in doubt the function masks more. Everything between the user and the last `@` is masked, because a password
+/// may contain an unescaped `@`. Every parameter with `pass` in its name is masked too.
 pub fn url(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return MASK.to_owned();
@@ -63,7 +63,7 @@ mod tests {
                 "postgresql://h/d?user=u&password=***",
             ),
             ("sqlite:////var/a:b@c.sqlite", "sqlite:////var/a:b@c.sqlite"),
-            // A mistyped URL of SQLite, which has no slash before its path, may be that of a server.
+            // A mistyped URL of SQLite, without a slash before its path, may be a server's URL.
             ("sqlite://u:pw@h/d", "sqlite://u:***@h/d"),
             ("sqlite://", "sqlite://"),
             ("hunter2", "***"),

@@ -1,8 +1,8 @@
-//! The options: each is declared once, with its type, default, range, unit and help text, by the macro `options!`.
+//! The options: each option is declared once, with type, default, range, unit and help text, by the macro `options!`.
 //!
-//! A declaration becomes a field of the section's struct, which [`Options::read`] fills, and an `OptionSpec`, from
-//! which `placet config show`, `placet config options` and the table in docs/configuration.md are made. After a change
-//! run `contrib/config-docs.sh`, which writes that table and examples/placement.conf again.
+//! A declaration becomes a field of the section's struct, which [`Options::read`] fills, and an `OptionSpec`. `placet
+//! config show`, `placet config options` and the table in docs/configuration.md are made from the specs. After a change
+//! run `contrib/config-docs.sh`, which writes the table and examples/placement.conf again.
 
 /// Declares the options of one section of placement.conf.
 ///
@@ -21,7 +21,7 @@
 /// ```
 ///
 /// Everything between the type and `;` may be left out. The type, an [`OptionValue`](super::value::OptionValue), parses
-/// the text. The type of an option without a default is an `Option` of one. The validator crate checks the range.
+/// the text. An option without a default has an `Option` as its type. The validator crate checks the range.
 macro_rules! options {
     (
         $(#[doc = $about:literal])+
@@ -73,7 +73,7 @@ macro_rules! options {
                 Ok(section)
             }
 
-            /// Every value of this section that does not fit.
+            /// Every unfit value of this section.
             pub(super) fn problems(
                 reader: &crate::config::reader::OptionReader,
             ) -> Vec<crate::config::error::ConfigError> {
@@ -118,7 +118,7 @@ impl Options {
     /// Reads every option and checks its range.
     ///
     /// # Errors
-    /// The first value that does not fit.
+    /// The first unfit value.
     pub(super) fn read(raw: &RawConfig) -> Result<Self> {
         let reader = OptionReader::new(raw);
         Ok(Self {
@@ -134,7 +134,7 @@ impl Options {
         })
     }
 
-    /// Every value that does not fit.
+    /// Every unfit value.
     pub(super) fn problems(raw: &RawConfig) -> Vec<ConfigError> {
         let reader = OptionReader::new(raw);
         [

@@ -1,5 +1,5 @@
 //! The values that are set, and their origins. If an option is set more than once, the order of precedence is
-//! oslo.config's: command line, environment, files (a later file before an earlier one), default.
+//! oslo.config's: command line, environment, files (a later file before an earlier file), default.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,7 +22,7 @@ pub enum Origin {
     Environment(String),
     CommandLine,
     Default,
-    /// The default of a process for which nothing at all is configured.
+    /// The default of a process without any configuration.
     Unconfigured,
 }
 
@@ -38,11 +38,11 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The values that are set for one option, before substitution.
+/// The values of an option, before substitution.
 pub struct Assignment {
     /// More than one only for a repeatable option.
     pub values: Vec<String>,
-    /// The origin of the value that wins; if the values add up, of the last one.
+    /// The origin of the value that wins; of the last value if the values add up.
     pub origin: Origin,
     /// The older (section, name), if a file used it.
     pub older_name: Option<(&'static str, &'static str)>,
@@ -58,22 +58,22 @@ impl Assignment {
     }
 }
 
-/// All values that are set. It contains secrets, so it has no `Debug`.
+/// All values that are set. The type contains secrets, so it has no `Debug`.
 #[derive(Clone, Default)]
 pub struct RawConfig {
-    /// In the order in which they were read: the last one wins.
+    /// In the order of reading: the last file wins.
     pub files: Vec<(PathBuf, Vec<Entry>)>,
-    /// The variables whose names look like those of options.
+    /// The variables whose names look like names of options.
     pub environment: BTreeMap<String, String>,
-    /// The variables that look like those of options but are none's, and the names that were probably meant.
+    /// The variables that look like an option's but are unknown, and the names that were probably meant.
     pub mistyped: BTreeMap<String, Option<String>>,
     /// From the command line: (section, name, value).
     pub arguments: Vec<(&'static str, &'static str, String)>,
-    /// The directories in which files with relative names are looked for. The first match wins.
+    /// The directories in which files with relative names are searched. The first match wins.
     pub search_dirs: Vec<PathBuf>,
 }
 
-/// The defaults if nothing at all is configured: (section, name, value). With any configuration OpenStack Placement's
+/// The defaults without any configuration: (section, name, value). With any configuration OpenStack Placement's
 /// defaults hold instead.
 const UNCONFIGURED: [(&str, &str, &str); 2] = [
     ("api", "auth_strategy", "noauth2"),
@@ -81,7 +81,7 @@ const UNCONFIGURED: [(&str, &str, &str); 2] = [
 ];
 
 impl RawConfig {
-    /// The values that are set for an option; `None` if its default holds.
+    /// The values that are set for an option; `None` if the default holds.
     pub fn assignment(&self, spec: &OptionSpec) -> Option<Assignment> {
         let argument = self
             .arguments
@@ -90,7 +90,7 @@ impl RawConfig {
         if let Some((_, _, value)) = argument {
             return Some(Assignment::new(value, Origin::CommandLine));
         }
-        // oslo.config splits the variable of a repeatable option into letters; here it is one value.
+        // oslo.config splits the variable of a repeatable option into letters; here the variable is one value.
         let variable = spec.variable();
         if let Some(value) = self.environment.get(&variable) {
             return Some(Assignment::new(value, Origin::Environment(variable)));
@@ -109,7 +109,7 @@ impl RawConfig {
         self.files.is_empty() && self.environment.is_empty()
     }
 
-    /// The last file wins, even with an older name over a newer one; inside a file the newest name wins.
+    /// The last file wins, even with an older name over a newer name; inside a file the newest name wins.
     fn assignment_in_files(&self, spec: &OptionSpec) -> Option<Assignment> {
         let mut found: Option<Assignment> = None;
         for (path, entries) in self.files.iter().rev() {
@@ -131,7 +131,7 @@ impl RawConfig {
                         ..Assignment::new(&last.value, origin)
                     });
                 }
-                // Files are visited from the last one back, so these values come before those found so far.
+                // Files are visited from the last to the first, so these values come before the values so far.
                 let earlier = matching.map(|entry| entry.value.clone());
                 match &mut found {
                     Some(found) => drop(found.values.splice(0..0, earlier)),
@@ -148,10 +148,10 @@ impl RawConfig {
         found
     }
 
-    /// The values of an option with `$name` substituted, and where they were set. Empty if there is no value.
+    /// The values of an option with `$name` substituted, and their origin. Empty without a value.
     ///
     /// # Errors
-    /// [`BadValue`] for a `$name` that names no option, or that refers to itself.
+    /// [`BadValue`] for an unknown `$name`, or for a `$name` that refers to itself.
     pub fn resolve(&self, spec: &OptionSpec) -> Result<(Vec<String>, Origin)> {
         self.resolve_inside(spec, &mut Vec::new())
     }
@@ -201,7 +201,7 @@ impl RawConfig {
     }
 }
 
-/// The option that `$name` or `$section.name` means inside a value of `section`.
+/// The option for `$name` or `$section.name` inside a value of `section`.
 fn named(section: &str, name: &str) -> Option<&'static OptionSpec> {
     match name.split_once('.') {
         // oslo.config has no group of the name DEFAULT.

@@ -1,4 +1,4 @@
-//! Reads options by name into their types. An error names the option, its value, and where it was set.
+//! Reads options by name into their types. An error names the option, the value, and the value's origin.
 
 use std::path::PathBuf;
 
@@ -20,22 +20,23 @@ impl<'a> OptionReader<'a> {
         Self { raw }
     }
 
-    /// Whether nothing at all is configured.
+    /// Whether there is no configuration.
     pub fn unconfigured(&self) -> bool {
         self.raw.unconfigured()
     }
 
-    /// The directories in which files with relative names are looked for.
+    /// The directories in which files with relative names are searched.
     pub fn search_dirs(&self) -> Vec<PathBuf> {
         self.raw.search_dirs.clone()
     }
 
-    /// The value of an option; its default if it is not set, or if it is set to nothing and its type allows that.
+    /// The value of an option. The default holds if the option is not set, or is empty and its type allows no empty
+    /// text.
     ///
     /// # Errors
-    /// [`BadValue`]: a text that the type does not allow, or a `$name` in it that names no option.
+    /// [`BadValue`]: a text that the type does not allow, or an unknown `$name` in the text.
     pub fn value<T: OptionValue>(&self, section: &'static str, name: &'static str) -> Result<T> {
-        // Every test reads every option, so that a missing one is found at once.
+        // Every test reads every option, so a missing declaration is found at once.
         let spec = spec::find(section, name).unwrap_or_else(|| panic!("[{section}] {name} is not declared"));
         let (texts, _) = self.raw.resolve(spec)?;
         let refuse = |reason| self.refuse(section, name, reason);
@@ -48,7 +49,7 @@ impl<'a> OptionReader<'a> {
         }
     }
 
-    /// What is wrong with the value of an option, if anything is.
+    /// The problem with the value of an option, if any.
     pub fn problem<T: OptionValue>(&self, section: &'static str, name: &'static str) -> Option<ConfigError> {
         if let Err(error) = self.value::<T>(section, name) {
             return Some(error);
@@ -62,7 +63,7 @@ impl<'a> OptionReader<'a> {
     /// Checks the ranges of a section's options.
     ///
     /// # Errors
-    /// [`BadValue`]: the first option, by name, that is out of its range.
+    /// [`BadValue`]: the first option, by name, outside of its range.
     pub fn check_ranges(&self, section: &str, options: &impl Validate) -> Result<()> {
         let Err(violations) = options.validate() else {
             return Ok(());

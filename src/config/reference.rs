@@ -1,12 +1,13 @@
 //! The output of `placet config options`: the options that placet honours, with defaults and help, as a sample
-//! placement.conf or as Markdown tables. A test compares it with docs/configuration.md and examples/placement.conf.
+//! placement.conf or as Markdown tables. A test compares the output with docs/configuration.md and
+//! examples/placement.conf.
 
 use super::spec::{self, OptionSpec};
 
 /// The width of a comment in a sample.
 const COLUMNS: usize = 100;
 
-/// The sections that have options which placet honours.
+/// The sections with options that placet honours.
 pub fn sections() -> Vec<&'static str> {
     let mut sections: Vec<_> = spec::honoured().iter().map(|spec| spec.section).collect();
     sections.dedup();
@@ -27,8 +28,8 @@ fn sample_of(spec: &OptionSpec) -> String {
     format!("{comment}\n{}\n", assignment.trim_end())
 }
 
-/// A paragraph of Markdown as lines that begin with `# ` and end with a newline. Code in backquotes loses those, and is
-/// not broken.
+/// A paragraph of Markdown as lines that begin with `# ` and end with a newline. Code in backquotes loses the
+/// backquotes, and is not broken.
 fn comment(markdown: &str) -> String {
     const NO_BREAK: &str = "\u{a0}";
     let parts = markdown.split('`').enumerate();
@@ -70,7 +71,7 @@ fn markdown_row(spec: &OptionSpec) -> String {
     format!("| `{}` | {default} | {} | {help} |\n", spec.name, values(spec))
 }
 
-/// The allowed values, such as `1 to 600 seconds`.
+/// The allowed values, for example `1 to 600 seconds`.
 fn values(spec: &OptionSpec) -> String {
     match spec.range {
         Some((min, max)) => format!("{min} to {max} {}", spec.unit).trim_end().to_owned(),

@@ -1,4 +1,4 @@
-//! The output of `placet config show`: the effective configuration as INI; and the notes about names in it.
+//! The output of `placet config show`: the effective configuration as INI; and the notes about its names.
 
 use std::fmt::{self, Write};
 
@@ -9,11 +9,10 @@ use super::unknown::{self, Unknown};
 use super::{interpolation, mask};
 
 /// Every option that placet honours, as INI that can be read again (but for masked secrets). The comment above an
-/// option says where it was set: `# from FILE:LINE`, `# from environment VARIABLE`, `# from command line` or
-/// `# default`.
+/// option names the origin: `# from FILE:LINE`, `# from environment VARIABLE`, `# from command line` or `# default`.
 ///
 /// # Errors
-/// A `$name` that names no option.
+/// A `$name` of an unknown option.
 pub fn ini(raw: &RawConfig) -> Result<String> {
     let mut out = String::new();
     let mut section = "";
@@ -38,7 +37,7 @@ pub fn ini(raw: &RawConfig) -> Result<String> {
     Ok(out)
 }
 
-/// The value, in quotes if the parser would otherwise trim it or remove its own quotes.
+/// The value, in quotes if the parser would otherwise trim the value or remove quotes of the value.
 fn quoted(value: &str) -> String {
     if value.contains('\n') {
         return value.replace('\n', "\n    ");
@@ -52,7 +51,7 @@ fn quoted(value: &str) -> String {
     }
 }
 
-/// What is worth knowing about the names in the configuration.
+/// A note about a name in the configuration.
 #[derive(Debug)]
 pub enum Note {
     /// A name without an option.
@@ -68,7 +67,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// The section that the line is about; `None` for environment variables.
+    /// The section of the line; `None` for environment variables.
     fn section(&self) -> Option<&str> {
         match self {
             Self::Unknown(unknown) => unknown.section(),
@@ -152,7 +151,7 @@ pub fn summary(raw: &RawConfig) -> Vec<String> {
             parts.push(format!("accepted, but not used: {}", unused.join(", ")));
         }
         let place = match (section, of_section().next()) {
-            // The sentence about an unknown section names it.
+            // The sentence about an unknown section names the section.
             (Some(_), Some(Note::Unknown(Unknown::Section { .. } | Unknown::Library { .. }))) | (None, _) => {
                 String::new()
             }

@@ -1,9 +1,9 @@
 //! Finds the configuration: files, directories and environment variables.
 //!
-//! Files: those of `--config-file`, else `placement.conf` in `$OS_PLACEMENT_CONFIG_DIR`, else
+//! The files are `--config-file`, else `placement.conf` in `$OS_PLACEMENT_CONFIG_DIR`, else
 //! `/etc/placement/placement.conf`. Then the `*.conf` files, by name, of the directories of `--config-dir`, else of
 //! `/etc/placement/placement.conf.d`. Environment variables `OS_<SECTION>__<OPTION>` override all files. oslo.config
-//! also looks into the home directory; placet, a service, does not.
+//! also searches the home directory; placet, a service, does not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +17,8 @@ use super::{ini, spec, unknown};
 const FILE_NAME: &str = "placement.conf";
 const DIR_NAME: &str = "placement.conf.d";
 
-/// The sources of a configuration. [`ConfigSources::default`] has none. It contains secrets, so it has no `Debug`.
+/// The sources of a configuration. [`ConfigSources::default`] is empty. The type contains secrets, so it has no
+/// `Debug`.
 #[derive(Clone, Default)]
 pub struct ConfigSources {
     /// `--config-file`, in the order given.
@@ -28,7 +29,8 @@ pub struct ConfigSources {
     pub environment: BTreeMap<String, String>,
     /// The directory of an installed service's configuration, `/etc/placement`.
     pub system_dir: Option<PathBuf>,
-    /// Options from the command line: (section, name, value). They override a configuration, but do not count as one.
+    /// Options from the command line: (section, name, value). Arguments override a configuration, but do not count as
+    /// configuration.
     pub arguments: Vec<(&'static str, &'static str, String)>,
 }
 
@@ -45,7 +47,7 @@ impl ConfigSources {
         }
     }
 
-    /// The arguments that make another placet read the same files, from any directory.
+    /// The arguments with which a second placet reads the same files, from any directory.
     pub fn arguments_for_files(&self) -> Vec<String> {
         let absolute = |path: &Path| {
             let path = self.without_tilde(path);
@@ -58,8 +60,7 @@ impl ConfigSources {
         files.chain(dirs).flatten().collect()
     }
 
-    /// Reads all sources, and what stands in the way: a named file or directory that does not exist, an unreadable
-    /// file, a line that is not INI.
+    /// Reads all sources. The errors are missing files and directories, unreadable files, and lines that are not INI.
     pub(super) fn read(&self) -> (RawConfig, Vec<ConfigError>) {
         let mut errors = Vec::new();
         let mut files = Vec::new();
@@ -83,8 +84,8 @@ impl ConfigSources {
         (raw, errors)
     }
 
-    /// The order is oslo.config's: the directories named, then those of the files read (the last file first), then the
-    /// system's.
+    /// The order is oslo.config's: the named directories, the directories of the files (the last file first), the
+    /// system's directory.
     fn search_dirs<T>(&self, files: &[(PathBuf, T)]) -> Vec<PathBuf> {
         let named = self.dirs.iter().map(|dir| self.without_tilde(dir));
         let of_files = files
@@ -99,7 +100,7 @@ impl ConfigSources {
         named.chain(of_files).chain(system.map(Path::to_owned)).collect()
     }
 
-    /// The files to read, in order. As in oslo.config, default files come before named ones.
+    /// The files to read, in order. As in oslo.config, default files come before named files.
     fn paths(&self, errors: &mut Vec<ConfigError>) -> Vec<PathBuf> {
         let mut paths = Vec::new();
         let mut add = |found: Result<Vec<PathBuf>>| match found {
@@ -131,7 +132,7 @@ impl ConfigSources {
         let Some(file) = self.system_dir.as_ref().map(|dir| dir.join(FILE_NAME)) else {
             return Ok(None);
         };
-        // A file that exists but cannot be read is an error. Without its configuration the service would accept every
+        // An existing file that cannot be read is an error. Without its configuration the service would accept every
         // token.
         match file.try_exists() {
             Ok(exists) => Ok(exists.then_some(file)),
@@ -153,7 +154,7 @@ impl ConfigSources {
         }
     }
 
-    /// The variables `OS_<SECTION>__<OPTION>` of sections that exist; a client's `OS_AUTH_URL` is not one of them.
+    /// The variables `OS_<SECTION>__<OPTION>` of known sections; a client's `OS_AUTH_URL` is no such variable.
     fn options_in_environment(&self) -> BTreeMap<String, String> {
         let prefixes: BTreeSet<String> = spec::all()
             .map(|spec| format!("OS_{}__", spec.section.to_uppercase()))
@@ -168,7 +169,7 @@ impl ConfigSources {
             .collect()
     }
 
-    /// The variables that look like those of options, but are of no section that exists; and the names meant.
+    /// The variables that look like an option's but have no known section; and the names that were probably meant.
     fn mistyped_variables(&self) -> BTreeMap<String, Option<String>> {
         let options = self.options_in_environment();
         self.environment

@@ -1,8 +1,7 @@
-//! The table of all options as data, for looking options up by name, showing them and documenting them.
+//! The table of all options as data, for finding options by name, showing options and documenting options.
 //!
-//! It covers what OpenStack Placement and its libraries register (release 16.0.0), so that a `placement.conf` that was
-//! written for them works here. Each option is either honoured, or accepted with one warning that says what replaces
-//! it.
+//! The table has all options that OpenStack Placement and its libraries register (release 16.0.0), so that an existing
+//! `placement.conf` works here. Each option is either honoured, or accepted with a warning about its replacement.
 
 use super::options::{
     Api, Cors, DefaultSection, KeystoneAuthtoken, OsloMiddleware, OsloPolicy, Placement, PlacementDatabase, Placet,
@@ -13,15 +12,15 @@ use super::options::{
 #[derive(Debug, Clone, Copy)]
 pub struct OptionSpec {
     pub section: &'static str,
-    /// As files spell it, with underscores.
+    /// The name in files, with underscores.
     pub name: &'static str,
-    /// As text, before substitution; `None` if there is no value unless one is set.
+    /// The text before substitution; `None` without a default.
     pub default: Option<&'static str>,
     /// Whether values add up if the option is repeated (oslo.config's `MultiStrOpt`).
     pub repeatable: bool,
     /// Whether logs and terminals must not show the value.
     pub secret: bool,
-    /// Older names as (section, name). Files may use them; environment variables may not, as in oslo.config.
+    /// Older names as (section, name). Files may use older names; environment variables may not, as in oslo.config.
     pub deprecated: &'static [(&'static str, &'static str)],
     /// The allowed values, such as `whole number`.
     pub kind: &'static str,
@@ -32,12 +31,12 @@ pub struct OptionSpec {
     pub treatment: Treatment,
 }
 
-/// What placet does with an option that is set.
+/// How placet treats an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Treatment {
     /// With the help text: a paragraph of Markdown.
     Honoured(&'static str),
-    /// Accepted and ignored. The text says what replaces it.
+    /// Accepted and ignored. The text names the replacement.
     Unused(&'static str),
 }
 
@@ -95,7 +94,7 @@ impl OptionSpec {
     }
 }
 
-/// Every option, those of `[placet]` first.
+/// Every option, the options of `[placet]` first.
 pub fn all() -> impl Iterator<Item = &'static OptionSpec> {
     [
         Placet::SPECS,
@@ -118,8 +117,8 @@ pub fn all() -> impl Iterator<Item = &'static OptionSpec> {
     .flatten()
 }
 
-/// The options that placet uses, in the order in which they are shown: `[placet]` comes last, because an operator of
-/// OpenStack Placement knows the other sections.
+/// The options that placet uses, in display order: `[placet]` comes last, because an operator of OpenStack Placement
+/// knows the sections before.
 pub fn honoured() -> Vec<&'static OptionSpec> {
     let mut specs: Vec<_> = all().filter(|spec| spec.help().is_some()).collect();
     specs.sort_by_key(|spec| (spec.section == "placet", spec.section != "DEFAULT", spec.section));
@@ -130,12 +129,12 @@ pub fn find(section: &str, name: &str) -> Option<&'static OptionSpec> {
     all().find(|spec| spec.section == section && spec.name == name)
 }
 
-/// Whether an option has this name, or had it once.
+/// Whether an option has this name, or had this name once.
 pub fn is_known(section: &str, name: &str) -> bool {
     find(section, name).is_some() || all().any(|spec| spec.deprecated.contains(&(section, name)))
 }
 
-/// A further section that has an option of this name. Of several, a section whose option placet uses.
+/// A further section with an option of this name, preferably an option that placet uses.
 pub fn home(section: &str, name: &str) -> Option<&'static str> {
     let elsewhere = all().filter(|spec| spec.section != section && spec.name == name);
     elsewhere

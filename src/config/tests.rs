@@ -1,5 +1,5 @@
 //! Tests of the configuration as a whole, from files and variables to options. All expectations about oslo.config were
-//! measured on it.
+//! measured with oslo.config.
 
 mod found;
 mod mistakes;
@@ -108,7 +108,7 @@ fn noauth2_on_other_than_loopback_must_be_allowed() {
     ));
     let warnings = options(&text("allow_noauth2_anywhere = true")).check_serving().unwrap();
     assert_eq!(warnings.len(), 1);
-    // With a token file no other token is accepted, but tokens in clear text are worth a warning.
+    // With a token file unknown tokens are refused, but tokens in clear text are worth a warning.
     let warnings = options(&text("token_file = /t")).check_serving().unwrap();
     assert!(
         warnings.len() == 1 && warnings[0].contains("clear text"),

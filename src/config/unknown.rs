@@ -1,5 +1,5 @@
-//! Names that no option has, in files and in environment variables. oslo.config ignores them without a word; most are
-//! typing mistakes.
+//! Finds unknown names in files and in environment variables. oslo.config ignores unknown names without a word; most
+//! are typing mistakes.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,16 +9,16 @@ use super::raw::{Origin, RawConfig};
 use super::spec;
 use crate::spelling::nearest;
 
-/// The similarity (Jaro-Winkler) of sections and of options from which on a variable was meant for placet.
+/// The least similarity (Jaro-Winkler) of sections and of options for a variable that was meant for placet.
 const MIN_SIMILARITY: f64 = 0.8;
-/// A variable that differs from an option's by at most this number of letters was meant to be it.
+/// A variable that differs from an option's by at most this number of letters was meant for the option.
 const MAX_MISTYPED_LETTERS: usize = 3;
-/// The sections that no other service has.
+/// The sections of placement alone.
 const OWN_SECTIONS: [&str; 3] = ["placet", "placement", "placement_database"];
-/// The variables that are no option's, but read by placet.
+/// The variables outside of the options that placet reads.
 const OTHER_VARIABLES: [&str; 1] = ["OS_PLACEMENT_CONFIG_DIR"];
 
-/// A name that no option has.
+/// An unknown name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unknown {
     /// A section, or a variable of a section, of a library that OpenStack Placement does not load: no mistake.
@@ -27,12 +27,12 @@ pub enum Unknown {
         library: &'static str,
         origin: Origin,
     },
-    /// A section of which no option is known; `options` of them are set. The origin is the first one's.
+    /// An unknown section with a number of `options`. The origin is the first option's.
     Section {
         section: String,
         options: usize,
         nearest: Option<String>,
-        /// The first of the options that placet has in a section of its own, and that section.
+        /// The first option whose name is also an option of a section of placement's own, and this section.
         option: Option<(String, &'static str)>,
         origin: Origin,
     },
@@ -43,7 +43,7 @@ pub enum Unknown {
         nearest: Nearest,
         origin: Origin,
     },
-    /// An environment variable that looks like that of an option.
+    /// An environment variable that looks like an option's.
     Variable { name: String, nearest: Option<String> },
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for Nearest {
 }
 
 impl Unknown {
-    /// The section, for a line about all of it. Variables have none.
+    /// The section, for a line about the whole section. Variables have none.
     pub fn section(&self) -> Option<&str> {
         match self {
             Self::Section { section, .. } | Self::Option { section, .. } => Some(section),
@@ -82,7 +82,7 @@ impl Unknown {
         matches!(self, Self::Library { .. })
     }
 
-    /// Whether placet refuses it. In its own section it is certainly a mistake.
+    /// Whether placet refuses the name. An unknown name in `[placet]` is certainly a mistake.
     pub fn is_error(&self) -> bool {
         matches!(self, Self::Option { section, .. } if section == "placet")
     }
@@ -140,7 +140,7 @@ impl fmt::Display for Unknown {
     }
 }
 
-/// All of them: first those of files, in their order, then the variables.
+/// All unknown names: in files, in their order, and in variables.
 pub fn find(raw: &RawConfig) -> Vec<Unknown> {
     let mut found: Vec<Unknown> = Vec::new();
     let sections: BTreeSet<&str> = spec::all().map(|spec| spec.section).chain(pointed_at(raw)).collect();
@@ -178,9 +178,9 @@ pub fn find(raw: &RawConfig) -> Vec<Unknown> {
     found
 }
 
-/// Adds an option of a section that no library has.
+/// Adds an option of an unknown section.
 fn note_section(found: &mut Vec<Unknown>, (name, key): (&str, &str), known: &BTreeSet<&str>, origin: Origin) {
-    // Other sections have options that every service of a cloud has.
+    // All sections outside of `OWN_SECTIONS` have options that every service of a cloud has.
     let home = spec::home(name, key).filter(|home| OWN_SECTIONS.contains(home));
     let of_option = home.map(|home| (key.to_owned(), home));
     let earlier = found.iter_mut().find_map(|each| match each {
@@ -207,7 +207,7 @@ fn note_section(found: &mut Vec<Unknown>, (name, key): (&str, &str), known: &BTr
     }
 }
 
-/// Variables of a known section without that option, and those that [`mistyped`] found.
+/// Unknown variables of known sections, and the variables that [`mistyped`] found.
 fn unknown_variables(raw: &RawConfig) -> Vec<Unknown> {
     let known = known_variables();
     let mut found = Vec::new();
@@ -246,7 +246,7 @@ fn library_of_variable(name: &str) -> Option<&'static str> {
     libraries::library(&section.to_lowercase())
 }
 
-/// The section of keystoneauth's options that `auth_section` names has a name of the operator's choice.
+/// `auth_section` names a section of keystoneauth's options, and the operator chooses the name.
 fn pointed_at(raw: &RawConfig) -> impl Iterator<Item = &str> {
     raw.files
         .iter()
@@ -255,10 +255,10 @@ fn pointed_at(raw: &RawConfig) -> impl Iterator<Item = &str> {
         .map(|entry| entry.value.as_str())
 }
 
-/// The option that a variable was meant to set, if it looks like one's but is none's: `OS_<SECTION>__<OPTION>` of an
-/// unknown section, or a name that differs from an option's by a few letters or underscores.
+/// The option that an unknown variable was meant to set: the variable is an `OS_<SECTION>__<OPTION>` of an unknown
+/// section, or differs from an option's variable by a few letters or underscores.
 ///
-/// `None` for a variable of another program. The inner `None` means that no option has a similar name.
+/// `None` for a variable of a foreign program. The inner `None` means that no option has a similar name.
 pub fn mistyped(variable: &str) -> Option<Option<String>> {
     let upper = variable.to_uppercase();
     // Most variables of a process cannot be meant for placet.
@@ -285,11 +285,10 @@ fn section_and_option(variable: &str) -> Option<(&str, &str)> {
     (!parts.0.is_empty() && !parts.1.is_empty()).then_some(parts)
 }
 
-/// The variable that one in capitals was probably meant to be: it differs by a few letters or underscores, or both its
-/// section and its option are similar. A similarity of the whole is not enough: the variables of OpenStack's services
-/// have common beginnings.
+/// The variable that `upper` was probably meant to be. The two differ by a few letters or underscores, or both section
+/// and option are similar. A similar whole is not enough: the variables of OpenStack's services have common beginnings.
 fn nearest_variable(upper: &str) -> Option<String> {
-    // Underscores are compared apart from letters: one of two is easily left out.
+    // Underscores are compared apart from letters: a double underscore easily loses an underscore.
     let letters = |name: &str| name.replace('_', "");
     let typed = letters(upper);
     let known = known_variables();
@@ -305,7 +304,7 @@ fn nearest_variable(upper: &str) -> Option<String> {
         return Some(name.to_owned());
     }
     let (section, option) = section_and_option(upper)?;
-    // No other service has this section, so that every name in it was meant for placet.
+    // No foreign service has this section, so every name in the section was meant for placet.
     let is_own = section == "PLACEMENT_DATABASE";
     spec::all()
         .filter_map(|spec| {
@@ -318,7 +317,7 @@ fn nearest_variable(upper: &str) -> Option<String> {
         .map(|(_, spec)| spec.variable())
 }
 
-/// The section in which an option of this name exists, or else the nearest name in this section.
+/// The section with an option of this name, or else the nearest name in this section.
 fn nearest_option(section: &str, name: &str) -> Nearest {
     let names = spec::all().filter(|spec| spec.section == section).map(|spec| spec.name);
     match (spec::home(section, name), nearest(name, names)) {

@@ -1,5 +1,5 @@
 //! Parses the text of a value into its type, with oslo.config's spellings. The errors are the ends of sentences: the
-//! caller adds the option and its origin.
+//! caller adds the option and the origin.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use super::mask;
 
-/// A type that an option can have.
+/// A type for values of options.
 pub trait OptionValue: Sized {
     /// The allowed values, for the documentation.
     const KIND: &'static str;
-    /// Whether logs and terminals must not show it.
+    /// Whether logs and terminals must not show the value.
     const SECRET: bool = false;
-    /// Whether the values of a repeated option add up (oslo.config's `MultiStrOpt`). Otherwise the last one wins.
+    /// Whether the values of a repeated option add up (oslo.config's `MultiStrOpt`). Otherwise the last value wins.
     const REPEATABLE: bool = false;
 
     /// Parses a text. `None` if the text is empty, so that the default holds.
@@ -59,7 +59,8 @@ macro_rules! whole_numbers {
 
 whole_numbers!(i64, u32, u64, usize);
 
-/// A whole number as Python's `int` reads it (with a sign, blanks around it, `_` between digits), if it fits in `T`.
+/// A whole number as Python's `int` reads numbers (with a sign, outer blanks, `_` between digits), if the number fits
+/// in `T`.
 fn integer<T: TryFrom<i128>>(text: &str) -> Result<Option<T>, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -80,7 +81,7 @@ fn integer<T: TryFrom<i128>>(text: &str) -> Result<Option<T>, String> {
     })
 }
 
-/// The longest time that an option sets: a hundred years, which can be added to every moment.
+/// The longest time of an option: a hundred years, which can be added to every moment.
 const MAX_SECONDS: u64 = 100 * 365 * 86_400;
 
 /// A number of seconds as a time. A longer time than placet can count is as good as a hundred years.
@@ -118,7 +119,7 @@ impl OptionValue for Vec<String> {
     }
 }
 
-/// Every value of an option that may be repeated.
+/// Every value of a repeatable option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repeated(pub Vec<String>);
 
@@ -155,7 +156,7 @@ impl OptionValue for SocketAddr {
     }
 }
 
-/// A database URL, which may contain a password. `Debug` masks it.
+/// A database URL, which may contain a password. `Debug` masks the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -181,7 +182,7 @@ impl OptionValue for Secret {
     }
 }
 
-/// A password, or another text that logs must not show.
+/// A password, or a further text that logs must not show.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 

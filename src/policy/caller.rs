@@ -52,7 +52,7 @@ pub enum Credential<'a> {
 }
 
 impl Caller {
-    /// The credential that the left side of a check names; `None` if callers have no such credential.
+    /// The credential on the left side of a check; `None` if callers have no such credential.
     pub fn credential(&self, name: &str) -> Option<Credential<'_>> {
         fn text(value: &Option<String>) -> Option<Credential<'_>> {
             Some(Credential::Text(value.as_deref()))
@@ -102,9 +102,9 @@ pub const MISSING_VALUE: &str = "None";
 /// The owner of the requested resource: the values of `%(project_id)s` and `%(user_id)s` in a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
-    /// The caller, for routes that have no owner of their own.
+    /// The caller, for routes without an owner.
     Own(&'a Caller),
-    /// The project that the request names; `None` if it names none.
+    /// The project in the request; `None` without a project.
     Project(Option<&'a str>),
 }
 

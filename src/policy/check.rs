@@ -15,7 +15,7 @@ pub enum Check {
     Any(Vec<Check>),
     /// `role:name`, without regard to case.
     Role(Template),
-    /// `rule:name`: holds if that rule holds. An unknown rule does not hold.
+    /// `rule:name`: holds if the rule holds. An unknown rule does not hold.
     Rule(String),
     /// `left:right`: an attribute of the caller, or a literal, equals the right side after substitution.
     Equal {
@@ -33,11 +33,11 @@ pub trait RuleLookup {
 }
 
 impl Check {
-    /// Whether the check holds for `caller` and `target`. Evaluates from left to right, and stops when the result is
-    /// known.
+    /// Whether the check holds for `caller` and `target`. Evaluates from left to right, and stops as soon as the result
+    /// is known.
     ///
     /// # Errors
-    /// The reason why it cannot be evaluated. Access is denied then, even if the check is inside a `not`.
+    /// The reason why the check cannot be evaluated. Access is denied, even if the check is inside a `not`.
     pub fn holds(&self, caller: &Caller, target: &Target, rules: &impl RuleLookup) -> Result<bool, String> {
         self.evaluate(caller, target, rules, 0)
     }

@@ -7,8 +7,8 @@ use super::check::Check;
 use super::rules;
 
 impl Policy {
-    /// Notes on the native rules that no file sets: a note for each rule that follows a rule of a file, and a note with
-    /// the names of all remaining rules. Empty if no file sets any rule.
+    /// Notes on the native rules outside of all files: a note for each rule that follows a rule of a file, and a note
+    /// with the names of all remaining rules. Empty if no file sets any rule.
     pub fn native_notes(&self) -> Vec<String> {
         if self.overrides.is_empty() {
             return Vec::new();

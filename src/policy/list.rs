@@ -11,14 +11,14 @@ use super::rules::{self, Rule};
 struct RuleRow<'a> {
     name: &'a str,
     rule: Option<&'static Rule>,
-    /// The check in force: as in the file that sets it, or combined from the new and the older default.
+    /// The check in force: as in the policy file, or combined from the new and the older default.
     check: String,
-    /// The file and line that set it.
+    /// The file and line of the check.
     place: Option<&'a str>,
 }
 
 impl Policy {
-    /// placet's rules in their order, then the rules that files add.
+    /// placet's rules in their order, and after these the added rules of files.
     fn rows(&self) -> Vec<RuleRow<'_>> {
         let known = rules::ALL.iter().map(|rule| rule.name);
         let mut added: Vec<&str> = self.overrides.keys().map(String::as_str).collect();
@@ -49,8 +49,8 @@ impl Policy {
     }
 }
 
-/// A table with one rule a line: its check in force, its default if that differs, and the routes that it authorizes.
-/// `routes_of` returns the routes of a rule.
+/// A table with one rule a line: the check in force, the default if different, and the authorized routes. `routes_of`
+/// returns the routes of a rule.
 pub fn table(policy: &Policy, routes_of: impl Fn(&str) -> Vec<String>) -> String {
     let mut lines = vec![["RULE", "CHECK IN FORCE", "DEFAULT", "ROUTES"].map(str::to_owned)];
     let referred: HashSet<&str> = policy.checks.values().flat_map(Check::refers_to).collect();

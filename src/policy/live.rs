@@ -1,4 +1,4 @@
-//! The policy in force, which is loaded again when its files change. The caller provides access to the files:
+//! The policy in force, which is loaded again after a change of its files. The caller provides access to the files:
 //! [`PolicyFiles`].
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::live_value::LiveValue;
 pub trait PolicyFiles: Send + Sync {
     /// Whether the files changed since the last reading. Called for every request.
     fn changed(&self) -> bool;
-    /// All existing files. A rule in a later file overrides the same rule in an earlier one.
+    /// All existing files. A rule in a later file overrides the same rule in an earlier file.
     ///
     /// # Errors
     /// The reason why a file cannot be read.
@@ -31,8 +31,7 @@ impl LivePolicy {
     /// Reads the files for the first time.
     ///
     /// # Errors
-    /// A file that cannot be used. placet then refuses to start, because the rules in force would not be the intended
-    /// ones.
+    /// A file that cannot be used. placet refuses to start, because the rules in force would not be the intended rules.
     pub fn start(settings: PolicySettings, files: Box<dyn PolicyFiles>) -> Result<LivePolicy, String> {
         let current = LiveValue::new(read(&settings, files.as_ref())?);
         Ok(LivePolicy {

@@ -16,7 +16,7 @@ pub struct PolicyFile {
     pub text: String,
 }
 
-/// A rule that a file sets.
+/// A rule of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {
     /// `FILE:LINE`.
@@ -35,7 +35,7 @@ pub struct Loaded {
 /// Builds the policy: the defaults, overridden by the files. Later files override earlier ones.
 ///
 /// # Errors
-/// A message that names the file and line that cannot be used.
+/// A message with the file and line that cannot be used.
 pub fn load(settings: &PolicySettings, files: &[PolicyFile]) -> Result<Loaded, String> {
     let mut warnings = Vec::new();
     let mut overrides: HashMap<String, Override> = HashMap::new();
@@ -100,13 +100,13 @@ fn read(
     Ok(())
 }
 
-/// The check of a rule that no file sets.
+/// The check of a rule outside of all files.
 fn default_check(settings: &PolicySettings, rule: &Rule, overrides: &HashMap<String, Override>) -> Check {
     let default = parse::text(rule.check, &mut Diagnostics::default());
     let Some(older) = rule.older_check else { return default };
     let older = parse::text(older, &mut Diagnostics::default());
     if let Some(rule_override) = overrides.get(OLDER_NAME) {
-        // A file that sets the rule by its older name means this rule, unless it only repeats the default.
+        // A file that sets the rule by its older name means this rule, unless the file only repeats the default.
         if rule_override.check != older && rule_override.check != Check::Rule(rule.name.to_owned()) {
             return rule_override.check.clone();
         }
@@ -119,7 +119,7 @@ fn default_check(settings: &PolicySettings, rule: &Rule, overrides: &HashMap<Str
 }
 
 impl Policy {
-    /// Warnings about rules that can be used but look like mistakes.
+    /// Warnings about usable rules that look like mistakes.
     fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let mut referred: HashSet<&str> = [OLDER_NAME, self.default_rule.as_str()].into();

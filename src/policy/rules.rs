@@ -3,7 +3,7 @@
 //! By default the rule of a native route requires the rules of the OpenStack routes with the same effect. So a policy
 //! file for OpenStack's routes holds for the native API too.
 //!
-//! The route table refers to a rule as one of these statics, so that a route without a rule does not compile.
+//! The route table refers to a rule as one of these statics, so a route without a rule does not compile.
 
 /// One rule and its default.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ const OLDER: Option<&str> = Some("role:admin");
 /// Older policy files may set all rules that have an `older_check` under this name.
 pub const OLDER_NAME: &str = "rule:admin_api";
 
-/// A rule that other rules refer to.
+/// A rule for references in further rules.
 const fn common(name: &'static str, check: &'static str, about: &'static str) -> Rule {
     Rule {
         name,
@@ -59,7 +59,7 @@ pub fn find(name: &str) -> Option<&'static Rule> {
     ALL.iter().copied().find(|rule| rule.name == name)
 }
 
-/// The known name that is most similar to `name`, for messages.
+/// The known name most similar to `name`, for messages.
 pub fn nearest(name: &str) -> &'static str {
     let similarity = |rule: &&&Rule| strsim::jaro_winkler(rule.name, name);
     let nearest = ALL.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));

@@ -15,7 +15,7 @@ pub struct Template {
 enum TemplatePart {
     Text(String),
     Value(String),
-    /// A `%` that does not begin a known placeholder.
+    /// A `%` outside of a known placeholder.
     Unreadable,
 }
 
@@ -61,10 +61,10 @@ impl Template {
         self.parts.contains(&TemplatePart::Unreadable)
     }
 
-    /// The text with the target's values; `Ok(None)` if the target lacks one.
+    /// The text with the target's values; `Ok(None)` if the target lacks a value.
     ///
     /// # Errors
-    /// A `%` that does not begin a known placeholder.
+    /// A `%` outside of a known placeholder.
     pub fn fill<'a>(&'a self, target: &Target) -> Result<Option<Cow<'a, str>>, String> {
         if let [TemplatePart::Text(text)] = self.parts.as_slice() {
             return Ok(Some(Cow::Borrowed(text)));
@@ -84,12 +84,12 @@ impl Template {
     }
 }
 
-/// The left side of a check other than `role:` and `rule:`.
+/// The left side of a check, except for `role:` and `rule:`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Left {
     /// `'text'`, `20`, `True` or `None`.
     Literal(String),
-    /// A credential of the caller, and the path of a value inside it.
+    /// A credential of the caller, and the path of a value inside the credential.
     Path(Vec<String>),
     Unreadable,
 }
@@ -110,10 +110,10 @@ impl Left {
         }
     }
 
-    /// Whether the left side, with the caller's credentials, equals `right`. A list equals it if one of its items does.
+    /// Whether the left side, with the caller's credentials, equals `right`. A list equals `right` if an item does.
     ///
     /// # Errors
-    /// A left side that cannot be parsed, or a path into a value that has no members.
+    /// A left side that cannot be parsed, or a path into a value without members.
     pub fn equals(&self, text: &str, right: &str, caller: &Caller) -> Result<bool, String> {
         let (name, members) = match self {
             Left::Literal(literal) => return Ok(literal == right),

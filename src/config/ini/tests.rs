@@ -1,4 +1,4 @@
-//! Tests of the INI dialect. All expectations about oslo.config were measured on it.
+//! Tests of the INI dialect. All expectations about oslo.config were measured with oslo.config.
 
 use super::*;
 

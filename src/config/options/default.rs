@@ -1,5 +1,5 @@
-//! `[DEFAULT]`: OpenStack Placement's own options there, and oslo.log's. placet logs to stderr or
-//! to one file, in one of three formats.
+//! `[DEFAULT]`: OpenStack Placement's options and oslo.log's. placet logs to stderr or to one file, in one of three
+//! formats.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ options! {
 }
 
 impl DefaultSection {
-    /// The file that the log goes to instead of stderr, if any.
+    /// The file for the log; `None` for stderr.
     pub fn log_path(&self) -> Option<PathBuf> {
         match (&self.log_dir, &self.log_file) {
             (None, file) => file.clone(),
@@ -30,7 +30,7 @@ impl DefaultSection {
     }
 }
 
-/// Options that are used only inside the values of other options, as `$state_path`.
+/// Options that are used only inside the values of further options, as `$state_path`.
 ///
 /// The directory of a Python package has no counterpart in placet: the working directory stands in for it.
 pub(in crate::config) const SUBSTITUTED: &[OptionSpec] = &[

@@ -1,4 +1,4 @@
-//! keystonemiddleware's options, and those of keystoneauth's password and application credential plugins.
+//! keystonemiddleware's options, and the options of keystoneauth's password and application credential plugins.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! The sections and options of OpenStack's shared libraries that OpenStack Placement does not load, and the names that
-//! older releases had. Configuration files of whole clouds have them in every service's file.
+//! Sections and options of OpenStack's shared libraries that OpenStack Placement does not load, and names from older
+//! releases. Whole clouds have these sections in every service's file.
 
 use crate::config::spec::OptionSpec;
 
@@ -59,7 +59,7 @@ const LOGIN: &str =
 const SIGNED: &str = "keystonemiddleware lost it with signed tokens; Keystone validates each token";
 const REMOVED: &str = "oslo.db has no such option any more";
 
-/// Options of libraries in sections that OpenStack Placement has too, and options that its libraries had once.
+/// Options of libraries in sections that OpenStack Placement has too, and former options of its libraries.
 pub(in crate::config) const UNUSED: &[OptionSpec] = &[
     OptionSpec::unused("DEFAULT", "transport_url", MESSAGES).secret(),
     OptionSpec::unused("DEFAULT", "control_exchange", MESSAGES),

@@ -69,7 +69,7 @@ impl OsloPolicy {
     }
 
     fn find(&self, name: &str) -> Option<PathBuf> {
-        // An absolute name stays as it is when it is joined.
+        // An absolute name stays unchanged when joined.
         self.search_dirs
             .iter()
             .map(|dir| dir.join(name))
@@ -87,7 +87,7 @@ const TRACING: &str = "this version sends no traces; each request is one line of
 
 /// Options that are accepted but not used.
 pub(in crate::config) const UNUSED: &[OptionSpec] = &[
-    // oslo.policy has dropped it; configuration files still have it.
+    // oslo.policy has dropped the option; configuration files still have the option.
     OptionSpec::unused("oslo_policy", "enforce_scope", SCOPES),
     OptionSpec::unused("oslo_policy", "remote_content_type", REMOTE),
     OptionSpec::unused("oslo_policy", "remote_ssl_verify_server_crt", REMOTE),
@@ -114,7 +114,7 @@ pub(in crate::config) const UNUSED: &[OptionSpec] = &[
     OptionSpec::unused("oslo_middleware_tracing", "service_name", TRACING),
     OptionSpec::unused("oslo_middleware_tracing", "sampling_rate", TRACING),
     OptionSpec::unused("oslo_middleware_tracing", "insecure", TRACING),
-    // OpenStack Placement registers oslo.db's own section too, but reads only its copy of it, [placement_database].
+    // OpenStack Placement registers oslo.db's section too, but reads only the copy, [placement_database].
     OptionSpec::unused("database", "connection", OWN_SECTION).secret(),
     OptionSpec::unused("database", "slave_connection", OWN_SECTION).secret(),
     OptionSpec::unused("database", "asyncio_connection", ASYNC).secret(),

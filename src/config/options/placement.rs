@@ -59,7 +59,7 @@ options! {
         sync_on_startup: bool = false;
     }
     with {
-        /// Whether nothing at all is configured: the database is a file of placet's own, created and upgraded at start.
+        /// Whether nothing is configured: the database is placet's file, created and upgraded at start.
         embedded: bool = OptionReader::unconfigured;
     }
 }
@@ -73,7 +73,7 @@ impl PlacementDatabase {
     /// The database's URL.
     ///
     /// # Errors
-    /// The configuration has no URL. As in OpenStack Placement there is no default then.
+    /// The configuration has no URL. As in OpenStack Placement there is no default.
     pub fn required(&self) -> Result<&Secret> {
         self.connection.as_ref().ok_or(ConfigError::NoConnection)
     }
@@ -87,7 +87,7 @@ impl PlacementDatabase {
         u32::try_from(wanted.clamp(1, MAX_CONNECTIONS)).expect("the bounds are small")
     }
 
-    /// As in oslo.db: a pool of no size has no limit, and a negative overflow neither.
+    /// As in oslo.db: an empty pool has no limit, and neither has a negative overflow.
     fn is_unlimited(&self) -> bool {
         self.max_pool_size <= 0 || self.max_overflow < 0
     }
@@ -140,7 +140,7 @@ impl fmt::Display for AuthStrategy {
 /// `[placement] allocation_candidates_generation_strategy`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GenerationStrategy {
-    /// All candidates of one tree, then those of the next.
+    /// All candidates of a tree, and after these the candidates of the next tree.
     DepthFirst,
     /// One candidate of each tree in turn.
     BreadthFirst,

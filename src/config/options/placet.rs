@@ -121,10 +121,10 @@ pub struct TlsPaths {
 }
 
 impl Placet {
-    /// The files for TLS, if clients must speak it.
+    /// The files for TLS, if clients must speak TLS.
     ///
     /// # Errors
-    /// Some are given, but not both the certificate and the key.
+    /// The certificate or the key is missing.
     pub fn tls(&self) -> Result<Option<TlsPaths>> {
         let missing = |set, missing| Err(ConfigError::IncompleteTls { set, missing });
         match (&self.tls_certificate, &self.tls_key) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::super::tests::{load_texts, options};
 use super::*;
 
-/// The generated part of a document begins after this line, and ends before the other one.
+/// The generated part of a document begins after this line, and ends before the next marker.
 const BEGIN: &str = "<!-- contrib/config-docs.sh begins here -->\n";
 const END: &str = "<!-- and ends here -->\n";
 /// The generated part of the example begins after this line, and ends with the file.

@@ -1,4 +1,4 @@
-//! Tests of the table of options, also against what OpenStack Placement registers.
+//! Tests of the table of options, also against the options of OpenStack Placement.
 
 use std::collections::HashSet;
 
@@ -65,7 +65,7 @@ fn the_help_of_an_option_is_sentences() {
     }
 }
 
-/// `upstream.txt` has every option that OpenStack Placement and its libraries register, as their `list_opts` list them.
+/// `upstream.txt` has every option of OpenStack Placement and its libraries, from their `list_opts`.
 #[test]
 fn every_upstream_option_is_in_the_table() {
     let mut section = "";
@@ -81,7 +81,7 @@ fn every_upstream_option_is_in_the_table() {
             let name = names.next().unwrap();
             let spec = find(section, name).unwrap_or_else(|| panic!("[{section}] {name} is not in the table"));
             let older: HashSet<_> = spec.deprecated.iter().map(|(s, n)| format!("{s}/{n}")).collect();
-            // Names that upstream's libraries have lost since may be among them too.
+            // The table may also have names from earlier releases of upstream's libraries.
             let missing: Vec<_> = names.filter(|older_name| !older.contains(*older_name)).collect();
             assert!(missing.is_empty(), "older names of [{section}] {name}: {missing:?}");
             counted += 1;

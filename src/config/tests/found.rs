@@ -1,4 +1,4 @@
-//! Tests of configurations that OpenStack Placement accepts, by the rows of the list of what was found.
+//! Tests of valid configurations of OpenStack Placement, by row of the list of findings.
 
 use super::*;
 
@@ -70,7 +70,7 @@ fn found_c1_large_numbers_are_accepted() {
             "{values}"
         );
     }
-    // A time that is added to a moment.
+    // A time for adding to a moment.
     assert_eq!(seconds(u64::MAX).as_secs(), 3_153_600_000);
 }
 

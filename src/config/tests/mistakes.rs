@@ -1,4 +1,4 @@
-//! Tests of what is said about names that no option has, and of `config check`.
+//! Tests of the warnings about unknown names, and of `config check`.
 
 use super::*;
 
@@ -73,7 +73,7 @@ fn a_mistyped_variable_never_begins_an_empty_database() {
             message.contains(name) && message.contains("unset the variable"),
             "{message}"
         );
-        // With a configuration that has authentication it is a warning.
+        // With a configured authentication a mistyped variable is a warning.
         for text in [
             "[placet]\nworkers=1\n",
             "[api]\nauth_strategy=noauth2\n[placet]\ntoken_file=/t\n",
@@ -106,7 +106,7 @@ fn a_mistyped_variable_never_leaves_a_configured_service_without_authentication(
         });
         assert_eq!((report.errors.len(), report.unknown.len()), (1, 0), "{name}");
     }
-    // Those of other programs cause a warning at most.
+    // Variables of foreign programs cause a warning at most.
     for (name, warnings) in [("OS_FOO__BAR", 1), ("OS_DEFAULT__TRANSPORT_URL", 1), ("OS_AUTH_URL", 0)] {
         let (result, _dir) = load_texts(&[open], &[(name, "x")]);
         assert_eq!(result.unwrap().warnings().len(), warnings, "{name}");

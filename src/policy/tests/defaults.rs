@@ -72,12 +72,12 @@ fn the_older_name_sets_all_rules_that_replaced_it() {
             older("\"rule:admin_api\": role:reader\nservice_api: role:service"),
             ["reader", "service", "reader"]
         );
-        // Its former default changes nothing.
+        // The former default of the older name changes nothing.
         assert_eq!(older("\"rule:admin_api\": role:admin"), allowed_roles(&policy(new, "")));
         // Neither does the name without the prefix.
         assert_eq!(older("admin_api: role:reader"), allowed_roles(&policy(new, "")));
     }
-    // A rule to which it refers keeps its own default.
+    // A rule in the check keeps its own default.
     assert_eq!(
         allowed_roles(&policy(true, "\"rule:admin_api\": rule:service_api")),
         ["service", "service", "service"]

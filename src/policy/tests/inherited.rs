@@ -56,7 +56,7 @@ fn hostile_14_a_closed_rule_of_openstack_closes_the_native_routes_that_do_the_sa
         let lost: Vec<&str> = all.iter().copied().filter(|name| !left.contains(name)).collect();
         assert_eq!(lost, native, "{closed}");
     }
-    // A file that sets the native rule decides alone.
+    // A file with the native rule decides alone.
     let both = "\"placement:allocations:update\": \"!\"\n\"placet:claims:create\": role:service";
     assert!(open_to_services(both).contains(&"placet:claims:create"));
 }

@@ -1,4 +1,4 @@
-//! The policy is loaded again when its files change.
+//! The policy is loaded again after a change of its files.
 
 use std::sync::{Arc, Mutex};
 
