@@ -1,8 +1,8 @@
 //! The error type of all layers.
 //!
-//! It knows no HTTP. `api/http/errors.rs` has the only `match` from a variant to a status and an error code, so
-//! situations with different codes are different variants. The `Display` of a variant is the `detail` that a client
-//! reads. The short sentences are OpenStack Placement's, because clients match on them.
+//! The type knows no HTTP. `api/http/errors.rs` has the only `match` from a variant to a status and an error code, so
+//! situations with different codes are different variants. The `Display` of a variant is the `detail` for the client.
+//! The short sentences are OpenStack Placement's, because clients match on these texts.
 
 mod detail;
 mod reason;
@@ -29,8 +29,8 @@ pub enum Error {
     /// A value that a schema cannot check. `detail` is the whole sentence.
     #[error("{detail}")]
     BadRequest { detail: String },
-    /// A condition that cannot be read. `context` is empty, or says where it stands and ends with `: `. The column
-    /// counts characters from 1.
+    /// A condition that cannot be read. `context` is empty, or names the place of the condition and ends with `: `. The
+    /// column counts characters from 1.
     #[error("{context}Invalid expression at column {column}: {detail}.")]
     InvalidExpression {
         context: String,
@@ -43,10 +43,10 @@ pub enum Error {
     /// A query parameter occurs twice, but may occur only once.
     #[error("{detail}")]
     DuplicateQueryKey { detail: String },
-    /// A query parameter requires another parameter, or a value.
+    /// A query parameter requires a second parameter, or a value.
     #[error("{detail}")]
     MissingQueryValue { detail: String },
-    /// What is wrong with a member of a body that is a query. Status and code are those of `error`.
+    /// The error of a member of a body that is a query. Status and code are the status and code of `error`.
     #[error("{path}: {error}")]
     InMember { path: String, error: Box<Error> },
 
@@ -100,7 +100,7 @@ pub enum Error {
         actual: i64,
         given: String,
     },
-    /// Descriptions have other generations than the caller knows. `detail` names each of them.
+    /// Descriptions have newer generations than the caller knows. `detail` names each description.
     #[error("Another client described a provider in between: {detail}. Read it again, then describe it.")]
     StaleDescriptions { detail: String },
     /// Replicas of workloads stand on hosts whose domains are to change, and rules of the workloads are about these
@@ -206,12 +206,12 @@ pub enum Error {
     ReshapeClassNotFound { class: String },
     #[error("No allocations for consumer '{consumer}'")]
     NoAllocations { consumer: String },
-    /// A call with the id of another one that was carried out.
+    /// A call with the id of a different call that was carried out.
     #[error(
         "The id {id} was used before, by another call. A call is repeated with the same body; another call needs another id."
     )]
     IdReused { id: String },
-    /// A claim with a choice, of which at least one consumer gets no place.
+    /// A claim with a choice, without a place for at least one consumer.
     #[error("{0}")]
     ClaimRefused(Arc<ClaimRefusal>),
 
@@ -252,13 +252,13 @@ pub enum Error {
     UnknownTraitsInCandidates { names: String },
 
     // ---- the service itself ----
-    /// A queue is full (of the writer or of searches), or the request timed out in it. Nothing was changed.
+    /// The queue of the writer or of searches is full, or the request timed out in a queue. Nothing was changed.
     #[error("placet is busy: {detail} Nothing was changed; try again.")]
     Busy { detail: String },
-    /// The database cannot be reached, or it refused the request. Nothing was changed.
+    /// The database cannot be reached, or refused the request. Nothing was changed.
     #[error("The database is unavailable: {detail}. Nothing was changed; try again.")]
     Unavailable { detail: Detail },
-    /// The outcome of an in-doubt commit could not be determined: it happened completely or not at all.
+    /// The outcome of an in-doubt commit could not be determined: the commit happened completely or not at all.
     #[error(
         "The outcome of this request is unknown: {detail}. All of it was done, or nothing; look before you try again."
     )]
@@ -268,7 +268,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error with the path of the member that it concerns, such as `consumers[0].query`.
+    /// The error with the path of the concerned member, such as `consumers[0].query`.
     pub fn in_member(self, path: &str) -> Error {
         Error::InMember {
             path: path.to_owned(),
@@ -276,9 +276,9 @@ impl Error {
         }
     }
 
-    /// A workload has another generation than the caller knows. `None` stands for a workload that does not exist.
+    /// A workload has a newer generation than the caller knows. `None` stands for a missing workload.
     pub fn stale_workload(uuid: &str, actual: Option<i64>, given: Option<i64>) -> Error {
-        let text = |generation: Option<i64>| generation.map_or_else(|| "null".to_owned(), |it| it.to_string());
+        let text = |generation: Option<i64>| generation.map_or_else(|| "null".to_owned(), |number| number.to_string());
         Error::StaleWorkload {
             uuid: uuid.to_owned(),
             actual: text(actual),
@@ -286,7 +286,7 @@ impl Error {
         }
     }
 
-    /// The sentence for the log, with what clients must not read.
+    /// The sentence for the log, with the parts that clients must not read.
     pub fn for_log(&self) -> String {
         match self {
             Error::Unavailable { detail } | Error::UnknownOutcome { detail } => match detail.hidden() {
@@ -297,7 +297,7 @@ impl Error {
         }
     }
 
-    /// What the native API answers beside the sentence.
+    /// The reasons that the native API adds to the sentence.
     pub fn reasons(&self) -> Option<Cow<'_, Reasons>> {
         match self {
             Error::NoPlace { refusal } => Some(Cow::Borrowed(&refusal.reasons)),
@@ -312,7 +312,7 @@ impl Error {
         }
     }
 
-    /// What the log says beside the sentence for the client: why a claim was refused, with its numbers; or the message
+    /// The text that the log adds to the client's sentence: the reason of a refused claim, with numbers; or the message
     /// of the database's driver.
     pub fn log_reason(&self) -> Option<String> {
         match self {

@@ -1,29 +1,29 @@
-//! The budget of one request's computation: it counts steps, and ends the computation from outside.
+//! The budget of one request's computation: counts steps, and ends the computation from outside.
 //!
-//! Searches, placements and judgements of a request share one [`Interrupt`]. A deadline, a client that left and a
-//! process that stops all set it, so the layers that compute need no clock. A step stands for about the scan of one
-//! block of 64 providers. An operation is a part of a step: operations are counted in bulk.
+//! Searches, placements and judgements of a request share one [`Interrupt`]. A deadline, a departed client and a
+//! stopping process set the interrupt, so the layers that compute need no clock. A step stands for about the scan of
+//! one block of 64 providers. An operation is a part of a step: operations are counted in bulk.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Operations in one step: hosts, offers, arcs of a flow, domains or replicas that are looked at.
+/// Operations in one step: looks at hosts, offers, arcs of a flow, domains or replicas.
 pub const OPERATIONS_A_STEP: u64 = 4;
 
-/// A handle that cancels a search: its iterator ends, and the answer becomes an error. Any clone can cancel.
+/// A handle that cancels a search: the search's iterator ends, and the answer becomes an error. Any clone can cancel.
 ///
-/// Every loop of a search that may run long without a result checks it, so a check is two relaxed loads.
+/// Every loop of a search that may run long without a result checks the interrupt, so a check is two relaxed loads.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<InterruptState>);
 
 struct InterruptState {
     cancelled: AtomicBool,
-    /// The steps that remain. Only the thread that searches counts them, so load and store need not be one operation.
+    /// The remaining steps. Only the searching thread counts steps, so load and store need not be one operation.
     steps: AtomicU64,
-    /// The steps that were counted.
+    /// The number of counted steps.
     spent: AtomicU64,
-    /// Asked when the steps are used up: how many more the search may take. `None`: no more.
+    /// Asked when the steps are used up, for the number of further steps. `None`: no further steps.
     more: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
 }
 
@@ -56,7 +56,7 @@ impl Interrupt {
         interrupt
     }
 
-    /// As [`Self::after`], but after the steps `more` is asked for further ones. 0 cancels the search.
+    /// As [`Self::after`], but after the steps `more` is asked for further steps. 0 cancels the search.
     pub fn in_slices(steps: u64, more: impl Fn() -> u64 + Send + Sync + 'static) -> Interrupt {
         Interrupt(Arc::new(InterruptState {
             steps: AtomicU64::new(steps),
@@ -70,24 +70,24 @@ impl Interrupt {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Removes the budget. Called before it is used up.
+    /// Removes the budget. Called before the budget is used up.
     pub fn lift(&self) {
         self.0.steps.store(u64::MAX, Ordering::Relaxed);
     }
 
-    /// Uses up the budget, if there is one. Called before work that takes long without counting.
+    /// Uses up the budget, if any. Called before long work that does not count.
     pub fn exhaust(&self) {
         if self.0.steps.load(Ordering::Relaxed) != u64::MAX {
             self.0.steps.store(0, Ordering::Relaxed);
         }
     }
 
-    /// Whether the budget is used up: the results of such a search are incomplete.
+    /// Whether the budget is used up: the results of the search are incomplete.
     pub fn ran_out(&self) -> bool {
         self.0.steps.load(Ordering::Relaxed) == 0
     }
 
-    /// The steps that were counted so far.
+    /// The number of counted steps so far.
     pub fn spent(&self) -> u64 {
         self.0.spent.load(Ordering::Relaxed)
     }
@@ -108,7 +108,7 @@ impl Interrupt {
         self.ran_out() || self.0.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Counts steps that are taken without a check.
+    /// Counts steps without a check.
     pub fn spend(&self, steps: u64) {
         let spent = self.0.spent.load(Ordering::Relaxed);
         self.0.spent.store(spent.wrapping_add(steps), Ordering::Relaxed);
@@ -124,7 +124,7 @@ impl Interrupt {
     }
 }
 
-/// Sets the interrupt when it is dropped, with the response that waits for the search.
+/// Sets the interrupt when dropped, with the response of the search.
 pub struct InterruptOnDrop(pub Interrupt);
 
 impl Drop for InterruptOnDrop {

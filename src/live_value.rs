@@ -1,4 +1,4 @@
-//! A value that comes from files, and is replaced while requests use it: certificates, tokens, the policy.
+//! A value from files, replaced while requests use the value: certificates, tokens, the policy.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use arc_swap::{ArcSwap, Guard};
 #[derive(Debug)]
 pub struct LiveValue<T> {
     current: ArcSwap<T>,
-    /// Held while the files are read, so that what was read first does not replace what was read later.
+    /// Held while the files are read, so that an older reading does not replace a newer reading.
     replacing: Mutex<()>,
 }
 
@@ -30,11 +30,11 @@ impl<T> LiveValue<T> {
         self.current.load_full()
     }
 
-    /// Replaces the value by the result of `read`, if the files have `changed` since the last reading. A caller
-    /// that finds a change waits until the new value is in force. Returns whether this caller has read the files.
+    /// Replaces the value by the result of `read`, if the files have `changed` since the last reading. A caller that
+    /// finds a change waits until the new value is in force. Returns whether this caller has read the files.
     ///
     /// # Errors
-    /// Of `read`: the value stays as it is.
+    /// Of `read`: the value stays.
     pub fn refresh<E>(&self, changed: impl Fn() -> bool, read: impl FnOnce() -> Result<T, E>) -> Result<bool, E> {
         if !changed() {
             return Ok(false);
@@ -47,10 +47,10 @@ impl<T> LiveValue<T> {
         Ok(true)
     }
 
-    /// Replaces the value by what `read` returns. Callers wait for each other.
+    /// Replaces the value by the result of `read`. Callers wait for each other.
     ///
     /// # Errors
-    /// Of `read`: the value stays as it is.
+    /// Of `read`: the value stays.
     pub fn replace<E>(&self, read: impl FnOnce() -> Result<T, E>) -> Result<(), E> {
         let _replacing = self.replacing.lock().unwrap_or_else(PoisonError::into_inner);
         self.current.store(Arc::new(read()?));

@@ -1,5 +1,6 @@
-//! What the log says of the request for which a line is written. A request's task has it as a task-local value, and a
-//! thread that works for the request takes it over: so every line has it, and no function passes it on.
+//! The request of a log line, for the line's ids and fields. A request's task has the context as a task-local value,
+//! and a thread that works for the request takes the context over. So every line has the context, and no function
+//! passes the context on.
 
 use std::fmt;
 use std::future::Future;
@@ -9,15 +10,15 @@ use std::sync::{Arc, OnceLock};
 /// The request for which the current task or thread works.
 #[derive(Debug, Default)]
 pub struct LogContext {
-    /// The id that placet assigns.
+    /// placet's id of the request.
     pub request_id: String,
-    /// The id that the sender assigned.
+    /// The sender's id of the request.
     pub global_id: Option<String>,
-    /// The trace that the request belongs to.
+    /// The trace of the request.
     pub trace: Option<TraceParent>,
-    /// Known once the request is authenticated.
+    /// Known after the authentication of the request.
     pub caller: OnceLock<CallerIds>,
-    /// Known once the request is answered; for log formats with fields.
+    /// Known after the answer to the request; for log formats with fields.
     pub answer: OnceLock<Vec<(&'static str, Field)>>,
 }
 
@@ -51,7 +52,7 @@ pub fn has_fields() -> bool {
     HAS_FIELDS.load(Ordering::Relaxed)
 }
 
-/// Writes a text with some of its characters escaped. Most texts have none of these, and are written at once.
+/// Writes a text with some of its characters escaped. Most texts have no such character, and are written at once.
 ///
 /// # Errors
 /// Of `out`.
@@ -72,12 +73,12 @@ tokio::task_local! {
     static CURRENT: Arc<LogContext>;
 }
 
-/// The context of the current task or thread, if it works for a request.
+/// The context of the current task or thread; `None` outside of requests.
 pub fn current() -> Option<Arc<LogContext>> {
     CURRENT.try_with(Arc::clone).ok()
 }
 
-/// Does the work of a request in its context.
+/// Does the work of a request in the request's context.
 pub fn scope<F: Future>(context: Arc<LogContext>, work: F) -> impl Future<Output = F::Output> {
     CURRENT.scope(context, work)
 }
@@ -90,13 +91,13 @@ pub fn within<T>(context: Option<Arc<LogContext>>, work: impl FnOnce() -> T) -> 
     }
 }
 
-/// The work, which another thread will do, in the current context.
+/// The work, for a second thread, in the current context.
 pub fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let context = current();
     move || within(context, work)
 }
 
-/// The header `traceparent` of W3C Trace Context: which trace a request belongs to, and which span of it sent it.
+/// The header `traceparent` of W3C Trace Context: the trace of a request, and the span that sent the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceParent {
     /// 32 hexadecimal digits.
@@ -106,7 +107,7 @@ pub struct TraceParent {
 }
 
 impl TraceParent {
-    /// `None` if the header is not as the specification demands; it is then ignored.
+    /// `None` for an invalid header, which is ignored.
     pub fn read(header: &str) -> Option<TraceParent> {
         let mut parts = header.split('-');
         let (version, trace_id, parent_id, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);

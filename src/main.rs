@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use placet::cli::{Arguments, stderr};
 use tikv_jemallocator::Jemalloc;
 
-/// glibc's allocator keeps what a large body took: 295 MB after allocations of 33 MB, in a process that began with 24.
-/// jemalloc gives it back after 20 ms, by the options in `.cargo/config.toml`: that process has 41 MB afterwards.
+/// glibc's allocator keeps the memory of a large body: 295 MB after allocations of 33 MB, in a process that began with
+/// 24 MB. jemalloc gives the memory back after 20 ms, by the options in `.cargo/config.toml`: the process has 41 MB
+/// afterwards.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

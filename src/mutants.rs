@@ -1,20 +1,19 @@
-//! Mutants: safeguards that can be disabled one at a time, to show that a test fails without them; and defects, to show
-//! how far they reach.
+//! Mutants: safeguards that can be disabled one at a time, to show that a test fails without the safeguard; and
+//! defects, to show how far a defect reaches.
 //!
-//! They exist only in a binary that is built with the feature `mutants`; the environment variable `PLACET_MUTANT`
-//! names one. In every other build [`is`] is a constant `false`.
+//! Mutants exist only in a binary with the feature `mutants`; the environment variable `PLACET_MUTANT` names the
+//! mutant. In every other build [`is`] is a constant `false`.
 
-/// A safeguard that is disabled, or a defect, by its name in `PLACET_MUTANT`.
+/// A disabled safeguard, or a defect, by its name in `PLACET_MUTANT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
-    /// `skip-guard`: a provider's generation is raised without comparing it.
+    /// `skip-guard`: a provider's generation is raised without a comparison.
     SkipGuard,
-    /// `usage-first`: a provider's usage is read before the generation that guards it.
+    /// `usage-first`: a provider's usage is read before the guarding generation.
     UsageFirst,
-    /// `subtract-unremoved`: a release subtracts the rows that were read of a consumer, not those that were deleted.
+    /// `subtract-unremoved`: a release subtracts the rows of a consumer as read, not as deleted.
     SubtractUnremoved,
-    /// `share-in-flight`: a request is answered by a read of the change feed that was sent before the request
-    /// arrived.
+    /// `share-in-flight`: a request is answered by a read of the change feed that was sent before the request arrived.
     ShareInFlight,
     /// `set-deltas`: a delta of a change is set, not added.
     SetDeltas,
@@ -22,49 +21,49 @@ pub enum Mutant {
     ApplyTwice,
     /// `drop-fence`: an in-doubt commit is decided by reading the revision.
     DropFence,
-    /// `revisions-before`: providers are reloaded in another transaction than the revisions.
+    /// `revisions-before`: providers are reloaded in a transaction after the revisions' transaction.
     RevisionsBefore,
     /// `prune-without-epoch`: writers without a heartbeat are pruned, and the epoch stays the same.
     PruneWithoutEpoch,
     /// `ignore-gaps`: a gap in the changes of a writer goes unnoticed.
     IgnoreGaps,
-    /// `drop-published`: rows that were read replace the snapshot without the changes published since.
+    /// `drop-published`: a reading of rows replaces the snapshot without the changes published since.
     DropPublished,
-    /// `trust-reconnect`: a new connection is taken to be to a database that lacks nothing.
+    /// `trust-reconnect`: a new connection is trusted to lead to a complete database.
     TrustReconnect,
     /// `keep-identity`: a writer keeps its identity although its row changed unexpectedly.
     KeepIdentity,
-    /// `wait-together`: a batch waits for a row that another transaction holds, with all of its commands.
+    /// `wait-together`: a batch waits for a row of a foreign transaction, with all commands of the batch.
     WaitTogether,
-    /// `keep-lost-gang`: what the members of a refused gang took is not undone.
+    /// `keep-lost-gang`: the places of a refused gang's members are not undone.
     KeepLostGang,
-    /// `first-candidate-only`: of the candidates of a claim only the first is tried.
+    /// `first-candidate-only`: a claim tries only its first candidate.
     FirstCandidateOnly,
-    /// `skip-normal-limit`: the writer takes every claim to be within the normal limits.
+    /// `skip-normal-limit`: the writer treats every claim as within the normal limits.
     SkipNormalLimit,
     /// `trust-idle`: a claim is written although peers have committed since its search.
     TrustIdle,
-    /// `skip-state`: the writer takes every provider to be up.
+    /// `skip-state`: the writer treats every provider as up.
     SkipState,
-    /// `judge-room`: a host without room is taken for one that is not eligible.
+    /// `judge-room`: a host without room counts as not eligible.
     JudgeRoom,
     /// `skip-level`: the domains below the first level of a dimension are not compared.
     SkipLevel,
-    /// `skip-neighbours`: a workload is placed although another one changed to which a rule ties it.
+    /// `skip-neighbours`: a workload is placed although a workload in its rules has changed.
     SkipNeighbours,
     /// `skip-domains`: a workload is placed although the domains of a host have changed since the plan.
     SkipDomains,
-    /// `look-once`: a call with an id is refused without another look for its answer.
+    /// `look-once`: a call with an id is refused without a second look for its answer.
     LookOnce,
     /// `forget-answers`: the answer to a call with an id is not stored.
     ForgetAnswers,
-    /// `panic-in-handler`: a handler panics that reads a body.
+    /// `panic-in-handler`: a handler with a body panics.
     PanicInHandler,
-    /// `panic-on-pool`: work panics that a worker gave to another thread.
+    /// `panic-on-pool`: work on a pool's thread panics.
     PanicOnPool,
     /// `panic-in-chunk`: the second chunk of an answer panics.
     PanicInChunk,
-    /// `panic-in-decision`: the creation of a trait panics while the writer decides it.
+    /// `panic-in-decision`: the creation of a trait panics in the writer's decision.
     PanicInDecision,
     /// `panic-in-writer`: the writer's thread panics after its first batch.
     PanicInWriter,

@@ -1,15 +1,15 @@
-//! Describes the damage of a PEM file, by its line. The crates that read certificates describe the damage for their own
-//! authors, and client libraries do not describe it at all.
+//! Describes the damage of a PEM file, by line. The crates that read certificates describe the damage for their own
+//! authors, and client libraries do not describe the damage at all.
 
 use std::str::Lines;
 
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 
-/// Checks that each section of a file is whole. Does not look into the sections, and accepts a file without any.
+/// Checks that each section of a file is whole. Does not look into the sections, and accepts a file without sections.
 ///
 /// # Errors
-/// A sentence that names the line.
+/// A sentence with the line.
 pub fn check(text: &[u8]) -> Result<(), String> {
     let text = String::from_utf8_lossy(text);
     let mut section: Option<Section> = None;
@@ -55,7 +55,7 @@ fn whole_label(label: &str, number: usize) -> Result<&str, String> {
 /// A section that has begun.
 struct Section<'a> {
     label: &'a str,
-    /// Its first line.
+    /// The first line of the section.
     begin: usize,
     /// The letters of base64 so far.
     letters: usize,

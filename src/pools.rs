@@ -1,11 +1,11 @@
-//! The threads on which a request computes: the HTTP worker if it ends within [`INLINE_TIME`], else a pool of threads.
+//! The threads on which a request computes: the HTTP worker for at most [`INLINE_TIME`], and after this time a pool.
 //!
-//! An HTTP worker answers many requests in turn, so work on it delays all of them. Starting a thread takes longer than
-//! most searches. So a search begins on the worker, and begins again in a pool if it takes longer. A pool shares its
-//! threads fairly between callers (`fair_queue.rs`). A computation has an [`Interrupt`], which is set when the future
-//! of its request is dropped: because the client left, or the time is up.
+//! An HTTP worker answers many requests in turn, so work on the worker delays all requests. Starting a thread takes
+//! longer than most searches. So a search begins on the worker, and a longer search begins again in a pool. A pool
+//! shares its threads fairly between callers (`fair_queue.rs`). A computation has an [`Interrupt`], which is set when
+//! the future of the request is dropped: the client left, or the time is up.
 //!
-//! The threads have a lower priority than the HTTP workers, so a machine whose cores all search still answers other
+//! The threads have a lower priority than the HTTP workers, so a machine whose cores all search still answers short
 //! requests at once.
 
 mod fair_queue;
@@ -31,31 +31,31 @@ use crate::interrupt::{Interrupt, InterruptOnDrop};
 pub const INLINE_TIME: Duration = Duration::from_micros(300);
 /// A text of at most this length is read on an HTTP worker, which takes some hundred microseconds.
 pub const SMALL_BODY_BYTES: usize = 64 * 1024;
-/// After this many steps a search on a worker looks at the clock. They take a few microseconds.
+/// After this many steps, which take a few microseconds, a search on a worker looks at the clock.
 const STEPS_A_LOOK: u64 = 32;
-/// After this many steps a search is not short. They take as long as a few searches of a small cloud.
+/// After this many steps a search is not short. The steps take as long as a few searches of a small cloud.
 const SHORT_STEPS: u64 = 2048;
 /// Callers that each use all cores get this many times the threads of one caller.
 const CALLERS_AT_ONCE: usize = 2;
 
 /// The pools of one process.
 ///
-/// A pool has twice the threads that one caller may use. So while one caller uses all of its threads, the work of
-/// another caller begins at once, and takes at most twice as long.
+/// A pool has twice the threads of one caller. So while one caller uses all its threads, a second caller's work begins
+/// at once, and takes at most twice as long.
 pub struct Pools {
     /// Searches and plans that compute without sending. A caller has as many threads as cores.
     pub searches: Pool,
-    /// First attempts at the searches of a caller that uses all of its threads of `searches`. So its short searches do
-    /// not wait behind long ones, and delay no HTTP worker if they are many.
+    /// First attempts at the searches of a caller that uses all its threads of `searches`. So the short searches of
+    /// this caller do not wait behind long searches. And many searches delay no HTTP worker.
     pub attempts: Pool,
     /// Work that soon has something to send: chunks of answers, and lists of providers.
     pub answers: Pool,
-    /// Reading large bodies. A few threads, because a body takes many times its length in memory while it is read.
+    /// Reading large bodies, on a few threads, because reading takes many times the length of a body in memory.
     pub bodies: Pool,
 }
 
 impl Pools {
-    /// If `search_queue` searches wait, a further one is refused.
+    /// If `search_queue` searches wait, a further search is refused.
     ///
     /// # Errors
     /// If the process has no file descriptors left.
@@ -76,8 +76,8 @@ impl Pools {
         })
     }
 
-    /// Computes on the calling thread, or if that takes longer than [`INLINE_TIME`], on a thread of `searches`. The
-    /// interrupt is set when the future is dropped.
+    /// Computes on the calling thread, or after [`INLINE_TIME`] on a thread of `searches`. The interrupt is set when
+    /// the future is dropped.
     ///
     /// # Errors
     /// [`Error::Busy`] if the queue is full, and this caller has filled it. Errors of `search`.
@@ -94,7 +94,8 @@ impl Pools {
             .await
     }
 
-    /// As [`Self::search`], for what is known to take longer than [`INLINE_TIME`]: it begins on a thread of `searches`.
+    /// As [`Self::search`], for searches known to be longer than [`INLINE_TIME`]: the search begins on a thread of
+    /// `searches`.
     ///
     /// # Errors
     /// As of [`Self::search`].
@@ -108,7 +109,7 @@ impl Pools {
         self.searches.start(caller, move || search(&its_interrupt)).await
     }
 
-    /// Reads a text of this length: on the calling thread if it is short, else on a thread of `bodies`.
+    /// Reads a text of this length: on the calling thread if the text is short, else on a thread of `bodies`.
     ///
     /// # Errors
     /// Of `read`.
@@ -124,10 +125,10 @@ impl Pools {
         self.bodies.start(caller, read).await
     }
 
-    /// Tries a computation that may be short: on the calling thread, or on a thread of `attempts`. The interrupt of the
+    /// Tries a possibly short computation: on the calling thread, or on a thread of `attempts`. The interrupt of the
     /// result goes on without a limit.
     ///
-    /// `None` if it is not short. It should then start again in a pool.
+    /// `None` for a long computation, which should start again in a pool.
     ///
     /// # Errors
     /// [`Error::Busy`] if the queue is full, and this caller has filled it.
@@ -147,23 +148,23 @@ impl Pools {
 
 /// An interrupt that ends a computation of the calling thread after [`INLINE_TIME`] of its processor time.
 ///
-/// On a machine whose cores are busy the thread waits, and a computation that waits is not long.
+/// On a machine whose cores are busy the thread waits, and a waiting computation is not long.
 fn inline_interrupt() -> Interrupt {
     let (began, began_at) = (Instant::now(), processor_time());
     Interrupt::in_slices(STEPS_A_LOOK, move || {
-        // The processor time is never more. Reading it is a system call, unlike the time.
+        // The processor time is never more than the time since the start. Reading it is a system call, unlike the time.
         let is_long = began.elapsed() >= INLINE_TIME && processor_time() - began_at >= INLINE_TIME;
         if is_long { 0 } else { STEPS_A_LOOK }
     })
 }
 
-/// The processor time that the calling thread has used.
+/// The processor time of the calling thread.
 pub fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
-/// Computes until it ends, or until the interrupt has no steps left.
+/// Computes until the end, or until the interrupt has no steps left.
 fn attempt_within<T>(
     interrupt: Interrupt,
     compute: impl FnOnce(Interrupt) -> Result<T>,
@@ -185,7 +186,7 @@ fn attempt_within<T>(
 mod tests {
     use super::*;
 
-    /// Counts `steps`, of which the attempt has three.
+    /// Counts `steps`. The attempt has three.
     fn attempt_of(steps: u64) -> Option<(InterruptOnDrop, Result<u64>)> {
         attempt_within(Interrupt::after(3), |interrupt| {
             interrupt.spend(steps);

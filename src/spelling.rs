@@ -1,6 +1,6 @@
-//! Names that were probably meant.
+//! The known name that was probably meant by a mistyped name.
 
-/// A name at most this number of edits from a known one is suggested.
+/// A known name at most this number of edits away is suggested.
 const MAX_EDITS: usize = 2;
 
 /// The known name with the fewest edits, if the name could be a typing mistake.

@@ -1,8 +1,8 @@
-//! Numbers that the layers count, and that a scrape of the metrics reads. They are atomics: counting takes no lock.
+//! Counters of the layers, which a scrape of the metrics reads. The counters are atomics: counting takes no lock.
 //!
 //! To add a metric: count in the layer's own statistics (`src/db/writer/statistics.rs`, `src/model/statistics.rs`,
-//! `src/api/http/statistics.rs`), write it in `src/api/metrics/`, show it in `contrib/grafana/placet.json`, and
-//! describe it in `docs/observing.md`. Its labels are bounded.
+//! `src/api/http/statistics.rs`), write the metric in `src/api/metrics/`, show the metric in
+//! `contrib/grafana/placet.json`, and add a description to `docs/observing.md`. The labels are bounded.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -67,7 +67,7 @@ const SIZE_BOUNDS: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 /// How often values of each magnitude occurred.
 #[derive(Debug)]
 pub struct Histogram {
-    /// The highest value of each bucket but the last, which has no bound.
+    /// The highest value of each bucket except the last, which has no bound.
     bounds: &'static [u64],
     /// How many units of a recorded value are one unit of a [`Distribution`].
     scale: f64,
@@ -75,10 +75,10 @@ pub struct Histogram {
     sum: AtomicU64,
 }
 
-/// What a histogram has counted, as the metrics show it.
+/// The values of a histogram, as the metrics show the values.
 #[derive(Debug, PartialEq)]
 pub struct Distribution {
-    /// The highest value of each bucket but the last, and how many values were not above it.
+    /// The highest value of each bucket except the last, and the number of values up to this bound.
     pub buckets: Vec<(f64, u64)>,
     pub sum: f64,
     pub count: u64,

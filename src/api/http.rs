@@ -1,4 +1,4 @@
-//! The parts of the API that no noun owns: the server, dispatch, negotiation, replies, refusals, streaming.
+//! The parts of the API without a noun: the server, dispatch, negotiation, replies, refusals, streaming.
 
 pub mod accept;
 pub mod access;

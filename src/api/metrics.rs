@@ -1,6 +1,6 @@
-//! `/metrics`: what placet counts, in Prometheus's text form.
+//! `/metrics`: placet's counters and the numbers of the cloud, in Prometheus's text form.
 //!
-//! A scrape reads atomics and the newest snapshot, on a thread of its own, so that it delays no request: sums over a
+//! A scrape reads atomics and the newest snapshot, on a thread of its own, without a delay for requests: sums over a
 //! large cloud take milliseconds. One scrape is served at a time.
 
 mod census;
@@ -30,21 +30,21 @@ use crate::statistics::Counter;
 pub const PATH: &str = "/metrics";
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Reads the token that a scrape must bring; `None` if it cannot be read.
+/// Reads the token for scrapes; `None` if the token cannot be read.
 pub type ReadToken = Box<dyn Fn() -> Option<String> + Send + Sync>;
 
 /// The clients that may read the metrics.
 pub enum MetricsAccess {
-    /// They are not served.
+    /// The metrics are not served.
     Off,
-    /// The port is open to all clients of the API, and the metrics say how full the cloud is: they are refused.
+    /// The port is open to all clients of the API, and the metrics say how full the cloud is: scrapes are refused.
     Closed,
     Open,
-    /// A client that brings this token, as `Authorization: Bearer …`.
+    /// A client with this token, as `Authorization: Bearer …`.
     Token(ReadToken),
 }
 
-/// Numbers of the process that other layers know.
+/// Numbers of the process from further layers.
 #[derive(Debug, Clone)]
 pub struct ProcessCounters {
     pub started: SystemTime,
@@ -55,7 +55,7 @@ pub struct ProcessCounters {
 /// The metrics of one process.
 pub struct Metrics {
     pub access: MetricsAccess,
-    /// Whether they have a port of their own, and are not served on the API's.
+    /// Whether the metrics have a port of their own, and are not served on the API's.
     pub has_own_port: bool,
     /// `[placet] metrics_aggregates`.
     pub max_aggregates: usize,
@@ -117,7 +117,7 @@ impl Metrics {
     }
 }
 
-/// The answer to a request for the metrics. Without a service, those of the process alone.
+/// The answer to a request for the metrics. Without a service, the process's metrics alone.
 pub async fn answer(
     request: &HttpRequest,
     metrics: Arc<Metrics>,
@@ -172,7 +172,7 @@ fn refuse(status: StatusCode, reason: &str) -> HttpResponse {
         .body(json!({"status": "error", "reason": reason}).to_string())
 }
 
-/// Compares every byte, so that the time says nothing about where the texts differ.
+/// Compares every byte, so the time says nothing about the position of a difference.
 fn are_equal(wanted: &str, sent: &str) -> bool {
     let differences = wanted.bytes().zip(sent.bytes()).map(|(a, b)| a ^ b);
     wanted.len() == sent.len() && differences.fold(0, |all, each| all | each) == 0

@@ -1,14 +1,14 @@
 //! A queue of jobs that is fair between callers. Pure: `pool.rs` has the threads and the lock.
 //!
 //! The caller with the fewest running jobs is served next, and among equals the caller that was served longest ago. The
-//! number of running jobs of one caller is limited. If the queue is full, the caller with the most waiting jobs loses
-//! its newest one: the caller that filled the queue is refused, and no other.
+//! number of running jobs of a caller is limited. If the queue is full, the caller with the most waiting jobs loses its
+//! newest job: only the caller that filled the queue is refused.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Whose jobs share one queue fairly with those of others.
+/// The key of a caller. Jobs of different callers share a queue fairly.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CallerKey(Arc<str>);
 
@@ -25,22 +25,22 @@ impl CallerKey {
     }
 }
 
-/// A job's number, which no other job of the same queue has.
+/// A job's number, unique in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobId(u64);
 
 /// The bounds of a queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The most jobs of all callers that run at once.
+    /// The most running jobs of all callers.
     pub running: usize,
-    /// The most jobs of one caller that run at once.
+    /// The most running jobs of a caller.
     pub running_per_caller: usize,
-    /// The most jobs of all callers that wait because they may not run yet.
+    /// The most waiting jobs of all callers, without the jobs that may begin.
     pub waiting: usize,
 }
 
-/// The jobs of all callers that wait, and the number of those that run.
+/// The waiting jobs of all callers, and the number of running jobs.
 pub struct FairQueue<J> {
     limits: Limits,
     callers: HashMap<CallerKey, Jobs<J>>,
@@ -51,7 +51,7 @@ pub struct FairQueue<J> {
     next_id: u64,
 }
 
-/// The jobs of one caller.
+/// The jobs of a caller.
 struct Jobs<J> {
     waiting: VecDeque<(JobId, J)>,
     running: usize,
@@ -74,7 +74,7 @@ impl<J> FairQueue<J> {
         self.waiting
     }
 
-    /// Whether a further job of this caller has to wait for its other ones.
+    /// Whether a further job of this caller has to wait for earlier jobs of the caller.
     pub fn is_saturated_by(&self, caller: &CallerKey) -> bool {
         self.unfinished(caller) >= self.limits.running_per_caller
     }
@@ -96,14 +96,14 @@ impl<J> FairQueue<J> {
     /// Whether a further job of this caller would have to wait, and the queue is full.
     fn is_full_for(&self, caller: &CallerKey) -> bool {
         let per_caller = self.limits.running_per_caller;
-        // The jobs that wait only because no thread has taken them yet.
+        // The jobs whose only wait is for a thread to take them.
         let may_begin = |jobs: &Jobs<J>| jobs.waiting.len().min(per_caller.saturating_sub(jobs.running));
         let beginning: usize = self.callers.values().map(may_begin).sum();
         let begins = !self.is_saturated_by(caller) && self.running + beginning < self.limits.running;
         !begins && self.waiting >= self.limits.waiting
     }
 
-    /// Adds a job. The result also has the job that is refused because the queue is full: of this caller or of another.
+    /// Adds a job. A full queue refuses a job, of this caller or of a second caller, which the result has too.
     pub fn push(&mut self, caller: &CallerKey, job: J) -> (JobId, Option<J>) {
         let id = JobId(self.next_id);
         self.next_id += 1;
@@ -127,7 +127,7 @@ impl<J> FairQueue<J> {
         (id, refused)
     }
 
-    /// The next job to run, and its caller, until [`Self::finish`]. `None` if no job may begin now.
+    /// The next job to run, and the job's caller, until [`Self::finish`]. `None` if no job may begin now.
     pub fn next(&mut self) -> Option<(CallerKey, J)> {
         let running = |caller: &CallerKey| self.callers.get(caller).map_or(0, |jobs| jobs.running);
         let may_run = (0..self.order.len()).filter(|at| running(&self.order[*at]) < self.limits.running_per_caller);
@@ -153,7 +153,7 @@ impl<J> FairQueue<J> {
         self.forget_if_idle(caller);
     }
 
-    /// Takes a job out of the queue, if it still waits.
+    /// Takes a job out of the queue, if the job still waits.
     pub fn remove(&mut self, caller: &CallerKey, id: JobId) -> Option<J> {
         let jobs = self.callers.get_mut(caller)?;
         let at = jobs.waiting.iter().position(|(waiting, _)| *waiting == id)?;

@@ -1,10 +1,10 @@
-//! Values that take long to free: their memory is given back on another thread.
+//! Large values, whose memory is freed on a further thread, because freeing takes long.
 
 use std::ops::Deref;
 
 use tokio::runtime::Handle;
 
-/// A value that an HTTP worker does not free, if it is large. Freeing what was read from a body of 32 MB takes
+/// A value that an HTTP worker does not free, if the value is large. Freeing the values of a body of 32 MB takes
 /// milliseconds.
 pub struct LargeValue<T: Send + 'static> {
     /// `None` after [`Self::into_inner`].
@@ -33,7 +33,7 @@ impl<T: Send + 'static> Deref for LargeValue<T> {
     }
 }
 
-/// Outside of a runtime no request waits for the thread, so it frees the value itself.
+/// Outside of a runtime no request waits for the thread, so the thread frees the value itself.
 impl<T: Send + 'static> Drop for LargeValue<T> {
     fn drop(&mut self) {
         let value = self.value.take().filter(|_| self.is_large);
@@ -50,7 +50,7 @@ mod tests {
 
     use super::*;
 
-    /// Says which thread frees it.
+    /// Reports the thread that frees the value.
     struct Freed(Sender<ThreadId>);
 
     impl Drop for Freed {

@@ -14,13 +14,14 @@ use crate::error::{Error, Result};
 use crate::log_context;
 use crate::mutants::{self, Mutant};
 
-/// How much nicer the threads are than the HTTP workers: on a busy core they get about a tenth of the time.
+/// How much nicer the threads are than the HTTP workers: on a busy core a pool's thread gets about a tenth of the time.
 const NICENESS: i32 = 10;
 
 /// Threads with a fair queue. A job whose future is dropped leaves the queue.
 pub struct Pool {
     shared: Arc<Shared>,
-    /// Only its blocking threads are used, which start when they are needed. `None` only while the pool is dropped.
+    /// Only the blocking threads of the runtime are used, which start when needed. `None` only while the pool is
+    /// dropped.
     runtime: Option<Runtime>,
 }
 
@@ -36,10 +37,10 @@ struct State {
     running: usize,
 }
 
-/// A job without its type. What it returns goes to its future.
+/// A job without its type. The job's future gets the result.
 type Work = Box<dyn FnOnce(Order) + Send>;
 
-/// What becomes of a job.
+/// The decision about a job.
 enum Order {
     Run,
     Refuse(Error),
@@ -74,13 +75,13 @@ impl Pool {
         self.shared.state().queue.waiting()
     }
 
-    /// Whether a further job of this caller has to wait for its other ones.
+    /// Whether a further job of this caller has to wait for earlier jobs of the caller.
     pub fn is_saturated_by(&self, caller: &CallerKey) -> bool {
         self.shared.state().queue.is_saturated_by(caller)
     }
 
-    /// Begins the work when the queue gives it a thread. Its result is [`Error::Busy`] if the queue has no place for
-    /// it.
+    /// Begins the work when the queue assigns a thread. The result is [`Error::Busy`] if the queue has no place for the
+    /// work.
     pub fn start<T: Send + 'static>(
         &self,
         caller: &CallerKey,
@@ -113,7 +114,7 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // Does not wait for work in progress: no client waits for it any more.
+        // Does not wait for work in progress: no client waits for the work any more.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -125,7 +126,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a job, and wakes a thread if one is idle. Also returns the job that has no place in the queue.
+    /// Adds a job, and wakes an idle thread, if any. Also returns the job without a place in the queue.
     fn push(self: &Arc<Self>, caller: &CallerKey, job: Work) -> (JobId, Option<Work>) {
         let mut state = self.state();
         let pushed = state.queue.push(caller, job);
@@ -151,7 +152,7 @@ impl Shared {
     }
 }
 
-/// On Linux a thread has a niceness of its own.
+/// On Linux each thread has a niceness.
 fn lower_priority() {
     if let Err(error) = rustix::process::nice(NICENESS) {
         log::debug!("Cannot lower the priority of a thread: {error}");
@@ -172,7 +173,7 @@ fn panicked() -> Error {
     }
 }
 
-/// Work of a pool, whose result it becomes.
+/// The future of a pool's work, with the result of the work.
 pub struct Job<T> {
     result: oneshot::Receiver<Result<T>>,
     shared: Arc<Shared>,

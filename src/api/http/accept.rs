@@ -4,7 +4,7 @@
 #[derive(Debug, Clone)]
 pub struct Accept {
     text: String,
-    /// `None` if it cannot be parsed; such a header accepts everything.
+    /// `None` if the header cannot be parsed; such a header accepts everything.
     ranges: Option<Vec<Range>>,
 }
 
@@ -12,14 +12,13 @@ pub struct Accept {
 struct Range {
     kind: String,
     subtype: String,
-    /// Such as `version=1`. A range with parameters matches nothing that placet serves.
+    /// Parameters as in `version=1`. A range with parameters matches nothing in placet.
     has_parameters: bool,
     quality: f32,
 }
 
 impl Accept {
-    /// Parses the header. A missing header, or one that accepts everything, is read as JSON, so that errors are JSON
-    /// too.
+    /// Parses the header. A missing header and `*/*` are read as JSON, so errors are JSON too.
     pub fn read(header: Option<&str>) -> Accept {
         let text = match header.map(str::trim) {
             None | Some("" | "*/*") => "application/json",
@@ -56,7 +55,7 @@ impl Accept {
 }
 
 impl Range {
-    /// How specifically the range matches `kind/subtype`; `None` if it does not.
+    /// How specifically the range matches `kind/subtype`; `None` without a match.
     fn specificity(&self, kind: &str, subtype: &str) -> Option<u8> {
         match (self.kind.as_str(), self.subtype.as_str()) {
             (k, s) if k == kind && s == subtype && !self.has_parameters => Some(2),
@@ -68,13 +67,13 @@ impl Range {
     }
 }
 
-/// Parses the header by the grammar of RFC 7231. Each part returns `None` if it is absent.
+/// Parses the header by the grammar of RFC 7231. Each part returns `None` if the part is absent.
 struct AcceptParser<'a> {
     rest: &'a str,
 }
 
 impl<'a> AcceptParser<'a> {
-    /// The whole header, or `None` if the grammar does not cover all of it.
+    /// The whole header, or `None` if the grammar does not cover the whole header.
     fn ranges(&mut self) -> Option<Vec<Range>> {
         let mut ranges: Vec<Range> = Vec::new();
         if self.rest.is_empty() {
@@ -125,7 +124,7 @@ impl<'a> AcceptParser<'a> {
         Some(range)
     }
 
-    /// Skips the semicolon before a parameter, if there is one.
+    /// Skips the semicolon before a parameter, if any.
     fn next_parameter(&mut self) -> bool {
         let before = self.rest;
         self.skip_blanks();

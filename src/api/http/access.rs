@@ -13,7 +13,7 @@ use crate::policy::Caller;
 /// How long the parts of a request took.
 pub struct Times {
     pub total: Duration,
-    /// Until its body was read, and it was authenticated and authorized; `None` if it was refused before.
+    /// Until the body was read, after authentication and authorization; `None` for an earlier refusal.
     pub body: Option<Duration>,
 }
 
@@ -21,7 +21,7 @@ pub struct Times {
 pub enum Decided {
     /// The consumers, their resources, and the providers.
     Granted(String),
-    /// Why nothing was granted.
+    /// The reason of a refusal.
     Refused(String),
 }
 
@@ -99,7 +99,7 @@ pub fn log(
     );
 }
 
-/// Logs a request that took at least `limit`, with where its time went.
+/// Logs a request that took at least `limit`, with the times of its parts.
 pub fn log_slow(request: &HttpRequest, limit: Duration, times: &Times) {
     if limit.is_zero() || times.total < limit {
         return;
@@ -127,7 +127,7 @@ fn path(request: &HttpRequest) -> &str {
 /// Adds the caller to the lines of the log that follow.
 pub fn set_caller(caller: &Caller) {
     let Some(context) = log_context::current() else { return };
-    // With noauth2 the user is the token's text. A longer one may be a token of Keystone or of a token file.
+    // With noauth2 the user is the token's text. A longer text may be a token of Keystone or of a token file.
     let logged = |id: &Option<String>| id.clone().filter(|id| id.len() <= MAX_LOGGED_ID_BYTES);
     let _ = context.caller.set(CallerIds {
         user: logged(&caller.user_id),
@@ -157,7 +157,7 @@ fn cut(text: &str, bytes: usize) -> &str {
     &text[..end.unwrap_or_default()]
 }
 
-/// Text from the client, escaped: it must not end the log line or move the terminal's cursor.
+/// Text from the client, escaped: the text must not end the log line or move the terminal's cursor.
 struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {
@@ -166,7 +166,7 @@ impl Display for Escaped<'_> {
     }
 }
 
-/// The id of a user or a project, as one word; `-` if there is none.
+/// The id of a user or a project, as one word; `-` without an id.
 struct Id<'a>(Option<&'a str>);
 
 impl Display for Id<'_> {
@@ -178,7 +178,7 @@ impl Display for Id<'_> {
     }
 }
 
-/// The decision about the request's claim, if there was a claim.
+/// The decision about the request's claim, if any.
 struct Outcome<'a>(Option<&'a Decided>);
 
 impl Display for Outcome<'_> {
@@ -189,7 +189,7 @@ impl Display for Outcome<'_> {
     }
 }
 
-/// The microversion of the request; `-` if none was negotiated.
+/// The microversion of the request; `-` without a negotiated version.
 struct NegotiatedVersion<'a>(&'a RequestHead);
 
 impl Display for NegotiatedVersion<'_> {

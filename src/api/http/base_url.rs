@@ -6,12 +6,12 @@ use percent_encoding::percent_decode_str;
 use super::request_head::{Forwarded, text};
 use crate::api::service::Settings;
 
-/// The base URL as one request sees it.
+/// The base URL for the client of one request.
 #[derive(Debug)]
 pub struct BaseUrl {
     /// The prefix of a route in a link.
     pub prefix: String,
-    /// Scheme and host as the client used them, for `Location`; empty if it named no host.
+    /// Scheme and host as the client used them, for `Location`; empty without a host in the request.
     pub origin: String,
 }
 
@@ -28,8 +28,8 @@ impl BaseUrl {
     }
 }
 
-/// The path of the route: decoded, and without the prefix if the request has it (a proxy may have stripped it). Each
-/// byte becomes one character, as in OpenStack Placement, whose refusals quote paths in this form.
+/// The path of the route: decoded, and without the prefix. A proxy may have stripped the prefix. Each byte becomes one
+/// character, as in OpenStack Placement, whose refusals quote paths in this form.
 pub fn route_path(path: &str, settings: &Settings) -> String {
     let below_prefix = path.strip_prefix(settings.url_prefix.as_str());
     let path = below_prefix

@@ -1,4 +1,4 @@
-//! Reads request bodies, within a bound of time, a bound for each body, and one for all bodies in memory together.
+//! Reads request bodies, within a bound of time, a bound for each body, and a bound for all bodies in memory together.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -24,7 +24,7 @@ use crate::pools::{LargeValue, SMALL_BODY_BYTES};
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The memory of the bodies of all requests that have no answer yet.
+/// The memory of the bodies of all unanswered requests.
 pub struct BodyMemory {
     used: AtomicUsize,
     limit: usize,
@@ -39,23 +39,23 @@ impl BodyMemory {
     }
 }
 
-/// The body of a request; empty if the route takes none.
+/// The body of a request; empty if the route takes no body.
 #[derive(Default)]
 pub struct Body {
-    /// Taken and freed by the code that reads it.
+    /// Taken and freed by the reader of the body.
     pub bytes: Vec<u8>,
-    /// Counts the body until the request is answered: what was read from it takes memory, too.
+    /// Counts the body until the request is answered, because the values from the body take memory, too.
     share: Option<MemoryShare>,
 }
 
 impl Body {
-    /// Whether the body as it came is large, whether or not it was read since.
+    /// Whether the body was large on arrival, also after the body was read.
     pub fn is_large(&self) -> bool {
         self.share.as_ref().is_some_and(|share| share.bytes > SMALL_BODY_BYTES)
     }
 }
 
-/// A body that was refused before it was read is freed here.
+/// A body that was refused before reading is freed here.
 impl Drop for Body {
     fn drop(&mut self) {
         let is_large = self.bytes.len() > SMALL_BODY_BYTES;
@@ -63,7 +63,7 @@ impl Drop for Body {
     }
 }
 
-/// A part of the memory of all bodies, until it is dropped.
+/// A part of the memory of all bodies. Dropping frees the part.
 struct MemoryShare {
     bytes: usize,
     memory: Arc<BodyMemory>,
@@ -71,7 +71,7 @@ struct MemoryShare {
 
 impl MemoryShare {
     /// # Errors
-    /// [`Error::Busy`] if `more` bytes are more than is free. Small bodies are counted only.
+    /// [`Error::Busy`] if fewer than `more` bytes are free. Small bodies are only counted.
     fn grow(&mut self, more: usize) -> Result<(), Error> {
         let used = self.memory.used.fetch_add(more, Ordering::Relaxed) + more;
         self.bytes += more;
@@ -146,7 +146,7 @@ async fn collect(
         }
         share.grow(part.len())?;
         if share.bytes > SMALL_BODY_BYTES {
-            // Pages that are not written yet take no memory, while doubling would copy the body and waste half.
+            // Unwritten pages take no memory, while doubling would copy the body and waste half.
             bytes.reserve_exact(announced.saturating_sub(bytes.len()));
         }
         bytes.extend_from_slice(&part);
@@ -159,8 +159,8 @@ async fn collect(
     Ok(Body { bytes, share })
 }
 
-/// The length of the body of a request with `Upgrade`. placet ignores that header, but actix takes all that follows a
-/// request to WebSocket as its body, until the connection ends; after the answer it closes the connection.
+/// The length of the body of a request with `Upgrade`. placet ignores `Upgrade`, but actix takes all further bytes for
+/// WebSocket, as the body, until the connection ends. After the answer actix closes the connection.
 fn end_despite_upgrade(request: &HttpRequest, announced: usize) -> Option<usize> {
     let has = |name| text(request, name).is_some();
     (has("upgrade") && !has("transfer-encoding")).then_some(announced)
@@ -171,14 +171,14 @@ fn too_large(limit: usize) -> Refusal {
     Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
 }
 
-/// Says why a body cannot be read.
+/// The reason why a body cannot be read.
 fn unreadable(request: &HttpRequest, error: &PayloadError) -> String {
     let has_ended = request
         .conn_data::<DisconnectWatch>()
         .is_none_or(DisconnectWatch::has_closed);
     let reason = match error {
         PayloadError::Incomplete(_) if has_ended => "the connection ended before the body did".to_owned(),
-        // actix reports a chunk that it cannot decode as if the connection had ended.
+        // actix reports an undecodable chunk like an ended connection.
         PayloadError::Incomplete(_) | PayloadError::EncodingCorrupted => "a chunk of it has no valid size".to_owned(),
         other => other.to_string(),
     };

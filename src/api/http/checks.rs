@@ -32,7 +32,7 @@ pub fn check_target(request: &HttpRequest) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Refuses a request behind one that its client announced as the last on the connection.
+/// Refuses a request behind a request that the client announced as the last on the connection.
 pub fn behind_the_last_request() -> Refusal {
     let detail = "The request before this one was announced as the last on its connection.";
     Refusal::new(StatusCode::BAD_REQUEST, detail).at_any_version().closing()
@@ -43,8 +43,7 @@ pub fn rows(path: &str) -> Vec<&'static Route> {
     ROUTES.iter().filter(|route| route.matches(path)).collect()
 }
 
-/// Authenticates the caller. No token is needed, for any method, if all rows of the path are public, like those of the
-/// root.
+/// Authenticates the caller. If all rows of the path are public, like the rows of the root, no method needs a token.
 pub async fn authenticate(
     request: &HttpRequest,
     head: &RequestHead,
@@ -68,8 +67,8 @@ pub async fn authenticate(
     Ok(Some(service.auth.authenticate(&request).await?))
 }
 
-/// The microversion of the request, which is also set in `head` for the answer; `None` for the native API, which has
-/// none.
+/// The microversion of the request, which is also set in `head` for the answer; `None` for the native API, which has no
+/// versions.
 pub fn negotiate_version(request: &HttpRequest, head: &mut RequestHead) -> Result<Option<Version>, Refusal> {
     if head.native {
         return Ok(None);
@@ -160,7 +159,7 @@ fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Resul
     Ok(())
 }
 
-/// Checks the policy rule of the route's family, if the family has a rule, and the policy rule of the route.
+/// Checks the policy rule of the route's family, if any, and the policy rule of the route.
 pub fn authorize(request: &HttpRequest, route: &Route, caller: &Caller, service: &Service) -> Result<(), Refusal> {
     let Some(rule) = route.rule() else { return Ok(()) };
     if let Some(rule) = route.family.rule() {

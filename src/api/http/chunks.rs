@@ -1,4 +1,4 @@
-//! The chunks of an answer: they are made part by part, and their memory is used again.
+//! The chunks of an answer: made part by part, in reused memory.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -8,35 +8,35 @@ use actix_web::web::Bytes;
 use crate::error::Result;
 use crate::mutants::{self, Mutant};
 
-/// The length at which a chunk ends; it may be a little longer. Two of them fit into the buffer of an actix connection.
+/// The length at which a chunk ends, or a little later. Two chunks fit into the buffer of an actix connection.
 pub const CHUNK_BYTES: usize = 60 * 1024;
 /// An answer of at most this length is sent whole, with its length.
 pub const WHOLE_ANSWER_BYTES: usize = 64 * 1024;
-/// The length that is written inline before the rest goes to another thread.
+/// The length of the inline part. A further thread writes the rest.
 const INLINE_BYTES: usize = 4 * 1024;
-/// The same if the search has a limit: more than 1,000 candidates, found and written in half a millisecond. Another
-/// thread on another core would take longer, because what it writes is in the caches of this one.
+/// The same for a search with a limit: more than 1,000 candidates, found and written in half a millisecond. A thread on
+/// a second core would take longer, because the data is in the caches of the first core.
 const LIMITED_INLINE_BYTES: usize = 256 * 1024;
-/// Reserved beyond `CHUNK_BYTES`, because the last item of a chunk usually exceeds it.
+/// Reserved beyond `CHUNK_BYTES`, because the last item of a chunk usually exceeds the length.
 const CHUNK_MARGIN_BYTES: usize = 3 * 1024;
 
 /// Makes an answer, part by part.
 pub trait ChunkSource: Send {
-    /// Appends to `out` until it has `length` bytes or the answer ends. Returns false at the end of the answer.
+    /// Appends to `out` until `out` has `length` bytes or the answer ends. Returns false at the end of the answer.
     fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool>;
 
-    /// Whether the search is done. Writing the rest is then fast, and cannot fail.
+    /// Whether the search is done. The rest is quickly written, and cannot fail.
     fn is_search_done(&self) -> bool;
 
-    /// The length of the rest in bytes, if it is known.
+    /// The length of the rest in bytes, if known.
     fn remaining_bytes(&self) -> Option<usize>;
 }
 
-/// The first chunks of an answer, and the source of the rest if there is more.
+/// The first chunks of an answer, and the source of the rest, if any.
 pub struct FirstChunks {
     pub chunks: VecDeque<Vec<u8>>,
     pub rest: Option<Box<dyn ChunkSource>>,
-    /// The length of the whole answer in bytes, if it is known.
+    /// The length of the whole answer in bytes, if known.
     pub length: Option<usize>,
 }
 
@@ -75,7 +75,7 @@ impl PartialAnswer {
         !self.more || self.source.is_search_done()
     }
 
-    /// Makes the first bytes; on the worker that read the request there is no time for more.
+    /// Makes the first bytes. The worker of the request has no time for more.
     pub fn begin(mut self, bound: Option<usize>) -> Result<InlineResult> {
         match bound {
             Some(bound) => self.fill(bound.min(LIMITED_INLINE_BYTES))?,
@@ -88,7 +88,7 @@ impl PartialAnswer {
         })
     }
 
-    /// Makes the first chunk, and further ones until the search is done or `bytes` are written.
+    /// Makes the first chunk, and further chunks until the search is done or `bytes` are written.
     fn fill(&mut self, bytes: usize) -> Result<()> {
         while self.chunks.is_empty() || !self.is_search_done() && self.written < bytes {
             if self.chunks.is_empty() {
@@ -103,7 +103,7 @@ impl PartialAnswer {
         Ok(())
     }
 
-    /// Makes the first chunks, until the search is done or `bound` bytes are written. An error until then is still a
+    /// Makes the first chunks, until the search is done or `bound` bytes are written. An early error is still a
     /// refusal, because no byte has been sent.
     pub fn finish(mut self, bound: Option<usize>) -> Result<FirstChunks> {
         self.fill(bound.unwrap_or_default())?;
@@ -120,15 +120,15 @@ impl PartialAnswer {
     }
 }
 
-/// The result of work that ran on the worker that read the request.
+/// The result of the work on the worker of the request.
 pub enum InlineResult {
     /// The search is done.
     SearchDone(FirstChunks),
-    /// The search goes on. The rest belongs on another thread.
+    /// The search goes on. The rest belongs on a further thread.
     Unfinished(PartialAnswer),
 }
 
-/// A chunk, and the source of the next one if there is more.
+/// A chunk, and the source of the next chunk, if any.
 pub struct Chunk {
     pub bytes: Vec<u8>,
     pub rest: Option<Box<dyn ChunkSource>>,
@@ -146,7 +146,7 @@ pub fn next_chunk(mut source: Box<dyn ChunkSource>, mut bytes: Vec<u8>) -> Resul
     })
 }
 
-/// Memory for one chunk, reused: a chunk that was sent gives its memory back here.
+/// Memory for one chunk, reused: a sent chunk gives its memory back.
 #[derive(Clone, Default)]
 pub struct ChunkBuffer(Arc<Mutex<Vec<u8>>>);
 
@@ -184,7 +184,7 @@ impl Drop for PooledChunk {
 mod tests {
     use super::*;
 
-    /// A source of `left` bytes. The search ends with the first `searched` of them.
+    /// A source of `left` bytes. The search ends with the first `searched` bytes.
     struct Bytes {
         left: usize,
         searched: usize,
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// How much is written before the answer goes to another thread; `None` if it does not.
+    /// The number of inline bytes of an answer that goes to a further thread; `None` for an answer that stays.
     fn written_inline(bytes: usize, searched: usize, bound: Option<usize>) -> Option<usize> {
         let source = Bytes { left: bytes, searched };
         match PartialAnswer::new(Box::new(source)).begin(bound).expect("no error") {

@@ -1,8 +1,8 @@
-//! The open connections of an HTTP worker, and the end of those that make no progress when there are too many.
+//! The open connections of an HTTP worker. If there are too many, connections without progress are closed.
 //!
-//! A connection makes progress when it is opened, when a request begins and when it is answered, and with each further
-//! part of a body or of an answer. What it waits for in between does not matter: the rest of a head, the rest of a
-//! body, a client that does not read, or the next request. The clock counts the progress of all connections.
+//! A connection makes progress when it opens, when a request begins, when a request is answered, and with each further
+//! part of a body or of an answer. The cause of a wait does not matter: the rest of a head, the rest of a body, a
+//! client that does not read, or the next request. The clock counts the progress of all connections.
 
 mod address;
 pub mod closed;
@@ -25,9 +25,9 @@ use tokio::time::{Instant, sleep_until};
 use super::expectation::Expectation;
 use super::statistics::HttpStatistics;
 
-/// The bytes of a body or of an answer that are progress. A client that sends byte by byte makes none.
+/// The bytes of a body or of an answer that count as progress. A client that sends byte by byte makes no progress.
 const PROGRESS_BYTES: usize = 16 * 1024;
-/// After these many rounds of the event loop the worker has read what had arrived on a connection.
+/// After this number of rounds of the event loop the worker has read all data that had arrived on a connection.
 const ROUNDS_OF_A_LOOK: usize = 2;
 
 /// The open connections of one worker.
@@ -38,20 +38,20 @@ pub struct Connections {
     clock: Cell<u64>,
 }
 
-/// What the parts of one connection share: its stream, and the requests that come in it.
+/// The state that the parts of one connection share: the stream, and the requests in the stream.
 pub struct Connection {
     id: u64,
     peer: IpAddr,
     address: Address,
     all: Rc<Connections>,
-    /// The time of the clock at which it last made progress.
+    /// The time of the clock at the last progress.
     progress: Cell<u64>,
-    /// Bytes since then.
+    /// Bytes since the last progress.
     bytes: Cell<usize>,
-    /// The requests that have begun to be answered, and those that were answered.
+    /// The number of requests that have begun, and the number of answered requests.
     begun: Cell<u64>,
     answered: Cell<u64>,
-    /// The requests that are being served, with an accepted token or without one.
+    /// The requests that are being served, with an accepted token or without a token.
     served: Cell<u64>,
     has_token: Cell<bool>,
     write_is_blocked: Cell<bool>,
@@ -60,23 +60,23 @@ pub struct Connection {
     /// When the connection was opened, or last carried a part of a body or of an answer.
     idle_since: Cell<Instant>,
     expectation: Cell<Expectation>,
-    /// Whether the client announced that a request is its last one.
+    /// Whether the client announced a request as the last.
     had_last: Cell<bool>,
     closing: Cell<Closing>,
     close: Notify,
 }
 
-/// Whether a connection was chosen to be closed.
+/// Whether a connection was chosen for closing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Closing {
     No,
-    /// If nothing arrives until the event loop has looked at its socket. The time of its progress then.
+    /// If nothing arrives until the event loop has looked at the socket. With the time of the last progress.
     AfterLook(u64),
     AtOnce,
 }
 
 impl Connections {
-    /// At most `limit` connections, as long as those that may be closed suffice for that.
+    /// At most `limit` connections, if enough connections may be closed.
     pub fn new(limit: usize, statistics: Arc<HttpStatistics>) -> Rc<Connections> {
         Rc::new(Connections {
             members: RefCell::new(Members::new(limit)),
@@ -86,7 +86,7 @@ impl Connections {
         })
     }
 
-    /// Adds a connection. If there are then too many, connections that were open before are closed.
+    /// Adds a connection. If there are too many now, earlier connections are closed.
     pub fn open(self: &Rc<Self>, peer: IpAddr) -> OpenConnection {
         let id = self.next_id.get();
         self.next_id.set(id + 1);
@@ -115,7 +115,7 @@ impl Connections {
         OpenConnection(connection)
     }
 
-    /// How many connections were opened so far.
+    /// The number of opened connections so far.
     pub fn opened(&self) -> u64 {
         self.next_id.get()
     }
@@ -137,7 +137,7 @@ impl Connection {
         self.begun.get()
     }
 
-    /// Counts a request as begun, and when the result is dropped as answered.
+    /// Counts a request as begun, and as answered when the result is dropped.
     pub fn begin_request(self: &Rc<Self>) -> RequestGuard {
         self.begun.set(self.begun.get() + 1);
         self.has_head.set(false);
@@ -167,13 +167,13 @@ impl Connection {
         }
     }
 
-    /// Not while an answer is made or sent, or waits for the client.
+    /// Whether the connection is idle. A connection whose answer is made or sent, or waits for the client, is not idle.
     fn is_idle(&self) -> bool {
         let is_answering = self.served.get() > 0 || self.write_is_blocked.get();
         self.awaits_request() && !self.has_head.get() && !is_answering
     }
 
-    /// Whether the client of the present request waits before it sends the body.
+    /// Whether the client of the present request waits before sending the body.
     pub fn expectation(&self) -> Expectation {
         self.expectation.get()
     }
@@ -182,38 +182,38 @@ impl Connection {
         self.expectation.set(expectation);
     }
 
-    /// The body of the present request is read: a client that waits for that may send it.
+    /// The body of the present request is read: a waiting client may send the body.
     pub fn read_body(&self) {
         if self.expectation.get() == Expectation::Undecided {
             self.expectation.set(Expectation::Met);
         }
     }
 
-    /// Counts a request as being served until the result is dropped: placet works, and the client waits for it.
+    /// Counts a request as being served until the result is dropped: placet works, and the client waits.
     pub fn serve_request(self: &Rc<Self>) -> ServedGuard {
         self.served.set(self.served.get() + 1);
         ServedGuard(Rc::clone(self))
     }
 
-    /// A request had a token that was accepted.
+    /// A request had an accepted token.
     pub fn accept_token(&self) {
         self.has_token.set(true);
     }
 
-    /// Whether a request may be served: not behind one that was announced as the last (RFC 9112, 9.6), which actix does
-    /// not check. A proxy that counts on that would take its answer for the answer to another request.
+    /// Whether a request may be served: no request may follow the last announced request (RFC 9112, 9.6). actix does
+    /// not check this. A proxy would take the answer for the answer to a different request.
     pub fn admits(&self, is_last: bool) -> bool {
         let admits = !self.had_last.get();
         self.had_last.set(is_last || !admits);
         admits
     }
 
-    /// Whether all requests that came are answered.
+    /// Whether all requests so far are answered.
     pub fn awaits_request(&self) -> bool {
         self.begun.get() == self.answered.get()
     }
 
-    /// Completes when the connection must be closed for another one.
+    /// Completes when the connection must be closed for a new connection.
     pub async fn closed(&self) {
         loop {
             self.close.notified().await;
@@ -230,7 +230,7 @@ impl Connection {
             }
             self.closing.set(Closing::No);
             self.all.members.borrow_mut().spare();
-            // The next one goes without a look: otherwise busy clients could keep all others waiting.
+            // The next connection goes without a look: otherwise busy clients could keep all new clients waiting.
             self.all.close_surplus(false);
         }
     }
@@ -266,7 +266,7 @@ impl Connection {
         self.closing.get() != Closing::No
     }
 
-    /// Whether placet works for the client, which had a token and reads.
+    /// Whether placet works for a client that had a token and reads.
     fn is_served(&self) -> bool {
         self.served.get() > 0 && self.has_token() && !self.write_is_blocked.get()
     }
@@ -282,14 +282,14 @@ impl Connection {
     }
 }
 
-/// Completes when the worker has read what had arrived.
+/// Completes when the worker has read all data that had arrived.
 async fn look_at_socket() {
     for _ in 0..ROUNDS_OF_A_LOOK {
         yield_now().await;
     }
 }
 
-/// A request until it is answered.
+/// A request, until the answer.
 pub struct RequestGuard(Rc<Connection>);
 
 impl Drop for RequestGuard {
@@ -312,7 +312,7 @@ impl Drop for ServedGuard {
     }
 }
 
-/// A connection until it is closed.
+/// A connection, until closed.
 pub struct OpenConnection(Rc<Connection>);
 
 impl OpenConnection {
@@ -320,7 +320,7 @@ impl OpenConnection {
         &self.0
     }
 
-    /// Bytes of a body or an answer came or went. Bytes of a head are no progress.
+    /// Counts bytes of a body or an answer, in either direction. Bytes of a head are no progress.
     pub fn moved(&self, bytes: usize) {
         self.0.idle_since.set(Instant::now());
         let bytes = self.0.bytes.get() + bytes;
@@ -330,7 +330,7 @@ impl OpenConnection {
         }
     }
 
-    /// Whether the client does not read what is written.
+    /// Whether the client does not read the written bytes.
     pub fn write_is_blocked(&self, is_blocked: bool) {
         let was_blocked = self.0.write_is_blocked.replace(is_blocked);
         if is_blocked && !was_blocked {

@@ -1,7 +1,7 @@
-//! CORS, as `[cors]` configures it: lets pages of other origins read answers in a browser.
+//! CORS, as `[cors]` configures it: lets pages of foreign origins read answers in a browser.
 //!
-//! It behaves as oslo.middleware, and runs before authentication: a browser sends its preflight request without a
-//! token.
+//! The rules are oslo.middleware's. CORS runs before authentication, because a browser sends its preflight request
+//! without a token.
 
 use actix_web::http::header::{self, HeaderName, HeaderValue, VARY};
 use actix_web::http::{Method, StatusCode};
@@ -13,7 +13,7 @@ use super::request_head::text;
 /// `[cors]`
 #[derive(Debug, Clone)]
 pub struct Cors {
-    /// Origins as browsers spell them, such as `https://horizon.example.com`; `*` is every one.
+    /// Origins as browsers spell them, such as `https://horizon.example.com`; `*` means every origin.
     pub allowed_origin: Vec<String>,
     pub allow_credentials: bool,
     pub expose_headers: Vec<String>,
@@ -56,7 +56,7 @@ impl Cors {
         response
     }
 
-    /// Answers every OPTIONS request with 200, for any URL: no route of the service has that method.
+    /// Answers every OPTIONS request with 200, for any URL: no route of the service has this method.
     fn add_preflight_headers(&self, request: &HttpRequest, response: HttpResponse) -> HttpResponse {
         let mut response = if response.status().is_success() {
             response
@@ -115,7 +115,7 @@ impl Cors {
     }
 }
 
-/// 200 without a body, with the request id of the response that it replaces.
+/// 200 without a body, with the request id of the replaced response.
 fn ok_without_body(response: &HttpResponse) -> HttpResponse {
     let mut ok = HttpResponse::new(StatusCode::OK);
     if let Some(id) = response.headers().get(&REQUEST_ID_HEADER) {

@@ -1,13 +1,12 @@
-//! Watches whether the client of a connection has closed its sending side.
+//! Watches whether a connection's client has closed the sending side.
 //!
-//! HTTP lets a client close its sending side and still read the answer (a half-closed connection). A client that has
-//! disconnected looks the same until something is written to it. So a closed sending side does not stop an answer that
-//! is ready within a grace period, or that is being sent. It cancels only work that has nothing to send after that
-//! period.
+//! HTTP lets a client close its sending side and still read the answer (a half-closed connection). A disconnected
+//! client looks the same until the server writes. So a closed sending side does not stop an answer that is ready within
+//! a grace period, or that is being sent. Only work with nothing to send after the grace period is cancelled.
 //!
-//! Naively, the grace period is a time. A long one lets the search of a departed client occupy a processor for as long.
-//! A short one takes the answer from a half-closed client of a busy machine: the search hardly gets a processor.
-//! So the grace period is processor time of the process. The search gets a share of this time.
+//! Naively, the grace period is a time. With a long time the search of a departed client occupies a processor. A short
+//! time takes the answer from a half-closed client of a busy machine: the search hardly gets a processor. So the grace
+//! period is processor time of the process. The search gets a share of this time.
 
 use std::future::pending;
 use std::time::{Duration, Instant};
@@ -16,10 +15,10 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::sleep;
 
-/// How much processor time the process may use, and how long work may take at least, while the work has nothing to
-/// send after its client has closed its side.
+/// How much processor time the process may use, and the least duration of work with nothing to send, after the client
+/// has closed its side.
 const GRACE_PERIOD: Duration = Duration::from_millis(50);
-/// How long such work may take at most, as work that waits for a database.
+/// The longest duration of such work, for example work that waits for a database.
 const LONGEST_GRACE_PERIOD: Duration = Duration::from_secs(1);
 /// The interval at which the processor time is read.
 const READ_INTERVAL: Duration = Duration::from_millis(10);
@@ -52,10 +51,10 @@ impl DisconnectWatch {
         *self.0.borrow()
     }
 
-    /// Completes one grace period after the client has closed its side: work for it should then be cancelled.
+    /// Completes one grace period after the client has closed its side: the client's work should be cancelled.
     pub async fn disconnected(mut self) {
         if self.0.wait_for(|ended| *ended).await.is_err() {
-            // The connection was dropped, and the task that waits here is dropped with it.
+            // The connection was dropped, and this waiting task is dropped too.
             pending::<()>().await;
         }
         let (closed, time_at_close) = (Instant::now(), process_time());
@@ -66,7 +65,7 @@ impl DisconnectWatch {
     }
 }
 
-/// The processor time that the process has used.
+/// The processor time of the process so far.
 fn process_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)

@@ -1,10 +1,10 @@
-//! The HTTP status and the error code of each error. No other place decides them.
+//! The HTTP status and the error code of each error. No further place decides them.
 
 use actix_web::http::StatusCode;
 
 use crate::error::Error;
 
-/// The code of an error that has none of its own.
+/// The code of an error without a code.
 pub const UNDEFINED: &str = "placement.undefined_code";
 const CLAIM_REFUSED: &str = "placet.claim_refused";
 const CONSUMER_TAKEN: &str = "placet.consumer_taken";
@@ -24,8 +24,8 @@ const QUERY_BAD_VALUE: &str = "placement.query.bad_value";
 const QUERY_DUPLICATE_KEY: &str = "placement.query.duplicate_key";
 const QUERY_MISSING_VALUE: &str = "placement.query.missing_value";
 
-/// Whether the answer to an error has `Vary` with the version header. As in OpenStack Placement it is missing if the
-/// caller is not authorized, or if the URL names a provider or a class that does not exist.
+/// Whether the answer to an error has `Vary` with the version header. As in OpenStack Placement, `Vary` is missing if
+/// the caller is not authorized, or if the URL has an unknown provider or class.
 pub fn varies(error: &Error) -> bool {
     !matches!(
         error,
@@ -110,8 +110,8 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::CapacityExceeded { .. }
         | E::ConstraintsViolated { .. } => (StatusCode::CONFLICT, UNDEFINED),
 
-        // `Busy` and `Unavailable` changed nothing. After `UnknownOutcome` a client may repeat its request too: if it
-        // was committed, the generation in it keeps it from being applied twice.
+        // `Busy` and `Unavailable` changed nothing. After `UnknownOutcome` a client may repeat its request too: if the
+        // first request was committed, its generation keeps the second from being applied.
         E::Busy { .. } | E::Unavailable { .. } | E::UnknownOutcome { .. } => {
             (StatusCode::SERVICE_UNAVAILABLE, UNDEFINED)
         }

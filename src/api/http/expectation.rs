@@ -1,38 +1,38 @@
-//! `Expect: 100-continue`: a client that waits before it sends its body.
+//! `Expect: 100-continue`: a client that waits before sending the body.
 //!
-//! actix answers 100 before a request is served. So a client without a valid token would send its body, and then be
-//! refused. The stream holds the 100 back until the body is read. If the request is refused before, its answer takes
-//! the place of the 100.
+//! actix answers 100 before a request is served. So a client without a valid token would send the body, and get a
+//! refusal after the body. The stream holds the 100 back until the body is read. If the request is refused earlier, the
+//! refusal takes the place of the 100.
 
 use actix_web::HttpRequest;
 
 use super::request_head::text;
 
-/// What actix writes.
+/// The text that actix writes.
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// Whether the client of a request waits before it sends the body.
+/// Whether the client of a request waits before sending the body.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
-    /// It does not wait, or has its answer.
+    /// The client does not wait, or has its answer.
     #[default]
     None,
-    /// It waits, and it is not decided yet whether the body is read.
+    /// The client waits, and nothing is decided about the body.
     Undecided,
     /// The body is read.
     Met,
-    /// The request was refused before its body was read. The connection ends after the answer.
+    /// The request was refused before the body was read. The connection ends after the answer.
     Refused,
 }
 
-/// What becomes of the bytes that actix writes.
+/// The treatment of the bytes from actix.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// This many are written.
+    /// This many bytes are written.
     Write(usize),
-    /// This many are dropped: an answer follows them.
+    /// This many bytes are dropped: an answer follows.
     Drop(usize),
-    /// They are held back.
+    /// The bytes are held back.
     Hold,
 }
 
@@ -41,7 +41,7 @@ impl Expectation {
     pub fn of(request: &HttpRequest) -> Expectation {
         let has_length = text(request, "content-length").is_some_and(|length| length != "0");
         let has_body = has_length || text(request, "transfer-encoding").is_some();
-        // Whether the header is there, and no `Result::expect`.
+        // Whether the header is present, and no `Result::expect`.
         let has_header = request.head().expect();
         if has_header && has_body {
             Expectation::Undecided
@@ -50,7 +50,7 @@ impl Expectation {
         }
     }
 
-    /// What becomes of `bytes`, which begin with answers to earlier requests or with a 100.
+    /// The treatment of `bytes`, which begin with answers to earlier requests or with a 100.
     pub fn step(self, bytes: &[u8]) -> Step {
         if matches!(self, Expectation::None | Expectation::Met) {
             return Step::Write(bytes.len());

@@ -1,8 +1,8 @@
-//! The front of the service: it answers from the moment the listener exists, before the tables are read.
+//! The front of the service, which answers as soon as the listener exists, before the tables are read.
 //!
-//! Health is answered at once. Any other request that arrives before the service has loaded waits for it: a restart
-//! then fails no request of a client that is patient. Naively, nothing is accepted until the service has loaded. Such
-//! requests wait as well, in the kernel's queue; but a balancer's check waits with them, and learns nothing.
+//! Health is answered at once. Every further early request waits until the service has loaded: a restart fails no
+//! request of a patient client. Naively, nothing is accepted until the service has loaded. Early requests wait as well,
+//! in the kernel's queue. But a balancer's check also waits, and learns nothing.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use super::{dispatch, health};
 use crate::api::metrics::{self, Metrics, MetricsAccess};
 use crate::api::service::{Service, Settings};
 
-/// What all workers share before there is a service.
+/// The state that all workers share before there is a service.
 pub struct Front {
     service: SetOnce<Data<Service>>,
     stopping: watch::Sender<bool>,
@@ -48,7 +48,7 @@ impl Front {
         }
     }
 
-    /// The service has loaded: requests that wait for it are answered.
+    /// The service has loaded: waiting requests are answered.
     pub fn begin_serving(&self, service: Service) {
         if self.service.set(Data::new(service)).is_err() {
             log::error!("The service was loaded twice; the first one goes on");
@@ -77,7 +77,7 @@ impl Front {
         }
     }
 
-    /// The service, once it has loaded; `None` if the process stops before.
+    /// The service, as soon as it has loaded; `None` if the process stops before.
     async fn service(&self) -> Option<Data<Service>> {
         if let Some(service) = self.service.get() {
             return Some(service.clone());
@@ -89,7 +89,7 @@ impl Front {
         }
     }
 
-    /// The answer to a request for health or for the metrics, if it is one.
+    /// The answer to a request for health or for the metrics; `None` for all further requests.
     async fn answer_operator(&self, request: &HttpRequest, has_metrics: bool) -> Option<HttpResponse> {
         let path = request.path();
         if !health::may_be_for(path) && !path.ends_with(metrics::PATH) {
@@ -122,8 +122,8 @@ impl Front {
 }
 
 /// Answers any request on the API's port. After a signal to stop the answer closes its connection: the client must not
-/// find it closed when it sends the next request. So does a refusal of a body that the client has not sent yet, because
-/// the client may send that body all the same.
+/// find a closed connection with its next request. So does a refusal before the body has arrived, because the client
+/// may send the body all the same.
 pub async fn answer(request: HttpRequest, payload: Payload, front: Data<Front>) -> HttpResponse {
     let connection = request.conn_data::<Rc<Connection>>().cloned();
     let _answering = connection.as_ref().map(Connection::begin_request);
@@ -152,7 +152,7 @@ async fn answer_open(request: HttpRequest, payload: Payload, front: Data<Front>)
     }
 }
 
-/// Answers any request on the port that has the metrics and health alone.
+/// Answers any request on the port for the metrics and health alone.
 pub async fn answer_metrics_port(request: HttpRequest, front: Data<Front>) -> HttpResponse {
     let _answering = request.conn_data::<Rc<Connection>>().map(Connection::begin_request);
     match front.answer_operator(&request, true).await {

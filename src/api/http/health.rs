@@ -1,5 +1,5 @@
-//! `/health/live` and `/health/ready`, for balancers and supervisors. They need no token, so they tell nothing of the
-//! cloud, of the configuration, or of the database's address.
+//! `/health/live` and `/health/ready`, for balancers and supervisors. The two need no token, so they say nothing about
+//! the cloud, the configuration, or the database's address.
 
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse};
@@ -12,12 +12,12 @@ use crate::api::readiness::{Degradation, Readiness};
 pub const LIVE: &str = "/health/live";
 pub const READY: &str = "/health/ready";
 
-/// Whether a request may be one for health: most are not, and their paths need no decoding for that.
+/// Whether a request may be for health. Most requests are not, and their paths need no decoding.
 pub fn may_be_for(path: &str) -> bool {
     path.ends_with(LIVE) || path.ends_with(READY)
 }
 
-/// The answer to a request for health, and its route; `None` for any other path.
+/// The answer to a request for health, and its route; `None` for any further path.
 pub fn answer(request: &HttpRequest, path: &str, phase: &Phase<'_>) -> Option<(&'static str, HttpResponse)> {
     let route = [LIVE, READY].into_iter().find(|route| path == *route)?;
     let (status, body) = match (request.method(), route) {

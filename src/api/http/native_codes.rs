@@ -1,10 +1,10 @@
-//! The error codes of the native API, where every refusal has one.
+//! The error codes of the native API, where every refusal has a code.
 
 use actix_web::http::StatusCode;
 
 use super::errors::UNDEFINED;
 
-/// The code of a refusal by the native API: the error's own, or one for its status.
+/// The code of a refusal by the native API: the error's code, or a code for its status.
 pub fn native_code(status: StatusCode, code: &'static str) -> &'static str {
     if code != UNDEFINED {
         return code;

@@ -10,8 +10,8 @@ pub enum Unserved {
     Unsupported(String),
 }
 
-/// Reads the header, which may name several services: the last mention of `placement` counts. Without one, the version
-/// is the oldest. `latest` is the newest.
+/// Reads the header, which may name several services: the last mention of `placement` counts. Without a mention, the
+/// version is the oldest. `latest` is the newest.
 pub fn version(header: Option<&str>) -> Result<Version, Unserved> {
     let mentions = header.into_iter().flat_map(|header| header.rsplit(','));
     let requested = mentions.filter_map(placement_version).next();

@@ -1,8 +1,8 @@
-//! A long body, of which a turn of the worker's loop sends one part.
+//! A long body, sent one part per turn of the worker's loop.
 //!
-//! Naively, a connection takes one part after the other as long as its socket has room. If the client reads as fast as
-//! placet writes, no other connection of the worker has a turn before the end. So the body pauses after each part, and
-//! the connection is served again after the waiting connections. A whole answer is cut, so that no turn copies it all.
+//! Naively, a connection sends part after part as long as its socket has room. If the client reads as fast as placet
+//! writes, every further connection of the worker waits for the end. So the body pauses after each part, and the
+//! connection is served again after the waiting connections. A whole answer is cut, so no turn copies the whole.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -19,13 +19,13 @@ const PART_BYTES: usize = WHOLE_ANSWER_BYTES;
 /// A body that pauses.
 struct PacedBody {
     body: BoxBody,
-    /// What came from the body, and was not sent yet.
+    /// The unsent bytes from the body.
     rest: Bytes,
     /// Whether a part was sent since the last pause.
     is_due: bool,
 }
 
-/// The response, with a body that pauses if it is longer than a part.
+/// The response, with a pausing body if the body is longer than a part.
 pub fn paced(response: HttpResponse) -> HttpResponse {
     let is_short = match response.body().size() {
         BodySize::None => true,
@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// The lengths of the parts of a body, and how often it paused.
+    /// The lengths of the parts of a body, and the number of pauses.
     async fn parts(body: Vec<u8>) -> (Vec<usize>, usize) {
         let mut body = paced(HttpResponse::Ok().body(body)).into_body();
         let (mut lengths, mut pauses) = (Vec::new(), 0);

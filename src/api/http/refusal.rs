@@ -1,4 +1,4 @@
-//! Error answers, in the form that the client accepts: JSON, HTML or plain text; in the native API always JSON.
+//! Error answers, in a form that the client accepts: JSON, HTML or plain text; in the native API always JSON.
 
 use std::sync::{Arc, LazyLock};
 
@@ -33,13 +33,13 @@ pub struct Refusal {
     code: &'static str,
     /// The consumers of a refused claim, for the native API.
     consumers: Option<Arc<ClaimRefusal>>,
-    /// The error of a refused claim, for the log; that of a refused workload or description also for the native API.
+    /// The error of a refused claim, for the log; a refused workload's or description's error also for the native API.
     claim: Option<Box<Error>>,
     /// The methods of the URL, for `Allow`.
     allow: Option<Box<str>>,
     /// The value of `WWW-Authenticate`.
     www_authenticate: Option<Box<str>>,
-    /// Whether it comes from a part in front of Placement, whose JSON has another form.
+    /// Whether the refusal comes from a part in front of Placement, whose JSON has a different form.
     before_placement: bool,
     /// Whether the answer has `Vary` with the version header.
     varies: bool,
@@ -118,7 +118,7 @@ impl Refusal {
         Refusal { closes: true, ..self }
     }
 
-    /// The same refusal at every version, so it does not vary.
+    /// The same refusal at every version, so the answer does not vary.
     pub fn at_any_version(self) -> Refusal {
         Refusal { varies: false, ..self }
     }
@@ -130,7 +130,7 @@ impl Refusal {
         }
     }
 
-    /// The URL does not have this method. `allow` lists the methods that it has, if the answer is to name them.
+    /// The URL does not have this method. `allow` lists the methods of the URL, if the answer is to name them.
     pub fn method_not_allowed(method: &Method, allow: Option<String>) -> Refusal {
         let explanation = format!("The method {method} is not allowed for this resource. ");
         let detail = allow
@@ -178,7 +178,7 @@ impl Refusal {
         &self.detail
     }
 
-    /// The response, without the headers that every response has.
+    /// The response, without the headers of every response.
     pub fn respond(&self, head: &RequestHead) -> HttpResponse {
         let mut response = HttpResponse::build(self.status);
         if self.closes {
@@ -291,7 +291,7 @@ impl Refusal {
         json!({"error": {"code": self.status.as_u16(), "title": self.title(), "message": MIDDLEWARE_MESSAGE}})
     }
 
-    /// Explanation and detail, with the markup between them that OpenStack Placement uses.
+    /// Explanation and detail, with OpenStack Placement's markup between the two.
     fn text(&self, escape: fn(&str) -> String) -> String {
         let detail = escape(&self.detail);
         match &self.explanation {
@@ -343,7 +343,7 @@ fn escaped(text: &str) -> String {
         .replace('\'', "&#x27;")
 }
 
-/// The text without markup: line feeds become blanks, `<br />` becomes a line feed, other tags are removed.
+/// The text without markup: line feeds become blanks, `<br />` becomes a line feed, all further tags are removed.
 fn without_tags(text: &str) -> String {
     static BREAKS: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"(?is)<br.*?>").expect("a constant pattern that the tests compile"));

@@ -41,7 +41,7 @@ impl Reply {
         }
     }
 
-    /// 200 with a JSON body that is sent while it is made.
+    /// 200 with a JSON body, sent while the body is made.
     pub fn streaming(body: StreamingBody) -> Reply {
         Reply {
             body: Some(ReplyBody::Streaming(body)),
@@ -114,12 +114,12 @@ impl Reply {
         }
     }
 
-    /// With the age of the snapshot, if it may lack later commits: `Age` and `placet-stale`.
+    /// With the age of the snapshot, if later commits may be missing: `Age` and `placet-stale`.
     pub fn stale(self, stale: Option<Duration>) -> Reply {
         Reply { stale, ..self }
     }
 
-    /// The response, without the headers that every response has.
+    /// The response, without the headers of every response.
     pub(in crate::api) fn respond(self, version: Option<Version>) -> HttpResponse {
         let mut response = HttpResponse::build(self.status);
         if let Some(location) = self.location {

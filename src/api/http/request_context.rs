@@ -24,11 +24,10 @@ use crate::policy::{Caller, Target, Verdict};
 use crate::pools::{CallerKey, LargeValue, Pool, Pools};
 use crate::version::Version;
 
-/// An answer about at most this many things is written on an HTTP worker, which takes at most some hundred
-/// microseconds.
+/// An answer about at most this many things is written on an HTTP worker, in at most some hundred microseconds.
 const FEW_THINGS: usize = 1_000;
 
-/// Where the chunks of an answer are made that does not end on the worker at once.
+/// The place for making the chunks of an answer that does not end on the worker at once.
 #[derive(Clone, Copy)]
 pub enum Effort {
     /// A list, which soon has something to send.
@@ -46,12 +45,11 @@ impl Effort {
     }
 }
 
-/// A request that may be answered: it is authenticated and authorized, its route and version are known, its body is
-/// read.
+/// A request that may be answered: authenticated and authorized, with a known route and version and with its body.
 pub struct RequestContext {
-    /// The microversion; the newest one for the native API, whose handlers do not use it.
+    /// The microversion; the newest for the native API, whose handlers do not use the version.
     pub version: Version,
-    /// The query string as it was sent.
+    /// The query string as sent.
     pub query: String,
     /// The owner of the token; without credentials on a public route.
     pub caller: Arc<Caller>,
@@ -61,13 +59,13 @@ pub struct RequestContext {
     pub(in crate::api) client: Option<DisconnectWatch>,
     pub(in crate::api) address: Option<IpAddr>,
     pub(in crate::api) fields: Vec<(&'static str, String)>,
-    /// Whether the answer may be read from a replica that lags: `[placet] slave_routes`.
+    /// Whether the answer may be read from a lagging replica: `[placet] slave_routes`.
     pub(in crate::api) may_lag: bool,
     pub(in crate::api) service: Arc<Service>,
 }
 
 impl RequestContext {
-    /// The part of the path that the route calls `{name}`.
+    /// The part of the path with the name `{name}` in the route.
     pub fn field(&self, name: &str) -> &str {
         let field = self.fields.iter().find(|(known, _)| *known == name);
         field.map_or("", |(_, value)| value.as_str())
@@ -92,8 +90,8 @@ impl RequestContext {
         self.model().reader(self.may_lag)
     }
 
-    /// Reads the body with `read`, and frees it. A large body would delay the other requests of this worker, so
-    /// another thread reads it.
+    /// Reads the body with `read`, and frees the body. A large body is read on a further thread, because it would delay
+    /// the requests of this worker.
     pub async fn read_body<T: Send + 'static>(
         &mut self,
         read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,
@@ -107,12 +105,12 @@ impl RequestContext {
         self.model().pools().read(&self.caller_key(), length, read).await
     }
 
-    /// A value that was read from the body. If the body is large, another thread frees the value.
+    /// A value from the body. If the body is large, a further thread frees the value.
     pub fn read_value<T: Send + 'static>(&self, value: T) -> LargeValue<T> {
         LargeValue::new(value, self.body.is_large())
     }
 
-    /// Writes an answer about this many things: on the worker if they are few, else on another thread.
+    /// Writes an answer about this many things: on the worker if there are few, else on a further thread.
     ///
     /// # Errors
     /// Of the thread.
@@ -123,7 +121,7 @@ impl RequestContext {
         self.write_long(write).await
     }
 
-    /// Writes an answer that may be long on another thread.
+    /// Writes a possibly long answer on a further thread.
     ///
     /// # Errors
     /// Of the thread.
@@ -150,7 +148,7 @@ impl RequestContext {
         &self.service.settings
     }
 
-    /// Checks a rule beyond that of the route, about a project.
+    /// Checks a rule beyond the route's, about a project.
     ///
     /// # Errors
     /// [`Error::Forbidden`].
@@ -167,7 +165,7 @@ impl RequestContext {
         }
     }
 
-    /// Whose share of the pools the request uses.
+    /// The caller whose share of the pools the request uses.
     pub fn caller_key(&self) -> CallerKey {
         match (&self.caller.user_id, &self.caller.project_id) {
             (None, None) => CallerKey::of_address(self.address),
@@ -192,10 +190,10 @@ impl RequestContext {
         }
     }
 
-    /// Answers with a body that is sent in chunks while it is made. A short body is sent whole.
+    /// Answers with a body in chunks, sent while the body is made. A short body is sent whole.
     ///
-    /// Up to `bound` bytes are made before the first is sent, so that an error until then is a refusal. A later error
-    /// truncates the answer. The interrupt that `make_source` gets is set when the response is dropped.
+    /// Up to `bound` bytes are made before the first is sent, so an early error is a refusal. A later error truncates
+    /// the answer. When the response is dropped, the interrupt of `make_source` is set.
     ///
     /// # Errors
     /// [`Error::Busy`] if too many searches wait.
@@ -229,7 +227,7 @@ impl RequestContext {
     }
 }
 
-/// Makes the first chunks of an answer, on the worker that read the request or on another thread.
+/// Makes the first chunks of an answer, on the worker of the request or on a further thread.
 async fn first_chunks(
     pools: &Pools,
     caller: &CallerKey,

@@ -1,4 +1,4 @@
-//! The head of a request: the data for its answer and its log line that is known before the body is read.
+//! The head of a request: the data for the answer and the log line that is known before the body is read.
 
 use std::sync::Arc;
 
@@ -17,18 +17,18 @@ use crate::version::Version;
 #[derive(Debug)]
 pub struct RequestHead {
     pub method: Method,
-    /// The id that placet assigns.
+    /// placet's id of the request.
     pub request_id: String,
-    /// The id that the sender assigned.
+    /// The sender's id of the request.
     pub global_id: Option<String>,
-    /// The trace that the sender's request belongs to.
+    /// The sender's trace.
     pub trace: Option<TraceParent>,
     pub accept: Accept,
-    /// The address of the client; that from a proxy's headers only with `enable_proxy_headers_parsing`.
+    /// The address of the client; from a proxy's headers only with `enable_proxy_headers_parsing`.
     pub remote: String,
     /// Whether the request is for the native API, which has no microversions.
     pub native: bool,
-    /// The path of the row in the route table, for the metrics; `None` if no row has the path.
+    /// The path of the row in the route table, for the metrics; `None` for an unknown path.
     pub route: Option<&'static str>,
     /// `None` until the version is negotiated.
     pub version: Option<Version>,
@@ -55,7 +55,7 @@ impl RequestHead {
 }
 
 impl RequestHead {
-    /// What every line of the log has about the request.
+    /// The parts of every line of the log about the request.
     pub fn log_context(&self) -> LogContext {
         LogContext {
             request_id: self.request_id.clone(),
@@ -66,13 +66,13 @@ impl RequestHead {
     }
 }
 
-/// A new id of a request. Its randomness is of the process, and not of a system call: an id that comes twice after a
-/// machine was cloned does no harm.
+/// A new id of a request. The randomness is the process's, without a system call: a repeated id after a machine was
+/// cloned does no harm.
 pub fn new_request_id() -> String {
     format!("req-{}", Builder::from_random_bytes(rand::random()).into_uuid())
 }
 
-/// What a proxy reports about the request; empty without `enable_proxy_headers_parsing`.
+/// A proxy's report about the request; empty without `enable_proxy_headers_parsing`.
 #[derive(Debug, Default)]
 pub struct Forwarded {
     pub scheme: Option<String>,
@@ -113,7 +113,7 @@ impl Forwarded {
     }
 }
 
-/// The text of a header, one character for each byte, as refusals quote it. Headers of the same name are joined by
+/// The text of a header, one character for each byte, as refusals quote headers. Headers of the same name are joined by
 /// commas.
 pub fn text(request: &HttpRequest, name: &'static str) -> Option<String> {
     let mut values = request.headers().get_all(HeaderName::from_static(name));

@@ -1,4 +1,4 @@
-//! The body of an answer that is still being made: until its end the request counts as being served.
+//! The body of an unfinished answer: until the end the request counts as being served.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,7 +8,7 @@ use actix_web::web::Bytes;
 
 use super::connections::ServedGuard;
 
-/// A body, and the request that it answers.
+/// A body, and the request of the body.
 pub struct ServedBody {
     body: BoxBody,
     _served: ServedGuard,

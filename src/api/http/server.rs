@@ -37,27 +37,27 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client may take to close a connection that the server closed.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The sockets that are listened on.
+/// The listening sockets.
 pub struct Listeners {
     pub api: TcpListener,
-    /// For the metrics, if they have a port of their own.
+    /// For the metrics, if the metrics have a port.
     pub metrics: Option<TcpListener>,
 }
 
 /// How the service ended, if the network did not fail.
 pub enum Served<L, E> {
-    /// It stopped by a signal. What was loaded with it.
+    /// The service stopped by a signal. With the result of `load`.
     Stopped(L),
-    /// A signal arrived before it had loaded.
+    /// A signal arrived before the service had loaded.
     StoppedEarly,
-    /// It could not load.
+    /// The service could not load.
     Failed(E),
 }
 
 /// Serves on this listener until a signal to stop, and then finishes the requests in flight.
 ///
-/// `load` makes the service, on a thread of its own. Health is answered at once, and other requests wait for it.
-/// `ready` is called when it has loaded.
+/// `load` makes the service, on a thread of its own. Health is answered at once, and all further requests wait until
+/// the service has loaded. `ready` is called at this moment.
 pub fn serve<L: Send + 'static, E: Send + 'static>(
     front: Front,
     listeners: Listeners,
@@ -73,7 +73,7 @@ pub fn serve<L: Send + 'static, E: Send + 'static>(
         let server = start(&front, listeners, listen, &heartbeat)?;
         let (for_hangup, on_hangup, tls) = (front.clone(), Arc::clone(&listen.on_hangup), listen.tls.clone());
         stopping::handle_other_signals(move || {
-            // First the log, in which the others report.
+            // First the log, because the next steps report in the log.
             on_hangup();
             if let Phase::Serving(service) = for_hangup.phase() {
                 service.policy.reload();
@@ -116,11 +116,11 @@ fn workers(listen: &Listen) -> usize {
     }
 }
 
-/// Starts the workers and installs the handlers of the signals that stop them.
+/// Starts the workers and installs the handlers of the signals that stop the server.
 fn start(front: &Data<Front>, listeners: Listeners, listen: &Listen, heartbeat: &Heartbeat) -> io::Result<Server> {
     let workers = workers(listen);
     let Listeners { api, metrics } = listeners;
-    // What waits in an inherited socket is served by the next process.
+    // The next process serves the connections that wait in an inherited socket.
     let own = (!listen.is_inherited).then_some(&api);
     let own: io::Result<Vec<TcpListener>> = own.into_iter().chain(&metrics).map(TcpListener::try_clone).collect();
     let (own, services) = (own?, workers * (1 + usize::from(metrics.is_some())));
@@ -128,9 +128,9 @@ fn start(front: &Data<Front>, listeners: Listeners, listen: &Listen, heartbeat: 
     let of_metrics = metrics.as_ref().map_or(0, |_| METRICS_CONNECTIONS);
     let server = Server::build()
         .workers(workers)
-        // Only reads that wait for the database run there. Threads start when they are needed.
+        // Only reads that wait for the database run on these threads. Threads start when needed.
         .worker_max_blocking_threads(listen.waiting_threads)
-        // Those beyond `max_connections` are for new connections, until the ones that are closed for them are gone.
+        // The places beyond `max_connections` are for new connections, until the connections to close are gone.
         .max_concurrent_connections(max_connections + of_metrics + spare_connections(max_connections))
         .shutdown_timeout(listen.shutdown_timeout.as_secs())
         .disable_signals();
@@ -169,7 +169,7 @@ fn start(front: &Data<Front>, listeners: Listeners, listen: &Listen, heartbeat: 
 type ClientStream = Stream<Transport<Pin<Box<TimeoutStream<TcpStream>>>>>;
 type Connected = (ClientStream, Protocol, Option<SocketAddr>);
 
-/// What each worker is started with.
+/// The parameters of each worker.
 #[derive(Clone)]
 struct WorkerSettings {
     front: Data<Front>,
@@ -203,7 +203,7 @@ fn http(
         .map_err(|error: actix_web::Error| error.error_response());
     let requests = HttpService::build()
         .graceful_shutdown_signal(move || stopping::drained(draining.clone()))
-        // The connection knows how long it is idle.
+        // The connection measures its idle time.
         .keep_alive(KeepAlive::Os)
         // The stream has a timeout for heads.
         .client_request_timeout(Duration::ZERO)
@@ -218,7 +218,7 @@ fn http(
         let open = connections.open(peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip()));
         let tls = tls.as_ref().map(|tls| TlsAcceptor::from(tls.current()));
         async move {
-            // Without TCP_NODELAY the last chunk of an answer waits until the client has acknowledged the one before.
+            // Without TCP_NODELAY the last chunk of an answer waits until the client has acknowledged the chunk before.
             if let Err(error) = connection.set_nodelay(true) {
                 log::debug!("Cannot set TCP_NODELAY on a connection, so its answers may be delayed: {error}");
             }
@@ -238,7 +238,7 @@ fn http(
     .and_then(apply_fn_factory(requests, move |connected: Connected, requests: &_| {
         let (connection, peer) = (connected.0.connection(), connected.2);
         let serving = Service::call(requests, connected);
-        // Whatever the connection waits for: its end is that of its task.
+        // Whatever the connection waits for, the connection ends with its task.
         async move {
             tokio::select! {
                 biased;

@@ -1,5 +1,5 @@
-//! What the HTTP layer counts. The labels are bounded: a path counts as the template of its route, and an unknown path,
-//! method or status as `other`.
+//! The counters of the HTTP layer. The labels are bounded: a path counts as the template of its route, and an unknown
+//! path, method or status as `other`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ pub struct HttpStatistics {
     /// Whether requests are counted: not if no client can read the metrics.
     counts: bool,
     paths: Vec<(&'static str, [MethodStatistics; METHODS.len()])>,
-    /// By microversion; the last one counts requests without a version.
+    /// By microversion; the last counter counts requests without a version.
     versions: [Counter; VERSIONS + 1],
     begun: Counter,
     ended: Counter,
@@ -36,7 +36,7 @@ pub struct HttpStatistics {
 
 #[derive(Debug)]
 struct MethodStatistics {
-    /// The last one counts other statuses.
+    /// The last counter counts all further statuses.
     statuses: [Counter; STATUSES.len() + 1],
     times: Histogram,
 }
@@ -44,14 +44,14 @@ struct MethodStatistics {
 /// Counts answers to requests for candidates.
 #[derive(Debug, Default)]
 pub struct CandidateStatistics {
-    /// Answers that were sent to their end.
+    /// Answers sent to the end.
     pub answers: Counter,
     pub found: Counter,
     /// The steps of the searches: a block of 64 providers, or a choice within a tree.
     pub steps: Counter,
 }
 
-/// A request that is being answered, if it is counted.
+/// A request in progress, if counted.
 pub struct InFlight(Option<Arc<HttpStatistics>>);
 
 impl Drop for InFlight {
@@ -66,7 +66,7 @@ impl Drop for InFlight {
 pub struct RouteNumbers {
     pub route: &'static str,
     pub method: &'static str,
-    /// By status, `other` included.
+    /// By status, with `other`.
     pub statuses: Vec<(String, u64)>,
     pub times: Distribution,
 }
@@ -111,7 +111,7 @@ impl HttpStatistics {
         InFlight(Some(Arc::clone(self)))
     }
 
-    /// Counts an answer. `route`: the path of its row in the route table, if it has one.
+    /// Counts an answer. `route`: the path of its row in the route table, if any.
     pub fn record(
         &self,
         route: Option<&str>,
@@ -133,18 +133,18 @@ impl HttpStatistics {
         self.versions[version.map_or(VERSIONS, |version| version.minor().into())].increment();
     }
 
-    /// As `record`, for an answer without a version that began at this moment.
+    /// As `record`, for an answer without a version whose request began at this moment.
     pub fn record_since(&self, route: &str, method: &Method, status: StatusCode, began: Instant) {
         self.record(Some(route), method, status, None, began.elapsed());
     }
 
-    /// The requests that are being answered.
+    /// The number of requests in progress.
     pub fn in_flight(&self) -> u64 {
         let ended = self.ended.value();
         self.begun.value().saturating_sub(ended)
     }
 
-    /// Every route and method that had a request.
+    /// Every route and method with a request so far.
     pub fn routes(&self) -> Vec<RouteNumbers> {
         let mut all = Vec::new();
         for (route, methods) in &self.paths {
@@ -166,7 +166,7 @@ impl HttpStatistics {
         all
     }
 
-    /// Every microversion that had a request, and `none`.
+    /// Every microversion with a request so far, and `none`.
     pub fn versions(&self) -> impl Iterator<Item = (String, u64)> {
         let names = Version::all().map(|version| version.to_string());
         let counts = self.versions.iter().map(Counter::value);

@@ -1,9 +1,10 @@
-//! Signals: SIGTERM, SIGINT and SIGQUIT stop the service after it has answered what had arrived. SIGHUP makes it read
-//! its files again. No other signal ends it, but SIGKILL and those that report a defect of the process itself.
+//! Signals: SIGTERM, SIGINT and SIGQUIT stop the service after all requests so far are answered. SIGHUP makes the
+//! service read its files again. All further signals leave the service running, except for SIGKILL and the signals for
+//! a defect of the process.
 //!
-//! actix drops connections that it accepted and did not begin to serve, and closes a connection whose next request it
-//! has not read. So the service goes on for a moment: until the kernel's queue of new connections is empty, the workers
-//! serve all accepted ones, and each connection was read once more.
+//! actix drops accepted connections that no worker serves yet, and closes a connection whose next request is still
+//! unread. So the service goes on for a moment: until the kernel's queue of new connections is empty, the workers serve
+//! all accepted connections, and each connection was read once more.
 
 use std::io;
 use std::net::TcpListener;
@@ -27,16 +28,16 @@ use super::systemd;
 
 /// How long new connections may delay the stop.
 const MAX_SETTLING: Duration = Duration::from_secs(2);
-/// The time in which the acceptor's thread stops accepting. It is woken for that at once.
+/// The time in which the acceptor's thread stops accepting. The thread is woken at once.
 const PAUSING: Duration = Duration::from_millis(20);
-/// Rounds of a worker's event loop without a new connection, after which it serves all that were accepted.
+/// Rounds of a worker's event loop without a new connection, after which the worker serves all accepted connections.
 const QUIET_ROUNDS: u32 = 3;
 
-/// Lets the workers serve all connections that were accepted, before the service stops.
+/// Lets the workers serve all accepted connections before the service stops.
 #[derive(Clone)]
 pub struct Settling {
     begun: watch::Sender<bool>,
-    /// A permit for each worker that serves all of them.
+    /// A permit for each worker that serves all its connections.
     settled: Arc<Semaphore>,
 }
 
@@ -71,7 +72,7 @@ impl Settling {
             sleep(Duration::from_millis(1)).await;
         }
         server.pause().await;
-        // The acceptor pauses on its own thread, after it has handed over what it has accepted.
+        // The acceptor pauses on its own thread, after handing over all accepted connections.
         sleep(PAUSING).await;
         self.begun.send_replace(true);
         let services = u32::try_from(services).unwrap_or(u32::MAX);
@@ -85,9 +86,9 @@ pub struct Stop {
     pub settling: Settling,
     /// The listeners in whose queues nothing may wait at the end.
     pub listeners: Vec<TcpListener>,
-    /// The services of all workers: each has one for each listener.
+    /// The number of services of all workers: one for each listener.
     pub services: usize,
-    /// The server that stops.
+    /// The server to stop.
     pub server: ServerHandle,
 }
 
@@ -96,10 +97,10 @@ fn has_waiting_connection(listener: &TcpListener) -> bool {
     poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
-/// Stops the server at SIGTERM, SIGINT or SIGQUIT, after `drain_time`, when all connections that arrived by
-/// then are being served. Must be called on a runtime.
+/// Stops the server at SIGTERM, SIGINT or SIGQUIT, after `drain_time`, when all connections so far are being served.
+/// Must be called on a runtime.
 ///
-/// The signal handlers of actix are not used: they keep the process for 0.3 s after its last request.
+/// The signal handlers of actix are not used: the handlers keep the process for 0.3 s after its last request.
 pub fn stop_at_signal(front: Data<Front>, stop: Stop) -> io::Result<()> {
     let Stop {
         drain_time,
@@ -134,20 +135,20 @@ pub fn stop_at_signal(front: Data<Front>, stop: Stop) -> io::Result<()> {
     Ok(())
 }
 
-/// Completes for one connection when it should be closed after the current request.
+/// Completes for a connection when the connection should be closed after the current request.
 pub async fn drained(draining: GracefulShutdownSignal) {
     draining.notified().await;
-    // Until the second poll after the signal the connection is served as usual. Before that, the event loop has looked
-    // at the socket, so a request that had arrived is read.
+    // Until the second poll after the signal the connection is served as usual. In between, the event loop has looked
+    // at the socket, so an arrived request is read.
     for _ in 0..2 {
         yield_now().await;
     }
 }
 
-/// Keeps signals from killing a process that has not begun to serve, which does nothing at them yet.
+/// Keeps signals from killing a process that does not serve yet. The signals have no effect.
 pub fn ignore_other_signals() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    // Once a signal was asked for, its default action is replaced until the process ends.
+    // After a first listener for a signal, the default action stays replaced until the process ends.
     runtime.block_on(async {
         for (_, kind) in ignored().chain([("SIGHUP".to_owned(), SignalKind::hangup())]) {
             drop(signal(kind)?);
@@ -156,8 +157,8 @@ pub fn ignore_other_signals() -> io::Result<()> {
     })
 }
 
-/// Calls `on_hangup` at each SIGHUP, and logs other signals that would kill the process by default. Must be called on a
-/// runtime.
+/// Calls `on_hangup` at each SIGHUP, and logs all further signals that would kill the process by default. Must be
+/// called on a runtime.
 pub fn handle_other_signals(on_hangup: impl Fn() + 'static) -> io::Result<()> {
     for (name, kind) in ignored() {
         spawn(log_signals(name, signal(kind)?));
@@ -171,9 +172,9 @@ pub fn handle_other_signals(on_hangup: impl Fn() + 'static) -> io::Result<()> {
     Ok(())
 }
 
-/// The signals that would kill the process by default, and that have no meaning here.
+/// The signals that would kill the process by default, and have no meaning here.
 fn ignored() -> impl Iterator<Item = (String, SignalKind)> {
-    // The standard signals, and the real-time ones as the kernel numbers them for programs.
+    // The standard signals, and the real-time signals with the kernel's numbers for programs.
     let standard = [
         ("SIGUSR1", Signal::USR1),
         ("SIGUSR2", Signal::USR2),

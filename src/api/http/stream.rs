@@ -1,8 +1,7 @@
-//! A connection that answers unparsable requests in the API's error form, and ends when its client is too slow.
+//! A connection that answers unparsable requests in the API's error form, and ends if its client is too slow.
 //!
-//! A request that cannot be parsed as HTTP never reaches dispatch: actix refuses it with a status and an empty body.
-//! This stream recognises such a refusal when it is written (it alone has no request id), and replaces it by an error
-//! document.
+//! A request that cannot be parsed as HTTP never reaches dispatch: actix refuses such a request with a status and an
+//! empty body. This stream recognises the refusal by its missing request id, and writes an error document instead.
 
 use std::io;
 use std::pin::Pin;
@@ -22,7 +21,7 @@ use super::refusal::Refusal;
 use super::request_head::new_request_id;
 use crate::log_context::{self, LogContext};
 
-/// The number of bytes of the last read that are kept, to explain what is wrong with the request.
+/// The number of kept bytes of the last read, for explaining a faulty request.
 const MAX_KEPT_BYTES: usize = 4096;
 /// The maximum length of a refusal by actix.
 const MAX_BARE_REFUSAL_BYTES: usize = 256;
@@ -37,7 +36,7 @@ const RECHECK_INTERVAL: Duration = Duration::from_millis(10);
 pub struct Stream<S> {
     inner: S,
     last_read: Vec<u8>,
-    /// The replacement that is being written, and how many bytes of it are written.
+    /// The replacement that is being written, and the number of written bytes.
     replacement: Option<(Vec<u8>, usize)>,
     disconnect: DisconnectSignal,
     open: OpenConnection,
@@ -50,17 +49,17 @@ pub struct Stream<S> {
 /// The time until which the head of a request must have arrived.
 struct HeadDeadline {
     at: Instant,
-    /// The requests that had begun before.
+    /// The number of earlier requests.
     begun: u64,
     is_checked_again: bool,
     request_line: RequestLine,
 }
 
-/// The first line of a request, as far as it has arrived.
+/// The first line of a request, as far as the line has arrived.
 #[derive(Default)]
 struct RequestLine {
     bytes: usize,
-    /// The length of the method, once a blank has followed it.
+    /// The length of the method, known after the first blank.
     method: Option<usize>,
     is_complete: bool,
 }
@@ -107,7 +106,7 @@ impl<S> Stream<S> {
         Rc::clone(self.open.connection())
     }
 
-    /// `read` has arrived: if it is no part of a request whose head is known, the rest of a head must follow.
+    /// `read` has arrived. Unless the bytes belong to a request with a known head, the rest of a head must follow.
     fn expect_head(&mut self, read: &[u8]) {
         let connection = self.open.connection();
         let is_expected = self.head.as_ref().is_some_and(|head| head.begun == connection.begun());
@@ -124,10 +123,10 @@ impl<S> Stream<S> {
         }
     }
 
-    /// Whether a head should have arrived by now. If not, the task is woken when that time comes.
+    /// Whether a head is late. If not, the task is woken at the deadline.
     ///
-    /// It is called when nothing can be read. actix looks at its own timer first: after a delay of the worker it would
-    /// refuse a request that has arrived.
+    /// Called when nothing can be read. actix looks at its own timer first: after a delay of the worker actix would
+    /// refuse an arrived request.
     fn is_head_late(&mut self, task: &mut Context<'_>) -> bool {
         let begun = self.open.connection().begun();
         let Some(head) = self.head.as_mut().filter(|head| head.begun == begun) else {
@@ -172,14 +171,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
         if Pin::new(&mut this.inner).poll_read(task, buffer)?.is_pending() {
             let is_late = this.is_head_late(task);
             if is_late && !this.open.connection().is_write_blocked() {
-                // The rest of an earlier answer would come behind the refusal.
+                // The rest of an earlier answer would follow the refusal.
                 let refusal = error_response(StatusCode::REQUEST_TIMEOUT, &this.last_read);
                 let _ = Pin::new(&mut this.inner).poll_write(task, &refusal)?;
             }
-            // A client that waits to be asked for its body sends nothing more.
+            // A client that waits for the 100 before its body sends nothing more.
             let connection = this.open.connection();
             let is_refused = connection.expectation() == Expectation::Refused && connection.awaits_request();
-            // To actix it looks as if the client had closed its side.
+            // For actix the client has closed its side.
             return if is_late || is_refused {
                 Poll::Ready(Ok(()))
             } else {
@@ -207,7 +206,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
         let bytes = match connection.expectation().step(bytes) {
             Step::Write(length) => &bytes[..length],
             Step::Drop(length) => return Poll::Ready(Ok(length)),
-            // The task is the one that serves the request, so it writes again when it is decided.
+            // The task of this write serves the request, so the task writes again after the decision.
             Step::Hold => return Poll::Pending,
         };
         let written = self.write_or_replace(task, bytes);
@@ -228,7 +227,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Stream<S> {
-    /// The status of a refusal by actix, which does not distinguish too long a target from a malformed one.
+    /// The status of a refusal by actix, which does not distinguish a too long target from a malformed target.
     fn more_precise(&self, status: StatusCode) -> StatusCode {
         let is_too_long = self.head.as_ref().is_some_and(|head| head.request_line.is_too_long());
         match status {
@@ -239,7 +238,7 @@ impl<S: AsyncWrite + Unpin> Stream<S> {
         }
     }
 
-    /// Writes `bytes`, or its replacement if it is a refusal by actix.
+    /// Writes `bytes`, or a replacement for a refusal by actix.
     fn write_or_replace(&mut self, task: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if self.replacement.is_none() {
             match bare_refusal(bytes) {
@@ -266,8 +265,8 @@ impl<S: AsyncWrite + Unpin> Stream<S> {
     }
 }
 
-/// Finds a refusal by actix at the end of `bytes`: an error without a body that did not come from dispatch. Returns its
-/// start and its status.
+/// Finds a refusal by actix at the end of `bytes`: an error without a body that did not come from dispatch. Returns the
+/// start and the status of the refusal.
 fn bare_refusal(bytes: &[u8]) -> Option<(usize, StatusCode)> {
     const START: &[u8] = b"HTTP/1.1 4";
     let tail = bytes.len().saturating_sub(MAX_BARE_REFUSAL_BYTES);
@@ -278,7 +277,7 @@ fn bare_refusal(bytes: &[u8]) -> Option<(usize, StatusCode)> {
     bare.then_some((start, status))
 }
 
-/// The response to an unparsable request. The connection ends with it.
+/// The response to an unparsable request. The connection ends after the response.
 fn error_response(status: StatusCode, request: &[u8]) -> Vec<u8> {
     let detail = match status {
         StatusCode::REQUEST_TIMEOUT => "Its head did not arrive in time.",

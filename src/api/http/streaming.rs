@@ -1,10 +1,9 @@
-//! A streaming body: an answer is sent in chunks while it is still being made.
+//! A streaming body: an answer is sent in chunks while the rest is still being made.
 //!
-//! A short search runs on the worker that read the request (`src/pools.rs`). A longer one makes each chunk as one job
-//! of a thread pool, while the chunk before it is sent. So a client that reads slowly, or not at all, holds two chunks
-//! and no thread. After the search, the worker itself writes
-//! each chunk when the connection has room for it. An answer that is short, or whose search is done before the first
-//! byte is sent, has a `Content-Length`.
+//! A short search runs on the worker of the request (`src/pools.rs`). A longer search makes each chunk as a job of a
+//! thread pool, while the chunk before is sent. So a client that reads slowly, or not at all, holds two chunks and no
+//! thread. After the search, the worker itself writes each chunk when the connection has room. An answer has a
+//! `Content-Length` if the answer is short, or its search is done before the first byte is sent.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -29,21 +28,21 @@ use crate::pools::{CallerKey, Job, Pools};
 /// The threads that make the chunks of an answer.
 pub struct ChunkThreads {
     pub pools: Arc<Pools>,
-    /// Whose share of them it uses.
+    /// The caller whose share of the threads the answer uses.
     pub caller: CallerKey,
 }
 
-/// The context of the log line about an answer that was broken off.
+/// The context of the log line about a broken answer.
 pub struct LogContext {
     /// The request.
     pub what: String,
-    /// What to do, as a sentence with a space before it; or empty.
+    /// The advice, as a sentence with a space before it; or empty.
     pub advice: &'static str,
 }
 
 /// The body of a response whose first chunks are ready.
 pub struct StreamingBody {
-    /// The request, for lines that are written while its answer is sent.
+    /// The request, for log lines during the sending of the answer.
     request: Option<Arc<log_context::LogContext>>,
     log_context: LogContext,
     client: Option<DisconnectWatch>,
@@ -58,9 +57,9 @@ pub struct StreamingBody {
 
 /// The chunk after the ready ones.
 enum NextChunk {
-    /// Its job has not started. After the search there is none: the chunk is written when it is polled.
+    /// The job has not started. After the search there is no job: the poll writes the chunk.
     Idle(Box<dyn ChunkSource>),
-    /// A thread pool makes it; the future, if any, completes when the client has disconnected.
+    /// A thread pool makes the chunk; the future, if any, completes when the client has disconnected.
     InProgress(Job<Chunk>, Option<Pin<Box<dyn Future<Output = ()> + Send>>>),
     /// The answer has no more chunks.
     End,
@@ -88,7 +87,7 @@ impl StreamingBody {
         }
     }
 
-    /// Starts the job of the next chunk, so that the search goes on while this one is sent. After the search there is
+    /// Starts the job of the next chunk, so that the search goes on while this chunk is sent. After the search there is
     /// no job, because writing takes less time than waking a thread.
     fn start_next(&mut self) {
         self.next = match std::mem::replace(&mut self.next, NextChunk::End) {
@@ -131,7 +130,7 @@ impl StreamingBody {
 }
 
 /// HTTP/1.0 has no chunked encoding: the end of the connection ends a body of unknown length. `Upgrade` is ignored, but
-/// actix reads no request after one to WebSocket.
+/// after a request with `Upgrade: websocket` actix reads no further request.
 pub fn set_framing(request: &HttpRequest, response: &mut HttpResponse) {
     let protocol = request.headers().get(header::UPGRADE);
     let is_websocket =
@@ -147,7 +146,7 @@ pub fn set_framing(request: &HttpRequest, response: &mut HttpResponse) {
     }
 }
 
-/// The error of a request whose client has disconnected. It is logged and reaches no client.
+/// The error of a request whose client has disconnected. The error is logged and reaches no client.
 pub fn client_disconnected() -> Error {
     Error::BadRequest {
         detail: "The client closed its side of the connection before there was an answer.".into(),
@@ -191,7 +190,7 @@ impl StreamingBody {
 }
 
 impl StreamingBody {
-    /// Logs an incomplete answer. Its connection ends before the body does, so that the client notices.
+    /// Logs an incomplete answer. The connection ends before the body does, so the client notices.
     fn log_broken_off(&self, reason: &dyn fmt::Display) {
         log_context::within(self.request.clone(), || {
             log::warn!(

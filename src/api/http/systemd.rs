@@ -1,7 +1,7 @@
-//! Reports the state of the service to systemd, if it asks for that (`Type=notify`, `WatchdogSec=`).
+//! Reports the state of the service to systemd, if systemd asks (`Type=notify`, `WatchdogSec=`).
 //!
-//! The watchdog is notified only after the event loop of every worker has run. A database that is away does not stop
-//! that: a restart would not bring it back.
+//! The watchdog is notified only after the event loop of every worker has run. An absent database does not stop the
+//! notifications, because a restart would not bring the database back.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ pub fn ready(status: &str) {
     notify(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
-/// The service finishes what it has, and ends.
+/// The service finishes its requests, and ends.
 pub fn stopping() {
     notify(&[
         NotifyState::Stopping,
@@ -34,7 +34,7 @@ fn notify(states: &[NotifyState]) {
 #[derive(Clone)]
 pub struct Heartbeat {
     asked: watch::Sender<u64>,
-    /// A permit for each worker that has answered.
+    /// A permit for each answer of a worker.
     answers: Arc<Semaphore>,
 }
 
@@ -84,7 +84,7 @@ impl Heartbeat {
                     notify(&[NotifyState::Watchdog]);
                     sleep(period).await;
                 } else if asked.elapsed() < 2 * period {
-                    // After a longer time it was the process that stood still, and the workers are asked again.
+                    // After a longer time the process itself stood still, and the workers are asked again.
                     log::error!("A worker has not answered for {period:?}; systemd's watchdog is not notified");
                 }
             }
@@ -139,7 +139,7 @@ mod tests {
                 thread::sleep(WITHIN * 5);
             };
             send(Box::new(block), &workers[0]);
-            // A question that arrives first is answered first.
+            // The question that arrives first is answered first.
             has_begun.recv().unwrap();
             assert!(!heartbeat.all_answer(2, WITHIN).await);
             assert!(heartbeat.all_answer(2, WITHIN * 10).await);

@@ -1,5 +1,5 @@
-//! The certificates of the listener, which are loaded again when their files change. The caller provides access to the
-//! files: [`TlsFiles`].
+//! The certificates of the listener, which are loaded again after a change of their files. The caller provides access
+//! to the files: [`TlsFiles`].
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,7 +21,7 @@ use crate::pem;
 pub trait TlsFiles: Send + Sync {
     /// Whether the files changed since the last reading. Called for every connection.
     fn changed(&self) -> bool;
-    /// The files as they are now, and warnings about them.
+    /// The present files, and warnings about the files.
     ///
     /// # Errors
     /// The reason why a file cannot be read.
@@ -58,7 +58,7 @@ impl LiveTls {
         Ok(LiveTls { files, current })
     }
 
-    /// The certificates for a connection that is opened now.
+    /// The certificates for a new connection.
     pub fn current(&self) -> Arc<ServerConfig> {
         let refreshed = self
             .current
@@ -69,7 +69,7 @@ impl LiveTls {
         self.current.load_full()
     }
 
-    /// Reads the files again. If they cannot be used, the previous certificates stay in use.
+    /// Reads the files again. If the files cannot be used, the previous certificates stay in use.
     pub fn reload(&self) {
         log_outcome(self.current.replace(|| read(self.files.as_ref())));
     }

@@ -1,4 +1,4 @@
-//! The last count of workloads, their replicas, and the rules that are broken.
+//! The last count of workloads, their replicas, and their broken rules.
 
 use super::text::{Kind, Page};
 use crate::error::ReasonCode;
@@ -75,7 +75,7 @@ fn write_violations(page: &mut Page, figures: &Figures) {
     }
 }
 
-/// Whether a rule of this level exists: only rules that a workload names have other levels than `hard`.
+/// Whether a rule of this level exists: only rules in workloads have levels below `hard`.
 fn may_be_broken(code: ReasonCode, level: Level) -> bool {
     level == Level::Hard || matches!(code, ReasonCode::Spread | ReasonCode::Together | ReasonCode::Apart)
 }

@@ -1,10 +1,10 @@
-//! The cloud itself: what there is of each class, how much is used, and how much is left.
+//! The cloud: the inventory, the usage and the free capacity of each class.
 
 use super::text::{Kind, Page};
 use crate::model::statistics::ModelNumbers;
 use crate::search::{self, AggregateTotals, ClassTotals, CloudTotals, ProviderState};
 
-/// A family for each sum: its name for the cloud and for an aggregate, its help, and the sum.
+/// A family for each sum: the names for the cloud and for an aggregate, the help, and the sum.
 type Family = (&'static str, &'static str, &'static str, fn(&ClassTotals) -> i64);
 
 const FAMILIES: [Family; 6] = [

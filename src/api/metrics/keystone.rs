@@ -1,4 +1,4 @@
-//! Authentication by Keystone: requests to it, and the cache of tokens.
+//! Authentication by Keystone: requests to Keystone, and the cache of tokens.
 
 use super::text::{Kind, Page};
 use crate::auth::keystone::{Call, CallOutcome, Eviction, KeystoneStatistics, LookUp};

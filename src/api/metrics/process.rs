@@ -1,4 +1,4 @@
-//! The process, under the names that every Prometheus client uses, from Linux's `/proc`.
+//! The process, under the names of every Prometheus client, from Linux's `/proc`.
 
 use std::fs;
 use std::time::UNIX_EPOCH;
@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 use super::ProcessCounters;
 use super::text::{Kind, Page};
 
-/// Ticks of `/proc/self/stat` in a second: the same on every architecture of Linux that placet is built for.
+/// Ticks of `/proc/self/stat` in a second: the same on all architectures of Linux with a build of placet.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 pub fn write(page: &mut Page, counters: &ProcessCounters) {
@@ -64,7 +64,7 @@ struct Stat {
 impl Stat {
     fn read() -> Option<Stat> {
         let text = fs::read_to_string("/proc/self/stat").ok()?;
-        // The name of the process may have blanks and brackets. The field after it is the third.
+        // The name of the process may have blanks and brackets. The next field is the third.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         let field = |number: usize| fields.get(number - 3)?.parse::<f64>().ok();
         Some(Stat {

@@ -1,10 +1,10 @@
-//! Prometheus's text form (version 0.0.4): families of samples, each sample with its labels.
+//! Prometheus's text form (version 0.0.4): families of samples, each sample with labels.
 
 use std::fmt::{Display, Write};
 
 use crate::statistics::Distribution;
 
-/// What a family is.
+/// The type of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Counter,
@@ -14,7 +14,7 @@ pub enum Kind {
 
 type Labels<'a> = &'a [(&'a str, &'a str)];
 
-/// A page that grows family by family.
+/// A page, written family by family.
 #[derive(Debug, Default)]
 pub struct Page {
     text: String,
@@ -22,7 +22,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Begins a family. `help` is a sentence without its full stop.
+    /// Begins a family. `help` is a sentence without the full stop.
     pub fn family(&mut self, name: &'static str, kind: Kind, help: &str) {
         let kind = match kind {
             Kind::Counter => "counter",

@@ -1,4 +1,4 @@
-//! Tests of a pool with real threads: who runs, who waits, who is refused, and what a dropped future leaves.
+//! Tests of a pool with real threads: running, waiting and refused jobs, and dropped futures.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -11,7 +11,7 @@ fn caller(name: &str) -> CallerKey {
     CallerKey::of_user(name, "project")
 }
 
-/// A pool with this many threads, of which a caller has one, and places for two jobs that wait.
+/// A pool with this number of threads, one thread per caller, and places for two waiting jobs.
 fn pool(threads: usize) -> Pool {
     let limits = Limits {
         running: threads,
@@ -21,7 +21,7 @@ fn pool(threads: usize) -> Pool {
     Pool::new(limits).expect("a runtime")
 }
 
-/// Work that holds the caller's thread until the sender is dropped. It has begun.
+/// Work in progress, which holds the caller's thread until the sender is dropped.
 fn held(pool: &Pool, name: &str) -> (Job<()>, Sender<()>) {
     let ((begun, has_begun), (release, released)) = (channel(), channel());
     let job = pool.start(&caller(name), move || {
@@ -33,7 +33,7 @@ fn held(pool: &Pool, name: &str) -> (Job<()>, Sender<()>) {
     (job, release)
 }
 
-/// Work that says its number when it is done.
+/// Work with a number, which the end of the work sends.
 fn numbered(pool: &Pool, name: &str, number: u32, done: &Sender<u32>) -> Job<u32> {
     let done = done.clone();
     pool.start(&caller(name), move || {

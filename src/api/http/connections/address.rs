@@ -1,8 +1,8 @@
-//! The address of a client, as far as it tells clients apart.
+//! The address of a client, as far as addresses distinguish clients.
 
 use std::net::IpAddr;
 
-/// An IPv4 address, or the first 64 bits of an IPv6 one: a host of IPv6 has that whole network.
+/// An IPv4 address, or the first 64 bits of an IPv6 address: a host of IPv6 has the whole network of these bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address(u64);
 

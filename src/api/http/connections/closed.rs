@@ -1,4 +1,4 @@
-//! Counts and reports the connections that were closed because there were too many.
+//! Counts and reports closed connections, where there were too many connections.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use crate::statistics::Counter;
 /// The time between two lines of the log.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What a connection that was closed waited for.
+/// The cause of the wait of a closed connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     /// A request, or the rest of its head.
@@ -36,7 +36,7 @@ impl Wait {
     }
 }
 
-/// The connections that were closed since the start of the process.
+/// The connections closed since the start of the process.
 #[derive(Debug, Default)]
 pub struct ClosedConnections {
     counters: [Counter; Wait::ALL.len()],
@@ -46,12 +46,12 @@ pub struct ClosedConnections {
 #[derive(Debug, Default)]
 struct Report {
     last: Option<Instant>,
-    /// Closed since then.
+    /// Closed since the last line.
     unreported: u64,
 }
 
 impl Report {
-    /// How many were closed since the last line, with this one, if it is time for a line.
+    /// The number of closed connections since the last line, with this connection, if a line is due.
     fn count(&mut self, now: Instant) -> Option<u64> {
         self.unreported += 1;
         let is_due = self.last.is_none_or(|last| now.duration_since(last) >= LOG_INTERVAL);
@@ -63,12 +63,12 @@ impl Report {
 }
 
 impl ClosedConnections {
-    /// The connections that waited for this.
+    /// The connections with this cause.
     pub fn count(&self, wait: Wait) -> u64 {
         self.counters[wait as usize].value()
     }
 
-    /// Counts a connection, and writes a line if there was none for a minute.
+    /// Counts a connection, and writes a line after a minute without a line.
     pub(super) fn record(&self, client: IpAddr, wait: Wait) {
         self.counters[wait as usize].increment();
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);

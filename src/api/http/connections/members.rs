@@ -1,8 +1,8 @@
-//! The open connections of a worker, and the choice of those that go if there are too many.
+//! The open connections of a worker, and the choice of connections to close if there are too many.
 //!
 //! Naively, a queue has the connections in the order of their progress, and every request moves its connection. But
 //! connections are scarce only now and then. So nothing is in order: when a place is missing, all connections are
-//! compared, and some more are closed than necessary. The next new connections then need no comparison.
+//! compared, and some more are closed than necessary. The next new connections need no comparison.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ use super::Connection;
 /// One part in this many of all connections is closed at once.
 const PARTS: usize = 64;
 
-/// How many connections are closed at once, of at most `limit`. This many may be open beyond `limit` until they are
-/// closed.
+/// How many connections are closed at once, of at most `limit`. This many may be open beyond `limit` until the chosen
+/// connections are closed.
 pub fn spare_connections(limit: usize) -> usize {
     limit.div_ceil(PARTS)
 }
@@ -23,7 +23,7 @@ pub fn spare_connections(limit: usize) -> usize {
 pub struct Members {
     limit: usize,
     open: BTreeMap<u64, Rc<Connection>>,
-    /// How many connections were chosen to be closed, and are still open.
+    /// The number of connections that were chosen to be closed, and are still open.
     closing: usize,
 }
 
@@ -42,7 +42,7 @@ impl Members {
         self.open.insert(connection.id, connection);
     }
 
-    /// Removes a connection that is closed.
+    /// Removes a closed connection.
     pub fn remove(&mut self, connection: &Connection) {
         self.open.remove(&connection.id);
         self.closing -= usize::from(connection.is_closing());
@@ -60,13 +60,13 @@ impl Members {
         }
     }
 
-    /// A connection that was chosen stays open, because it has made progress since.
+    /// A chosen connection stays open, because the connection has made progress since.
     pub fn spare(&mut self) {
         self.closing -= 1;
     }
 
-    /// At least `least` connections, if they may be closed: of those without a token if they are more than half, and
-    /// else of all.
+    /// At least `least` connections, if enough may be closed. The choice is among the connections without a token if
+    /// these are more than half, and else among all connections.
     fn choose(&self, least: usize, new: usize) -> Vec<Rc<Connection>> {
         let staying = || self.open.values().filter(|connection| !connection.is_closing());
         let without_token: Vec<_> = staying().filter(|connection| !connection.has_token()).collect();
@@ -76,16 +76,16 @@ impl Members {
         if ranked.is_empty() {
             ranked = by_rank(staying().collect());
         }
-        // At most half of them go without need. The newer half may be about to send a request.
+        // At most half of the connections go without need. The newer half may be about to send a request.
         let most = (least + spare_connections(self.limit) - 1).min(ranked.len() / 2);
         ranked.into_iter().take(least.max(most)).cloned().collect()
     }
 }
 
-/// The connections that may be closed, in the order in which they go: the address with the most loses the one without
-/// progress for the longest time, again and again.
+/// The connections that may be closed, in the order of closing. The address with the most connections loses its
+/// connection without progress for the longest time, again and again.
 ///
-/// The rank of a connection is the number of connections of its address that made progress later, or that are served.
+/// The rank of a connection is the number of connections of its address with later progress, or with a served request.
 fn by_rank(mut connections: Vec<&Rc<Connection>>) -> Vec<&Rc<Connection>> {
     connections.sort_by_key(|connection| {
         (

@@ -1,4 +1,4 @@
-//! Tests of which connection is closed if there are too many.
+//! Tests of the choice of the connection to close if there are too many.
 
 use std::net::Ipv4Addr;
 
@@ -15,7 +15,7 @@ fn of_hosts(all: &Rc<Connections>, hosts: impl IntoIterator<Item = u8>) -> Vec<O
     hosts.into_iter().map(|host| open(all, host)).collect()
 }
 
-/// The positions of those that were chosen to be closed.
+/// The positions of the chosen connections.
 fn closing(connections: &[OpenConnection]) -> Vec<usize> {
     let chosen = |open: &OpenConnection| open.connection().is_closing();
     (0..connections.len()).filter(|at| chosen(&connections[*at])).collect()
@@ -61,7 +61,7 @@ fn a_served_request_with_an_accepted_token_keeps_its_connection_if_the_client_re
         .collect();
     let newer = open(&all, 3);
     assert_eq!(closing(&open_ones), NONE);
-    // There are too many, so the first that may be closed is.
+    // There are too many, so the first connection that may be closed is closed.
     open_ones[1].write_is_blocked(true);
     assert_eq!(closing(&open_ones), [1]);
     let newest = open(&all, 4);
@@ -98,7 +98,7 @@ fn connections_without_a_token_beyond_their_share_go_before_others() {
     let mut more = Vec::new();
     for host in 17..27 {
         more.push(open(&all, host));
-        // The event loop drops what is to be closed.
+        // The event loop drops the chosen connections.
         more.retain(|open| !open.connection().is_closing());
     }
     assert_eq!(closing(&open_ones[..8]), NONE);
@@ -126,7 +126,7 @@ fn a_new_client_is_spared_if_the_address_with_the_most_connections_has_served_re
     let mut served: Vec<_> = open_ones.iter().map(|open| open.connection().serve_request()).collect();
     let newer = open(&all, 2);
     assert_eq!(closing(&open_ones), NONE);
-    // Its answer is sent, and it is idle now: for a shorter time than the new one.
+    // The third answer is sent, and its connection is idle now: for a shorter time than the new connection.
     drop(served.pop());
     assert_eq!(closing(&open_ones), [3]);
     assert!(!newer.connection().is_closing());
@@ -146,7 +146,7 @@ fn several_are_closed_at_once_and_never_the_newer_half() {
         .map(|open| open.connection().serve_request())
         .collect();
     let more = of_hosts(&all, [1; 10]);
-    // For the last one, 14 are idle.
+    // For the last connection, 14 are idle.
     assert_eq!(closing(&open_ones)[10..], [636, 637, 638, 639]);
     assert!(newer.connection().is_closing() && closing(&more) == [0, 1]);
     drop(served);
