@@ -1,5 +1,5 @@
-//! The database: connections, engines, schema, the writer and its change feed. Knows tables and transactions, and
-//! none of the API's rules.
+//! The database: connections, engines, schema, the writer and its change feed. Knows tables and transactions, and no
+//! rule of the API.
 
 pub mod boot_instant;
 pub mod change_feed;
@@ -25,7 +25,7 @@ pub use writer::identity::Commit;
 pub use writer::identity::{CommitOutcome, Identity};
 pub use writer::statistics::WriterStatistics;
 
-/// The result of a query. [`fault::classify`] says what to do about an error.
+/// The result of a query. [`fault::classify`] chooses the reaction to an error.
 pub type DbResult<T> = diesel::QueryResult<T>;
 
 #[cfg(test)]

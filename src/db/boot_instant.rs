@@ -1,7 +1,8 @@
-//! A moment on a clock that goes on while the machine is suspended. `std::time::Instant` stops then on Linux: after an
-//! hour of suspension a deadline would still have all of its time, and an old snapshot would look fresh.
+//! A moment on a clock that goes on while the machine is suspended. On Linux `std::time::Instant` stops during a
+//! suspension. After an hour of suspension a deadline would still have all of its time, and an old snapshot would look
+//! fresh.
 //!
-//! Ages and deadlines that clients rely on are measured with it. Pauses and timeouts of placet's own are not.
+//! The clock measures ages and deadlines that clients rely on, and not placet's own pauses and timeouts.
 
 use std::ops::Add;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use rustix::time::{ClockId, Timespec};
 #[cfg(test)]
 use tests::clock_gettime;
 
-/// On other systems than Linux the monotonic clock of the C library counts suspended time.
+/// Outside of Linux the monotonic clock of the C library counts suspended time.
 #[cfg(not(target_os = "linux"))]
 const CLOCK: ClockId = ClockId::Monotonic;
 #[cfg(target_os = "linux")]
@@ -31,12 +32,12 @@ impl BootInstant {
         BootInstant(seconds + Duration::from_nanos(tv_nsec.unsigned_abs()))
     }
 
-    /// The time since this moment; zero if it has not come yet.
+    /// The time since this moment; zero for a future moment.
     pub fn elapsed(self) -> Duration {
         BootInstant::now().saturating_duration_since(self)
     }
 
-    /// The time from `earlier` to this moment; zero if this one is the earlier one.
+    /// The time from `earlier` to this moment; zero if `earlier` is later than this moment.
     pub fn saturating_duration_since(self, earlier: BootInstant) -> Duration {
         self.0.saturating_sub(earlier.0)
     }

@@ -1,11 +1,12 @@
-//! The change feed: the changes that other processes have committed, read by one query.
+//! The change feed: reads the commits of peers by one query.
 //!
 //! Each writer has a row in `placet_writers` with its revision, and each of its commits leaves a row in
-//! `placet_changes`. The revisions of a writer have no gaps and become visible in order. So the last applied
-//! revision of each writer determines which changes are missing.
+//! `placet_changes`. The revisions of a writer have no gaps and become visible in order. So the last applied revision
+//! of each writer determines the missing changes.
 //!
-//! Happy path: a page has all changes after those revisions, and they are applied. Unhappy path: changes were pruned,
-//! or the database was restored. Then [`FeedPage::after`] returns the reason, and all tables have to be read again.
+//! Happy path: a page has all changes after the known revisions, and the changes are applied. Unhappy path: changes
+//! were pruned, or the database was restored. Then [`FeedPage::after`] returns the reason, and all tables have to be
+//! read again.
 
 mod pruned;
 mod query;
@@ -21,8 +22,8 @@ use crate::mutants::{self, Mutant};
 pub use pruned::{carry_over, forget as forget_epochs, record as record_pruned};
 use query::FeedRow;
 
-/// How far a writer has been followed: a revision, and the commit token of that commit. The default is the position of
-/// a new writer.
+/// The last followed commit of a writer: its revision and its commit token. The default is the position of a new
+/// writer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Position {
     pub revision: i64,
@@ -37,12 +38,12 @@ pub struct Revisions {
 }
 
 impl Revisions {
-    /// The last revision of a writer that was followed; 0 for an unknown writer, as for a new one.
+    /// The last followed revision of a writer; 0 for an unknown or new writer.
     pub fn of(&self, writer: &str) -> i64 {
         self.writers.get(writer).map_or(0, |position| position.revision)
     }
 
-    /// Takes over each position of `newer` that is not behind its own.
+    /// Takes over each position of `newer` that is not behind the own position.
     pub fn advance(&mut self, newer: Revisions) {
         for (writer, position) in newer.writers {
             if position.revision >= self.of(&writer) {
@@ -64,9 +65,9 @@ pub struct ChangeRecord {
 /// The result of one query of the feed, at one moment of the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeedPage {
-    /// The position of every writer at that moment.
+    /// The position of every writer at this moment.
     pub revisions: Revisions,
-    /// The changes that were missing, by writer and revision.
+    /// The missing changes, by writer and revision.
     pub changes: Vec<ChangeRecord>,
 }
 
@@ -86,7 +87,7 @@ pub enum FeedError {
 }
 
 impl FeedPage {
-    /// The changes after `known`, with which the page was queried.
+    /// The changes after `known`, the position with which the page was queried.
     ///
     /// # Errors
     /// If changes may be missing from the page.
@@ -119,7 +120,7 @@ impl FeedPage {
         Ok(&self.changes)
     }
 
-    /// Whether the page shows that the writer was at this position.
+    /// Whether the page shows the writer at this position.
     fn shows(&self, writer: &str, position: &Position) -> bool {
         let is_same = |change: &ChangeRecord| {
             change.writer == writer && change.revision == position.revision && change.token == position.token
@@ -131,8 +132,8 @@ impl FeedPage {
     }
 }
 
-/// Whether the database has every commit up to `known`. False if it went back, by a failover or a restore, and if
-/// changes were pruned that would show it.
+/// Whether the database has every commit up to `known`. False if the database went back, by a failover or a restore,
+/// and if the changes that would show this were pruned.
 pub fn contains(conn: &mut DbConnection, known: &Revisions) -> DbResult<bool> {
     let mut before = known.clone();
     for position in before.writers.values_mut() {
@@ -150,8 +151,8 @@ pub fn connect(database: &Database) -> Result<DbConnection, SetupError> {
 
 /// All changes after `known`, by one statement, which sees one moment on every engine.
 ///
-/// The statement selects the changes of known writers. If it shows unknown writers that have committed, it is repeated
-/// with these writers at their first position.
+/// The statement selects the changes of known writers. If the result has unknown writers with commits, the statement is
+/// repeated with these writers at their first position.
 pub fn read_page(conn: &mut DbConnection, known: &Revisions) -> DbResult<FeedPage> {
     let mut queried = Cow::Borrowed(known);
     loop {
@@ -194,12 +195,12 @@ fn page(rows: Vec<FeedRow>) -> FeedPage {
     FeedPage { revisions, changes }
 }
 
-/// The position of every writer, by a cheaper statement than [`read_page`]'s. Rows that are read together with it, in
-/// one transaction, show exactly the changes up to these revisions.
+/// The position of every writer, by a cheaper statement than [`read_page`]'s. Rows that are read in the same
+/// transaction show exactly the changes up to these revisions.
 pub fn revisions(conn: &mut DbConnection) -> DbResult<Revisions> {
     let rows = query::positions(conn)?;
     if rows.is_empty() {
-        // There is no epoch if only OpenStack's tables were restored. There may be writers nevertheless.
+        // There is no epoch if only OpenStack's tables were restored. Writers may exist nevertheless.
         return Ok(read_page(conn, &Revisions::default())?.revisions);
     }
     let mut revisions = Revisions::default();
@@ -212,8 +213,8 @@ pub fn revisions(conn: &mut DbConnection) -> DbResult<Revisions> {
     Ok(revisions)
 }
 
-/// Precondition: every writer is at the position in `known`, and there is no other writer. Selects the epoch's row if
-/// it holds.
+/// Precondition: `known` has the position of every writer, and there is no unknown writer. Selects the epoch's row if
+/// the precondition holds.
 pub fn assert_peers_unchanged(known: &Revisions) -> GuardedWrite {
     let position = "id = ? AND revision = ? AND token = ?";
     let positions = match known.writers.len() {
@@ -257,8 +258,8 @@ mod tests {
         }
     }
 
-    /// How many changes a page with these writers and changes has for a reader that knows `a` at 2 under the epoch
-    /// `e`.
+    /// The number of changes in a page with these writers and changes, for a reader at position 2 of writer `a` under
+    /// the epoch `e`.
     fn applicable(epoch: &str, writers: &[(&str, i64, &str)], changes: &[(&str, i64)]) -> Result<usize, FeedError> {
         let page = FeedPage {
             revisions: revisions(epoch, writers),

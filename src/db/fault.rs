@@ -1,5 +1,4 @@
-//! Classifies database errors by what to do about them, and turns them into the errors that clients and operators
-//! read.
+//! Classifies database errors by the right reaction, and turns them into the errors for clients and operators.
 //!
 //! An unknown error is never retried.
 
@@ -9,27 +8,27 @@ use thiserror::Error as ThisError;
 use super::engines::dialect;
 use crate::error::{Detail, Error};
 
-/// What to do about a database error.
+/// The reaction to a database error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// The transaction conflicted with another one and changed nothing: run all of it again.
+    /// The transaction conflicted with a concurrent transaction and changed nothing: run the whole transaction again.
     Retry,
     /// A constraint refused a row: refuse the command.
     Refuse {
-        /// The name of the constraint, if it is known.
+        /// The name of the constraint, if known.
         constraint: Option<String>,
     },
-    /// The connection is lost: open another one. If it was lost during COMMIT, the commit is in doubt.
+    /// The connection is lost: open a new connection. If the connection was lost during COMMIT, the commit is in doubt.
     ConnectionLost,
     /// The database is corrupt, full or read-only: accept no more writes. A retry cannot help.
     Stop,
-    /// The command has a text that the database cannot store: refuse it.
+    /// The command has a text that the database cannot store: refuse the command.
     Unstorable,
     /// An unknown error: refuse the command, without a retry.
     Unknown,
 }
 
-/// Returns what to do about a database error.
+/// Returns the reaction to a database error.
 pub fn classify(error: &DieselError) -> Fault {
     use DatabaseErrorKind as Kind;
     match error {
@@ -40,7 +39,7 @@ pub fn classify(error: &DieselError) -> Fault {
                 }
             }
             Kind::SerializationFailure => Fault::Retry,
-            // A server is read-only after a failover; another one accepts writes, so connect again.
+            // A server is read-only after a failover; the new primary accepts writes, so connect again.
             Kind::ClosedConnection | Kind::UnableToSendCommand | Kind::ReadOnlyTransaction => Fault::ConnectionLost,
             _ => dialect::classify_message(information.message()),
         },
@@ -50,9 +49,9 @@ pub fn classify(error: &DieselError) -> Fault {
     }
 }
 
-/// Whether a unique or foreign key constraint refused a row, which depends on other rows, or a row is gone that the
-/// transaction had inserted or found. Such a row is gone if another program deleted it, or if Galera rolled the
-/// transaction back while a statement was being prepared, which is answered without an error.
+/// Whether a unique or foreign key constraint refused a row, because of further rows, or whether a row that the
+/// transaction had inserted or found is gone. A row is gone if a foreign program deleted the row. A row is also gone if
+/// Galera rolled the transaction back during the preparation of a statement, which Galera answers without an error.
 pub fn is_constraint(error: &DieselError) -> bool {
     use DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
     matches!(
@@ -65,9 +64,9 @@ pub fn is_constraint(error: &DieselError) -> bool {
 #[derive(Debug)]
 pub enum WriteError {
     Database(DieselError),
-    /// A guard did not hold: another writer changed what the batch rests on. The transaction must be rolled back.
+    /// A guard did not hold: a second writer changed the basis of the batch. The transaction must be rolled back.
     Conflict,
-    /// A constraint refused a row of a command that is alone in its batch: another writer may have written the row
+    /// A constraint refused a row of a command that is alone in its batch: a second writer may have written the row
     /// first.
     Constraint(DieselError),
 }
@@ -79,7 +78,7 @@ impl From<DieselError> for WriteError {
 }
 
 impl WriteError {
-    /// A conflict unless the statement touched as many rows as its guard expects.
+    /// A conflict unless the statement touched the number of rows that its guard expects.
     pub fn unless_touched(expected: usize, touched: usize) -> Result<(), WriteError> {
         if expected == touched {
             Ok(())
@@ -118,7 +117,8 @@ impl From<DieselError> for Error {
                         .into(),
             },
             Fault::Refuse { .. } | Fault::Unknown => {
-                // The database's own message is for the operator. It may show data, and a client cannot act on it.
+                // The database's own message is for the operator. The message may show data, and a client cannot act on
+                // the message.
                 log::error!("The database refused a statement: {error}");
                 Error::Internal {
                     detail: "The database refused a statement; the log of placet has its message.".into(),
@@ -263,7 +263,7 @@ fn suggestion(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |nearest| format!("; did you mean {nearest}?"))
 }
 
-/// What the operator can do about an error, or an empty text ([`dialect::advice`]).
+/// The operator's remedy for an error, or an empty text ([`dialect::advice`]).
 fn advice(error: &DieselError) -> &'static str {
     dialect::advice(&error.to_string())
 }

@@ -1,4 +1,4 @@
-//! The file of an embedded database, and the write-ahead log beside it. A database on a server has neither.
+//! The file of an embedded database, and the write-ahead log beside the file. A database on a server has neither.
 
 mod backup;
 mod close;

@@ -10,7 +10,7 @@ use diesel::{
 };
 
 define_sql_function! {
-    /// The length of a text in bytes. It has this name on every engine.
+    /// The length of a text in bytes. The function has this name on every engine.
     fn octet_length(text: Text) -> Integer;
 }
 
@@ -155,7 +155,7 @@ table! {
 }
 
 table! {
-    /// One row per live writer: the number of its commits, and the commit token of the last one.
+    /// One row per live writer: the number of its commits, and the commit token of the last commit.
     placet_writers (id) {
         id -> Text,
         revision -> BigInt,
@@ -165,7 +165,7 @@ table! {
 }
 
 table! {
-    /// One row per committed batch: what it changed, as deltas.
+    /// One row per committed batch: the changes of the batch, as deltas.
     placet_changes (writer, revision) {
         writer -> Text,
         revision -> BigInt,
@@ -195,7 +195,7 @@ table! {
 }
 
 table! {
-    /// What providers are (`/v1/providers`). `created_at` is the time of the last write.
+    /// The descriptions of providers (`/v1/providers`). `created_at` is the time of the last write.
     placet_descriptions (resource_provider_id) {
         resource_provider_id -> Integer,
         uuid -> Text,
@@ -219,8 +219,8 @@ table! {
 }
 
 table! {
-    /// Workloads (`/v1/workloads`). `body` is what they want. `named` is how often workloads whose rules name it
-    /// changed.
+    /// Workloads (`/v1/workloads`). `body` is the workload's request. `named` is the number of changes of workloads
+    /// whose rules name this workload.
     placet_workloads (uuid) {
         uuid -> Text,
         project_id -> Text,
@@ -236,7 +236,7 @@ table! {
 }
 
 table! {
-    /// The workloads that the rules of a workload name.
+    /// The workloads in the rules of a workload.
     placet_neighbours (workload, neighbour) {
         workload -> Text,
         neighbour -> Text,
@@ -245,7 +245,7 @@ table! {
 }
 
 table! {
-    /// The replicas of workloads, with a place or without. Where they stand is in `allocations`.
+    /// The replicas of workloads, placed or not. The places are in `allocations`.
     placet_replicas (consumer_id) {
         consumer_id -> Text,
         workload -> Text,

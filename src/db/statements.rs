@@ -1,7 +1,7 @@
 //! The SQL of statements over many rows, by table. `model` runs them by name and knows no SQL.
 //!
-//! Each constant has the parts that are the same on every engine. Its type builds the statement, in each engine's form
-//! (`src/db/engines/rows/`).
+//! Each constant has the parts of a statement that are the same on every engine. Its type builds the statement, in each
+//! engine's form (`src/db/engines/rows/`).
 
 pub mod allocations {
     use crate::db::engines::rows::{Clock, CountKeys, InsertFromRows};
@@ -51,7 +51,7 @@ pub mod consumers {
         filter: "consumers.id = v.id AND consumers.generation = v.generation_was",
     };
 
-    /// Fills in the row of a new consumer that was inserted to lock it.
+    /// Fills in the row of a new consumer that was inserted as a lock.
     pub const FILL_LOCK_ROW: UpdateFromRows = UpdateFromRows {
         table: "consumers",
         columns: &["id", "generation_is", "project_id", "user_id", "type_id"],
@@ -118,7 +118,7 @@ pub mod inventories {
     };
 }
 
-/// The rows that have an id and a name, of tables that other rows refer to by id.
+/// The rows with an id and a name, of tables whose ids are references in further tables.
 pub mod names {
     use crate::db::engines::rows::CountMatches;
 
@@ -174,7 +174,7 @@ pub mod resource_provider_traits {
 pub mod resource_providers {
     use crate::db::engines::rows::UpdateFromRows;
 
-    /// The compare-and-update that every claim rests on. It compares the uuid too, because SQLite reuses ids.
+    /// The compare-and-update under every claim. The uuid is compared too, because SQLite reuses ids.
     pub const RAISE_GENERATION: UpdateFromRows = UpdateFromRows {
         table: "resource_providers",
         columns: &["id", "uuid", "generation", "moves"],

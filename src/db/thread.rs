@@ -6,10 +6,10 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use super::SetupError;
 
-/// Starts a thread. `ps -T` and `top -H` show its `name`, at most 15 characters of it on Linux.
+/// Starts a thread. `ps -T` and `top -H` show `name`, at most 15 characters on Linux.
 ///
 /// # Errors
-/// [`SetupError::Thread`] if the system cannot start another thread.
+/// [`SetupError::Thread`] if the system cannot start a further thread.
 pub fn spawn<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -20,8 +20,8 @@ pub fn spawn<T: Send + 'static>(
     })
 }
 
-/// Stops the process, as SIGTERM does, if the thread that holds this panics. For a thread without which the process is
-/// of no use: its supervisor starts it again.
+/// Stops the process, as SIGTERM does, if the thread with this value panics. For a thread without which the process is
+/// useless: a supervisor starts the process again.
 pub struct StopOnPanic;
 
 impl Drop for StopOnPanic {

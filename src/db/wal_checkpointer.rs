@@ -1,27 +1,27 @@
-//! Checkpoints SQLite's write-ahead log (WAL) on a thread and a connection of its own, so that commits hardly ever
-//! wait for it.
+//! Checkpoints SQLite's write-ahead log (WAL) on a thread and a connection of its own, so that commits hardly ever wait
+//! for a checkpoint.
 //!
-//! Naively, SQLite does it: the commit that finds the WAL too long copies its pages into the database file. No request
-//! is answered at that time. With 4,000 pages it took 60 ms, several times a second under load.
+//! Naively, SQLite checkpoints: the commit that finds the WAL too long copies the pages into the database file. No
+//! request is answered during the copying. With 4,000 pages the copying took 60 ms, several times a second under load.
 //!
-//! Another thread can copy pages while the writer commits (a passive checkpoint). That is not enough: the WAL
-//! restarts from its beginning only when all pages are copied and no reader uses them. While the writer commits, there
-//! are always new pages, so the WAL grows.
+//! A second thread can copy pages while the writer commits (a passive checkpoint). But the WAL restarts from its
+//! beginning only when all pages are copied and no reader uses the WAL. While the writer commits, there are always new
+//! pages, so the WAL grows.
 //!
-//! So this thread copies nearly all pages, and the writer copies the rest between two batches, when the thread asks for
-//! that ([`handshake`]).
+//! So this thread copies nearly all pages. The writer copies the rest between two batches, at the thread's request
+//! ([`handshake`]).
 //!
 //! Happy path: after 100 ms without a commit the thread copies all pages itself, and the next commit restarts the WAL.
-//! Under steady load it copies pages until few are left, flushes the database file, and asks the writer.
+//! Under steady load the thread copies pages until few are left, flushes the database file, and asks the writer.
 //!
-//! Unhappy path: a long-running reader pins old pages. The WAL grows until the reader ends, and no commit waits for it.
-//! A full disk: before each batch the writer tries to copy all pages, until that succeeds, and refuses the batch if the
-//! disk is still full. So room that comes back goes to the database first, and not to the WAL.
+//! Unhappy path: a long-running reader pins old pages. The WAL grows until the reader ends, and no commit waits. A full
+//! disk: before each batch the writer tries to copy all pages, and refuses the batch if the disk is still full. So
+//! regained room goes to the database first, and not to the WAL.
 //!
 //! If the thread is gone or far behind, SQLite's own checkpoint takes over at twice [`WalLimits::force_pages`].
 //!
-//! SQLite ensures durability: it flushes the database file before it restarts the WAL. Flushing here only leaves less
-//! to do then.
+//! SQLite ensures durability by flushing the database file before restarting the WAL. The flush here only shortens
+//! SQLite's flush.
 
 mod handshake;
 mod room;
@@ -39,18 +39,18 @@ use crate::db::file::paths::FilePaths;
 use handshake::{Handshake, Wakeup};
 use room::DiskRoom;
 
-/// When the WAL is checkpointed, in pages that are not in the database file yet, or that the WAL has.
+/// The limits for checkpoints, in pages that are not in the database file yet, or pages of the WAL.
 #[derive(Debug, Clone, Copy)]
 pub struct WalLimits {
-    /// Checkpoint at this many pages while the writer commits. Many pages were written several times by then, and are
-    /// copied once.
+    /// Checkpoint at this many pages while the writer commits. Until this limit, many pages are written several times,
+    /// and copied once.
     pub checkpoint_pages: i32,
     /// Checkpoint at this many pages when the writer is idle.
     pub idle_checkpoint_pages: i32,
     /// Leave at most this many pages to the writer: less work than a commit.
     pub remainder_pages: i32,
-    /// Ask the writer at this length of the WAL, however many pages are left: it writes faster than the disk takes
-    /// them.
+    /// Ask the writer at this length of the WAL, with any number of remaining pages: the writer writes faster than the
+    /// disk.
     pub force_pages: i32,
 }
 
@@ -68,7 +68,7 @@ impl Default for WalLimits {
 
 /// The interval at which the WAL is polled while the writer commits.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// The pause after an attempt that could not copy all pages.
+/// The pause after an incomplete checkpoint.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// The writer is idle after this time without a commit.
 const IDLE_AFTER: Duration = Duration::from_millis(100);
@@ -82,7 +82,7 @@ const INSPECT_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the writer waits for readers of the WAL when it copies the rest.
 const READER_TIMEOUT: Duration = Duration::from_millis(10);
 
-/// The writer's handle of the checkpoint thread. Dropping it ends the thread.
+/// The writer's handle of the checkpoint thread. Dropping the handle ends the thread.
 pub struct WalCheckpointer {
     handshake: Arc<Handshake>,
     limits: WalLimits,
@@ -114,8 +114,8 @@ impl WalCheckpointer {
         }))
     }
 
-    /// Raises the limit at which commits on this connection checkpoint by themselves, so that SQLite does it only if
-    /// the WAL gets much too long.
+    /// Raises the limit at which commits on this connection checkpoint by themselves, so SQLite checkpoints only a much
+    /// too long WAL.
     pub fn defer_auto_checkpoint(&self, conn: &mut DbConnection) -> diesel::QueryResult<()> {
         dialect::set_wal_limit(conn, self.limits.force_pages.saturating_mul(2))
     }
@@ -137,14 +137,14 @@ impl WalCheckpointer {
         Ok(())
     }
 
-    /// Whether the disk has room for further commits. A commit does not show that: it may fit into room that the log
-    /// has already.
+    /// Whether the disk has room for further commits. A successful commit does not prove free room: the commit may fit
+    /// into the present WAL.
     pub fn has_room(&self) -> bool {
         DiskRoom::of(&self.paths).is_ok_and(DiskRoom::is_enough)
     }
 
-    /// Reports a commit to the thread. If the thread requested it, copies the rest of the pages on the writer's
-    /// connection. False if the connection's `lock_timeout` could not be restored after that.
+    /// Reports a commit to the thread. At the thread's request, copies the rest of the pages on the writer's
+    /// connection. False if the connection's `lock_timeout` could not be restored afterwards.
     pub fn after_batch(&self, conn: &mut DbConnection, lock_timeout: Duration) -> bool {
         self.handshake.notify_commit();
         self.handshake.serve(|| finish(conn, lock_timeout)).unwrap_or(true)
@@ -177,16 +177,16 @@ impl Drop for WalCheckpointer {
 struct CheckpointThread {
     database: Database,
     paths: FilePaths,
-    /// The limits on a disk with room enough.
+    /// The limits on a disk with enough room.
     roomy_limits: WalLimits,
-    /// The limits with the room that there was at the last look.
+    /// The limits with the room at the last look.
     limits: WalLimits,
     handshake: Arc<Handshake>,
     conn: Option<DbConnection>,
-    /// The database file, from the first flush on. It is never closed: closing any handle of a file releases all
-    /// POSIX locks that this process holds on it, and SQLite's connections rely on theirs.
+    /// The database file, from the first flush on. The handle is never closed: closing any handle of a file releases
+    /// all POSIX locks of this process on the file, and SQLite's connections rely on their locks.
     file: Option<ManuallyDrop<File>>,
-    /// The last checkpoint that could not copy all pages.
+    /// The last incomplete checkpoint.
     incomplete: Option<Incomplete>,
     inspected: Instant,
 }
@@ -194,7 +194,7 @@ struct CheckpointThread {
 #[derive(Clone, Copy)]
 struct Incomplete {
     at: Instant,
-    /// The length of the WAL at that time.
+    /// The length of the WAL at this moment.
     pages: i32,
 }
 
@@ -217,7 +217,7 @@ impl CheckpointThread {
         // The first round polls, because an earlier process may have left a long WAL.
         let (mut timeout, mut pause) = (Some(POLL_INTERVAL), POLL_INTERVAL);
         while let Some(wakeup) = self.handshake.wait_for_commit(timeout, pause) {
-            // What is left of a lost or damaged file stays as it is.
+            // The remains of a lost or damaged file stay unchanged.
             if self.database.guard().has_failed() {
                 (timeout, pause) = (None, RETRY_INTERVAL);
                 continue;
@@ -225,8 +225,8 @@ impl CheckpointThread {
             (timeout, pause) = match self.checkpoint_if_due(wakeup) {
                 Ok(wal) => (Some(self.next_timeout(wal)), POLL_INTERVAL),
                 Err(_) if self.database.guard().has_failed() => (None, RETRY_INTERVAL),
-                // Tried again soon after a batch: room that comes back must not be left to the WAL alone. The writer
-                // logs the full disk.
+                // Tried again soon after a batch: regained room must not be left to the WAL alone. The writer logs the
+                // full disk.
                 Err(SetupError::Database(error)) if dialect::is_disk_full(&error) => {
                     (Some(RETRY_INTERVAL), POLL_INTERVAL)
                 }
@@ -256,10 +256,10 @@ impl CheckpointThread {
         }
     }
 
-    /// Checkpoints the WAL if it is long enough, and returns its status after that.
+    /// Checkpoints the WAL if the WAL is long enough, and returns the status after the checkpoint.
     ///
-    /// The file is inspected before pages are copied into it. A copied page may cover the only visible
-    /// damage, such as a damaged header, while further damaged pages remain.
+    /// The file is inspected before pages are copied into the file. A copied page may cover the only visible damage,
+    /// such as a damaged header, while further damaged pages remain.
     fn checkpoint_if_due(&mut self, wakeup: Wakeup) -> Result<WalStatus, SetupError> {
         self.limits = match DiskRoom::of(&self.paths) {
             Ok(room) => self.roomy_limits.within(room),
@@ -317,7 +317,7 @@ impl CheckpointThread {
         Ok(true)
     }
 
-    /// Flushes the copied pages to the disk, so that the writer has less to flush when it copies the rest.
+    /// Flushes the copied pages to the disk, so the writer has less to flush while copying the rest.
     fn flush(&mut self) -> Result<(), SetupError> {
         let failed = |error: std::io::Error| SetupError::Connect {
             place: self.paths.database.display().to_string(),

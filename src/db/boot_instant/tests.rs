@@ -9,7 +9,7 @@ use rustix::time::{ClockId, Timespec};
 use super::BootInstant;
 
 thread_local! {
-    /// What this thread adds to the clock, as if the machine had been suspended for that time.
+    /// The time that this thread adds to the clock, as if the machine had been suspended.
     pub static SUSPENDED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
@@ -24,8 +24,8 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// Set in the process that the test below starts in a time namespace.
 const PRINTS_THE_CLOCK: &str = "PLACET_TEST_PRINTS_THE_CLOCK";
 
-/// In the namespace CLOCK_BOOTTIME is ahead by an hour, as after a suspension of that time, and CLOCK_MONOTONIC is not.
-/// A clock that stops during a suspension does not show that hour.
+/// In the namespace CLOCK_BOOTTIME is ahead by an hour, as after a suspension of an hour, and CLOCK_MONOTONIC is not. A
+/// clock that stops during a suspension does not show this hour.
 #[test]
 fn the_clock_counts_the_time_of_a_suspension() {
     if std::env::var_os(PRINTS_THE_CLOCK).is_some() {

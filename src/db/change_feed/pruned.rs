@@ -1,13 +1,13 @@
-//! Pruned writers: what lets a process that has followed them to their end go on without a reload.
+//! Records pruned writers, so that a process that has followed the writers to their end goes on without a reload.
 //!
-//! Naively, a process that finds another epoch reloads everything, because it may lack commits of a writer that it
-//! never knew. A writer is pruned after each restart of a process, so each restart would reload every other process.
+//! Naively, a process reloads everything after a change of the epoch, because it may lack commits of an unknown writer.
+//! A writer is pruned after each restart of a process, so each restart would reload every further process.
 //!
-//! So the row of the old epoch stays behind: the last position of each writer that was pruned with it, and the epoch
-//! that came next. The rows are changes whose writer is the old epoch. A process that is at all of these positions
-//! lacks nothing, drops the writers, and goes on under the new epoch.
+//! So each old epoch leaves rows behind: the last position of each writer that was pruned with the epoch, and the next
+//! epoch. The rows are changes whose writer is the old epoch. A process at all of these positions lacks nothing, drops
+//! the writers, and goes on under the new epoch.
 //!
-//! Row 0 of an epoch names the epoch before it. So old rows are found by their keys ([`forget`]).
+//! Row 0 of an epoch names the epoch before, so old rows are found by their keys ([`forget`]).
 
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
@@ -16,7 +16,7 @@ use super::{Position, Revisions};
 use crate::db::schema::placet_changes;
 use crate::db::{DbConnection, DbResult};
 
-/// Records that `epoch` ended, and at which positions the `pruned` writers were then.
+/// Records the end of `epoch`, and the last positions of the `pruned` writers.
 pub fn record(conn: &mut DbConnection, epoch: &str, next_epoch: &str, pruned: &[(String, Position)]) -> DbResult<()> {
     for (number, (writer, position)) in (PREVIOUS_EPOCH + 1..).zip(pruned) {
         let body = format!("{writer} {} {}", position.revision, position.token);
@@ -25,7 +25,7 @@ pub fn record(conn: &mut DbConnection, epoch: &str, next_epoch: &str, pruned: &[
     insert(conn, (next_epoch, PREVIOUS_EPOCH), epoch, "")
 }
 
-/// The number of the row that names the epoch before.
+/// The number of the row with the epoch before.
 const PREVIOUS_EPOCH: i64 = 0;
 
 fn insert(conn: &mut DbConnection, key: (&str, i64), other_epoch: &str, body: &str) -> DbResult<()> {
@@ -42,7 +42,7 @@ fn insert(conn: &mut DbConnection, key: (&str, i64), other_epoch: &str, body: &s
         .map(|_| ())
 }
 
-/// Deletes what is older than `oldest` of the epochs before `epoch`.
+/// Deletes the rows of earlier epochs than `epoch` that are older than `oldest`.
 pub fn forget(conn: &mut DbConnection, epoch: &str, oldest: NaiveDateTime) -> DbResult<()> {
     use placet_changes as c;
     let mut next = Some(epoch.to_owned());
@@ -58,8 +58,8 @@ pub fn forget(conn: &mut DbConnection, epoch: &str, oldest: NaiveDateTime) -> Db
     Ok(())
 }
 
-/// `known` under the later `epoch`, without the writers that were pruned in between. `None` if a commit of one of them
-/// may be missing, or if the epochs in between are not recorded.
+/// `known` under the later `epoch`, without the writers that were pruned in between. `None` if a commit of a pruned
+/// writer may be missing, or if the epochs in between are not recorded.
 pub fn carry_over(conn: &mut DbConnection, known: &Revisions, epoch: &str) -> DbResult<Option<Revisions>> {
     use placet_changes as c;
     let mut carried = known.clone();

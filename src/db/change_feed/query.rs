@@ -1,7 +1,7 @@
 //! The statements of the change feed: the position of every writer, and the changes after known positions.
 //!
-//! Their text depends only on how many writers are known, and all values are bound. So a connection prepares each
-//! statement once.
+//! The text of a statement depends only on the number of known writers, and all values are bound. So a connection
+//! prepares each statement once.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
@@ -21,7 +21,7 @@ pub struct FeedRow {
     /// Empty in the row of the epoch.
     pub writer: String,
     pub revision: i64,
-    /// The epoch itself in its row.
+    /// The epoch itself in the epoch's row.
     pub token: String,
     /// Empty in rows that are no change.
     pub body: String,
@@ -29,7 +29,7 @@ pub struct FeedRow {
 
 type FeedColumns = (Integer, Text, BigInt, Text, Text);
 
-/// The maximum number of revisions of a writer that one query selects. Fewer are kept, so a reader that lacks more has
+/// The maximum number of revisions of a writer in one query. Fewer revisions are kept, so a reader that lacks more has
 /// to reload.
 const MAX_REVISIONS: i64 = 2 * pruning::KEPT_REVISIONS;
 
@@ -43,7 +43,7 @@ pub fn read(conn: &mut DbConnection, known: &Revisions) -> DbResult<Vec<FeedRow>
     on_each!(conn, inner => statement.load(inner))
 }
 
-/// The epoch, and a writer's position. Without writers there is one row with the epoch alone.
+/// The epoch, and a writer's position. Without writers there is a single row with the epoch alone.
 #[derive(Queryable)]
 pub struct PositionRow {
     pub epoch: String,

@@ -1,4 +1,4 @@
-//! The connection type that all engines share. Queries are written for it; what differs between engines is in
+//! The connection type of all engines, for which queries are written; the differences between engines are in
 //! `src/db/engines/`.
 
 use diesel::MultiConnection;
@@ -11,7 +11,7 @@ use diesel::sqlite::SqliteConnection;
 /// diesel's derive accepts no `cfg` on a variant, so each set of engines has an enum of its own.
 macro_rules! connection {
     ($($engine:ident($connection:ident)),+) => {
-        /// A connection to the database that the configuration names.
+        /// A connection to the configured database.
         #[derive(MultiConnection)]
         pub enum DbConnection {
             $($engine($connection)),+

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::running_clock::RunningClock;
 
-/// The moment of the last answer. Clones share it. Each statement notes one, so it takes no lock.
+/// The moment of the last answer. Clones share the moment. Each statement notes its answer, without a lock.
 #[derive(Debug, Clone)]
 pub(super) struct LastAnswer {
     clock: Arc<RunningClock>,
@@ -58,7 +58,7 @@ mod tests {
         let pass = |seconds: u64| SUSPENDED.set(SUSPENDED.get() + Duration::from_secs(seconds));
         let seconds = |time: Option<Duration>| time.map(|time| time.as_secs());
         let answer = LastAnswer::new();
-        // A command without a thread that beats: all time counts.
+        // In a command no thread beats: all time counts.
         pass(3);
         assert_eq!(answer.silence().as_secs(), 3);
         assert_eq!(answer.beat(), None);
@@ -68,7 +68,7 @@ mod tests {
         pass(76);
         assert_eq!(answer.silence().as_secs(), 4);
         assert_eq!((seconds(answer.beat()), answer.silence().as_secs()), (Some(76), 4));
-        // An answer during the pause counts as one at its end.
+        // An answer during the pause counts as an answer at the end of the pause.
         pass(50);
         answer.note();
         assert_eq!((seconds(answer.beat()), answer.silence().as_secs()), (Some(50), 0));

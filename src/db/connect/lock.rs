@@ -1,8 +1,8 @@
 //! The locks that give an SQLite database to one serving process. The process is the only writer, and has no change
-//! feed to follow. A database on a server is shared, and has no locks of this kind.
+//! feed to follow. A database on a server is shared, and has no such locks.
 //!
-//! 1. The lock of the name is on a file beside the database. It covers every file with the database's name: the log,
-//!    the record of the log, and the file that a restore replaces.
+//! 1. The lock of the name is on a file beside the database. The lock covers every file with the database's name: the
+//!    log, the record of the log, and the file that a restore replaces.
 //! 2. The lock of the inode is on the database file itself, under every name ([`crate::db::file::inode_lock`]).
 
 use std::fs::{File, OpenOptions, TryLockError};
@@ -18,8 +18,8 @@ use crate::db::file::log_record;
 use crate::db::file::paths::FilePaths;
 use crate::db::{Database, SetupError};
 
-/// Held while a process serves an embedded database, or restores it. The kernel releases it when the process ends,
-/// however it ends.
+/// Held while a process serves an embedded database, or restores the database. The kernel releases the lock at every
+/// end of the process.
 pub struct ServingLock {
     file: File,
     /// `None` while a restore finds no database to lock.
@@ -27,12 +27,12 @@ pub struct ServingLock {
 }
 
 impl ServingLock {
-    /// Checks that the log of the database is its own.
+    /// Checks that the log belongs to the database.
     pub(in crate::db) fn check(&self, paths: &FilePaths) -> Result<(), SetupError> {
         log_record::check(paths, &self.file)
     }
 
-    /// Removes the record of the process that last served: the database is another one.
+    /// Removes the record of the process that last served, because the database was replaced.
     pub(in crate::db) fn forget_record(&self) -> io::Result<()> {
         log_record::forget(&self.file)
     }
@@ -43,7 +43,7 @@ impl Database {
     /// file. `None` if the database is on a server, which processes share.
     ///
     /// # Errors
-    /// [`SetupError::Served`] if another process holds the lock, and [`SetupError::ForeignLog`].
+    /// [`SetupError::Served`] if a second process holds the lock, and [`SetupError::ForeignLog`].
     pub fn lock_for_serving(&self) -> Result<Option<ServingLock>, SetupError> {
         let Some(path) = self.target().file() else {
             return Ok(None);
@@ -69,8 +69,8 @@ impl Database {
         Ok(lock)
     }
 
-    /// Checks that this process may write an embedded database, and make files beside it, as
-    /// [`Database::lock_for_serving`] does. Makes none.
+    /// Checks that this process may write an embedded database, and make files beside the database, as
+    /// [`Database::lock_for_serving`] does. Makes no file.
     ///
     /// # Errors
     /// [`SetupError::Connect`]
@@ -91,11 +91,11 @@ impl Database {
         Ok(())
     }
 
-    /// For a command that does not serve: checks that the log of an embedded database is its own. A database that is
-    /// being served is not checked.
+    /// For a command that does not serve: checks that the log of an embedded database belongs to the database. A
+    /// database that is being served is not checked.
     ///
     /// # Errors
-    /// [`SetupError::ForeignLog`] if it is not.
+    /// [`SetupError::ForeignLog`] if the log belongs to a different database.
     pub fn check_log(&self) -> Result<(), SetupError> {
         let Some(path) = self.target().file() else {
             return Ok(());
@@ -135,11 +135,11 @@ fn served(paths: &FilePaths) -> SetupError {
     }
 }
 
-/// For a file that this process does not serve: checks that its log is its own, unless a process serves it. Returns
-/// whether one does.
+/// For a file that this process does not serve: checks that the log belongs to the file, unless a process serves the
+/// file. Returns whether the file is being served.
 ///
 /// # Errors
-/// [`SetupError::ForeignLog`] if it is not.
+/// [`SetupError::ForeignLog`] if the log belongs to a different file.
 pub(in crate::db) fn check_log_of(path: &Path) -> Result<bool, SetupError> {
     // Without a directory or a record there is nothing to compare.
     let Ok(paths) = FilePaths::of(path) else {

@@ -1,23 +1,23 @@
-//! Counts open connections, so that a stop can wait until all of them are closed.
+//! Counts open connections, for a stop that waits until all are closed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The number of open connections. Clones share it.
+/// The number of open connections. Clones share the number.
 #[derive(Debug, Clone, Default)]
 pub struct OpenConnections(Arc<AtomicUsize>);
 
-/// Counts as one connection until it is dropped.
+/// Counts as one connection until dropped.
 pub struct OpenConnection(OpenConnections);
 
 impl OpenConnections {
-    /// Counts one more connection.
+    /// Counts a further connection.
     pub fn add(&self) -> OpenConnection {
         self.0.fetch_add(1, Ordering::AcqRel);
         OpenConnection(self.clone())
     }
 
-    /// The number of connections that are open now.
+    /// The number of open connections.
     pub fn count(&self) -> usize {
         self.0.load(Ordering::Acquire)
     }

@@ -15,11 +15,11 @@ use crate::db::engines::dialect::{self, Purpose};
 use crate::db::file::guard::FileGuard;
 use crate::db::{DbConnection, SetupError};
 
-/// How long after its last answer a connection is used without a ping. If it broke since, the read is repeated once, on
-/// another connection.
+/// How long after the last answer a connection is used without a ping. If the connection broke since, the read is
+/// repeated once, on a second connection.
 const TRUSTED_AFTER_ANSWER: Duration = Duration::from_secs(1);
 
-/// The log target of each statement that is sent, at trace level: `RUST_LOG=info,placet::statements=trace`.
+/// The log target of each sent statement, at trace level: `RUST_LOG=info,placet::statements=trace`.
 const STATEMENT_LOG: &str = "placet::statements";
 
 /// Opens connections, in the pool and outside of it.
@@ -30,7 +30,7 @@ pub(super) struct Opener {
     pub recycle_time: Duration,
     pub statements: Arc<AtomicU64>,
     pub attempts: ConnectAttempts,
-    /// When a connection was last found broken. Connections that answered before then are pinged before they are used.
+    /// When a connection was last found broken. Connections with an earlier last answer are pinged before use.
     pub lost: Arc<Mutex<Option<Instant>>>,
     pub last_answer: LastAnswer,
     /// Open connections, in the pool and outside of it.
@@ -44,7 +44,7 @@ impl Opener {
     /// Opens a connection as soon as an attempt is allowed.
     pub fn open(&self, purpose: Purpose) -> Result<DbConnection, SetupError> {
         let mut conn = self.attempts.run(|| self.open_uncounted(purpose))?;
-        // The connection drops its instrumentation last, so it counts as open until it is closed.
+        // The connection drops its instrumentation last, so the connection counts as open until closed.
         let (statements, open) = (self.statements.clone(), self.open.add());
         let (guard, last_answer) = (self.guard.clone(), self.last_answer.clone());
         last_answer.note();
@@ -63,8 +63,8 @@ impl Opener {
         Ok(conn)
     }
 
-    /// Opens a connection at once, whose statements are not counted. The file is compared before and after, so that no
-    /// connection to another file is used.
+    /// Opens a connection at once, whose statements are not counted. The file is compared before and after, so no
+    /// connection to a wrong file is used.
     pub fn open_uncounted(&self, purpose: Purpose) -> Result<DbConnection, SetupError> {
         self.guard.check_path()?;
         let conn = dialect::connect(&self.target, purpose, self.lock_timeout).inspect_err(|error| {
@@ -80,7 +80,7 @@ impl Opener {
         *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Whether a connection that last answered at that moment needs no ping.
+    /// Whether a connection needs no ping, after a last answer at this moment.
     pub fn trusts(&self, answered: Instant) -> bool {
         let lost = *self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         answered.elapsed() < TRUSTED_AFTER_ANSWER && lost.is_none_or(|lost| lost < answered)

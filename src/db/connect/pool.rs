@@ -31,15 +31,15 @@ const IDLE_TIME: Duration = Duration::from_secs(30);
 /// How to reach the database.
 #[derive(Debug, Clone)]
 pub struct DatabaseSettings {
-    /// As SQLAlchemy spells it.
+    /// The URL as SQLAlchemy spells URLs.
     pub url: String,
     /// The maximum number of connections in the pool.
     pub max_pool_size: u32,
     /// How long a read waits for a connection of the pool.
     pub pool_timeout: Duration,
-    /// How long a statement waits for the lock of another connection.
+    /// How long a statement waits for the lock of a second connection.
     pub lock_timeout: Duration,
-    /// The age at which a connection of the pool is replaced before it is used again.
+    /// The age at which a connection of the pool is replaced before the next use.
     pub recycle_time: Duration,
     /// The number of attempts to reach a server at start. -1 means no limit.
     pub max_retries: i64,
@@ -48,7 +48,7 @@ pub struct DatabaseSettings {
 }
 
 impl DatabaseSettings {
-    /// Settings for the database at `url`, with the defaults for everything else.
+    /// Settings for the database at `url`, with the defaults for all further fields.
     pub fn new(url: impl Into<String>) -> Self {
         DatabaseSettings {
             url: url.into(),
@@ -62,12 +62,12 @@ impl DatabaseSettings {
     }
 }
 
-/// The database that the configuration names. Clones share one pool.
+/// The configured database. Clones share one pool.
 #[derive(Clone)]
 pub struct Database {
     pub(super) opener: Opener,
     pub(super) readers: r2d2::Pool<Opener>,
-    /// One permit for each connection that the pool may have.
+    /// A permit for each connection that the pool may have.
     pub(super) read_permits: Arc<Semaphore>,
     /// The number of permits in all.
     pub(super) max_readers: Arc<AtomicUsize>,
@@ -77,7 +77,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Parses the URL, and reads the files that it names. Opens no connection yet, and creates no database.
+    /// Parses the URL, and reads the files in the URL. Opens no connection yet, and creates no database.
     pub fn open(settings: &DatabaseSettings) -> Result<Database, SetupError> {
         let target = url::parse(&settings.url)?;
         target.check_files()?;
@@ -134,7 +134,7 @@ impl Database {
     /// Waits until the server answers, for at most `max_retries` attempts. Lets placet start before its database.
     ///
     /// # Errors
-    /// The error of the last attempt, or of the first one that a retry cannot mend.
+    /// The error of the last attempt, or the first error that a retry cannot mend.
     pub fn wait_until_reachable(&self) -> Result<(), SetupError> {
         let mut attempts = 1;
         loop {
@@ -148,7 +148,8 @@ impl Database {
                     std::thread::sleep(self.retry_interval);
                     attempts += 1;
                 }
-                // A missing file is no reason to wait: a sync creates it, and everything else refuses it.
+                // A missing file is no reason to wait: a sync creates the file, and every further command refuses the
+                // file.
                 Ok(_) | Err(SetupError::Missing { .. }) => return Ok(()),
                 Err(error) => return Err(error),
             }
@@ -178,20 +179,20 @@ impl Database {
         self.max_readers.load(Ordering::Relaxed)
     }
 
-    /// A consistent read of the database, on a connection of the pool. Blocks the calling thread until one is free;
-    /// callers that may be many take a `ReadPermit` first.
+    /// A consistent read of the database, on a connection of the pool. Blocks the calling thread until a connection is
+    /// free; callers that may be many take a `ReadPermit` first.
     pub fn read<T>(&self, read: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.ask(|conn| dialect::read_transaction(conn, &read))
     }
 
-    /// As [`Database::read`], but without a transaction. A single statement is a consistent read by itself; for more,
-    /// `ask` begins a transaction.
+    /// As [`Database::read`], but without a transaction. A single statement is a consistent read by itself; for several
+    /// statements, `ask` begins a transaction.
     pub fn ask<T>(&self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.ask_since(Instant::now(), ask)
     }
 
-    /// Reads once more if the connection was lost and had not been pinged before the first attempt. So a connection
-    /// that broke while it was idle fails no request.
+    /// Reads once more if the connection was lost without an earlier ping. So an idle connection that broke fails no
+    /// request.
     fn ask_since<T>(&self, began: Instant, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         let mut reader = self.reader(began)?;
         let connection = reader.connection(&self.opener)?;
@@ -260,7 +261,7 @@ impl Database {
         self.opener.open(purpose)
     }
 
-    /// As [`Database::connect_to`], for a connection whose statements are not counted among those of requests.
+    /// As [`Database::connect_to`], for a connection whose statements do not count as requests' statements.
     pub(in crate::db) fn connect_uncounted(&self, purpose: Purpose) -> Result<DbConnection, SetupError> {
         self.opener.open_uncounted(purpose)
     }
@@ -275,19 +276,19 @@ impl Database {
         self.opener.last_answer.beat()
     }
 
-    /// Has the database answer a statement on a connection of the pool. Returns when it has, or when its file may not
-    /// be written, or when there is no connection.
+    /// Has the database answer a statement on a connection of the pool. Returns after the answer, or when the file may
+    /// not be written, or when there is no connection.
     pub fn probe(&self) -> Result<(), Error> {
         self.opener.guard.check_writable()?;
         self.ask(|conn| Ok(dialect::probe(conn)?))
     }
 
-    /// How long a statement waits for the lock of another connection.
+    /// How long a statement waits for the lock of a second connection.
     pub(in crate::db) fn lock_timeout(&self) -> Duration {
         self.opener.lock_timeout
     }
 
-    /// What shows that nothing uses the database any more.
+    /// Counts of the connections and permits in use.
     pub(in crate::db) fn use_count(&self) -> UseCount {
         UseCount {
             open: self.opener.open.clone(),
@@ -296,7 +297,7 @@ impl Database {
         }
     }
 
-    /// What guards the file of an embedded database that this process serves.
+    /// The guard of the embedded database's file that this process serves.
     pub(in crate::db) fn guard(&self) -> &FileGuard {
         &self.opener.guard
     }
@@ -325,8 +326,8 @@ impl UseCount {
     }
 }
 
-/// A permit to use one connection of the pool, until it is dropped. A request takes it before it occupies a thread. So
-/// a database that hangs blocks at most one thread for each connection.
+/// A permit to use a connection of the pool, until dropped. A request takes the permit before occupying a thread. So a
+/// hanging database blocks at most one thread for each connection.
 pub struct ReadPermit {
     database: Database,
     began: Instant,
@@ -339,8 +340,8 @@ impl ReadPermit {
         self.ask(|conn| dialect::read_transaction(conn, &read))
     }
 
-    /// As [`ReadPermit::read`], but without a transaction, so that a single statement is one round trip. It is a
-    /// consistent read by itself; for more, `ask` begins a transaction.
+    /// As [`ReadPermit::read`], but without a transaction, so a single statement is one round trip. A single statement
+    /// is a consistent read by itself; for several statements, `ask` begins a transaction.
     pub fn ask<T>(&self, ask: impl Fn(&mut DbConnection) -> Result<T, Error>) -> Result<T, Error> {
         self.database.ask_since(self.began, ask)
     }

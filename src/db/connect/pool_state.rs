@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use super::pool::Database;
 
-/// The connections at one moment, and what they did until then.
+/// The connections at one moment, and the counters up to this moment.
 #[derive(Debug)]
 pub struct PoolState {
-    /// The most connections that the pool may have.
+    /// The most connections of the pool.
     pub max: usize,
-    /// Those that it has.
+    /// The present connections of the pool.
     pub connections: usize,
     pub idle: usize,
-    /// Open connections, those outside of the pool included.
+    /// Open connections, inside and outside of the pool.
     pub open: usize,
     /// How often a connection could not be opened.
     pub failures: u64,
-    /// Statements that were sent.
+    /// The number of sent statements.
     pub statements: u64,
     /// The time since the database last answered.
     pub silence: Duration,

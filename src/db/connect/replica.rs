@@ -1,7 +1,7 @@
-//! The replica: a copy of the database, which may lag behind it, for the routes that `[placet] slave_routes` names.
+//! The replica: a copy of the database, which may lag, for the routes in `[placet] slave_routes`.
 //!
-//! If the replica fails, is no copy of the database or has another schema, the database answers instead. A line of the
-//! log says so.
+//! If the replica fails, is no copy of the database or has a different schema, the database answers instead. A line of
+//! the log reports the reason.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ pub struct Replica {
 
 struct Inner {
     database: Database,
-    /// How long the replica is not used after it failed.
+    /// How long the replica is unused after a failure.
     pause: Duration,
     state: Mutex<ReplicaState>,
 }
@@ -27,7 +27,7 @@ enum ReplicaState {
     /// Never probed.
     Unknown,
     Usable,
-    /// Not used until that moment, and probed before it is used again.
+    /// Not used until this moment, and probed before the next use.
     PausedUntil(Instant),
 }
 
@@ -53,7 +53,7 @@ impl Replica {
             .ok()
     }
 
-    /// Reads from the replica. `None` if it cannot answer; the caller then reads from `main`.
+    /// Reads from the replica. `None` if the replica cannot answer; the caller then reads from `main`.
     pub fn read<T>(
         &self,
         permit: &ReadPermit,
@@ -77,14 +77,15 @@ impl Replica {
         self.inner.database.readers()
     }
 
-    /// Pauses the replica. If many reads fail at once, only the first one is logged.
+    /// Pauses the replica. If many reads fail at once, only the first failure is logged.
     fn fail(&self, error: Error) {
         if self.set(self.paused()) == ReplicaState::Usable {
             self.warn(error);
         }
     }
 
-    /// After the pause one request probes the replica. All others use the primary and do not wait for the probe.
+    /// After the pause a single request probes the replica. All further requests use the primary and do not wait for
+    /// the probe.
     fn is_usable(&self, main: &Database) -> bool {
         match self.state() {
             ReplicaState::Usable => return true,

@@ -1,8 +1,7 @@
 //! A clock that stops while this process stands still: a signal stopped the process, or the machine was suspended.
 //!
-//! Naively, the silence of the database is the time since its last answer. Then a process that was stopped for a minute
-//! says that the database was silent for a minute. So a thread beats regularly, and the time without a beat does not
-//! count.
+//! Naively, the silence of the database is the time since its last answer. After a stop of a minute the process would
+//! report a minute of silence. So a thread beats regularly, and the time without a beat does not count.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,8 +1,9 @@
-//! TCP keepalive for connections to MariaDB, so that a server whose power was cut is noticed.
+//! TCP keepalive for connections to MariaDB, so that placet notices a server whose power was cut.
 //!
-//! Without it the client library waits for ever: neither the library nor diesel has an option for the keepalive. The
-//! kernel probes a silent peer, and ends the connection if no probe is answered, but by default only after two hours.
-//! This module sets shorter times on the sockets themselves. libpq sets the same times from options of its URL.
+//! Without the keepalive the client library waits for ever: neither the library nor diesel has an option for the
+//! keepalive. The kernel probes a silent peer, and ends the connection if no probe is answered, but by default only
+//! after two hours. This module sets shorter times on the sockets themselves. libpq sets the same times from options of
+//! its URL.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -14,13 +15,13 @@ use socket2::{Socket, TcpKeepalive};
 /// How long a peer is silent before the first probe.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
-/// The number of unanswered probes after which the connection is ended.
+/// The number of unanswered probes before the connection is ended.
 const KEEPALIVE_PROBES: u32 = 3;
 /// How long sent data may stay unacknowledged before the connection is ended.
 const USER_TIMEOUT: Duration = Duration::from_secs(25);
 
-/// Sets the keepalive on this process's connections to servers at `ports`. If the kernel refuses, a server that
-/// vanished is noticed late; everything else works.
+/// Sets the keepalive on this process's connections to servers at `ports`. If the kernel refuses, a vanished server is
+/// noticed late; everything else works.
 pub fn enable(ports: &[u16]) {
     if let Err(error) = try_enable(ports) {
         log::debug!("TCP keepalive could not be set on the connections to the database: {error}");
@@ -36,7 +37,7 @@ fn try_enable(ports: &[u16]) -> std::io::Result<()> {
         let Some(number) = number.filter(|_| is_socket) else {
             continue;
         };
-        // Another thread may have closed the socket since its entry was read.
+        // A second thread may have closed the socket since its entry was read.
         if let Ok(socket) = pidfd_getfd(own.as_fd(), number, PidfdGetfdFlags::empty()) {
             set_keepalive(&Socket::from(socket), ports)?;
         }

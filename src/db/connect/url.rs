@@ -1,4 +1,4 @@
-//! Parses the database's URL, which is spelled as SQLAlchemy spells it. The scheme decides the engine.
+//! Parses the database's URL, in SQLAlchemy's spelling. The scheme decides the engine.
 
 mod parameters;
 mod server;
@@ -12,7 +12,7 @@ use crate::db::SetupError;
 use parameters::{MYSQL, POSTGRESQL, Parameters, SQLITE};
 pub use server::Server;
 
-/// The database that a URL names.
+/// The database of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     Sqlite(PathBuf),
@@ -50,7 +50,7 @@ impl Target {
 }
 
 impl Target {
-    /// Checks the files that the URL names.
+    /// Checks the files in the URL.
     ///
     /// # Errors
     /// A PEM file that cannot be read, or is not whole.
@@ -69,7 +69,7 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // Messages are read in other directories than that of this process.
+            // A reader of a message may be in a different directory than this process.
             Target::Sqlite(path) => std::path::absolute(path).as_ref().unwrap_or(path).display().fmt(f),
             #[cfg(feature = "postgresql")]
             Target::Postgresql(server) => server.fmt(f),
@@ -80,7 +80,7 @@ impl fmt::Display for Target {
 }
 
 impl Target {
-    /// The command of a server's own tool that writes a backup to a file; `None` for an embedded database.
+    /// The command of a server's own tool for a backup to a file; `None` for an embedded database.
     pub fn backup_command(&self, _file: &Path) -> Option<String> {
         match self {
             Target::Sqlite(_) => None,
@@ -91,7 +91,7 @@ impl Target {
         }
     }
 
-    /// The command of a server's own tool that restores a backup; `None` for an embedded database.
+    /// The command of a server's own tool for restoring a backup; `None` for an embedded database.
     pub fn restore_command(&self, _file: &Path) -> Option<String> {
         match self {
             Target::Sqlite(_) => None,
@@ -103,7 +103,7 @@ impl Target {
     }
 }
 
-/// Parses `dialect+driver://…`. The driver is a Python package. Of a MySQL URL, the option file is read.
+/// Parses `dialect+driver://…`. The driver is a Python package. For a MySQL URL, the option file is read too.
 ///
 /// # Errors
 /// A URL, a parameter or an option file that cannot be used.
@@ -124,7 +124,7 @@ pub fn parse(url: &str) -> Result<Target, SetupError> {
     }
 }
 
-/// A sentence for each parameter of a URL that has no effect. None for a URL that cannot be parsed.
+/// A sentence for each ineffective parameter of a URL. No sentences for a URL that cannot be parsed.
 pub fn warnings(url: &str) -> Vec<String> {
     let known = match url.trim().split(['+', ':']).next() {
         Some("sqlite") => SQLITE,
@@ -169,7 +169,7 @@ fn mariadb(_: Server) -> Result<Target, SetupError> {
     })
 }
 
-/// Parses what follows `sqlite://`: nothing, or a slash and a path. The path is absolute if it begins with another
+/// Parses the text after `sqlite://`: nothing, or a slash and a path. The path is absolute if it begins with a second
 /// slash.
 fn sqlite(rest: &str) -> Option<Result<Target, SetupError>> {
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -185,7 +185,7 @@ fn sqlite(rest: &str) -> Option<Result<Target, SetupError>> {
     }
 }
 
-/// The part of a URL that may be shown. Everything after the first colon is left out, because it may be a password.
+/// The part of a URL that may be shown. The text after the first colon is left out, because the text may be a password.
 fn redacted(url: &str) -> String {
     match url.split_once(':') {
         Some((scheme, _)) => format!("{scheme}:…"),

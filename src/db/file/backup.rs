@@ -1,4 +1,4 @@
-//! `placet db backup`: a copy of an embedded database in one file, made while it may be served.
+//! `placet db backup`: a copy of an embedded database in one file, made while the database may be served.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -14,7 +14,7 @@ use crate::db::engines::dialect::{self, Purpose};
 use crate::db::schema::migrate;
 use crate::db::{Database, SetupError};
 
-/// A file that is removed when this is dropped, unless it was renamed.
+/// A file that is removed when this is dropped, unless the file was renamed.
 pub struct PartialFile(pub PathBuf);
 
 impl Drop for PartialFile {
@@ -49,8 +49,8 @@ impl Database {
         let mut conn = self.connect_to(Purpose::Read)?;
         let name = format!("{name}.partial-{}", Uuid::new_v4().simple());
         let partial = PartialFile(PathBuf::from(&name));
-        // Creates the file, because SQLite says less about a folder that is missing or cannot be written. Users who may
-        // not read the database may not read its backup.
+        // Creates the file, because SQLite says less about a missing or unwritable folder. Users who may not read the
+        // database may not read its backup.
         OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -69,7 +69,7 @@ impl Database {
         sync_folder(&to).map_err(failed)
     }
 
-    /// Checks a copy, which must have tables, and removes the mark that ties the served file to its log.
+    /// Checks a copy, which must have tables, and removes the mark of the tie between the served file and its log.
     fn finish_copy(&self, copy: &Path) -> Result<(), SetupError> {
         let target = Target::of_file(copy);
         let mut conn = dialect::connect(&target, Purpose::Read, self.lock_timeout())?;

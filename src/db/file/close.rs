@@ -1,8 +1,8 @@
 //! A clean stop: closes the connections, and leaves an embedded database as one file.
 //!
-//! SQLite copies the log into the file and removes it when the last connection is closed. Naively, the writer's end is
-//! enough. But a reader of the pool or the follower may outlive the writer, and the process ends before it is closed:
-//! the log then stays, and the file alone lacks acknowledged rows. So a stop waits for all connections first.
+//! SQLite copies the log into the file and removes the log when the last connection is closed. Naively, the writer's
+//! end is enough. But a reader of the pool or the follower may outlive the writer, and may still be open at the end of
+//! the process. The log stays, and the file alone lacks acknowledged rows. So a stop waits for all connections first.
 
 use std::time::{Duration, Instant};
 
@@ -11,15 +11,15 @@ use crate::db::{Database, SetupError};
 
 use super::paths::FilePaths;
 
-/// How long a stop waits until the connections of this process are closed. No read of a local file takes that long.
+/// How long a stop waits until the connections of this process are closed. Every read of a local file is shorter.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// The interval at which it looks.
+/// The interval of the looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 impl Database {
     /// Closes the connections of an embedded database, and copies its log into the file. Does nothing on a server.
     ///
-    /// The writer must have ended, and so must every other user of this database.
+    /// The writer must have ended, and so must every further user of this database.
     pub fn close(self) {
         let Some(Ok(paths)) = self.target().file().map(FilePaths::of) else {
             return;
@@ -55,14 +55,14 @@ impl Database {
 
     fn close_file(self) -> Result<(), SetupError> {
         let (target, lock_timeout, use_count) = (self.target().clone(), self.lock_timeout(), self.use_count());
-        // Closes the connections of the pool that are not in use.
+        // Closes the unused connections of the pool.
         drop(self);
         let began = Instant::now();
         while !use_count.is_zero() && began.elapsed() < CLOSE_TIMEOUT {
             std::thread::sleep(POLL_INTERVAL);
         }
         let mut conn = dialect::connect(&target, Purpose::Write, lock_timeout)?;
-        // Closing the last connection does the same. But it does nothing if another program has the file open.
+        // Closing the last connection does the same, unless a foreign program has the file open.
         dialect::wal_checkpoint(&mut conn, CheckpointMode::Truncate)?;
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Finds damage of a served file that no statement has met yet, by its headers and lengths.
+//! Finds damage of a served file that no statement has met yet, by the headers and lengths of file and log.
 //!
-//! Only content that was read and is wrong counts as damage. A read that fails says nothing: the process may have no
-//! file descriptor left, or the disk may answer again. So the handles are kept open, and no read opens a file.
+//! Only wrong content that was read counts as damage. A failed read says nothing: the process may have no file
+//! descriptor left, or the disk may answer again. So the handles are kept open, and no read opens a file.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -13,8 +13,8 @@ use super::inode_lock::LockedDatabase;
 use crate::db::engines::dialect::{self, CheckpointMode, WalStatus};
 use crate::db::{DbConnection, DbResult};
 
-/// How often a length that is too short is looked at again. Another program may have shortened the file by a VACUUM
-/// between two of the reads.
+/// How often a too short length is checked again. A foreign program may have shortened the file by a VACUUM between two
+/// reads.
 const LENGTH_CHECKS: usize = 3;
 /// The first bytes of a log, but for the last bit, which is the byte order of its checksums.
 const LOG_MAGIC: u32 = 0x377f_0682;
@@ -28,7 +28,7 @@ pub struct OpenFiles {
     pub log: File,
 }
 
-/// What is wrong with the headers or lengths of the file and the log, if anything is known to be.
+/// The fault of the headers or lengths of the file and the log, if any is known.
 pub fn find(open: &OpenFiles, conn: &mut DbConnection) -> DbResult<Option<&'static str>> {
     if matches!(Header::read(&open.database), Ok(None)) {
         return Ok(Some("its header is not that of a database"));
@@ -48,7 +48,7 @@ pub fn find(open: &OpenFiles, conn: &mut DbConnection) -> DbResult<Option<&'stat
     Ok(found)
 }
 
-/// Compares the files with the least lengths that they must have. `log_bytes` is `None` if nothing is known of the log.
+/// Compares the files with their least lengths. `log_bytes` is `None` if nothing is known about the log.
 fn truncation(open: &OpenFiles, file_bytes: u64, log_bytes: Option<u64>) -> io::Result<Option<&'static str>> {
     if open.database.metadata()?.len() < file_bytes {
         return Ok(Some("it was truncated"));

@@ -1,12 +1,12 @@
-//! Guards the file that this process serves: it must stay the one at its path, and SQLite must be able to read it.
+//! Guards the file that this process serves: the file must stay at its path, and SQLite must be able to read the file.
 //!
-//! SQLite keeps a file open that was removed or replaced, and commits into it. Such commits are lost when the process
-//! ends. So the guard compares the device and inode at the path with those of the open file: after each COMMIT and
-//! before its answer, when a connection is opened, and every second. The log is compared in the same way.
+//! SQLite keeps a removed or replaced file open, and commits into the file. Such commits are lost when the process
+//! ends. So the guard compares the device and inode at the path with the open file's: after each COMMIT and before its
+//! answer, when a connection is opened, and every second. The log is compared in the same way.
 //!
 //! Once the file is lost, nothing is written, and rows are not read: connections to two files would show a mix. Once
-//! the file is found damaged, nothing is written, because the file may be lost with all later commits. Both last until
-//! the process is restarted. Searches are answered from memory.
+//! the file is found damaged, nothing is written, because the file may be lost with all later commits. Both states last
+//! until the process is restarted. Searches are answered from memory.
 
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
@@ -22,7 +22,8 @@ use super::rescue;
 use crate::db::engines::dialect::{self, Purpose};
 use crate::db::{Database, DbConnection, DbResult, SetupError};
 
-/// The guard of one database. Clones share it. It does nothing until this process serves an embedded database.
+/// The guard of one database. Clones share the guard. The guard does nothing until this process serves an embedded
+/// database.
 #[derive(Clone, Default)]
 pub struct FileGuard {
     inner: Arc<Inner>,
@@ -43,7 +44,7 @@ struct ServedFile {
     file_id: FileId,
     log_id: FileId,
     tie: Mutex<LogTie>,
-    /// Keeps the log open, which SQLite would remove and make again with the last connection.
+    /// Keeps the log open. With the last connection SQLite would remove the log, and make a new log.
     keeper: Mutex<Option<DbConnection>>,
 }
 
@@ -80,7 +81,7 @@ impl FileGuard {
         *self.inner.locks.lock().unwrap_or_else(PoisonError::into_inner) = Some((record, database));
     }
 
-    /// Begins to guard the file if this process has locked it for serving, and ties the log to it.
+    /// Begins to guard the file if this process has locked the file for serving, and ties the log to the file.
     pub fn begin(&self, database: &Database, writer: &str) -> Result<(), SetupError> {
         let locks = self.inner.locks.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (Some(path), Some((record, file))) = (database.target().file(), locks) else {
@@ -106,10 +107,10 @@ impl FileGuard {
         self.check_path()
     }
 
-    /// Whether this process may write: the file is the one at its path, and was not found damaged.
+    /// Whether this process may write: the file is still at its path, and was not found damaged.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why writing is refused.
     pub fn check_writable(&self) -> Result<(), SetupError> {
         if let Some(detail) = self.inner.damaged.get() {
             return Err(SetupError::FileDamaged { detail: detail.clone() });
@@ -120,7 +121,7 @@ impl FileGuard {
     /// Whether rows may be read: the file was not found removed or replaced.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why reading is refused.
     pub fn check_readable(&self) -> Result<(), SetupError> {
         match self.inner.lost.get() {
             Some(detail) => Err(SetupError::FileLost { detail: detail.clone() }),
@@ -128,7 +129,7 @@ impl FileGuard {
         }
     }
 
-    /// Compares the files at their paths with those that are open.
+    /// Compares the files at their paths with the open files.
     ///
     /// # Errors
     /// [`SetupError::FileLost`], and [`SetupError::FileDamaged`] if the log of a damaged file is gone.
@@ -146,8 +147,8 @@ impl FileGuard {
         Ok(())
     }
 
-    /// SQLite removes the log when a connection opens a file of 0 bytes. So a missing log may be the consequence
-    /// of damage, and the file then lacks rows.
+    /// SQLite removes the log when a connection opens a file of 0 bytes. So a missing log may be the consequence of
+    /// damage, and the file lacks rows.
     fn lose_log(&self, served: &ServedFile) -> SetupError {
         if let Some(conn) = &mut *served.keeper() {
             drop(self.look_for_damage(served, conn));
@@ -171,7 +172,7 @@ impl FileGuard {
         SetupError::FileLost { detail }
     }
 
-    /// If only the log was removed, copies it into the file. False if a row may be in no file that has a name.
+    /// If only the log was removed, copies the log into the file. False if a row may be in no file with a name.
     fn save_log(&self, served: &ServedFile) -> bool {
         is_at(&served.paths.database, served.file_id)
             && is_missing(&served.paths.log)
@@ -190,7 +191,7 @@ impl FileGuard {
         Ok(())
     }
 
-    /// Notes an error of the database: after one that says that the file is damaged, nothing more is written.
+    /// Notes an error of the database: after a report that the file is damaged, nothing more is written.
     pub fn note_error(&self, message: &str) {
         if dialect::says_damaged(message) {
             self.damage(message);
@@ -211,8 +212,9 @@ impl FileGuard {
         self.inner.lost.get().is_some() || self.inner.damaged.get().is_some()
     }
 
-    /// Closes the connection that keeps the log open. After a failure it stays open, because with the last connection
-    /// SQLite would copy the log into whatever file is there. True if the log was removed and every row is in the file.
+    /// Closes the connection that keeps the log open. After a failure the connection stays open, because with the last
+    /// connection SQLite would copy the log into the file at the path. True if the log was removed and every row is in
+    /// the file.
     pub fn end(&self) -> bool {
         let Some(served) = self.inner.served.get() else {
             return false;
@@ -226,8 +228,8 @@ impl FileGuard {
         is_saved
     }
 
-    /// Looks for damage that no statement has met yet, for files that were removed or replaced, and for the mark that
-    /// ties the log to the file.
+    /// Looks for damage that no statement has met yet, for removed or replaced files, and for the mark that ties the
+    /// log to the file.
     pub fn inspect(&self, conn: &mut DbConnection) -> DbResult<()> {
         let Some(served) = self.inner.served.get().filter(|_| !self.has_failed()) else {
             return Ok(());
@@ -248,8 +250,8 @@ impl FileGuard {
     }
 }
 
-/// Whether the file may still be at its path. An error that says nothing of that, such as a lack of permission, is not
-/// taken for a removal.
+/// Whether the file may still be at its path. An unrelated error, such as a lack of permission, does not count as a
+/// removal.
 fn is_at(path: &Path, id: FileId) -> bool {
     match std::fs::metadata(path) {
         Ok(found) => FileId::from(found) == id,

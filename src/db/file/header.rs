@@ -1,4 +1,4 @@
-//! The header of a database file, read from the file itself and not through its log
+//! The header of a database file, read from the file itself and not through the log
 //! (<https://sqlite.org/fileformat.html>).
 
 use std::fs::File;
@@ -7,17 +7,17 @@ use std::os::unix::fs::FileExt;
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 const LENGTH: usize = 100;
-/// The write version of a file that is used with a write-ahead log.
+/// The write version of a file with a write-ahead log.
 const WAL_VERSION: u8 = 2;
 
-/// What a file's header says of its state.
+/// The state of a file, from the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// Whether the file is used with a write-ahead log.
     pub is_wal: bool,
-    /// Rises with every change of the schema. A copy that SQLite's backup API makes begins at 1.
+    /// Rises with every change of the schema. A copy by SQLite's backup API begins at 1.
     pub schema_cookie: u32,
-    /// `PRAGMA user_version`, in which a serving process leaves its mark ([`super::log_record`]).
+    /// `PRAGMA user_version`, the mark of a serving process ([`super::log_record`]).
     pub mark: u32,
 }
 

@@ -1,18 +1,18 @@
-//! Ties the write-ahead log to its file, so that a log is not played over another file.
+//! Ties the write-ahead log to its file, so no log is played over a wrong file.
 //!
-//! After a crash the log stays, and the next connection plays it over the file. If a backup was copied over the file in
-//! between, SQLite does not notice: the backup is undone, or mixed with pages of the log.
+//! After a crash the log stays, and the next connection plays the log over the file. If a backup was copied over the
+//! file in between, SQLite does not notice: the backup is undone, or mixed with pages of the log.
 //!
-//! So each serving process writes a random mark into the header of the file (`PRAGMA user_version`), and records it in
-//! the file that it locks, with the id of its writer. Every commit of the process writes a page with that id into the
-//! log. A start refuses a log that has the recorded id, if the file beside it does not have the recorded mark.
+//! So each serving process writes a random mark into the header of the file (`PRAGMA user_version`). The locked file
+//! records the mark and the id of the process's writer. Every commit of the process writes a page with the id into the
+//! log. A start refuses a log with the recorded id beside a file without the recorded mark.
 //!
-//! No crash leads to a refusal: the record allows the former marks and the new one until the new one is in the file
-//! itself. Other programs leave the mark as it is. A log that lacks the recorded id is not judged: the file and the log
+//! No crash leads to a refusal: the record allows the former marks and the new mark until the new mark is in the file
+//! itself. Foreign programs do not change the mark. A log without the recorded id is not judged: the file and the log
 //! may have been put there together.
 //!
-//! A copy that SQLite made of the served database has the mark too. Its schema cookie or its write version shows it.
-//! What cannot be told from the file is a plain copy of it that was made while the same process served.
+//! SQLite's own copy of the served database has the mark too. The schema cookie or the write version distinguishes such
+//! a copy. A plain copy from the time of the same serving process cannot be distinguished from the file.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -22,28 +22,28 @@ use super::header::Header;
 use super::paths::FilePaths;
 use crate::db::SetupError;
 
-/// The length of a log without a commit: its header.
+/// The length of a log without a commit, which is the header.
 const EMPTY_LOG_BYTES: u64 = 32;
-/// The length of a record, which is padded so that a shorter one replaces a longer one.
+/// The length of a record, which is padded, so a shorter record replaces a longer record.
 const RECORD_BYTES: usize = 512;
-/// The maximum number of marks in a record: one of a confirmed mark, and one more for each start while another program
-/// reads the same old state.
+/// The maximum number of marks in a record: a confirmed mark, and one more for each start while a foreign program reads
+/// the same old state.
 pub const MAX_MARKS: usize = 32;
 const READ_BYTES: usize = 1 << 20;
 
-/// What the locked file records of the process that last served.
+/// The record in the locked file about the process that last served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRecord {
-    /// The id of its writer, which each of its commits writes into the log.
+    /// The id of the process's writer, which each commit writes into the log.
     pub writer: String,
-    /// The marks that the database file may have.
+    /// The possible marks of the database file.
     pub marks: Vec<u32>,
-    /// The least schema cookie that it may have.
+    /// The least possible schema cookie of the database file.
     pub schema_cookie: u32,
 }
 
 impl LogRecord {
-    /// Reads the record. `None` if there is none, or if its writing was cut off.
+    /// Reads the record. `None` if there is no record, or if the writing of the record was cut off.
     pub fn read(lock: &File) -> io::Result<Option<LogRecord>> {
         let mut bytes = [0; RECORD_BYTES];
         match lock.read_exact_at(&mut bytes, 0) {
@@ -82,11 +82,11 @@ fn write(lock: &File, text: &str) -> io::Result<()> {
     lock.sync_data()
 }
 
-/// Checks that the log, if there is one, belongs to the file. Must run before the first connection of this process is
-/// opened: it opens and closes the database file, which releases all POSIX locks of the process on it.
+/// Checks that the log, if any, belongs to the file. Must run before the first connection of this process is opened:
+/// the check opens and closes the database file, which releases all POSIX locks of the process on the file.
 ///
 /// # Errors
-/// [`SetupError::ForeignLog`] if it belongs to another file, or to an earlier state of this one.
+/// [`SetupError::ForeignLog`] if the log belongs to a different file, or to an earlier state of this file.
 pub fn check(paths: &FilePaths, lock: &File) -> Result<(), SetupError> {
     let failed = |error: io::Error| SetupError::Connect {
         place: paths.database.display().to_string(),
@@ -114,7 +114,7 @@ pub fn forget(lock: &File) -> io::Result<()> {
     write(lock, "")
 }
 
-/// Removes the record if it describes another file: what is written from now on may belong to the new one.
+/// Removes the record if the file was replaced: later writes may belong to the new file.
 pub fn forget_if_replaced(paths: &FilePaths, lock: &File) -> io::Result<()> {
     let Some(record) = LogRecord::read(lock)? else {
         return Ok(());
@@ -125,7 +125,7 @@ pub fn forget_if_replaced(paths: &FilePaths, lock: &File) -> io::Result<()> {
     }
 }
 
-/// Why the file is not the one that the record describes; `None` if it is.
+/// Why the record does not describe the file; `None` if the record does.
 fn mismatch(record: &LogRecord, paths: &FilePaths) -> io::Result<Option<&'static str>> {
     let header = match File::open(&paths.database) {
         Ok(file) if file.metadata()?.len() > 0 => Header::read(&file)?,
@@ -133,7 +133,7 @@ fn mismatch(record: &LogRecord, paths: &FilePaths) -> io::Result<Option<&'static
         _ => return Ok(Some("the file is gone")),
     };
     Ok(match header {
-        // Not a database: SQLite says so, and what to do.
+        // No database: SQLite reports the fault and the remedy.
         None => None,
         Some(header) if !record.marks.contains(&header.mark) => Some("another file has been put in its place since"),
         Some(header) if !header.is_wal || header.schema_cookie < record.schema_cookie => {
@@ -155,7 +155,7 @@ fn log_contains(paths: &FilePaths, text: &[u8]) -> io::Result<bool> {
         if bytes[..end].windows(text.len()).any(|window| window == text) {
             return Ok(true);
         }
-        // The text may begin in these bytes and end in the next ones.
+        // The text may begin in these bytes and end in the next bytes.
         kept = end.min(text.len());
         bytes.copy_within(end - kept..end, 0);
     }

@@ -1,4 +1,4 @@
-//! Ties the log of a served file to the file: leaves a new mark in the file, and keeps the record of it
+//! Ties the log of a served file to the file: leaves a new mark in the file, and keeps the record of the mark
 //! ([`super::log_record`]).
 
 use std::fs::File;
@@ -13,17 +13,17 @@ use crate::db::engines::dialect::{self, CheckpointMode};
 
 /// The tie between a served file and its log.
 pub struct LogTie {
-    /// The locked file, which has the record.
+    /// The locked file, with the record.
     lock: File,
     record: LogRecord,
 }
 
 impl LogTie {
-    /// Leaves a new mark in the file, and records it with the writer's id.
+    /// Leaves a new mark in the file, and records the mark with the writer's id.
     pub fn begin(lock: File, database: &File, conn: &mut DbConnection, writer: &str) -> io::Result<LogTie> {
         let header = Header::read(database)?;
-        // If the record has several marks, another program may copy any of them from the log until the new one is
-        // there.
+        // If the record has several marks, a foreign program may copy any of them from the log until the file has the
+        // new mark.
         let mut marks = LogRecord::read(&lock)?.map_or(Vec::new(), |former| former.marks);
         marks.extend(header.map(|header| header.mark));
         let mark = new_mark();
@@ -41,8 +41,8 @@ impl LogTie {
         Ok(tie)
     }
 
-    /// Records the new mark alone once it is in the file itself. A program that reads an old state delays that. Until
-    /// then the former marks are allowed too.
+    /// Records the new mark alone as soon as the file itself has the mark. A program that reads an old state delays
+    /// this moment. Until this moment the former marks are allowed too.
     pub fn confirm(&mut self, database: &File, conn: &mut DbConnection) -> io::Result<()> {
         let &[_, .., mark] = &self.record.marks[..] else {
             return Ok(());

@@ -4,20 +4,20 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A database file, and the files beside it. Links are resolved, so that every path to one file leads to the same ones.
+/// A database file, and the files beside it. Links are resolved, so all paths to one file lead to the same files.
 #[derive(Debug, Clone)]
 pub struct FilePaths {
     pub database: PathBuf,
     /// The write-ahead log.
     pub log: PathBuf,
-    /// The index of the log, which SQLite makes again if it is missing.
+    /// The index of the log. SQLite makes a missing index again.
     pub index: PathBuf,
-    /// The file that a serving process locks.
+    /// The lock file of a serving process.
     pub lock: PathBuf,
 }
 
 impl FilePaths {
-    /// The paths for a database file. It may not exist yet; its directory must.
+    /// The paths for a database file. The file may be missing; the directory must exist.
     pub fn of(path: &Path) -> io::Result<FilePaths> {
         let database = resolve(path)?;
         let beside = |suffix: &str| {
@@ -33,7 +33,7 @@ impl FilePaths {
         })
     }
 
-    /// The length of the log in bytes; 0 if there is none.
+    /// The length of the log in bytes; 0 without a log.
     pub fn log_bytes(&self) -> u64 {
         std::fs::metadata(&self.log).map_or(0, |log| log.len())
     }

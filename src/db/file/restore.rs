@@ -1,7 +1,8 @@
-//! `placet db restore`: puts a backup in the place of an embedded database that is not served.
+//! `placet db restore`: replaces an embedded database, while no process serves the database, by a backup.
 //!
-//! The backup is copied beside the database, and checked there. Then the old log is copied into the old file, so that
-//! none is left, and the copy is renamed over the old file. A crash at any step leaves the old database or the new one.
+//! The backup is copied beside the database, and the copy is checked. The old log is copied into the old file, so no
+//! log is left, and the copy is renamed over the old file. A crash at any step leaves either the old or the new
+//! database.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -25,7 +26,7 @@ const SHARED_LOCK_START: u64 = 0x4000_0002;
 const SHARED_LOCK_BYTES: u64 = 510;
 
 impl Database {
-    /// Replaces an embedded database by a backup. Returns the backup's own log if it had one.
+    /// Replaces an embedded database by a backup. Returns the backup's own log, if any.
     ///
     /// # Errors
     /// Nothing was replaced: the database is on a server or in use, or the file is no usable backup.
@@ -51,7 +52,7 @@ impl Database {
             return Err(in_use(&paths));
         }
         fs::rename(&copy.database, &paths.database).map_err(failed)?;
-        // What is left is no log of the new file.
+        // The remaining files do not belong to the new file.
         for left in [&paths.log, &paths.index] {
             match fs::remove_file(left) {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(file_error(left, &error)),
@@ -63,7 +64,8 @@ impl Database {
         Ok(log)
     }
 
-    /// Checks the copy of a backup, and makes it one file that every process recognizes as another database.
+    /// Checks the copy of a backup, and turns the copy into a single file that every process recognizes as a new
+    /// database.
     fn prepare_copy(&self, from: &Path, copy: &FilePaths) -> Result<(), SetupError> {
         let bad = |error: SetupError| SetupError::BadBackup {
             place: from.display().to_string(),
@@ -73,7 +75,7 @@ impl Database {
         let mut conn = dialect::connect(&target, Purpose::Write, self.lock_timeout()).map_err(bad)?;
         check_integrity(&mut conn, from)?;
         match migrate::check_schema(&mut conn) {
-            // `placet db sync`, or the next start, upgrades it.
+            // `placet db sync`, or the next start, upgrades the copy.
             Err(SetupError::OldRevision { .. } | SetupError::NotCurrent) => {}
             result => result.map_err(bad)?,
         }
@@ -83,7 +85,7 @@ impl Database {
         Ok(())
     }
 
-    /// Copies the log into the file that it belongs to, and removes it. Does nothing if the file cannot be read.
+    /// Copies the log into its file, and removes the log. Does nothing if the file cannot be read.
     fn end_log(&self, paths: &FilePaths) -> Result<(), SetupError> {
         let Ok(mut conn) = dialect::connect(self.target(), Purpose::Write, self.lock_timeout()) else {
             return Ok(());
@@ -114,7 +116,7 @@ fn in_use(paths: &FilePaths) -> SetupError {
     }
 }
 
-/// Whether another process has an SQLite connection to the file: in WAL mode it holds a POSIX lock.
+/// Whether a second process has an SQLite connection to the file: in WAL mode a connection holds a POSIX lock.
 fn is_open_elsewhere(database: &Path) -> io::Result<bool> {
     let file = match File::open(database) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -128,7 +130,7 @@ fn is_open_elsewhere(database: &Path) -> io::Result<bool> {
     Ok(fcntl_getlk(&file, &lock)?.is_some())
 }
 
-/// Checks that a backup is not the database itself, and that a log beside it is its own.
+/// Checks that a backup is not the database itself, and that a log beside the backup belongs to the backup.
 fn check_source(from: &Path, paths: &FilePaths) -> Result<(), SetupError> {
     let bad = |detail: &str| SetupError::BadBackup {
         place: from.display().to_string(),
@@ -145,7 +147,7 @@ fn check_source(from: &Path, paths: &FilePaths) -> Result<(), SetupError> {
     }
 }
 
-/// Copies a backup with the log that it may have, and returns the path of that.
+/// Copies a backup with its log, if any, and returns the path of the log.
 fn copy_backup(from: &Path, copy: &FilePaths) -> Result<Option<PathBuf>, SetupError> {
     for left in [&copy.database, &copy.log, &copy.index] {
         drop(fs::remove_file(left));
@@ -170,7 +172,7 @@ fn copy_file(from: &mut File, to: &Path) -> Result<(), SetupError> {
     copied.map(|_bytes| ()).map_err(|error| file_error(to, &error))
 }
 
-/// Gives a file the owner and the mode of another one, if that exists: a service must be able to write it.
+/// Gives a file the owner and the mode of the file at `other`, if any: a service must be able to write the file.
 fn own_as(file: &Path, other: &Path) -> io::Result<()> {
     let Ok(other) = fs::metadata(other) else {
         return Ok(());

@@ -1,7 +1,7 @@
 //! The alembic revisions of OpenStack's tables: the steps from each known revision to the newest, and `db stamp`.
 //!
-//! The steps are those of OpenStack Placement's own migrations, and leave the same tables. Two of them change nothing:
-//! they refuse rows that its data migrations have to repair first.
+//! The steps follow OpenStack Placement's own migrations, and leave the same tables. Two steps change nothing, and only
+//! refuse rows that upstream's data migrations have to repair first.
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -26,7 +26,7 @@ pub fn upgrade(conn: &mut DbConnection, from: &str) -> Result<bool, SetupError> 
     let mut done = false;
     for revision in steps {
         step(conn, revision)?;
-        // After each step, because MariaDB has already committed it.
+        // After each step, because MariaDB has already committed the step.
         diesel::update(alembic_version::table)
             .set(alembic_version::version_num.eq(revision))
             .execute(conn)?;
@@ -35,8 +35,8 @@ pub fn upgrade(conn: &mut DbConnection, from: &str) -> Result<bool, SetupError> 
     Ok(done)
 }
 
-/// Finishes a sync that began without tables: upgrades tables that are at an older alembic revision, and deletes older
-/// revisions from `alembic_version`.
+/// Finishes a sync that began without tables: upgrades tables at an older alembic revision, and deletes older revisions
+/// from `alembic_version`.
 ///
 /// MariaDB commits each table by itself. So OpenStack Placement's own tool may have created some of the tables at the
 /// same time, at its oldest alembic revision.
@@ -79,7 +79,7 @@ fn refuse_missing_consumers(conn: &mut DbConnection) -> Result<(), SetupError> {
 }
 
 impl Database {
-    /// Records that OpenStack's tables are at an alembic revision, and changes nothing else. `head` is the newest,
+    /// Records an alembic revision of OpenStack's tables, and changes nothing else. `head` is the newest revision,
     /// `base` none.
     pub fn stamp(&self, revision: &str) -> Result<(), SetupError> {
         let revision = match revision {

@@ -1,9 +1,9 @@
-//! `db sync`: creates the schema in an empty database, adopts and upgrades that of OpenStack Placement, and refuses any
-//! other.
+//! `db sync`: creates the schema in an empty database, adopts and upgrades OpenStack Placement's schema, and refuses
+//! any unknown schema.
 //!
 //! The two parts of the schema have separate versions. OpenStack's tables are at the alembic revision in
-//! `alembic_version`, and its own tool keeps working on them. placet's tables, all named `placet_…`, are versioned by
-//! `placet_migrations`.
+//! `alembic_version`, and OpenStack's own tool keeps working on the tables. placet's tables, all named `placet_…`, are
+//! versioned by `placet_migrations`.
 
 use diesel::backend::Backend;
 use diesel::connection::BoxableConnection;
@@ -39,9 +39,9 @@ pub enum Synced {
     Current,
 }
 
-/// The schema that a sync finds.
+/// The schema before a sync.
 struct FoundSchema {
-    /// There are tables that are not placet's.
+    /// Whether there are tables outside of placet's schema.
     has_other_tables: bool,
     /// An earlier sync did not finish: MariaDB commits each table by itself.
     is_interrupted: bool,
@@ -50,16 +50,16 @@ struct FoundSchema {
 }
 
 impl Database {
-    /// Brings the schema to the version that this placet needs. Of two concurrent syncs the second waits for the first,
-    /// and has nothing left to do.
+    /// Brings the schema to the version for this placet. Of two concurrent syncs the second waits for the first, and
+    /// has nothing left to do.
     pub fn sync(&self) -> Result<Synced, SetupError> {
         dialect::change_schema(&mut self.connect_to(Purpose::Create)?, sync)
     }
 
-    /// Checks that the schema is the one that this placet needs.
+    /// Checks that the schema has the version for this placet.
     ///
     /// # Errors
-    /// If it is not; the error says what to do.
+    /// The schema has a different version; the error says what to do.
     pub fn check(&self) -> Result<(), SetupError> {
         check_schema(&mut self.connect_to(Purpose::Read)?)
     }
@@ -102,7 +102,8 @@ fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
         Some(from) => alembic::upgrade(conn, from)?,
         None => false,
     };
-    // First: if this sync is interrupted, the next one recognizes the unfinished tables as placet's work by it.
+    // First: if this sync is interrupted, the next sync recognizes the unfinished tables as placet's work by this
+    // table.
     create_version_table(conn)?;
     if found.alembic.is_none() {
         on_each!(&mut *conn, inner => run(inner, &migrations.openstack, &[]))?;
@@ -121,7 +122,7 @@ fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
             )
         })
         .collect();
-    // A sync on another node of a cluster may have inserted the same rows.
+    // A sync on a second node of a cluster may have inserted the same rows.
     insert_rows!(conn, placet_migrations::table, &rows, or_ignore)?;
     Ok(
         match (found.alembic, found.placet.is_empty(), done.is_empty() && !upgraded) {
@@ -134,8 +135,8 @@ fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
 }
 
 impl FoundSchema {
-    /// Refuses what placet must not touch: the tables of another program, an unknown alembic revision, a newer placet's
-    /// schema.
+    /// Refuses schemas that placet must not touch: the tables of a foreign program, an unknown alembic revision, a
+    /// newer placet's schema.
     fn refuse_unknown(&self) -> Result<(), SetupError> {
         match &self.alembic {
             None if self.has_other_tables && !self.is_interrupted => return Err(SetupError::Foreign),
@@ -193,7 +194,7 @@ fn create_version_table(conn: &mut DbConnection) -> QueryResult<usize> {
     .execute(conn)
 }
 
-/// Runs the migrations that are not among `done`, in order. Returns their versions.
+/// Runs the migrations outside of `done`, in order. Returns the versions of these migrations.
 fn run<C, DB>(conn: &mut C, source: &EmbeddedMigrations, done: &[String]) -> Result<Vec<String>, SetupError>
 where
     DB: Backend,

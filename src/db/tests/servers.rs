@@ -1,5 +1,5 @@
-//! Tests of database servers: concurrent writers, sessions that end, schemas that are created table by table. On SQLite
-//! they test nothing.
+//! Tests of database servers: concurrent writers, ended sessions, and schemas created table by table. On SQLite the
+//! tests do nothing.
 
 mod timeouts;
 
@@ -62,7 +62,7 @@ fn session_query(kind: Kind) -> &'static str {
     }
 }
 
-/// The statement that ends a session. PostgreSQL's answers when the session has ended.
+/// The statement for ending a session. PostgreSQL answers when the session has ended.
 fn kill_statement(kind: Kind, session: &str) -> String {
     match kind {
         Kind::Mariadb => format!("KILL {session}"),
@@ -98,8 +98,8 @@ fn a_deadlock_is_a_fault_to_retry() {
     assert_eq!(faults, [Fault::Retry]);
 }
 
-/// On Galera the client gets no error if another node's commit undoes its transaction while a statement is closed. Here
-/// a ROLLBACK that the connection does not know of stands for that.
+/// On Galera the client gets no error if the commit of a second node undoes its transaction while a statement is
+/// closed. Here a ROLLBACK without the connection's knowledge stands for this case.
 #[test]
 fn a_transaction_that_was_undone_without_an_error_is_not_committed() {
     let Some((_kept, database, kind)) = on_server() else {
@@ -136,8 +136,8 @@ fn a_transaction_that_was_undone_without_an_error_is_not_committed() {
     );
 }
 
-/// Two updates of the same rows lock them in one order. On PostgreSQL the statement sorts the rows, so there one update
-/// is given them in reverse.
+/// Two updates of the same rows lock the rows in the same order. On PostgreSQL the statement sorts the rows, so one
+/// update gets the rows in reverse.
 #[test]
 fn concurrent_updates_of_the_same_rows_do_not_deadlock() {
     const TOUCH: UpdateFromRows = UpdateFromRows {
@@ -247,7 +247,7 @@ fn a_read_after_all_sessions_were_ended_gets_a_new_one() {
         return;
     };
     let asked = |conn: &mut DbConnection| Ok(try_text(conn, session_query(kind))?);
-    // Three at the same time, so that the pool opens three connections.
+    // Three at the same time, so the pool opens three connections.
     let slow = |conn: &mut DbConnection| {
         std::thread::sleep(Duration::from_millis(100));
         asked(conn)
@@ -321,7 +321,7 @@ fn a_class_may_have_the_id_zero() {
     assert_eq!(resource_classes::table.select(resource_classes::id).first(conn), Ok(0));
 }
 
-/// Only on MariaDB, which commits each table by itself. The other engines roll an unfinished sync back.
+/// Only on MariaDB, which commits each table by itself. SQLite and PostgreSQL roll an unfinished sync back.
 #[test]
 fn the_next_sync_finishes_an_interrupted_one() {
     let kept = TestDatabase::empty();

@@ -1,4 +1,4 @@
-//! A database of its own for each test: an SQLite file, or one on the server that PLACET_TEST_DATABASE names.
+//! A database of its own for each test: an SQLite file, or a database on the server of PLACET_TEST_DATABASE.
 
 use std::sync::LazyLock;
 
@@ -50,7 +50,7 @@ static SYNCED_FILE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     std::fs::read(made.path()).expect("the file")
 });
 
-/// The name of a database with all tables on PostgreSQL. It stays on the server, which lives as long as the tests.
+/// The name of a database with all tables on PostgreSQL. The database stays on the server, which ends with the tests.
 static SYNCED_TEMPLATE: LazyLock<String> = LazyLock::new(|| {
     let (made, _) = TestDatabase::empty().sync();
     let made = std::mem::ManuallyDrop::new(made);
@@ -60,7 +60,7 @@ static SYNCED_TEMPLATE: LazyLock<String> = LazyLock::new(|| {
     }
 });
 
-/// Prints the errors that placet logs: the answer to a statement that a server refused does not say why.
+/// Prints placet's logged errors: the answer to a refused statement does not have the reason.
 struct ErrorPrinter;
 
 impl log::Log for ErrorPrinter {
@@ -77,7 +77,7 @@ impl log::Log for ErrorPrinter {
     fn flush(&self) {}
 }
 
-/// The URL of an existing database on a server, if the tests run on one.
+/// The URL of an existing database on a server, if the tests run on a server.
 fn server() -> Option<String> {
     std::env::var("PLACET_TEST_DATABASE")
         .ok()
@@ -98,7 +98,7 @@ impl TestDatabase {
         }
     }
 
-    /// An SQLite file, even if the other tests run on a server.
+    /// An SQLite file, even if the tests run on a server.
     pub fn file() -> TestDatabase {
         let folder = tempfile::tempdir().expect("a directory");
         TestDatabase {
@@ -107,7 +107,7 @@ impl TestDatabase {
         }
     }
 
-    /// A new database on the server; `copy` says of which database it is a copy.
+    /// A new database on the server; `copy` names the database to copy.
     fn on(server: String, copy: &str) -> TestDatabase {
         if log::set_logger(&ErrorPrinter).is_ok() {
             log::set_max_level(log::LevelFilter::Error);
@@ -122,8 +122,8 @@ impl TestDatabase {
         }
     }
 
-    /// A database with all tables. On SQLite and PostgreSQL it is a copy, because the migrations take longer than most
-    /// tests.
+    /// A database with all tables. On SQLite and PostgreSQL the database is a copy, because the migrations take longer
+    /// than most tests.
     pub fn synced() -> (TestDatabase, Database) {
         match server() {
             None => {

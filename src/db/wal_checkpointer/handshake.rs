@@ -1,7 +1,8 @@
 //! The handshake between the writer and the checkpoint thread, over a condition variable.
 //!
-//! The writer reports commits; the thread may request that the writer finishes its checkpoint. The writer never waits
-//! for the thread. The thread waits until the writer begins, at most for a timeout, and then until the writer is done.
+//! The writer reports commits; the thread may request the end of its checkpoint from the writer. The writer never waits
+//! for the thread. The thread waits until the writer begins, at most for a timeout, and after the begin until the
+//! writer is done.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,7 +15,7 @@ pub struct Handshake {
     changed: Condvar,
     /// There were commits since the thread last woke up.
     committed: AtomicBool,
-    /// Whether a request is pending. The writer reads it after each batch, without the lock.
+    /// Whether a request is pending. The writer reads the flag after each batch, without the lock.
     is_requested: AtomicBool,
 }
 
@@ -38,12 +39,12 @@ enum CheckpointRequest {
     #[default]
     None,
     Pending,
-    /// The writer is serving it.
+    /// The writer is serving the request.
     Running,
 }
 
 impl Handshake {
-    /// For the writer: reports a commit. Takes no lock if an earlier commit is still to be noticed by the thread.
+    /// For the writer: reports a commit. Takes no lock if the thread has yet to notice an earlier commit.
     pub fn notify_commit(&self) {
         if !self.committed.swap(true, Ordering::AcqRel) {
             let _state = self.state();
@@ -62,7 +63,7 @@ impl Handshake {
         Some(finish())
     }
 
-    /// Ends all waits of the thread, present and future ones.
+    /// Ends all waits of the thread, present and future.
     pub fn stop(&self) {
         self.state().stopped = true;
         self.changed.notify_all();
@@ -72,8 +73,8 @@ impl Handshake {
         self.state().stopped
     }
 
-    /// For the thread: waits up to `timeout` for a commit. After a commit it also waits for `pause`, to coalesce more
-    /// commits. `None` once it is stopped.
+    /// For the thread: waits up to `timeout` for a commit. After a commit the thread also waits for `pause`, to
+    /// coalesce more commits. `None` after a stop.
     pub fn wait_for_commit(&self, timeout: Option<Duration>, pause: Duration) -> Option<Wakeup> {
         let is_idle = |state: &mut HandshakeState| !state.stopped && !self.committed.load(Ordering::Acquire);
         let state = self.state();
@@ -132,7 +133,7 @@ impl Handshake {
     }
 }
 
-/// Ends the request when it is dropped, so that the thread does not wait for a writer that panicked.
+/// Ends the request when dropped, so the thread does not wait for a writer that panicked.
 struct ServeGuard<'a>(&'a Handshake);
 
 impl Drop for ServeGuard<'_> {
@@ -152,7 +153,8 @@ mod tests {
     const LONG_TIMEOUT: Duration = Duration::from_secs(20);
     const SHORT_TIMEOUT: Duration = Duration::from_millis(20);
 
-    /// Makes a request on another thread, which returns how long that took. Returns once the request is pending.
+    /// Makes a request on a second thread, which returns the duration of the request. Returns once the request is
+    /// pending.
     fn request(handshake: &Arc<Handshake>, timeout: Duration) -> JoinHandle<Duration> {
         let requester = handshake.clone();
         let thread = std::thread::spawn(move || {
@@ -174,7 +176,7 @@ mod tests {
         let timeout = Duration::from_secs(1);
         let thread = request(&handshake, timeout);
         let served = handshake.serve(|| {
-            // Longer than the request would wait for this to begin.
+            // Longer than the request's timeout for the begin of this work.
             std::thread::sleep(timeout + SHORT_TIMEOUT);
             assert!(!thread.is_finished());
             "served"

@@ -1,10 +1,10 @@
-//! Bounds the WAL by the room on its disk, so that it never takes what the database needs to grow.
+//! Bounds the WAL by the room on its disk, to leave room for the growth of the database.
 //!
-//! Naively, the WAL grows to its limits on any disk. On a small or nearly full disk it then takes all the room. A
-//! checkpoint may need room too, for pages that the database does not have yet, so it cannot end that either.
+//! Naively, the WAL grows to its limits on any disk. On a small or nearly full disk the WAL takes all the room. A
+//! checkpoint may need room too, for pages that the database does not have yet, and so cannot free any.
 //!
-//! So the WAL may take half of what it and the free room have together. A page of the WAL becomes at most one new page
-//! of the database, so the other half is enough for all of it.
+//! So the WAL may take half of its own length and the free room together. A page of the WAL becomes at most one new
+//! page of the database, so the second half is enough for the whole WAL.
 
 use std::io;
 
@@ -14,16 +14,16 @@ use crate::db::file::paths::FilePaths;
 /// The size of a page and its header in the WAL. placet's databases have pages of 4 KB.
 const FRAME_BYTES: u64 = 4_096 + 24;
 
-/// A disk with less free room counts as full, once a write found it so: 256 pages, which is more than most commits
+/// A disk with less free room counts as full, after a write found the disk full: 256 pages, more than most commits
 /// write.
 const MIN_FREE_BYTES: u64 = 256 * FRAME_BYTES;
 
 /// The room for the WAL, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct DiskRoom {
-    /// What is free on the disk.
+    /// The free room of the disk.
     pub free: u64,
-    /// What the WAL's file has.
+    /// The length of the WAL's file.
     pub log: u64,
 }
 
@@ -37,7 +37,7 @@ impl DiskRoom {
         })
     }
 
-    /// Whether further commits will find room, whatever room the files have already.
+    /// Whether further commits will find room, besides the room of the present files.
     pub fn is_enough(self) -> bool {
         self.free >= MIN_FREE_BYTES
     }

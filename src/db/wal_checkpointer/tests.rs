@@ -1,4 +1,4 @@
-//! Tests of a WAL that is checkpointed while it grows, with and without readers.
+//! Tests of checkpoints of a growing WAL, with and without readers.
 
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use diesel::connection::SimpleConnection;
 use super::*;
 use crate::db::tests::support::TestDatabase;
 
-/// Small limits, so that a test reaches them with few commits.
+/// Small limits, which a test reaches with few commits.
 const SMALL: WalLimits = WalLimits {
     checkpoint_pages: 200,
     idle_checkpoint_pages: 50,
@@ -81,7 +81,7 @@ impl CommitLoad {
     }
 }
 
-/// A read transaction, which pins the current pages until it is dropped.
+/// A read transaction, which pins the current pages until dropped.
 fn reader(load: &CommitLoad) -> DbConnection {
     let mut conn = load.database.connect_to(Purpose::Read).unwrap();
     conn.batch_execute("BEGIN; SELECT COUNT(*) FROM texts").unwrap();
@@ -91,7 +91,7 @@ fn reader(load: &CommitLoad) -> DbConnection {
 #[test]
 fn the_wal_stays_short_under_steady_commits() {
     let mut load = commit_load();
-    // Without SQLite's own checkpoint, which would hide a defect of the thread's.
+    // Without SQLite's own checkpoint, which would hide a defect of the thread.
     load.conn.batch_execute("PRAGMA wal_autocheckpoint = 0").unwrap();
     (0..COMMITS).for_each(|_| load.commit());
     // More than five times as many pages were written. The bound has room for pages that are added during a checkpoint.
@@ -124,7 +124,7 @@ fn a_long_running_reader_pins_pages_and_delays_no_commit() {
     assert!(with_reader < LOCK_TIMEOUT, "{with_reader:?}");
 }
 
-/// Under load there is always a short reader. It has ended when the writer finishes the checkpoint.
+/// Under load there is always a short reader, which has ended when the writer finishes the checkpoint.
 #[test]
 fn the_writer_is_asked_although_a_reader_has_just_begun() {
     let mut load = commit_load();

@@ -13,7 +13,7 @@ fn refused() -> SetupError {
     }
 }
 
-/// Counts the attempts that run, and the most that ran at once.
+/// Counts the running attempts, and the most simultaneous attempts.
 #[derive(Default)]
 struct Running {
     all: AtomicUsize,

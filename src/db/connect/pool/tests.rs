@@ -1,4 +1,4 @@
-//! Read permits: one for each connection of the pool, given in order, and returned by a read that gives up.
+//! Read permits: a permit for each connection of the pool, given in order, and returned by a read that gives up.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::error::Error;
 
 const PERMIT_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// A database whose file does not exist, with a pool of `max_pool_size` connections.
+/// A database with a missing file, with a pool of `max_pool_size` connections.
 fn database(max_pool_size: u32, pool_timeout: Duration) -> (TempDir, Database) {
     let folder = tempfile::tempdir().unwrap();
     let settings = DatabaseSettings {
@@ -22,7 +22,7 @@ fn database(max_pool_size: u32, pool_timeout: Duration) -> (TempDir, Database) {
     (folder, database)
 }
 
-/// A permit, if one is free.
+/// A permit, if free.
 async fn free_permit(database: &Database) -> Option<ReadPermit> {
     tokio::time::timeout(PERMIT_TIMEOUT, database.read_permit())
         .await
@@ -62,7 +62,7 @@ async fn permits_are_given_in_the_order_of_the_calls() {
         });
         tokio::task::yield_now().await;
     }
-    // Longer than RETRY_INTERVAL: a wait keeps its place when it checks whether to go on.
+    // Longer than RETRY_INTERVAL: a wait keeps its place while checking whether to go on.
     tokio::time::sleep(Duration::from_millis(700)).await;
     drop(held);
     for number in 0..4 {
@@ -82,7 +82,7 @@ async fn a_permit_is_waited_for_no_longer_than_pool_timeout() {
 
 #[tokio::test]
 async fn a_waiting_read_fails_at_once_if_no_connection_can_be_opened() {
-    // The file is missing, and a connection for reading does not create it.
+    // The file is missing, and a connection for reading does not create the file.
     let (_folder, database) = database(1, Duration::from_secs(600));
     let began = Instant::now();
     let held = database.read_permit().await.unwrap();

@@ -9,7 +9,7 @@ use crate::spelling;
 pub struct Parameters {
     engine: &'static str,
     used: &'static [&'static str],
-    /// Of Python's drivers and of SQLAlchemy. They change neither the stored rows nor the trust in a server.
+    /// Parameters of Python's drivers and of SQLAlchemy, with no effect on the stored rows or on the trust in a server.
     ignored: &'static [&'static str],
     /// Parameters about the trust in a server that placet cannot keep, each with the advice.
     refused: &'static [(&'static str, &'static str)],
@@ -194,7 +194,7 @@ impl Parameters {
         Ok(())
     }
 
-    /// A sentence for each parameter that has no effect. [`Self::check`] refuses unknown ones.
+    /// A sentence for each ineffective parameter. [`Self::check`] refuses unknown parameters.
     pub fn warnings(&self, options: &[UrlOption]) -> Vec<String> {
         let without = options.iter().filter_map(|UrlOption { name, value }| {
             if value.is_empty() {
@@ -223,7 +223,7 @@ impl Parameters {
     }
 }
 
-/// Whether a plugin of SQLAlchemy that the URL names reads this parameter: `plugin=collectd&collectd_host=h`.
+/// Whether a plugin of SQLAlchemy in the URL reads this parameter: `plugin=collectd&collectd_host=h`.
 fn is_of_plugin(name: &str, options: &[UrlOption]) -> bool {
     let mut plugins = options.iter().filter(|option| option.name == "plugin");
     plugins.any(|plugin| {

@@ -1,4 +1,4 @@
-//! A server's URL: parsed as SQLAlchemy parses it, and written in the form that each engine's client library reads.
+//! A server's URL: parsed as SQLAlchemy parses URLs, and written in the form for each engine's client library.
 
 #[cfg(feature = "postgresql")]
 mod libpq;
@@ -24,7 +24,7 @@ pub struct Server {
     scheme: &'static str,
     user: String,
     password: Option<String>,
-    /// Tried in this order; each of them serves the same database.
+    /// Tried in this order; each host serves the same database.
     hosts: Vec<Host>,
     database: String,
     options: Vec<UrlOption>,
@@ -40,7 +40,7 @@ struct Host {
     port: Option<String>,
 }
 
-/// A parameter of a URL. As for SQLAlchemy, an empty value is none.
+/// A parameter of a URL. As for SQLAlchemy, an empty value means no parameter.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UrlOption {
     pub name: String,
@@ -48,10 +48,10 @@ pub struct UrlOption {
 }
 
 impl Server {
-    /// Parses what follows `scheme+driver://`: `[user[:password]@]host[:port][,host[:port]…][/database][?options]`.
+    /// Parses the text after `scheme+driver://`: `[user[:password]@]host[:port][,host[:port]…][/database][?options]`.
     /// Hosts may also be options, as `host=a:5432&host=b:5432`.
     pub fn parse(scheme: &'static str, _driver: &str, rest: &str) -> Option<Server> {
-        // A password may have any character but an `@`, so it is split off first.
+        // A password may have any character but an `@`, so the password is split off first.
         let (account, rest) = match rest.rsplit_once('@') {
             Some((account, rest)) => (account, rest),
             None => ("", rest),
@@ -94,7 +94,7 @@ pub fn parameters(query: &str) -> Option<Vec<UrlOption>> {
 }
 
 impl Server {
-    /// The parameters of the URL, and of the file that it names.
+    /// The parameters of the URL, and of its option file.
     pub fn options(&self) -> &[UrlOption] {
         &self.options
     }
@@ -149,12 +149,12 @@ impl Server {
             .find(|value| !value.is_empty())
     }
 
-    /// Whether the client may connect to one of several hosts.
+    /// Whether the client may connect to more than one host.
     pub fn names_several_hosts(&self) -> bool {
         self.hosts.len() > 1
     }
 
-    /// Whether the URL asks for TLS, so that a connection without it is refused.
+    /// Whether the URL asks for TLS, so a connection without TLS is refused.
     pub fn requires_tls(&self) -> bool {
         let mode = self
             .option("sslmode")
@@ -183,13 +183,13 @@ impl Server {
             .is_some_and(|it| spellings::TRUE.contains(&it.to_lowercase().as_str()))
     }
 
-    /// The error for a failure that a client library reports as `detail`. The password is left out.
+    /// The error for a client library's report `detail`. The password is left out.
     pub fn connect_error(&self, detail: &str) -> SetupError {
         let detail = match self.password.as_deref() {
             Some(password) if !password.is_empty() => detail.replace(password, "***"),
             _ => detail.to_owned(),
         };
-        // libpq reports the failure of one host in several lines.
+        // libpq reports the failure of a host in several lines.
         let lines: Vec<&str> = detail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         SetupError::Connect {
             place: self.to_string(),

@@ -1,4 +1,4 @@
-//! Tests of the report about a missing log: beside a whole file, and beside a file that was cut to 0 bytes.
+//! Tests of the report about a missing log, beside a whole file and beside a file cut to 0 bytes.
 
 use std::mem::ManuallyDrop;
 
@@ -7,7 +7,7 @@ use diesel::connection::SimpleConnection;
 use super::*;
 use crate::db::tests::support::TestDatabase;
 
-/// A database that this process serves, and its log.
+/// A served database, and its log.
 struct Served {
     database: Database,
     paths: FilePaths,

@@ -1,9 +1,9 @@
-//! Timeouts of sessions, transactions and locks: placet's own hold, and not those of the server.
+//! Timeouts of sessions, transactions and locks: placet's own timeouts hold, and not the server's.
 
 use super::*;
 
-/// Many servers have such a timeout for the sake of other programs. A claim that waits for a locked row would be
-/// refused by it, and the reload of a large cloud would never end.
+/// Many servers have a statement timeout for the sake of foreign programs. A claim that waits for a locked row would be
+/// refused, and the reload of a large cloud would never end.
 #[test]
 fn a_statement_timeout_of_the_server_does_not_hold_in_a_session_of_placet() {
     let Some((kept, database, kind)) = on_server() else {
@@ -44,8 +44,8 @@ fn a_statement_timeout_of_the_server_does_not_hold_in_a_session_of_placet() {
     assert_eq!(slept.expect("a connection").expect("it is not cancelled"), "0");
 }
 
-/// Settings of a server that would end idle sessions, waits or transactions of placet, and what its sessions have
-/// instead.
+/// Settings of a server that would end idle sessions, waits or transactions of placet, and the values in placet's
+/// sessions.
 const TIMEOUTS: &[(Kind, &str, &str)] = &[
     (Kind::Mariadb, "wait_timeout", "28800"),
     (Kind::Mariadb, "innodb_lock_wait_timeout", "20"),
@@ -89,7 +89,7 @@ fn timeouts_of_the_server_the_database_or_the_role_do_not_hold_in_a_session_of_p
         (_, "synchronous_commit") => "off",
         _ => "100",
     };
-    // Servers know more of them from version to version.
+    // Servers know more of these settings from version to version.
     known.retain(|(engine, name, _)| *engine == kind && set(&mut admin, name, short(name)).is_ok());
     let session = database.connect();
     if kind == Kind::Mariadb {
@@ -119,7 +119,8 @@ fn timeouts_of_the_server_the_database_or_the_role_do_not_hold_in_a_session_of_p
     count(conn).expect("the session was not ended");
 }
 
-/// A host that vanished says nothing more. The server cannot tell it from a client that is silent, as the one here.
+/// A vanished host says nothing more. The server cannot distinguish a vanished host from a silent client, as in this
+/// test.
 #[test]
 fn the_locks_of_a_silent_transaction_that_has_written_nothing_end_with_its_timeout() {
     let Some((_kept, database, kind)) = on_server() else {

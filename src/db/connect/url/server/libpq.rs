@@ -1,10 +1,10 @@
-//! The URI of PostgreSQL servers, as libpq reads it.
+//! The URI of PostgreSQL servers, in libpq's form.
 
 use super::super::parameters::POSTGRESQL;
 use super::{Host, Server, UrlOption, encoded};
 
-/// Options that libpq gets if the URL does not set them. Their timeouts notice a server that vanished, such as one
-/// whose power was cut.
+/// Options for libpq, unless the URL sets the options. The timeouts notice a vanished server, for example after a power
+/// cut.
 const LIBPQ_DEFAULTS: [(&str, &str); 6] = [
     ("application_name", "placet"),
     ("connect_timeout", "10"),
@@ -31,7 +31,7 @@ impl Server {
             .collect();
         let mut options: Vec<String> = Vec::new();
         for UrlOption { name, value } in &self.options {
-            // The hosts have been read from it.
+            // The hosts have been read from this option.
             let is_passed = name != "host" && POSTGRESQL.uses(name) && !value.is_empty();
             if is_passed {
                 options.push(format!("{name}={}", encoded(value)));

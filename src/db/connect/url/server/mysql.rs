@@ -1,12 +1,12 @@
-//! The URLs of MariaDB servers, as diesel reads them and passes them on to the client library.
+//! The URLs of MariaDB servers, in diesel's form, which diesel passes on to the client library.
 
 use super::{Host, Server, encoded, host};
 use crate::db::SetupError;
 
-/// How long MariaDB's client library waits for one host, if the URL does not say.
+/// How long MariaDB's client library waits for each host, unless the URL sets the time.
 const CONNECT_TIMEOUT_SECONDS: &str = "10";
 
-/// Where systems keep the certificates of public authorities. MariaDB's client library uses TLS only if it gets one.
+/// Where systems keep the certificates of public authorities. MariaDB's client library uses TLS only with such a file.
 const AUTHORITIES: [&str; 3] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -17,7 +17,7 @@ const AUTHORITIES: [&str; 3] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Identity {
     Unchecked,
-    /// As PyMySQL does with an authority, unless the URL says otherwise.
+    /// The default of PyMySQL with an authority, unless the URL sets the check.
     Implied,
     /// The URL, or the option file, asks for the check.
     Asked,
@@ -39,7 +39,7 @@ impl Server {
                 reason: format!("'{text}' is no number of seconds"),
             });
         }
-        // PyMySQL prefers the socket, whatever host there is.
+        // PyMySQL prefers the socket to any host.
         if server.is_pymysql && server.option("unix_socket").is_some() {
             server.hosts = vec![host("localhost")];
         }
@@ -69,7 +69,7 @@ impl Server {
         }
     }
 
-    /// The ports on which the servers listen.
+    /// The ports of the servers.
     #[cfg(target_os = "linux")]
     pub fn mysql_ports(&self) -> Vec<u16> {
         let port = |host: &Host| host.port.as_deref().unwrap_or("3306").parse().ok();
@@ -80,7 +80,7 @@ impl Server {
         }
     }
 
-    /// The URLs that diesel reads for MariaDB, one for each host.
+    /// The URLs for diesel on MariaDB, a URL for each host.
     pub fn mysql_urls(&self) -> Vec<String> {
         let mut options: Vec<String> = Vec::new();
         for name in ["unix_socket", "ssl_ca", "ssl_cert", "ssl_key"] {
@@ -105,9 +105,9 @@ impl Server {
         };
         let url = |host: &Host| {
             let Host { name, port } = host;
-            // MariaDB's client library takes `localhost` for a socket, Python's drivers take it for a host. It accepts
-            // options in place of the host, here that it is one (`protocol`). By default it waits minutes for a silent
-            // host.
+            // MariaDB's client library takes `localhost` for a socket, Python's drivers take `localhost` for a host.
+            // The library accepts options in place of the host, here the `protocol` of a host. By default the library
+            // waits minutes for a silent host.
             let host = match name.as_str() {
                 "localhost" if !socket => format!("host=localhost;protocol=1;connect-timeout={timeout}{checked}"),
                 name if name.contains(':') => format!("[{name}]"),
@@ -127,11 +127,11 @@ impl Server {
 }
 
 impl Host {
-    /// Whether options can stand beside the name. They cannot beside an IPv6 address.
+    /// Whether options can stand beside the name. Beside an IPv6 address options are impossible.
     fn is_plain(&self) -> bool {
         self.name
             .chars()
-            .all(|it| it.is_ascii_alphanumeric() || "-._".contains(it))
+            .all(|letter| letter.is_ascii_alphanumeric() || "-._".contains(letter))
     }
 }
 

@@ -1,5 +1,5 @@
-//! An option file of MySQL's clients, which `read_default_file` and `read_default_group` of a URL name. The file's
-//! settings are used where the URL has none.
+//! An option file of MySQL's clients, for `read_default_file` and `read_default_group` of a URL. The file's settings
+//! hold where the URL has no setting.
 //!
 //! PyMySQL reads a single group, `client` or the named group, and no escapes. mysqlclient reads both groups, and
 //! escapes. Both ignore unknown options, because many programs share the files.
@@ -25,11 +25,11 @@ const TLS: [(&str, &str); 6] = [
     ("ssl-verify-server-cert", "ssl_verify_identity"),
 ];
 
-/// Options that PyMySQL keeps, and placet cannot.
+/// Options that PyMySQL keeps, but placet cannot.
 const KEPT_BY_PYMYSQL: [&str; 3] = ["ssl-capath", "ssl-cipher", "ssl-password"];
 
 impl Server {
-    /// Adds the settings of the option file, if the URL names one.
+    /// Adds the settings of the URL's option file, if any.
     ///
     /// # Errors
     /// A file that cannot be read, or a setting that placet cannot keep.
@@ -78,7 +78,7 @@ impl Server {
         Ok(self)
     }
 
-    /// Uses a setting of the file, unless the URL or a later line has it.
+    /// Uses a setting of the file, unless the URL or a later line has the setting.
     fn add(&mut self, spelled: &str, value: String) -> Result<(), String> {
         let name = match spelled.strip_prefix("tls-") {
             Some(rest) => format!("ssl-{rest}"),
@@ -94,7 +94,7 @@ impl Server {
             "ssl-verify-server-cert" if value.is_empty() => self.add_option("ssl_verify_identity", "true".to_owned()),
             _ => match TLS.iter().find(|(known, _)| *known == name) {
                 Some((_, parameter)) => self.add_option(parameter, value),
-                // PyMySQL ignores the others.
+                // PyMySQL ignores all further options.
                 None if name.starts_with("ssl-") && (!self.is_pymysql || KEPT_BY_PYMYSQL.contains(&name.as_str())) => {
                     return Err(format!(
                         "placet cannot keep {spelled}: remove it, and say with ssl-ca which authorities are trusted"
@@ -120,7 +120,7 @@ impl Server {
 struct Setting {
     /// In lower case, with `-`.
     name: String,
-    /// Empty if there is none.
+    /// Empty without a value.
     value: String,
     path: PathBuf,
 }
@@ -201,7 +201,7 @@ fn unquoted(value: &str) -> &str {
     value
 }
 
-/// The text without MySQL's escapes. A backslash before another letter stays.
+/// The text without MySQL's escapes. A backslash before an ordinary letter stays.
 fn unescaped(value: &str) -> String {
     let (mut text, mut letters) = (String::new(), value.chars());
     while let Some(letter) = letters.next() {

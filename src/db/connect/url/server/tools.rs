@@ -1,11 +1,11 @@
-//! The commands of a server's own tools that back up and restore its database, to be pasted into a shell.
+//! The commands of a server's own tools for backup and restore, to be pasted into a shell.
 
 use std::path::Path;
 
 use super::{Host, Server, encoded};
 
 impl Server {
-    /// The command that writes a backup to a file. It asks for the password.
+    /// The command for a backup to a file. The tool asks for the password.
     pub fn backup_command(&self, file: &Path) -> String {
         let file = quoted(&file.to_string_lossy());
         match self.scheme {
@@ -18,7 +18,7 @@ impl Server {
         }
     }
 
-    /// The command that puts a backup into the database.
+    /// The command for restoring a backup into the database.
     pub fn restore_command(&self, file: &Path) -> String {
         let file = quoted(&file.to_string_lossy());
         match self.scheme {
