@@ -1,8 +1,7 @@
 //! The HTTP layer, which alone knows actix.
 //!
-//! `http::dispatch` authenticates and authorizes a request and finds the row of the request in the table of [`routes`].
-//! The handler of the row reads the request with `wire`, makes one call to `model`, and writes a reply. An error
-//! becomes a refusal.
+//! `http::dispatch` authenticates and authorizes a request and finds its row in the table of [`routes`]. The handler of
+//! the row reads the request with `wire`, makes one call to `model`, and writes a reply. An error becomes a refusal.
 
 pub mod handlers;
 pub mod http;

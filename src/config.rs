@@ -1,5 +1,4 @@
-//! The configuration: `placement.conf` by oslo.config's rules, overridden by environment variables, read into one
-//! struct.
+//! The configuration: `placement.conf` by oslo.config's rules, with environment variables over the file, in one struct.
 //!
 //! [`load`] has three steps. The sources are found and parsed ([`sources`], [`ini`]). Each value is kept with its
 //! origin ([`raw`], [`interpolation`]). The values are read into types ([`options`], [`value`]). There are no globals:

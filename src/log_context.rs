@@ -1,6 +1,5 @@
 //! The request of a log line, for the line's ids and fields. A request's task has the context as a task-local value,
-//! and a thread that works for the request takes the context over. So every line has the context, and no function
-//! passes the context on.
+//! and a thread that works for the request takes it over. So every line has the context, and no function passes it on.
 
 use std::fmt;
 use std::future::Future;

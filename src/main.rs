@@ -5,9 +5,8 @@ use std::process::ExitCode;
 use placet::cli::{Arguments, stderr};
 use tikv_jemallocator::Jemalloc;
 
-/// glibc's allocator keeps the memory of a large body: 295 MB after allocations of 33 MB, in a process that began with
-/// 24 MB. jemalloc gives the memory back after 20 ms, by the options in `.cargo/config.toml`: the process has 41 MB
-/// afterwards.
+/// glibc's allocator keeps the memory of a large body: 295 MB after allocations of 33 MB, in a process of 24 MB before.
+/// jemalloc gives memory back after 20 ms, by the options in `.cargo/config.toml`: the process has 41 MB afterwards.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

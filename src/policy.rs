@@ -1,5 +1,4 @@
-//! Authorization as in oslo.policy: checks in oslo.policy's language, policy files, and placet's default rules. Does no
-//! I/O.
+//! Authorization as in oslo.policy: its language of checks, policy files, and placet's default rules. Does no I/O.
 
 mod caller;
 mod check;

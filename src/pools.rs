@@ -94,8 +94,7 @@ impl Pools {
             .await
     }
 
-    /// As [`Self::search`], for searches known to be longer than [`INLINE_TIME`]: the search begins on a thread of
-    /// `searches`.
+    /// As [`Self::search`], for work known to be longer than [`INLINE_TIME`]: begins on a thread of `searches`.
     ///
     /// # Errors
     /// As of [`Self::search`].

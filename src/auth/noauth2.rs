@@ -1,8 +1,7 @@
 //! `auth_strategy = noauth2`: every token is accepted, and every header that Keystone's middleware would set.
 //!
 //! A token is `user` or `user:project`. A missing project is the user's name. The user `admin` has the role `admin`,
-//! and all further users have none. `X-Roles` overrides these roles. With `OpenStack-System-Scope` the token has no
-//! project.
+//! and all others have none. `X-Roles` overrides these roles. With `OpenStack-System-Scope` the token has no project.
 
 use super::AuthRequest;
 use crate::policy::{Caller, Service};

@@ -1,5 +1,4 @@
-//! Chooses the lines to log: by `RUST_LOG`, else by `[DEFAULT] debug`. A mistake in `RUST_LOG` must not silence the
-//! log.
+//! Chooses the lines to log: by `RUST_LOG`, else by `[DEFAULT] debug`. A mistake in `RUST_LOG` silences no line.
 
 use log::LevelFilter;
 

@@ -7,8 +7,7 @@ use crate::api;
 
 #[derive(Debug, Args)]
 pub struct Command {
-    /// Describe only this microversion, such as 1.39, in plain OpenAPI. The default is all versions, with
-    /// `x-openstack`.
+    /// Describe only this microversion, such as 1.39, in plain OpenAPI. The default is all, with `x-openstack`.
     #[arg(long, value_name = "VERSION")]
     microversion: Option<String>,
 }

@@ -1,5 +1,4 @@
-//! SIGHUP's part of `cli`: opens the log file again and sets the log level while the service runs. `api` adds the
-//! policy.
+//! The part of SIGHUP in `cli`: opens the log file again and sets the log level. `api` adds the policy.
 
 use super::logging::{self, LiveLog};
 use crate::config::{self, ConfigSources};

@@ -19,8 +19,7 @@ const ID_BYTES: usize = 4;
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make a token and print the token once. The file gets the hash; placet accepts the token from the next request
-    /// on.
+    /// Make a token and print it, once. The file gets the hash; placet accepts the token from the next request on.
     Create {
         /// The user of the token.
         #[arg(long)]

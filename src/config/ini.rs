@@ -11,8 +11,7 @@ use super::error::ConfigError;
 /// One `key = value` of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The section as oslo.config compares sections: in lower case, except for `DEFAULT`. (`[default]` is a different
-    /// section.)
+    /// The section in oslo.config's form: in lower case, except `DEFAULT`. (`[default]` is a different section.)
     pub section: String,
     pub key: String,
     /// The lines of the value joined by `\n`, `$` not yet substituted.

@@ -30,8 +30,7 @@ impl<'a> OptionReader<'a> {
         self.raw.search_dirs.clone()
     }
 
-    /// The value of an option. The default holds if the option is not set, or is empty and its type allows no empty
-    /// text.
+    /// The value of an option. The default holds for a missing option, and for an empty text if the type allows none.
     ///
     /// # Errors
     /// [`BadValue`]: a text that the type does not allow, or an unknown `$name` in the text.

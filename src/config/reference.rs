@@ -1,6 +1,5 @@
 //! The output of `placet config options`: the options that placet honours, with defaults and help, as a sample
-//! placement.conf or as Markdown tables. A test compares the output with docs/configuration.md and
-//! examples/placement.conf.
+//! placement.conf or as Markdown tables. Tests compare it with docs/configuration.md and examples/placement.conf.
 
 use super::spec::{self, OptionSpec};
 

@@ -17,8 +17,7 @@ use super::{ini, spec, unknown};
 const FILE_NAME: &str = "placement.conf";
 const DIR_NAME: &str = "placement.conf.d";
 
-/// The sources of a configuration. [`ConfigSources::default`] is empty. The type contains secrets, so it has no
-/// `Debug`.
+/// The sources of a configuration. [`ConfigSources::default`] is empty. Contains secrets, so there is no `Debug`.
 #[derive(Clone, Default)]
 pub struct ConfigSources {
     /// `--config-file`, in the order given.
@@ -29,8 +28,7 @@ pub struct ConfigSources {
     pub environment: BTreeMap<String, String>,
     /// The directory of an installed service's configuration, `/etc/placement`.
     pub system_dir: Option<PathBuf>,
-    /// Options from the command line: (section, name, value). Arguments override a configuration, but do not count as
-    /// configuration.
+    /// Options from the command line: (section, name, value). They override a configuration without counting as one.
     pub arguments: Vec<(&'static str, &'static str, String)>,
 }
 

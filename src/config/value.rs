@@ -59,8 +59,7 @@ macro_rules! whole_numbers {
 
 whole_numbers!(i64, u32, u64, usize);
 
-/// A whole number as Python's `int` reads numbers (with a sign, outer blanks, `_` between digits), if the number fits
-/// in `T`.
+/// A whole number as Python's `int` reads numbers (sign, outer blanks, `_` between digits), if the number fits in `T`.
 fn integer<T: TryFrom<i128>>(text: &str) -> Result<Option<T>, String> {
     let text = text.trim();
     if text.is_empty() {

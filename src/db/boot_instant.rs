@@ -1,6 +1,5 @@
-//! A moment on a clock that goes on while the machine is suspended. On Linux `std::time::Instant` stops during a
-//! suspension. After an hour of suspension a deadline would still have all of its time, and an old snapshot would look
-//! fresh.
+//! A moment on a clock that goes on while the machine is suspended. On Linux `std::time::Instant` stops: after an hour
+//! of suspension a deadline would still have all of its time, and an old snapshot would look fresh.
 //!
 //! The clock measures ages and deadlines that clients rely on, and not placet's own pauses and timeouts.
 

@@ -1,4 +1,4 @@
-//! Everything that differs between SQLite, PostgreSQL and MariaDB: sessions, transactions, SQL, and error messages.
+//! The differences between SQLite, PostgreSQL and MariaDB: sessions, transactions, SQL, and error messages.
 
 pub mod built_in;
 pub mod dialect;

@@ -117,8 +117,7 @@ impl From<DieselError> for Error {
                         .into(),
             },
             Fault::Refuse { .. } | Fault::Unknown => {
-                // The database's own message is for the operator. The message may show data, and a client cannot act on
-                // the message.
+                // The database's own message is for the operator. It may show data, and a client cannot act on it.
                 log::error!("The database refused a statement: {error}");
                 Error::Internal {
                     detail: "The database refused a statement; the log of placet has its message.".into(),

@@ -20,8 +20,7 @@ const NICENESS: i32 = 10;
 /// Threads with a fair queue. A job whose future is dropped leaves the queue.
 pub struct Pool {
     shared: Arc<Shared>,
-    /// Only the blocking threads of the runtime are used, which start when needed. `None` only while the pool is
-    /// dropped.
+    /// Only the runtime's blocking threads are used, which start when needed. `None` only while the pool is dropped.
     runtime: Option<Runtime>,
 }
 

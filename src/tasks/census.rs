@@ -6,8 +6,7 @@ use super::background::Background;
 use super::failures::Failures;
 use crate::model::census::Census;
 
-/// After a count the thread pauses for this multiple of the count's duration. So the thread works 1% of the time at
-/// most.
+/// The pause after a count, as a multiple of the count's duration. So the thread works 1% of the time at most.
 const PAUSE_FACTOR: u32 = 100;
 /// The time from the start of the process to the first count.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);

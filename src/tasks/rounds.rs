@@ -24,8 +24,7 @@ pub struct Rounds {
     pub after: i32,
     /// The number of rounds, including the current one, that run at the higher rate.
     fast_rounds: u32,
-    /// The providers and classes over capacity, as far as this round has come. A pair is reported once, even if the
-    /// amounts change.
+    /// The pairs over capacity, as far as this round has come. A pair is reported once, even if the amounts change.
     this_round: BTreeSet<ProviderClass>,
     /// The pairs over capacity in the previous round.
     previous_round: BTreeSet<ProviderClass>,

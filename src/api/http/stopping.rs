@@ -1,6 +1,5 @@
 //! Signals: SIGTERM, SIGINT and SIGQUIT stop the service after all requests so far are answered. SIGHUP makes the
-//! service read its files again. All further signals leave the service running, except for SIGKILL and the signals for
-//! a defect of the process.
+//! service read its files again. Only SIGKILL and the signals for a defect of the process also end it.
 //!
 //! actix drops accepted connections that no worker serves yet, and closes a connection whose next request is still
 //! unread. So the service goes on for a moment: until the kernel's queue of new connections is empty, the workers serve

@@ -85,8 +85,7 @@ impl IdentityService {
         let full = format!("{url}?{}", query.join("&"));
         let send = |http: &reqwest::Client| {
             let request = http.get(&full).header("x-auth-token", &own.token);
-            // Without this header Keystone refuses tokens with access rules. The header promises that placet checks the
-            // rules.
+            // Without this header Keystone refuses tokens with access rules. The header promises placet's check.
             request
                 .header("x-subject-token", token)
                 .header("openstack-identity-access-rules", "1")

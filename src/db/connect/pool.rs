@@ -148,8 +148,7 @@ impl Database {
                     std::thread::sleep(self.retry_interval);
                     attempts += 1;
                 }
-                // A missing file is no reason to wait: a sync creates the file, and every further command refuses the
-                // file.
+                // A missing file is no reason to wait: a sync creates it, and every further command refuses it.
                 Ok(_) | Err(SetupError::Missing { .. }) => return Ok(()),
                 Err(error) => return Err(error),
             }

@@ -84,8 +84,7 @@ impl Replica {
         }
     }
 
-    /// After the pause a single request probes the replica. All further requests use the primary and do not wait for
-    /// the probe.
+    /// After the pause a single request probes the replica. All others use the primary and do not wait for the probe.
     fn is_usable(&self, main: &Database) -> bool {
         match self.state() {
             ReplicaState::Usable => return true,

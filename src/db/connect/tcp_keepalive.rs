@@ -1,9 +1,8 @@
 //! TCP keepalive for connections to MariaDB, so that placet notices a server whose power was cut.
 //!
-//! Without the keepalive the client library waits for ever: neither the library nor diesel has an option for the
-//! keepalive. The kernel probes a silent peer, and ends the connection if no probe is answered, but by default only
-//! after two hours. This module sets shorter times on the sockets themselves. libpq sets the same times from options of
-//! its URL.
+//! Without the keepalive the client library waits for ever: neither the library nor diesel has an option for it. The
+//! kernel probes a silent peer, and ends the connection if no probe is answered, but by default only after two hours.
+//! This module sets shorter times on the sockets. libpq sets the same times from options of its URL.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;

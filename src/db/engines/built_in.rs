@@ -1,6 +1,6 @@
-//! Which engines this binary can use.
+//! The engines in this binary.
 
-/// The engines, and the features of those that are left out: `SQLite 3.50.4, PostgreSQL with TLS, …`.
+/// The engines, and the features of missing engines: `SQLite 3.50.4, PostgreSQL with TLS, …`.
 pub fn engines() -> String {
     let postgresql = match (cfg!(feature = "postgresql"), cfg!(feature = "postgresql-tls")) {
         (_, true) => "PostgreSQL with TLS",

@@ -1,5 +1,5 @@
-//! The functions whose implementation differs by engine. Their names say what they do, not how; each engine has a file
-//! of its own.
+//! The functions whose implementation differs by engine. A function's name says the effect; each engine has a file of
+//! its own.
 
 mod among;
 mod capabilities;
@@ -54,8 +54,8 @@ pub use write_refusals::{WriteRefusal, write_refusal};
 
 /// Runs one diesel expression on the connection inside a [`DbConnection`].
 ///
-/// Only queries that diesel builds for one backend at a time need it: inserts of many rows, `on_conflict`, `returning`.
-/// All others run on the [`DbConnection`] itself.
+/// Only queries that diesel builds for one backend at a time need this: inserts of many rows, `on_conflict`,
+/// `returning`. All further queries run on the [`DbConnection`] itself.
 macro_rules! on_each {
     ($conn:expr, $inner:ident => $run:expr) => {
         match $conn {
@@ -81,13 +81,13 @@ macro_rules! engine {
     };
 }
 
-/// Inserts many rows of a struct in one statement: `insert_rows!(conn, table, &rows)`. Without rows it sends nothing.
+/// Inserts many rows of a struct in one statement: `insert_rows!(conn, table, &rows)`. Without rows, sends nothing.
 ///
-/// With `, or_ignore` a row that a unique constraint refuses is left out. The count that it returns then differs by
-/// engine.
+/// With `, or_ignore` a row that a unique constraint refuses is left out. The returned count differs by engine in this
+/// case.
 ///
-/// The struct must derive `Insertable` with `#[diesel(treat_none_as_default_value = false)]`: without it diesel
-/// inserts row by row on SQLite, in a transaction of its own.
+/// The struct must derive `Insertable` with `#[diesel(treat_none_as_default_value = false)]`: otherwise diesel inserts
+/// row by row on SQLite, in a transaction of its own.
 macro_rules! insert_rows {
     ($conn:expr, $table:path, $rows:expr) => {
         $crate::db::engines::dialect::each_chunk($rows, |rows| {
@@ -100,7 +100,7 @@ macro_rules! insert_rows {
                 diesel::insert_or_ignore_into($table).values(rows).execute(inner)
             }
             // A duplicate key would end the transaction. With ON CONFLICT the statement waits for the transaction that
-            // inserted the row, and then leaves the row out.
+            // inserted the row, and leaves the row out.
             #[cfg(feature = "postgresql")]
             $crate::db::DbConnection::Postgresql(inner) => {
                 diesel::insert_into($table).values(rows).on_conflict_do_nothing().execute(inner)
@@ -116,12 +116,12 @@ macro_rules! insert_rows {
 use engine;
 pub(crate) use {insert_rows, on_each};
 
-/// How long a transaction may be idle before the server ends it and releases its locks. Longer than any pause of a live
-/// process.
+/// How long a transaction may be idle before the server ends the transaction and releases its locks. Longer than any
+/// pause of a live process.
 #[cfg(any(feature = "postgresql", feature = "mariadb"))]
 const IDLE_IN_TRANSACTION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Reading. The session refuses to write.
@@ -143,13 +143,13 @@ pub fn connect(target: &Target, purpose: Purpose, lock_timeout: Duration) -> Res
     }
 }
 
-/// Whether other processes may write between two statements of a transaction. Not on SQLite.
+/// Whether a second process may write between two statements of a transaction. Not on SQLite.
 pub fn has_other_writers(conn: &DbConnection) -> bool {
     !matches!(conn, DbConnection::Sqlite(_))
 }
 
-/// Whether a new row whose uuid and name both exist is refused for its name. PostgreSQL checks the constraint that was
-/// created first, which is the name's.
+/// Whether a new row whose uuid and name both exist is refused for its name. PostgreSQL checks the oldest constraint
+/// first, which is the name's.
 pub fn checks_names_first(conn: &DbConnection) -> bool {
     match conn {
         #[cfg(feature = "postgresql")]
@@ -158,11 +158,11 @@ pub fn checks_names_first(conn: &DbConnection) -> bool {
     }
 }
 
-/// Maps names that the database takes for equal to one text.
+/// Maps names that are equal to the database to one text.
 pub type Folding = fn(&str) -> String;
 
 /// How the database compares names. MariaDB's usual collations ignore case and trailing spaces. Some also ignore
-/// accents; that only the database knows, and it shows when a row is found or refused.
+/// accents, which only the database knows: a row is found or refused.
 pub fn folding(conn: &DbConnection) -> Folding {
     match conn {
         #[cfg(feature = "mariadb")]
@@ -171,12 +171,12 @@ pub fn folding(conn: &DbConnection) -> Folding {
     }
 }
 
-/// Whether two names are equal to the database only if they are spelled alike.
+/// Whether two names are equal to the database only if the two are spelled alike.
 pub fn compares_exactly(conn: &DbConnection) -> bool {
     folding(conn)("A") == "A"
 }
 
-/// Whether a pooled connection still answers. A connection to an SQLite file cannot be lost, so it is not tested.
+/// Whether a pooled connection still answers. A connection to an SQLite file cannot be lost, and is not tested.
 pub fn is_alive(conn: &mut DbConnection) -> bool {
     match conn {
         DbConnection::Sqlite(_) => true,
@@ -208,8 +208,8 @@ pub fn max_connections(conn: &mut DbConnection) -> QueryResult<Option<usize>> {
     Ok(usize::try_from(row.value).ok())
 }
 
-/// Runs queries that return many rows. On MariaDB the statement cache is off for them: a statement that libmariadb
-/// keeps prepared also keeps the rows of its result in memory.
+/// Runs queries with many rows. On MariaDB the statement cache is off during these queries: libmariadb keeps the rows
+/// of a prepared statement's result in memory.
 pub fn without_statement_cache<T>(conn: &mut DbConnection, run: impl FnOnce(&mut DbConnection) -> T) -> T {
     set_statement_cache(conn, CacheSize::Disabled);
     let result = run(conn);
@@ -227,7 +227,7 @@ fn set_statement_cache(conn: &mut DbConnection, size: CacheSize) {
 }
 
 /// Whether some tables have the form of OpenStack's oldest revision after a sync created the newest. MariaDB commits
-/// each table by itself, so another program may have created tables at the same time.
+/// each table by itself, so a foreign program may have created tables at the same time.
 pub fn has_old_tables(conn: &mut DbConnection) -> QueryResult<bool> {
     match conn {
         #[cfg(feature = "mariadb")]

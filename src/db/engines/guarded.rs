@@ -1,8 +1,8 @@
-//! Guarded writes: several changes of many rows, each with a precondition. All of them hold, or the transaction is
-//! rolled back.
+//! Guarded writes: several changes of many rows, each with a precondition. Either all preconditions hold, or the
+//! transaction is rolled back.
 //!
-//! PostgreSQL and MariaDB run them as one statement, in one round trip. Other engines run them one after the other.
-//! Whether a write sees the changes of an earlier one differs between the two, so no write may depend on it.
+//! PostgreSQL and MariaDB run the writes as one statement, in one round trip. SQLite and older servers run them in
+//! turn. Engines differ in the visibility of earlier writes, so no write may depend on earlier changes.
 
 #[cfg(feature = "mariadb")]
 mod insert_chunks;
@@ -20,7 +20,7 @@ use super::rows::{CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, Ro
 use crate::db::{DbConnection, WriteError};
 pub use subtract::subtract;
 
-/// A change of many rows with its guard, or a guard alone. The guard is the number of rows that are changed or found.
+/// A change of many rows with its guard, or a guard alone. The guard is the number of changed or found rows.
 #[derive(Debug, Clone)]
 pub enum GuardedWrite {
     /// Changes exactly one row.
@@ -37,18 +37,18 @@ pub enum GuardedWrite {
 }
 
 impl GuardedWrite {
-    /// Whether it can run before the lock set is locked (pre-insert): it only inserts rows that do not depend on what
-    /// is locked, or asserts that there are none. Such a write conflicts only with a transaction that inserts the same
-    /// rows. This holds for every table that batch plans insert into.
+    /// Whether the write can run before the lock set is locked (pre-insert): the write inserts rows independent of
+    /// locked rows, or asserts the absence of rows. The write conflicts only with a transaction that inserts the same
+    /// rows. This holds for every table of batch plans.
     pub fn can_preinsert(&self) -> bool {
         match self {
-            GuardedWrite::Insert(it, _) => it.is_repeatable,
+            GuardedWrite::Insert(insert, _) => insert.is_repeatable,
             GuardedWrite::AssertNone(..) => true,
             _ => false,
         }
     }
 
-    /// Whether it changes and finds nothing, for lack of rows or keys.
+    /// Whether the write changes and finds nothing, for lack of rows or keys.
     pub fn is_empty(&self) -> bool {
         match self {
             GuardedWrite::Update(_, rows) | GuardedWrite::Insert(_, rows) | GuardedWrite::AssertMatches(_, rows) => {
@@ -59,15 +59,15 @@ impl GuardedWrite {
         }
     }
 
-    /// Runs it alone, within a transaction.
+    /// Runs the write alone, within a transaction.
     ///
     /// # Errors
-    /// [`WriteError::Conflict`] if its guard does not hold.
+    /// [`WriteError::Conflict`] if the guard does not hold.
     pub fn run_checked(&self, conn: &mut DbConnection, now: NaiveDateTime) -> Result<(), WriteError> {
         WriteError::unless_touched(self.expected(), self.run(conn, now)?)
     }
 
-    /// The number of rows that it must change or find.
+    /// The number of rows that the write must change or find.
     fn expected(&self) -> usize {
         match self {
             GuardedWrite::UpdateOne(..) | GuardedWrite::AssertExists(..) => 1,
@@ -93,16 +93,16 @@ impl GuardedWrite {
 /// How many statements run a list of writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExecMode {
-    /// One for each write, within a transaction.
+    /// A statement for each write, within a transaction.
     Sequential,
-    /// One for all of them, within a transaction.
+    /// A single statement for all writes, within a transaction.
     Combined,
-    /// One for all of them, which also begins the transaction.
+    /// A single statement for all writes, which also begins the transaction.
     CombinedWithBegin,
 }
 
 impl ExecMode {
-    /// The mode if no transaction has begun. If it is [`ExecMode::Sequential`], the caller begins one first.
+    /// The mode if no transaction has begun. For [`ExecMode::Sequential`], the caller begins a transaction first.
     pub fn with_begin(capabilities: Capabilities) -> ExecMode {
         if capabilities.compound_writes {
             ExecMode::CombinedWithBegin
@@ -121,8 +121,8 @@ impl ExecMode {
     }
 }
 
-/// Runs all writes, each of which has at least one row or key. Returns the index of the first write whose guard did not
-/// hold; the caller then rolls the transaction back.
+/// Runs all writes, each with at least one row or key. Returns the index of the first write whose guard did not hold;
+/// the caller rolls the transaction back.
 pub fn run(
     conn: &mut DbConnection,
     now: NaiveDateTime,

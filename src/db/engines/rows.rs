@@ -1,8 +1,8 @@
-//! Statements over many rows at once, each row with values of its own. With them the number of statements of a commit
-//! does not depend on the number of claims in it.
+//! Statements over many rows at once, each row with values of its own: the number of statements of a commit does not
+//! depend on the number of claims.
 //!
-//! A statement is written once, over a table `v` of the rows. How that table is passed, and how many rows at a time,
-//! differs by engine.
+//! A statement is written once, over a table `v` of the rows. Engines differ in the form of this table, and in the
+//! number of rows at a time.
 
 mod delete;
 #[cfg(feature = "mariadb")]
@@ -30,7 +30,7 @@ pub enum Value {
     MaybeInt(Option<i64>),
     Real(f64),
     Text(String),
-    /// A text that is compared with a column, byte by byte. MariaDB refuses to compare texts of different collations.
+    /// A text for comparison with a column, byte by byte. MariaDB refuses to compare texts of different collations.
     Key(String),
 }
 
@@ -48,12 +48,12 @@ pub struct UpdateFromRows {
     pub filter: &'static str,
 }
 
-/// The clock that a row's time comes from.
+/// The clock of a row's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
     /// The clock of this host, for times that clients read.
     Host,
-    /// The clock of the database, for times of several hosts that are compared.
+    /// The clock of the database, for comparing times of several hosts.
     Database,
 }
 
@@ -63,37 +63,37 @@ pub struct InsertFromRows {
     pub table: &'static str,
     /// The columns of the values of a row.
     pub columns: &'static [&'static str],
-    /// Where `created_at` comes from.
+    /// The clock of `created_at`.
     pub clock: Clock,
     /// Whether a second plan of the same commands inserts the same rows.
     pub is_repeatable: bool,
 }
 
-/// What follows FROM in a query that counts rows. The text is the same on every engine, with a `?` for each value.
+/// The text after FROM in a query that counts rows. The text is the same on every engine, with a `?` for each value.
 #[derive(Debug, Clone)]
 pub struct CountFrom(pub String);
 
 /// Counts the rows whose column has one of the given keys. The keys are a list, not a table of rows: MariaDB uses no
-/// index to compare a column with texts of another collation.
+/// index for comparing a column with texts of a different collation.
 #[derive(Debug, Clone, Copy)]
 pub struct CountKeys {
     pub table: &'static str,
     pub column: &'static str,
 }
 
-/// Counts the rows of the table that have the values of one of the given rows, which differ from each other.
+/// Counts the rows of the table with the values of one of the given rows, which differ from each other.
 #[derive(Debug, Clone, Copy)]
 pub struct CountMatches {
     pub table: &'static str,
-    /// The columns of the values of a row. The first one is the primary key.
+    /// The columns of the values of a row. The first column is the primary key.
     pub columns: [&'static str; 2],
 }
 
-/// A statement that changes one row. The text is the same on every engine, with a `?` for each value.
+/// A statement for changing one row. The text is the same on every engine, with a `?` for each value.
 #[derive(Debug, Clone, Copy)]
 pub struct OneRow(pub &'static str);
 
-/// Builds a statement with the engine's own module, and runs it by `execute` or `count` on the connection inside.
+/// Builds a statement with the engine's own module, and runs the statement by `execute` or `count`.
 macro_rules! run {
     ($conn:expr, $function:ident($($argument:expr),*), $how:ident) => {
         match $conn {
@@ -119,7 +119,7 @@ macro_rules! count {
 }
 
 impl UpdateFromRows {
-    /// Runs it over all `rows`. Returns the number of rows of the table that were updated.
+    /// Runs the update over all `rows`. Returns the number of updated rows.
     pub fn run(&self, conn: &mut DbConnection, now: NaiveDateTime, rows: &[Vec<Value>]) -> QueryResult<usize> {
         let chunks = rows.chunks(rows_at_once(conn, self.columns.len() + 1));
         chunks
@@ -129,7 +129,7 @@ impl UpdateFromRows {
 }
 
 impl InsertFromRows {
-    /// Inserts all `rows`. Returns the number of rows that were inserted.
+    /// Inserts all `rows`. Returns the number of inserted rows.
     pub fn run(&self, conn: &mut DbConnection, now: NaiveDateTime, rows: &[Vec<Value>]) -> QueryResult<usize> {
         let chunks = rows.chunks(rows_at_once(conn, self.columns.len() + 1));
         chunks
@@ -139,7 +139,7 @@ impl InsertFromRows {
 }
 
 impl OneRow {
-    /// Runs it. Returns the number of rows that it changed.
+    /// Runs the statement. Returns the number of changed rows.
     pub fn run(&self, conn: &mut DbConnection, values: &[Value]) -> QueryResult<usize> {
         run!(conn, one_row(self, values), execute)
     }
@@ -173,7 +173,7 @@ impl CountFrom {
 }
 
 impl CountKeys {
-    /// Counts the rows that have one of the `keys`.
+    /// Counts the rows with one of the `keys`.
     pub fn run(&self, conn: &mut DbConnection, keys: &[String]) -> QueryResult<usize> {
         let chunks = keys.chunks(rows_at_once(conn, 1));
         chunks.map(|keys| run!(&mut *conn, count_keys(self, keys), count)).sum()
@@ -181,7 +181,7 @@ impl CountKeys {
 }
 
 impl CountMatches {
-    /// Counts the rows that one of the `rows` matches.
+    /// Counts the rows that match one of the `rows`.
     pub fn run(&self, conn: &mut DbConnection, rows: &[Vec<Value>]) -> QueryResult<usize> {
         let chunks = rows.chunks(rows_at_once(conn, self.columns.len()));
         chunks

@@ -1,9 +1,9 @@
-//! Checks at start: what a server is set to, and what lies between it and placet.
+//! Checks at start: the settings of a server, and the path between the server and placet.
 //!
-//! - Refused is what makes answers wrong, or loses acknowledged writes, while all works: a pooler that gives each
-//!   transaction another session, a proxy or a URL by which a standby may answer reads.
-//! - A warning says what loses acknowledged writes only when the server crashes, and only the server can change.
-//! - What a session can set it sets, and nothing is said here (`dialect`).
+//! - A cause of wrong answers or of lost acknowledged writes during normal work is refused. Such causes are a pooler
+//!   that changes sessions between transactions, and a proxy or a URL by which a standby may answer reads.
+//! - A warning names a server's setting that loses acknowledged writes only in a crash of the server.
+//! - A session's own settings are set without a message (`dialect`).
 
 #[cfg(feature = "mariadb")]
 mod mariadb;
@@ -15,11 +15,11 @@ mod settings;
 use crate::db::connect::url::Target;
 use crate::db::{Database, SetupError};
 
-/// Why a server cannot be served from.
+/// Why placet cannot serve from a server.
 type Refusal = String;
 
 impl Database {
-    /// Checks the server and the way to it. Returns warnings, each one line.
+    /// Checks the server and the path to the server. Returns warnings, each one line.
     ///
     /// # Errors
     /// [`SetupError::Unsuitable`] if answers would be wrong, or acknowledged writes be lost.

@@ -22,8 +22,7 @@ use super::rescue;
 use crate::db::engines::dialect::{self, Purpose};
 use crate::db::{Database, DbConnection, DbResult, SetupError};
 
-/// The guard of one database. Clones share the guard. The guard does nothing until this process serves an embedded
-/// database.
+/// The guard of one database. Clones share the guard. Does nothing until this process serves an embedded database.
 #[derive(Clone, Default)]
 pub struct FileGuard {
     inner: Arc<Inner>,
@@ -213,8 +212,8 @@ impl FileGuard {
     }
 
     /// Closes the connection that keeps the log open. After a failure the connection stays open, because with the last
-    /// connection SQLite would copy the log into the file at the path. True if the log was removed and every row is in
-    /// the file.
+    /// one SQLite would copy the log into the file at the path. True if the log was removed and every row is in the
+    /// file.
     pub fn end(&self) -> bool {
         let Some(served) = self.inner.served.get() else {
             return false;

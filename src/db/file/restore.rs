@@ -1,8 +1,7 @@
 //! `placet db restore`: replaces an embedded database, while no process serves the database, by a backup.
 //!
 //! The backup is copied beside the database, and the copy is checked. The old log is copied into the old file, so no
-//! log is left, and the copy is renamed over the old file. A crash at any step leaves either the old or the new
-//! database.
+//! log is left, and the copy is renamed over the old file. A crash at any step leaves the old or the new database.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -64,8 +63,7 @@ impl Database {
         Ok(log)
     }
 
-    /// Checks the copy of a backup, and turns the copy into a single file that every process recognizes as a new
-    /// database.
+    /// Checks the copy of a backup, and turns it into a single file that every process takes for a new database.
     fn prepare_copy(&self, from: &Path, copy: &FilePaths) -> Result<(), SetupError> {
         let bad = |error: SetupError| SetupError::BadBackup {
             place: from.display().to_string(),

@@ -102,8 +102,7 @@ fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
         Some(from) => alembic::upgrade(conn, from)?,
         None => false,
     };
-    // First: if this sync is interrupted, the next sync recognizes the unfinished tables as placet's work by this
-    // table.
+    // First: if this sync is interrupted, the next sync recognizes the unfinished tables as placet's by this table.
     create_version_table(conn)?;
     if found.alembic.is_none() {
         on_each!(&mut *conn, inner => run(inner, &migrations.openstack, &[]))?;

@@ -1,8 +1,7 @@
 //! The handshake between the writer and the checkpoint thread, over a condition variable.
 //!
-//! The writer reports commits; the thread may request the end of its checkpoint from the writer. The writer never waits
-//! for the thread. The thread waits until the writer begins, at most for a timeout, and after the begin until the
-//! writer is done.
+//! The writer reports commits; the thread may ask the writer to finish the checkpoint. The writer never waits for the
+//! thread. The thread waits until the writer begins, at most for a timeout, and then until the writer is done.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -153,8 +152,7 @@ mod tests {
     const LONG_TIMEOUT: Duration = Duration::from_secs(20);
     const SHORT_TIMEOUT: Duration = Duration::from_millis(20);
 
-    /// Makes a request on a second thread, which returns the duration of the request. Returns once the request is
-    /// pending.
+    /// Makes a request on a second thread, which returns the request's duration. Returns once it is pending.
     fn request(handshake: &Arc<Handshake>, timeout: Duration) -> JoinHandle<Duration> {
         let requester = handshake.clone();
         let thread = std::thread::spawn(move || {

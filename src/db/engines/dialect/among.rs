@@ -1,4 +1,4 @@
-//! The condition that a text column has one of the given keys, in few texts. Each text is prepared once; diesel's own
+//! The condition on a text column to have a key of a list, in few texts. Each text is prepared once; diesel's own
 //! `eq_any` is prepared each time.
 
 use diesel::backend::Backend;
@@ -11,14 +11,14 @@ use diesel::sqlite::Sqlite;
 
 use super::padded;
 
-/// `column IN (keys)`. There must be at least one key.
+/// `column IN (keys)`, with at least a single key.
 #[derive(Debug, Clone)]
 pub struct Among<'a, C> {
     column: C,
     keys: &'a [&'a str],
 }
 
-/// The condition that `column` has one of `keys`, of which there must be at least one.
+/// The condition `column IN (keys)`. `keys` must not be empty.
 pub fn among<'a, C: Expression<SqlType = Text>>(column: C, keys: &'a [&'a str]) -> Among<'a, C> {
     Among { column, keys }
 }

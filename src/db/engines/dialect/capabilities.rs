@@ -1,4 +1,4 @@
-//! What a server can do in one round trip that takes several round trips on others.
+//! Capabilities of servers that save round trips.
 
 use diesel::QueryResult;
 
@@ -7,10 +7,10 @@ use super::commit;
 use super::mariadb;
 use crate::db::DbConnection;
 
-/// What a server can do in one round trip. All are false on SQLite, which has no round trips.
+/// The work that a server can do in a single round trip. All are false on SQLite, which has no round trips.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Whether one statement can change rows of several tables and check their guards.
+    /// Whether one statement can change rows of several tables and check the guards.
     pub compound_writes: bool,
     /// Whether a transaction can be ended by a prepared statement.
     pub prepared_commit: bool,
@@ -30,7 +30,7 @@ pub fn capabilities(conn: &mut DbConnection) -> QueryResult<Capabilities> {
     }
 }
 
-/// Commits a transaction that `begin_write` or a compound statement began, in as few round trips as the server allows.
+/// Commits a transaction of `begin_write` or a compound statement, in as few round trips as the server allows.
 pub fn commit_prepared(conn: &mut DbConnection, capabilities: Capabilities) -> QueryResult<()> {
     match conn {
         each if !capabilities.prepared_commit => commit(each),

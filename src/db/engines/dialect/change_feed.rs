@@ -2,9 +2,9 @@
 
 use crate::db::DbConnection;
 
-/// What follows FROM in the query for the changes of `writers` writers, each after a revision of its own. The changes
-/// are the table `c`; the bound values are the id and the revision of each writer. Changes that are more than `max_lag`
-/// revisions older than their writer's newest one may be missing.
+/// The text after FROM in the query for the changes of `writers` writers, each after its own revision. The changes are
+/// the table `c`; the bound values are the id and the revision of each writer. Changes more than `max_lag` revisions
+/// behind their writer may be missing.
 pub fn changes_after(conn: &DbConnection, writers: usize, max_lag: i64) -> String {
     match conn {
         #[cfg(feature = "postgresql")]
@@ -13,16 +13,16 @@ pub fn changes_after(conn: &DbConnection, writers: usize, max_lag: i64) -> Strin
     }
 }
 
-/// Ranges of the primary key. MariaDB uses the key for them only if their ends are bound values; SQLite always does.
-/// They need no upper end.
+/// Ranges of the primary key, without an upper end. MariaDB uses the key only for ranges with bound ends; SQLite always
+/// does.
 fn ranges(writers: usize, _max_lag: i64) -> String {
     let ranges = vec!["(c.writer = ? AND c.revision > ?)"; writers].join(" OR ");
     format!("placet_changes c WHERE {ranges}")
 }
 
-/// Looks up each revision by itself. PostgreSQL estimates a range with bound ends at a third of the table, so it would
-/// read all of it, or plan the query again each time. LIMIT makes the planner begin with the revisions, and look up the
-/// change of each.
+/// Looks up each revision by itself. PostgreSQL estimates a range with bound ends at a third of the table, so
+/// PostgreSQL would read the whole table, or plan the query again each time. LIMIT makes the planner begin with the
+/// revisions, and look up the change of each.
 #[cfg(feature = "postgresql")]
 fn each_revision(writers: usize, max_lag: i64) -> String {
     let values = vec!["(?::text, ?::bigint)"; writers].join(", ");

@@ -1,4 +1,4 @@
-//! Copies of an SQLite database: making one while it is served, and checking it.
+//! Copies of an SQLite database: copies a served database, and checks copies.
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -6,7 +6,7 @@ use diesel::sql_types::Text;
 
 use crate::db::DbConnection;
 
-/// Writes a consistent copy to a new file, which has no log. Other connections may write at the same time.
+/// Writes a consistent copy to a new file without a log. Concurrent connections may write.
 pub fn copy_into(conn: &mut DbConnection, path: &str) -> QueryResult<()> {
     allow_writes(conn)?;
     diesel::sql_query("VACUUM INTO ?")
@@ -15,12 +15,12 @@ pub fn copy_into(conn: &mut DbConnection, path: &str) -> QueryResult<()> {
         .map(|_| ())
 }
 
-/// Lets a session write that was opened for reading, which leaves the file's journal mode as it is.
+/// Lets a reading session write. The session leaves the file's journal mode unchanged.
 pub fn allow_writes(conn: &mut DbConnection) -> QueryResult<()> {
     conn.batch_execute("PRAGMA query_only = OFF")
 }
 
-/// The first fault that SQLite finds when it reads the whole file; `None` if there is none.
+/// The first fault in the whole file according to SQLite; `None` for a sound file.
 pub fn integrity_fault(conn: &mut DbConnection) -> QueryResult<Option<String>> {
     #[derive(QueryableByName)]
     struct Row {

@@ -1,14 +1,14 @@
-//! How long the lists of a statement may be, and how longer ones are split.
+//! The limits of a statement's lists, and the split of longer lists.
 
 use diesel::prelude::*;
 
 use crate::db::DbConnection;
 
-/// The maximum number of values that placet binds in one statement. SQLite accepts 32,766, the other engines 65,535.
+/// The maximum number of bound values in a statement of placet. SQLite accepts 32,766, PostgreSQL and MariaDB 65,535.
 pub const LIST_MAX: usize = 30_000;
 
-/// The maximum number of rows of a statement that binds `values` values for each. It is one on SQLite, which saves no
-/// round trip by a longer statement.
+/// The maximum number of rows of a statement with `values` bound values for each row. On SQLite a single row, because a
+/// longer statement saves no round trip.
 pub fn rows_at_once(conn: &DbConnection, values: usize) -> usize {
     if matches!(conn, DbConnection::Sqlite(_)) {
         1
@@ -20,22 +20,22 @@ pub fn rows_at_once(conn: &DbConnection, values: usize) -> usize {
 /// The maximum number of rows of an INSERT. No table has more than eleven columns.
 const ROWS_MAX: usize = LIST_MAX / 11;
 
-/// Runs an insert for each chunk of rows that one statement can bind. Returns the sum of the counts.
+/// Runs an insert for each chunk of rows. Returns the sum of the counts.
 pub fn each_chunk<R>(rows: &[R], mut insert: impl FnMut(&[R]) -> QueryResult<usize>) -> QueryResult<usize> {
     rows.chunks(ROWS_MAX).try_fold(0, |sum, chunk| Ok(sum + insert(chunk)?))
 }
 
-/// The maximum number of rows that one statement locks. MariaDB's bound for the wait for a lock (`LOCK_WAIT`) counts
-/// the time in which a statement works too. Locking a row takes some microseconds, so this many rows take a small part
+/// The maximum number of rows that one statement locks. MariaDB's bound for the wait for a lock (`LOCK_WAIT`) also
+/// counts the working time of a statement. Locking a row takes some microseconds, so this many rows take a small part
 /// of the bound, on slow machines too.
 const LOCKED_ROWS_MAX: usize = 500;
 
-/// Runs a query for each chunk of keys that one statement can bind. Returns the results of all of them.
+/// Runs a query for each chunk of keys. Returns the results of all queries.
 pub fn in_lists<K, T>(keys: &[K], query: impl FnMut(&[K]) -> QueryResult<Vec<T>>) -> QueryResult<Vec<T>> {
     in_chunks(keys, LIST_MAX, query)
 }
 
-/// As [`in_lists`], for a query that locks its rows (`lock_rows!`). The keys are in the order in which rows are locked.
+/// As [`in_lists`], for a query that locks its rows (`lock_rows!`). The keys are in the order of locking.
 pub fn lock_in_lists<K, T>(keys: &[K], query: impl FnMut(&[K]) -> QueryResult<Vec<T>>) -> QueryResult<Vec<T>> {
     in_chunks(keys, LOCKED_ROWS_MAX, query)
 }

@@ -1,4 +1,4 @@
-//! Locking rows of a query until the transaction ends.
+//! Locks rows of a query until the transaction ends.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use diesel::prelude::*;
 #[cfg(feature = "mariadb")]
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 
-/// How long the writer waits for a lock. Peers hold their locks for some milliseconds. A row that is locked for longer
-/// delays only the requests that need it (`src/db/writer/held_rows.rs`).
+/// How long the writer waits for a lock. Peers hold their locks for some milliseconds. A row with a longer lock delays
+/// only the requests for this row (`src/db/writer/held_rows.rs`).
 pub const LOCK_WAIT: Duration = Duration::from_millis(200);
 
-/// Locks the rows of a query until the transaction ends, and loads them. The locks are taken in the query's order: if
-/// all transactions use the same order, none deadlocks. Read what the locks guard in another statement, after this one.
-/// Each statement waits for at most [`LOCK_WAIT`], and then fails.
+/// Locks the rows of a query until the transaction ends, and loads the rows. The locks are taken in the query's order:
+/// if all transactions use the same order, none deadlocks. Read the guarded values in a second statement, after this
+/// statement. Each statement waits for at most [`LOCK_WAIT`], and fails after this time.
 ///
-/// On SQLite it sends nothing and returns no rows, because `begin_write` holds the only lock.
+/// On SQLite the macro sends nothing and returns no rows, because `begin_write` holds the only lock.
 macro_rules! lock_rows {
     ($conn:expr, $query:expr) => {
         $crate::db::engines::dialect::load_from_server!(
@@ -28,10 +28,9 @@ macro_rules! lock_rows {
     };
 }
 
-/// Loads those rows of a query that no other transaction has locked. It does not wait, and outside of a transaction it
-/// keeps no lock.
+/// Loads the unlocked rows of a query, without a wait. Outside of a transaction no lock is kept.
 ///
-/// On SQLite it sends nothing and returns no rows.
+/// On SQLite the macro sends nothing and returns no rows.
 macro_rules! free_rows {
     ($conn:expr, $query:expr) => {
         $crate::db::engines::dialect::load_from_server!(
@@ -42,7 +41,7 @@ macro_rules! free_rows {
     };
 }
 
-/// Loads a query, on MariaDB wrapped by `$mariadb`. On SQLite it sends nothing and returns no rows.
+/// Loads a query, on MariaDB wrapped by `$mariadb`. On SQLite the macro sends nothing and returns no rows.
 macro_rules! load_from_server {
     ($conn:expr, $query:expr, $mariadb:path) => {{
         let query = $query;
@@ -61,9 +60,9 @@ macro_rules! load_from_server {
 
 pub(crate) use {free_rows, load_from_server, lock_rows};
 
-/// A query that waits for locks for at most [`LOCK_WAIT`] on MariaDB. Its lock timeout has whole seconds, so the
-/// writer's session has none, and does not wait. The comment is code for MariaDB alone: MySQL lacks the statement, and
-/// its queries wait for the session's lock timeout.
+/// A query that waits for locks for at most [`LOCK_WAIT`] on MariaDB. The session's lock timeout has whole seconds, so
+/// the writer's session has none, and does not wait. The comment is code for MariaDB alone: MySQL lacks the statement,
+/// and MySQL's queries wait for the session's lock timeout.
 #[cfg(feature = "mariadb")]
 pub struct BoundedWait<Q>(pub Q);
 

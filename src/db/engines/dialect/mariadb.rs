@@ -27,24 +27,24 @@ pub const MIGRATIONS: Migrations = Migrations {
 pub const TABLE_NAMES: &str =
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()";
 
-/// How long a sync waits for another one.
+/// How long a sync waits for a concurrent sync.
 const SCHEMA_LOCK_TIMEOUT_SECONDS: u32 = 300;
 
-/// The idle timeout of a transaction on Galera. After it rolled a transaction back, a node sometimes does not answer
-/// the statement, and waits for the next one. Only the end of the connection then frees the writer. A live process that
-/// pauses longer than this loses its transaction, and tries the batch again.
+/// The idle timeout of a transaction on Galera. After a rollback of a transaction, a node sometimes does not answer the
+/// statement, and waits for the next statement. Only the end of the connection frees the writer. A live process with a
+/// longer pause loses its transaction, and tries the batch again.
 const IDLE_TIMEOUT_ON_GALERA: Duration = Duration::from_secs(3);
 
-/// The time for which a session may be silent outside of a transaction that writes, as the servers have it by default.
+/// How long a session may be silent outside of a writing transaction, as in the servers' defaults.
 const WAIT_TIMEOUT: &str = "wait_timeout = 28800";
-/// The same inside of such a transaction, and while the schema is changed: after it the locks of a host that vanished
-/// are released ([`super::IDLE_IN_TRANSACTION_TIMEOUT`]).
+/// The same inside of a writing transaction, and during a change of the schema: after this time the locks of a vanished
+/// host are released ([`super::IDLE_IN_TRANSACTION_TIMEOUT`]).
 ///
-/// MariaDB's `idle_write_transaction_timeout` alone would not do: until the first row is written, a transaction that
-/// holds locks is read-only for it. MySQL does not have it.
+/// MariaDB's `idle_write_transaction_timeout` alone is not enough: before its first written row, a transaction with
+/// locks counts as read-only. MySQL lacks this timeout.
 const LOCKS_WAIT_TIMEOUT: &str = "wait_timeout = 30";
 
-/// Connects to the first host that answers. Returns the first error if none does.
+/// Connects to the first host that answers. Returns the first error if no host answers.
 pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Result<MysqlConnection, SetupError> {
     let mut first_error = None;
     for url in server.mysql_urls() {
@@ -72,7 +72,7 @@ struct Variable {
     value: String,
 }
 
-/// The variables that only some servers have. One that is missing here is unknown to the server.
+/// The variables that only some servers have. The server does not know a missing variable.
 fn variables(conn: &mut MysqlConnection) -> QueryResult<HashMap<String, String>> {
     let rows: Vec<Variable> = diesel::sql_query(
         "SHOW SESSION VARIABLES WHERE Variable_name IN \
@@ -86,16 +86,16 @@ fn variables(conn: &mut MysqlConnection) -> QueryResult<HashMap<String, String>>
 
 /// Sets up the session:
 ///
-/// - `NO_AUTO_VALUE_ON_ZERO`, because VCPU has the id 0, which must not be replaced by a generated one;
+/// - `NO_AUTO_VALUE_ON_ZERO`, because VCPU has the id 0, which must not be replaced by a generated id;
 /// - no timeout of a statement, whatever the user or the server sets (MariaDB's `max_statement_time`, MySQL's
 ///   `max_execution_time`): placet waits for locks until the caller's deadline, and loads whole tables;
 /// - the servers' default timeouts of a silent connection, whatever the server sets. A transaction that writes has a
-///   shorter one of its own ([`begin_write`]);
-/// - plans of long lists of keys by what the index holds (`eq_range_index_dive_limit`), and as lists
+///   shorter timeout of its own ([`begin_write`]);
+/// - plans of long lists of keys by the contents of the index (`eq_range_index_dive_limit`), and as lists
 ///   (`in_predicate_conversion_threshold`). By its statistics, which lag behind, MariaDB reads the whole index of a
-///   table for a thousand keys that are not in it;
+///   table for a thousand missing keys;
 /// - an idle timeout, so that a transaction whose client is gone does not keep its locks;
-/// - `wsrep_sync_wait` on Galera, so that a read waits for all commits that other nodes have acknowledged.
+/// - `wsrep_sync_wait` on Galera, so that a read waits for all acknowledged commits of further nodes.
 fn set_up_session(
     conn: &mut MysqlConnection,
     server: &Server,
@@ -162,8 +162,8 @@ fn is_encrypted(conn: &mut MysqlConnection) -> QueryResult<bool> {
     Ok(!cipher.value.is_empty())
 }
 
-/// The setting for the lock timeout, in whole seconds. Below one second it is 0 on MariaDB, which then does not wait at
-/// all. MySQL and older versions refuse 0: for them the comment is no code, and they wait for one second.
+/// The setting for the lock timeout, in whole seconds. Below one second the timeout is 0 on MariaDB, which does not
+/// wait. MySQL and older versions refuse 0: for them the comment is no code, and the wait is one second.
 fn lock_wait_timeout(lock_timeout: Duration) -> String {
     match lock_timeout.as_secs() {
         0 => "innodb_lock_wait_timeout = 1 /*M!100600 - 1 */".to_owned(),
@@ -178,30 +178,30 @@ pub fn begin_read(conn: &mut MysqlConnection) -> QueryResult<()> {
     )
 }
 
-/// What [`begin_write`] sends, as the beginning of a compound statement.
+/// The statements of [`begin_write`], as the beginning of a compound statement.
 pub const BEGIN_IN_COMPOUND: &str = "SET autocommit = 0, wait_timeout = 30; START TRANSACTION; SAVEPOINT placet; ";
 
-/// Begins a transaction, and marks it with a savepoint that is gone if the server rolls the transaction back.
+/// Begins a transaction, and marks the transaction with a savepoint that is gone after a rollback by the server.
 ///
-/// On Galera a commit of another node rolls back a transaction that conflicts with it. If a statement is being prepared
-/// or closed at that moment, the client gets no error, and each later statement would commit by itself. So `autocommit`
-/// is off, and [`end_write`] commits only a transaction that still has the savepoint.
+/// On Galera the commit of a second node rolls a conflicting transaction back. If a statement is being prepared or
+/// closed at this moment, the client gets no error, and each later statement would commit by itself. So `autocommit` is
+/// off, and [`end_write`] commits only a transaction that still has the savepoint.
 pub fn begin_write(conn: &mut MysqlConnection) -> QueryResult<()> {
     let begun = conn.batch_execute(BEGIN_IN_COMPOUND.trim_end_matches("; "));
     if begun.is_err() {
-        // The first error says more than one of rolling back.
+        // The first error says more than an error of the rollback.
         drop(rollback(conn));
     }
     begun
 }
 
 /// Commits as [`end_write`] does, by one prepared statement. Several statements in plain text take three round trips,
-/// because the client library turns the option for them on before and off after.
+/// because the client library turns the option for such texts on before and off after.
 pub fn commit_prepared(conn: &mut MysqlConnection) -> QueryResult<()> {
     let text = format!("BEGIN NOT ATOMIC RELEASE SAVEPOINT placet; COMMIT; SET autocommit = 1, {WAIT_TIMEOUT}; END");
     let committed = Statement::<Bound>::cached::<BigInt>(text, Vec::new()).execute(conn);
     if committed.is_err() {
-        // The first error says more than one of rolling back.
+        // The first error says more than an error of the rollback.
         drop(rollback(conn));
     }
     committed.map(|_| ())
@@ -212,14 +212,14 @@ pub fn begin_schema(conn: &mut MysqlConnection) -> QueryResult<()> {
     conn.batch_execute("START TRANSACTION")
 }
 
-/// Ends the transaction that [`begin_write`] began, with COMMIT or ROLLBACK. Fails if the server has rolled it back
-/// since.
+/// Ends the transaction of [`begin_write`], with COMMIT or ROLLBACK. Fails if the server has rolled the transaction
+/// back since.
 pub fn end_write(conn: &mut MysqlConnection, end: &str) -> QueryResult<()> {
     let ended = conn.batch_execute(&format!(
         "RELEASE SAVEPOINT placet; {end}; SET autocommit = 1, {WAIT_TIMEOUT}"
     ));
     if ended.is_err() {
-        // The first error says more than one of rolling back.
+        // The first error says more than an error of the rollback.
         drop(rollback(conn));
     }
     ended
@@ -229,16 +229,16 @@ pub fn end_write(conn: &mut MysqlConnection, end: &str) -> QueryResult<()> {
 /// MariaDB alone. Batches of peers hold the rows for some milliseconds each.
 const WAIT_FOR_LOCK: &str = "/*M!100600 SET STATEMENT innodb_lock_wait_timeout = 1 FOR */";
 
-/// Writes the epoch's row, for the reason given at [`hold_writers`]. The epoch is reversed twice, so that it stays the
+/// Writes the epoch's row, for the reason given at [`hold_writers`]. The epoch is reversed twice, and so stays the
 /// same: a new epoch would make every process reload its snapshot.
 pub fn hold_registrations(conn: &mut MysqlConnection) -> QueryResult<()> {
     let reverse = "UPDATE placet_epoch SET epoch = REVERSE(epoch)";
     conn.batch_execute(&format!("{WAIT_FOR_LOCK} {reverse}; {reverse}"))
 }
 
-/// Writes the rows of all writers. Locks would not do: on Galera they end at the node, but of two transactions that
-/// write one row the second to commit is refused. Each heartbeat moves by one microsecond only: an unchanged row is not
-/// written, and a dead writer must not look alive.
+/// Writes the rows of all writers. Locks are not enough: on Galera a lock ends at the node, but of two transactions
+/// that write one row the second to commit is refused. Each heartbeat moves by one microsecond only: an unchanged row
+/// is not written, and a dead writer must not look alive.
 pub fn hold_writers(conn: &mut MysqlConnection) -> QueryResult<()> {
     let write = "UPDATE placet_writers SET seen_at = seen_at + INTERVAL 1 MICROSECOND ORDER BY id";
     conn.batch_execute(&format!("{WAIT_FOR_LOCK} {write}"))
@@ -249,7 +249,7 @@ pub fn set_lock_timeout(conn: &mut MysqlConnection, lock_timeout: Duration) -> Q
 }
 
 /// Rolls back, and turns `autocommit` on again. If ROLLBACK is answered with error 1213, the server had already rolled
-/// the transaction back; a second ROLLBACK then succeeds.
+/// the transaction back, and a second ROLLBACK succeeds.
 pub fn rollback(conn: &mut MysqlConnection) -> QueryResult<()> {
     forget_prepared_statements(conn);
     let rollback = format!("ROLLBACK; SET autocommit = 1, {WAIT_TIMEOUT}");
@@ -262,15 +262,15 @@ pub fn rollback(conn: &mut MysqlConnection) -> QueryResult<()> {
     })
 }
 
-/// Empties the statement cache. After a Galera node rolled a transaction back, it may never answer a statement that was
-/// prepared before: the server waits for a command and the client for an answer.
+/// Empties the statement cache. After a rollback by a Galera node, the node may never answer an earlier prepared
+/// statement: the server waits for a command and the client for an answer.
 fn forget_prepared_statements(conn: &mut MysqlConnection) {
     conn.set_prepared_statement_cache_size(CacheSize::Disabled);
     conn.set_prepared_statement_cache_size(CacheSize::Unbounded);
 }
 
-/// Takes a named lock, because each change of the schema commits the transaction and its locks. Other nodes of a
-/// cluster do not see it, so there two syncs can run the statements of `migrations/mariadb` at the same time.
+/// Takes a named lock, because each change of the schema commits the transaction and its locks. Further nodes of a
+/// cluster do not see the lock, so two syncs there can run the statements of `migrations/mariadb` at the same time.
 pub fn lock_schema(conn: &mut MysqlConnection) -> QueryResult<()> {
     #[derive(QueryableByName)]
     struct Locked {
@@ -286,14 +286,14 @@ pub fn lock_schema(conn: &mut MysqlConnection) -> QueryResult<()> {
     }
 }
 
-/// Releases the named lock. If that fails, the end of the connection releases it.
+/// Releases the named lock. After a failure, the end of the connection releases the lock.
 pub fn unlock_schema(conn: &mut MysqlConnection) {
     if let Err(error) = conn.batch_execute("DO RELEASE_LOCK(CONCAT('placet ', LEFT(DATABASE(), 50)))") {
         log::debug!("The lock of the schema could not be released: {error}");
     }
 }
 
-/// Counts the signs of OpenStack's oldest revision: indexes that the newest does not have, and a column that it lacks.
+/// Counts the signs of OpenStack's oldest revision: indexes that only it has, and a column that it lacks.
 pub fn has_old_tables(conn: &mut MysqlConnection) -> QueryResult<bool> {
     #[derive(QueryableByName)]
     struct Signs {
@@ -313,9 +313,9 @@ pub fn ratio(read: f64) -> f64 {
     format!("{:.5e}", read as f32).parse().unwrap_or(read)
 }
 
-/// MariaDB has compound statements outside of routines, which MySQL has not, and rows from JSON since 10.6. On Galera a
-/// node may roll a transaction back before its end is sent, and then never answer a prepared statement. So there the
-/// commit is not prepared.
+/// MariaDB has compound statements outside of routines, unlike MySQL, and rows from JSON since 10.6. A Galera node may
+/// roll a transaction back before its end is sent, and never answer a prepared statement. So on Galera the commit is
+/// not prepared.
 pub fn capabilities(conn: &mut MysqlConnection) -> QueryResult<Capabilities> {
     #[derive(QueryableByName)]
     struct ServerVersion {

@@ -1,11 +1,11 @@
 //! Classifies errors by the engines' own messages, because diesel gives some errors no kind. The engines keep their
-//! texts stable, because programs read them.
+//! texts stable, because programs read the texts.
 
 use diesel::result::DatabaseErrorInformation;
 
 use crate::db::Fault;
 
-/// Beginnings of messages, and what to do about them.
+/// Beginnings of messages, and the reactions.
 const KNOWN: [(&str, Fault); 43] = [
     // SQLite
     ("database is locked", Fault::Retry),
@@ -30,7 +30,7 @@ const KNOWN: [(&str, Fault); 43] = [
     ("SSL connection has been closed unexpectedly", Fault::ConnectionLost),
     ("could not receive data from server", Fault::ConnectionLost),
     ("could not send data to server", Fault::ConnectionLost),
-    // PostgreSQL: 22021. It refuses a NUL in any text; the other engines store it.
+    // PostgreSQL: 22021. A NUL is refused in any text; SQLite and MariaDB store a NUL.
     ("invalid byte sequence for encoding \"UTF8\": 0x00", Fault::Unstorable),
     // MariaDB: 1366, a character that the column's character set lacks.
     ("Incorrect string value: ", Fault::Unstorable),
@@ -43,7 +43,7 @@ const KNOWN: [(&str, Fault); 43] = [
     ("Query execution was interrupted", Fault::Retry),
     ("Disk full", Fault::Stop),
     // MariaDB: 1467, 1615. With more tables on the server than `table_definition_cache` a table is closed and opened
-    // again at any time. An INSERT may then find no counter, and a statement may have to be prepared too often.
+    // again at any time. An INSERT may find no counter, and a statement may have to be prepared too often.
     ("Failed to read auto-increment value", Fault::Retry),
     ("Prepared statement needs to be re-prepared", Fault::Retry),
     // 1180: the outcome is unknown. 1047: another node may have the quorum. 1290, 1836: another node may accept writes.
@@ -57,11 +57,11 @@ const KNOWN: [(&str, Fault); 43] = [
     ("Connection was killed", Fault::ConnectionLost),
     ("Server shutdown in progress", Fault::ConnectionLost),
     ("The client was disconnected by the server", Fault::ConnectionLost),
-    // 1568: the session still has a transaction that placet takes to have ended.
+    // 1568: the session still has a transaction that has ended for placet.
     ("Transaction characteristics can't be changed", Fault::ConnectionLost),
 ];
 
-/// Classifies an error to which diesel gives no kind.
+/// Classifies an error for which diesel has no kind.
 pub fn classify_message(message: &str) -> Fault {
     let found = KNOWN.iter().find(|(text, _)| message.starts_with(text));
     if message.starts_with("The table '") && message.ends_with("' is full") {
@@ -71,11 +71,11 @@ pub fn classify_message(message: &str) -> Fault {
 }
 
 const WRITABLE: &str = "; let placet write the file, and make files beside it, and start it again";
-/// What the operator can do about a damaged file.
+/// The operator's remedy for a damaged file.
 pub const RESTORE_ADVICE: &str =
     "; stop placet and restore it from a backup, or salvage the readable rows: `sqlite3 FILE .recover`";
 
-/// Beginnings of messages about an embedded database that cannot be used, and what the operator can do.
+/// Beginnings of messages about an unusable embedded database, and the operator's remedies.
 const ADVICE: [(&str, &str); 9] = [
     (
         "No such file or directory",
@@ -94,13 +94,13 @@ const ADVICE: [(&str, &str); 9] = [
     ),
 ];
 
-/// What the operator can do about an error, to be appended to its `message`. Empty if nothing is known.
+/// The operator's remedy for an error, to be appended to its `message`. Empty for an unknown error.
 pub fn advice(message: &str) -> &'static str {
     let known = ADVICE.iter().find(|(text, _)| message.starts_with(text));
     known.map_or("", |(_, advice)| advice)
 }
 
-/// Beginnings of messages, and what a client reads of them.
+/// Beginnings of messages, and the texts for clients.
 const FOR_CLIENTS: [(&str, &str); 13] = [
     ("database or disk is full", "its disk is full"),
     ("could not extend file", "its disk is full"),
@@ -120,20 +120,20 @@ const FOR_CLIENTS: [(&str, &str); 13] = [
     ("Lock wait timeout exceeded", "rows are locked by another transaction"),
 ];
 
-/// What a client reads of a message; `None` if nothing special is known.
+/// The client's text for a message; `None` for an unknown message.
 pub fn for_clients(message: &str) -> Option<&'static str> {
     let known = FOR_CLIENTS.iter().find(|(text, _)| message.starts_with(text));
     known.map(|(_, shown)| *shown)
 }
 
-/// Whether SQLite reports that its file is damaged.
+/// Whether SQLite reports that the file is damaged.
 pub fn says_damaged(message: &str) -> bool {
     ["database disk image is malformed", "file is not a database"]
         .iter()
         .any(|text| message.starts_with(text))
 }
 
-/// Beginnings of messages that a statement waited too long for a lock.
+/// Beginnings of messages about a too long wait for a lock.
 const LOCK_TIMEOUTS: [&str; 3] = [
     "canceling statement due to lock timeout",
     "Lock wait timeout exceeded",
@@ -148,8 +148,8 @@ pub fn is_lock_timeout(error: &diesel::result::Error) -> bool {
     LOCK_TIMEOUTS.iter().any(|text| information.message().starts_with(text))
 }
 
-/// Whether SQLite reports that the disk is full. A COMMIT that fails so has certainly not happened: there is no server
-/// on which it could still run.
+/// Whether SQLite reports that the disk is full. A COMMIT with this error has certainly not happened: there is no
+/// server on which the COMMIT could still run.
 pub fn is_disk_full(error: &diesel::result::Error) -> bool {
     let diesel::result::Error::DatabaseError(_, information) = error else {
         return false;
@@ -157,8 +157,8 @@ pub fn is_disk_full(error: &diesel::result::Error) -> bool {
     information.message().starts_with("database or disk is full")
 }
 
-/// Beginnings of the messages by which MariaDB reports that it has rolled a transaction back. On Galera COMMIT is
-/// answered so if a commit of another node came first.
+/// Beginnings of the messages by which MariaDB reports that it has rolled a transaction back. Galera answers a COMMIT
+/// with such a message if a second node's commit came first.
 #[cfg(feature = "mariadb")]
 const ROLLED_BACK: [&str; 3] = [
     "SAVEPOINT placet does not exist",
@@ -166,7 +166,7 @@ const ROLLED_BACK: [&str; 3] = [
     "Deadlock: wsrep aborted transaction",
 ];
 
-/// Whether an error says that the server has rolled the transaction back, so that nothing of it is or will be
+/// Whether the server has rolled the transaction back, according to the error. Nothing of the transaction is or will be
 /// committed.
 #[cfg(feature = "mariadb")]
 pub fn was_rolled_back(error: &diesel::result::Error) -> bool {
@@ -209,7 +209,7 @@ pub fn is_unreachable(detail: &str) -> bool {
     UNREACHABLE.iter().any(|text| detail.contains(text))
 }
 
-/// The name of the constraint that a row violated, as in the schema.
+/// The name of the violated constraint, as in the schema.
 pub fn constraint_name(information: &dyn DatabaseErrorInformation) -> Option<String> {
     if let Some(name) = information.constraint_name() {
         return Some(name.to_string());

@@ -21,8 +21,8 @@ pub const MIGRATIONS: Migrations = Migrations {
 
 pub const TABLE_NAMES: &str = "SELECT tablename::text AS name FROM pg_tables WHERE schemaname = current_schema()";
 
-/// The key of the advisory lock that serialises changes of the schema. It is "placet" in ASCII; every placet must use
-/// the same number.
+/// The key of the advisory lock that serialises changes of the schema: "placet" in ASCII. Every placet must use the
+/// same number.
 const SCHEMA_LOCK: i64 = 0x70_6c_61_63_65_74;
 
 pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Result<PgConnection, SetupError> {
@@ -72,8 +72,8 @@ fn set_up_session(conn: &mut PgConnection, purpose: Purpose, lock_timeout: Durat
     ))
 }
 
-/// Begins a read without an idle timeout. It holds no row locks, and loading one table of a large cloud may take longer
-/// than the timeout of writers.
+/// Begins a read without an idle timeout. A read holds no row locks, and loading one table of a large cloud may take
+/// longer than the timeout of writers.
 pub fn begin_read(conn: &mut PgConnection) -> QueryResult<()> {
     conn.batch_execute(
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0",
@@ -105,7 +105,7 @@ pub fn rollback(conn: &mut PgConnection) -> QueryResult<()> {
     conn.batch_execute("ROLLBACK")
 }
 
-/// Waits for another sync without a limit. The end of the transaction releases the lock.
+/// Waits for a concurrent sync without a limit. The end of the transaction releases the lock.
 pub fn lock_schema(conn: &mut PgConnection) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock({SCHEMA_LOCK})"

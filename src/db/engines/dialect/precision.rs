@@ -4,7 +4,7 @@ use chrono::{NaiveDateTime, Timelike, Utc};
 
 use crate::db::DbConnection;
 
-/// The precision of an engine. A value outlives the connection that it was read from.
+/// The precision of an engine. A value outlives its connection.
 #[derive(Debug, Clone, Copy)]
 pub enum Precision {
     /// Times have microseconds, and ratios have eight bytes.
@@ -32,7 +32,7 @@ impl Precision {
         }
     }
 
-    /// Restores the allocation ratio that was written from the one that was read.
+    /// Restores the written allocation ratio from the ratio as read.
     pub fn ratio(self, read: f64) -> f64 {
         match self {
             Precision::Fine => read,
@@ -54,7 +54,7 @@ pub fn ratio(conn: &DbConnection, read: f64) -> f64 {
 
 /// The current time in UTC, with microseconds.
 ///
-/// It is never a whole millisecond, so that SQLite's text always has the six digits that Python writes and reads.
+/// The time is never a whole millisecond, so SQLite's text always has the six digits that Python writes and reads.
 pub fn now() -> NaiveDateTime {
     let now = Utc::now().naive_utc();
     let micros = now.nanosecond() / 1_000;

@@ -49,9 +49,9 @@ pub fn connect(path: &Path, purpose: Purpose, lock_timeout: Duration) -> Result<
     Ok(conn)
 }
 
-/// The operating system's reason why the file or its directory cannot be written, if that is what SQLite's message is
-/// about. SQLite's own message depends on which files exist already. The file is not opened for this check, because
-/// closing it would release the locks that this process has on it.
+/// The operating system's reason why the file or its directory cannot be written, if SQLite's message concerns this.
+/// SQLite's own message depends on the existing files. The check does not open the file, because closing the file would
+/// release this process's locks on the file.
 fn write_refusal(path: &Path, detail: &str) -> Option<String> {
     let messages = ["unable to open database file", "attempt to write a readonly database"];
     if !messages.iter().any(|message| detail.starts_with(message)) {
@@ -69,7 +69,7 @@ fn write_refusal(path: &Path, detail: &str) -> Option<String> {
 }
 
 /// Sets up the session. With `synchronous = FULL` a commit in WAL mode survives a power cut. Foreign keys are enforced
-/// as on the other engines, so that tests on SQLite find an order of statements that those would refuse.
+/// as on servers, so tests on SQLite find an order of statements that servers would refuse.
 fn set_up_session(conn: &mut SqliteConnection, purpose: Purpose, lock_timeout: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "PRAGMA busy_timeout = {}; PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;",
@@ -77,7 +77,7 @@ fn set_up_session(conn: &mut SqliteConnection, purpose: Purpose, lock_timeout: D
     ))?;
     match purpose {
         Purpose::Read => conn.batch_execute(READER_PRAGMAS),
-        // The journal mode is stored in the file, so a reader, which may not change it, need not set it.
+        // The journal mode is stored in the file, so a reader, which may not change the mode, need not set it.
         Purpose::Write | Purpose::Create => {
             enable_wal(conn, lock_timeout)?;
             conn.batch_execute(WRITER_PRAGMAS)
@@ -86,22 +86,21 @@ fn set_up_session(conn: &mut SqliteConnection, purpose: Purpose, lock_timeout: D
 }
 
 /// A reader caches 500 KiB of pages instead of 2,000. There may be many readers, and every commit invalidates their
-/// caches. The kernel's page cache keeps the file's pages for all of them.
+/// caches. The kernel's page cache keeps the file's pages for all readers.
 const READER_PRAGMAS: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -500";
 
-/// Makes commits cheaper, and as durable as before.
+/// Makes commits cheaper, with the same durability.
 ///
 /// - The statement journal is in memory, not in a temporary file.
-/// - The WAL is checkpointed after 4,000 pages instead of 1,000. By then most pages were written several times, and are
-///   copied into the file once. A thread of its own checkpoints for the serving process's writer
+/// - The WAL is checkpointed after 4,000 pages instead of 1,000. Until this length most pages are written several
+///   times, and are copied into the file once. For the serving process's writer, a separate thread checkpoints
 ///   (`crate::db::wal_checkpointer`).
 ///
-/// The page cache has SQLite's default size, because no claim was faster with a larger one.
+/// The page cache has SQLite's default size, because no claim was faster with a larger cache.
 const WRITER_PRAGMAS: &str = "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4000";
 
-/// Turns on the write-ahead log, which a file that OpenStack Placement created does not have. If another connection is
-/// writing, SQLite refuses at once, whatever its busy timeout. So this function waits itself, for at most
-/// `lock_timeout`.
+/// Turns on the write-ahead log, which a file of OpenStack Placement does not have. While a second connection writes,
+/// SQLite refuses at once, with any busy timeout. So this function waits itself, for at most `lock_timeout`.
 fn enable_wal(conn: &mut SqliteConnection, lock_timeout: Duration) -> QueryResult<()> {
     let deadline = Instant::now() + lock_timeout;
     loop {
@@ -119,13 +118,13 @@ pub fn begin_read(conn: &mut SqliteConnection) -> QueryResult<()> {
     conn.batch_execute("BEGIN")
 }
 
-/// Takes the write lock at once. A transaction that reads before it writes would fail with "database is locked" at its
+/// Takes the write lock at once. A transaction that reads before writing would fail with "database is locked" at the
 /// first write, without a wait.
 pub fn begin_write(conn: &mut SqliteConnection) -> QueryResult<()> {
     conn.batch_execute("BEGIN IMMEDIATE")
 }
 
-/// A number that changes when another connection has committed. A checkpoint that does not truncate the WAL is no
+/// A number that changes with each commit of a second connection. A checkpoint that does not truncate the WAL is no
 /// commit.
 pub fn data_version(conn: &mut SqliteConnection) -> QueryResult<i64> {
     Statement::<Bound>::cached::<BigInt>("PRAGMA data_version".to_owned(), Vec::new()).get_result(conn)

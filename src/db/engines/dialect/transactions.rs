@@ -1,4 +1,4 @@
-//! Transactions: how they begin and end, and which rows they lock against other writers.
+//! Transactions: the begin, the end, and the row locks against concurrent writers.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::postgresql;
 use super::{engine, sqlite};
 use crate::db::{DbConnection, SetupError};
 
-/// A consistent read of the database. Commits that come after its beginning are not visible.
+/// A consistent read of the database. Later commits are not visible.
 pub fn read_transaction<T, E>(
     conn: &mut DbConnection,
     read: impl FnOnce(&mut DbConnection) -> Result<T, E>,
@@ -28,15 +28,15 @@ fn begin_read(conn: &mut DbConnection) -> QueryResult<()> {
 
 /// Begins a transaction that writes.
 ///
-/// BEGIN, COMMIT and ROLLBACK are plain statements, because the writer must know which of them failed. diesel's own
+/// BEGIN, COMMIT and ROLLBACK are plain statements, because the writer must know which statement failed. diesel's own
 /// `transaction` must not be used inside.
 pub fn begin_write(conn: &mut DbConnection) -> QueryResult<()> {
     engine!(conn, begin_write)
 }
 
-/// Stops all other writers until the transaction ends: locks the rows of `placet_writers`, which every batch writes
-/// first. It is for conflicts in which the two transactions write no row in common. Registrations are stopped before,
-/// so that no writer is missing among the locked rows.
+/// Stops all concurrent writers until the transaction ends: locks the rows of `placet_writers`, which every batch
+/// writes first. The lock is for conflicts in which the two transactions write no row in common. Registrations are
+/// stopped before, so the locked rows include every writer.
 pub fn hold_writers(conn: &mut DbConnection) -> QueryResult<()> {
     hold_registrations(conn)?;
     engine!(conn, hold_writers)
@@ -47,8 +47,8 @@ pub fn hold_registrations(conn: &mut DbConnection) -> QueryResult<()> {
     engine!(conn, hold_registrations)
 }
 
-/// A number that differs if another connection has committed since the last call on this one. `None` on servers, which
-/// have no such number: there other processes commit all the time.
+/// A number that differs if a second connection has committed since the last call on this connection. `None` on
+/// servers, which have no such number, because foreign processes commit all the time.
 pub fn data_version(conn: &mut DbConnection) -> QueryResult<Option<i64>> {
     match conn {
         DbConnection::Sqlite(inner) => sqlite::data_version(inner).map(Some),
@@ -62,7 +62,7 @@ pub fn set_lock_timeout(conn: &mut DbConnection, lock_timeout: Duration) -> Quer
     engine!(conn, set_lock_timeout, lock_timeout)
 }
 
-/// Commits the transaction that `begin_write` began.
+/// Commits the transaction of `begin_write`.
 pub fn commit(conn: &mut DbConnection) -> QueryResult<()> {
     match conn {
         #[cfg(feature = "mariadb")]
@@ -76,8 +76,8 @@ fn commit_plainly(conn: &mut DbConnection) -> QueryResult<()> {
     conn.batch_execute("COMMIT")
 }
 
-/// Rolls back the transaction that `begin_write` began. Fails if the server had rolled it back before: its locks were
-/// then released, and what the transaction read may not hold.
+/// Rolls back the transaction of `begin_write`. Fails if the server had rolled the transaction back before: the locks
+/// were released, and the rows as read may have changed.
 pub fn checked_rollback(conn: &mut DbConnection) -> QueryResult<()> {
     match conn {
         #[cfg(feature = "mariadb")]
@@ -86,7 +86,7 @@ pub fn checked_rollback(conn: &mut DbConnection) -> QueryResult<()> {
     }
 }
 
-/// Rolls back the transaction that `begin_write` began.
+/// Rolls back the transaction of `begin_write`.
 pub fn rollback(conn: &mut DbConnection) -> QueryResult<()> {
     engine!(conn, rollback)
 }
@@ -114,14 +114,14 @@ where
     E: From<diesel::result::Error>,
 {
     if let Err(error) = begin(conn) {
-        // A Galera node that times out while it waits for the commits of others has begun the transaction all the same.
+        // A Galera node that times out in the wait for foreign commits has begun the transaction all the same.
         drop(rollback(conn));
         return Err(error.into());
     }
     finish(conn, run, commit)
 }
 
-/// Runs the body of a transaction, and commits it or rolls it back.
+/// Runs the body of a transaction, and commits or rolls back.
 fn finish<T, E>(
     conn: &mut DbConnection,
     run: impl FnOnce(&mut DbConnection) -> Result<T, E>,
@@ -133,15 +133,15 @@ where
     let result = run(conn);
     match &result {
         Ok(_) => commit(conn)?,
-        // The first error says more than one of rolling back. If the rollback fails, the end of the connection rolls
-        // back.
+        // The first error says more than an error of the rollback. If the rollback fails, the end of the connection
+        // rolls back.
         Err(_) => drop(rollback(conn)),
     }
     result
 }
 
-/// Changes the schema under a lock, so that one process at a time does. It is all or nothing if the engine can roll
-/// back DDL, which MariaDB cannot.
+/// Changes the schema under a lock, one process at a time. The change is all or nothing if the engine can roll back
+/// DDL, which MariaDB cannot.
 pub fn change_schema<T>(
     conn: &mut DbConnection,
     change: impl FnOnce(&mut DbConnection) -> Result<T, SetupError>,

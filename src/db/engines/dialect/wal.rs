@@ -1,7 +1,7 @@
-//! SQLite's write-ahead log (WAL): its length, and checkpoints, which copy its pages into the file.
+//! SQLite's write-ahead log (WAL): the length, and checkpoints, which copy pages of the WAL into the file.
 //!
-//! Commits append to the log. The first commit that finds all of it checkpointed, and no reader in it, starts it from
-//! the beginning again.
+//! Commits append to the log. The first commit that finds the whole log checkpointed, and no reader in the log, starts
+//! the log from the beginning again.
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -9,13 +9,13 @@ use diesel::sql_types::Integer;
 
 use crate::db::DbConnection;
 
-/// The length of the log, and how much of it is checkpointed.
+/// The length of the log, and its checkpointed part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, QueryableByName)]
 pub struct WalStatus {
     /// The number of pages in the log.
     #[diesel(sql_type = Integer, column_name = log)]
     pub pages: i32,
-    /// The number of them that are in the file.
+    /// The number of the log's pages that are in the file.
     #[diesel(sql_type = Integer, column_name = checkpointed)]
     pub checkpointed: i32,
 }
@@ -34,15 +34,15 @@ pub enum CheckpointMode {
     Noop,
     /// Copies the pages that no reader needs in their old state. Reads and writes go on.
     Passive,
-    /// Copies all pages, so that the next commit starts the log from the beginning. Blocks writes, and waits for the
-    /// readers in the log.
+    /// Copies all pages, so the next commit starts the log from the beginning. Blocks writes, and waits for the readers
+    /// in the log.
     Restart,
     /// As `Restart`, and truncates the log to nothing.
     Truncate,
 }
 
-/// Runs a checkpoint. Returns the length that the log had at its beginning, and how many of those pages are in the file
-/// now. `None` on a server, which checkpoints by itself.
+/// Runs a checkpoint. Returns the length of the log at the beginning, and how many of these pages are in the file now.
+/// `None` on a server, which checkpoints by itself.
 pub fn wal_checkpoint(conn: &mut DbConnection, mode: CheckpointMode) -> QueryResult<Option<WalStatus>> {
     let name = match mode {
         CheckpointMode::Noop => "NOOP",
@@ -59,8 +59,8 @@ pub fn wal_checkpoint(conn: &mut DbConnection, mode: CheckpointMode) -> QueryRes
     }
 }
 
-/// Sets the number of pages from which on a commit of this connection checkpoints. A longer log is truncated to it when
-/// it starts from the beginning.
+/// Sets the number of pages at which a commit of this connection checkpoints. A longer log is truncated to this length
+/// when the log starts from the beginning.
 pub fn set_wal_limit(conn: &mut DbConnection, pages: i32) -> QueryResult<()> {
     match conn {
         DbConnection::Sqlite(inner) => {
@@ -113,7 +113,7 @@ pub fn database_size(conn: &mut DbConnection) -> QueryResult<DatabaseSize> {
     }
 }
 
-/// Sets the number in the header of an SQLite file that is free for applications to use.
+/// Sets the number in the header of an SQLite file that is free for applications.
 pub fn set_user_version(conn: &mut DbConnection, version: u32) -> QueryResult<()> {
     match conn {
         DbConnection::Sqlite(inner) => inner.batch_execute(&format!("PRAGMA user_version = {version}")),

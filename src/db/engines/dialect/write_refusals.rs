@@ -1,11 +1,11 @@
-//! Why a database that answers refuses writes, by the messages of the engines and of their client libraries.
+//! Why an answering database refuses writes, by the messages of the engines and of their client libraries.
 
-/// Why a database that answers refuses every write, or every write that needs more room.
+/// Why an answering database refuses every write, or every write that needs more room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteRefusal {
     /// The disk has no room, or a quota is used up.
     DiskFull,
-    /// The file, the server or the session is read-only, as that of a standby.
+    /// The file, the server or the session is read-only, as on a standby.
     ReadOnly,
     /// The disk reports errors.
     DiskFailed,
@@ -13,7 +13,7 @@ pub enum WriteRefusal {
 
 use WriteRefusal::{DiskFailed, DiskFull, ReadOnly};
 
-/// Parts of messages, and the reason that they give.
+/// Parts of messages, and the reasons.
 const KNOWN: [(&str, WriteRefusal); 15] = [
     ("database or disk is full", DiskFull),
     // The system's own words, which SQLite's opening, PostgreSQL and MariaDB (1021, 1180) quote.
@@ -24,7 +24,7 @@ const KNOWN: [(&str, WriteRefusal); 15] = [
     // MariaDB: 1021.
     ("Disk full", DiskFull),
     ("attempt to write a readonly database", ReadOnly),
-    // As this process meets them when it opens an embedded database again.
+    // As this process gets the errors when opening an embedded database again.
     ("Read-only file system", ReadOnly),
     ("Permission denied (os error", ReadOnly),
     // PostgreSQL: 25006, a standby, and libpq's `target_session_attrs`.
@@ -38,7 +38,7 @@ const KNOWN: [(&str, WriteRefusal); 15] = [
     ("disk I/O error", DiskFailed),
 ];
 
-/// The reason that the message of a failed write gives; `None` if another write may succeed.
+/// The reason in the message of a failed write; `None` if a second write may succeed.
 pub fn write_refusal(message: &str) -> Option<WriteRefusal> {
     // MariaDB: 1114.
     if message.starts_with("The table '") && message.ends_with("' is full") {

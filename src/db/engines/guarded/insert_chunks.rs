@@ -2,9 +2,9 @@
 //! condition of its own, and any number of rows is the sum of some chunks. So all numbers from one power of two to the
 //! next share one text, which is prepared once.
 //!
-//! An INSERT with a placeholder for each value has another text for each number of rows, and MariaDB parses it for
-//! about as long as it inserts the rows. An INSERT from a table of rows has one text, but holds the table's
-//! AUTO_INCREMENT lock until it ends.
+//! An INSERT with a placeholder for each value has a new text for each number of rows, and MariaDB parses the text for
+//! about as long as the insert takes. An INSERT from a table of rows has one text, but holds the table's AUTO_INCREMENT
+//! lock until the end.
 
 use chrono::NaiveDateTime;
 
@@ -23,7 +23,7 @@ pub fn has_cacheable_text(rows: usize) -> bool {
     rows < UNCACHED_ROWS_MIN
 }
 
-/// The statements that insert the rows, and then set the variable `placet_found` to the number of rows inserted.
+/// The statements that insert the rows, and after this set the variable `placet_found` to the number of inserted rows.
 pub fn chunked_insert_sql(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
     if rows.len() <= PLAIN_ROWS_MAX || !has_cacheable_text(rows.len()) {
         let Fragment { text, bound } = insert_sql(it, now, rows);

@@ -1,5 +1,5 @@
 //! Guarded writes on MariaDB, from 10.6 on: one compound statement, which checks each guard and stops with an error at
-//! the first that does not hold.
+//! the first failed guard.
 
 use chrono::NaiveDateTime;
 use diesel::mysql::MysqlConnection;
@@ -15,14 +15,14 @@ use crate::db::engines::rows::mariadb::{
 };
 use crate::db::engines::rows::statement::{Bound, Fragment, Statement};
 
-/// The maximum number of placeholders in a text that stays prepared. The server keeps some hundred bytes for each.
+/// The maximum number of placeholders in a prepared text. The server keeps some hundred bytes for each placeholder.
 const CACHED_PLACEHOLDERS_MAX: usize = 8_192;
-/// The maximum number of values of an `AssertExists` in a text that stays prepared.
+/// The maximum number of values of an `AssertExists` in a prepared text.
 const CACHED_VALUES_MAX: usize = 32;
-/// The maximum number of keys of an `AssertNone`, or of rows of an `AssertMatches`, in a text that stays prepared.
+/// The maximum number of keys of an `AssertNone`, or of rows of an `AssertMatches`, in a prepared text.
 const CACHED_KEYS_MAX: usize = 256;
 
-/// The beginning of the error that the statement raises if a guard does not hold. The index of the write follows.
+/// The beginning of the error for a failed guard. The index of the write follows.
 const GUARD_FAILED: &str = "placet: guard failed: ";
 
 pub fn run(
@@ -77,14 +77,14 @@ pub fn run(
     }
 }
 
-/// The number of rows that the statement before it changed.
+/// The number of rows that the statement before changed.
 const CHANGED_ROWS: &str = "ROW_COUNT()";
 
-/// The number of rows that the statement before it counted. It counts into a variable: a query within the condition
-/// itself would lock all that it reads, and wait for the transactions that write it.
+/// The number of rows that the statement before counted. The statement counts into a variable: a query within the
+/// condition itself would lock all rows of the query, and wait for transactions that write the rows.
 const FOUND_ROWS: &str = "placet_found";
 
-/// Whether the text of the write is one of few, whatever the number of rows. The server keeps every prepared text.
+/// Whether the text of the write is one of few, for any number of rows. The server keeps every prepared text.
 fn is_cacheable(write: &GuardedWrite) -> bool {
     match write {
         GuardedWrite::UpdateOne(..) | GuardedWrite::Update(..) => true,
@@ -95,7 +95,7 @@ fn is_cacheable(write: &GuardedWrite) -> bool {
     }
 }
 
-/// The index of the write whose guard did not hold, if that is what the error says.
+/// The index of the write with the failed guard, if the error names a write.
 fn failed_guard(error: &diesel::result::Error) -> Option<usize> {
     let DatabaseError(_, information) = error else {
         return None;

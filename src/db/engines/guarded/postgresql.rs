@@ -1,5 +1,5 @@
-//! Guarded writes on PostgreSQL: one statement, whose WITH has a part for each write. Every part sees the rows as they
-//! were before the statement.
+//! Guarded writes on PostgreSQL: one statement, whose WITH has a part for each write. Every part sees the rows from
+//! before the statement.
 
 use chrono::NaiveDateTime;
 use diesel::pg::PgConnection;
@@ -40,21 +40,21 @@ pub fn run(
     Ok(writes.iter().zip(counts).position(|it| !holds(it)))
 }
 
-/// The WITH so far. Each write has a part `w{at}`, with one row for each row that it changed or found.
+/// The WITH so far. Each write has a part `w{at}`, with a row for each changed or found row.
 #[derive(Default)]
 struct With {
     parts: Vec<String>,
     bound: Vec<Array>,
     /// The number of writes so far.
     added: usize,
-    /// The last write that changes rows.
+    /// The last write with changes.
     preceding: Option<PrecedingWrite>,
 }
 
 struct PrecedingWrite {
-    /// Its index among the writes.
+    /// The index of the write.
     at: usize,
-    /// The number of rows that it must change.
+    /// The number of rows that the write must change.
     expected: usize,
 }
 
@@ -70,8 +70,8 @@ impl With {
             }
             GuardedWrite::Update(it, rows) => {
                 self.add_rows(at, it.columns, rows);
-                // Locked rows are skipped. A statement that waited for them would hold rows for which their holder may
-                // wait, and PostgreSQL takes a second to notice a deadlock. The other transaction changes the skipped
+                // Locked rows are skipped. A waiting statement would hold rows for which the locks' holder may wait,
+                // and PostgreSQL takes a second to notice a deadlock. The concurrent transaction changes the skipped
                 // rows, so the guard would not hold in any case.
                 let (source, locks) = (format!("v{at}"), format!("l{at}"));
                 let sql = update_sql(it, &source, &locks, LockedRows::Skip, now, &mut self.bound);
@@ -111,9 +111,9 @@ impl With {
         }
     }
 
-    /// Adds the rows of a change. They depend on the change before it: there are none unless that one has changed all
-    /// of its rows. So locks are taken in the order of the parts, which is the same in every process, and none is taken
-    /// after a guard has failed.
+    /// Adds the rows of a change. The rows depend on the change before: there are no rows unless the change before has
+    /// changed all of its rows. So locks are taken in the order of the parts, which is the same in every process. No
+    /// lock is taken after a failed guard.
     fn add_rows(&mut self, at: usize, columns: &[&str], rows: &[Vec<Value>]) {
         let source = unnest(columns, rows);
         self.bound.extend(source.bound);

@@ -44,7 +44,7 @@ fn text(text: &str) -> Vec<Value> {
     vec![Value::Text(text.into())]
 }
 
-/// A write of each kind. All guards hold but those whose number is in `wrong`.
+/// A write of each kind. All guards hold except for the numbers in `wrong`.
 fn writes(ids: &[i32], wrong: &[usize]) -> Vec<GuardedWrite> {
     let is = |at: usize| !wrong.contains(&at);
     let there = CountFrom("traits WHERE name = ? AND (SELECT COUNT(*) FROM traits) = ?".to_owned());
@@ -91,7 +91,7 @@ fn begin_and_run(conn: &mut DbConnection, writes: &[GuardedWrite], mode: ExecMod
     run(conn, dialect::row_time(conn), writes, mode)
 }
 
-/// Runs [`writes`] in a transaction and rolls it back. Returns which guard failed, and the names before the rollback.
+/// Runs [`writes`] in a transaction and rolls back. Returns which guard failed, and the names before the rollback.
 fn run_and_roll_back(
     conn: &mut DbConnection,
     ids: &[i32],
@@ -145,8 +145,8 @@ fn numbered(first: usize, count: usize) -> Vec<String> {
     (first..first + count).map(|n| format!("T{n:04}")).collect()
 }
 
-/// Inserts `count` traits and renames them; if `wrong`, the guard of the middle one names another trait. Returns which
-/// guard of the renaming failed, and the names after it.
+/// Inserts `count` traits and renames them; if `wrong`, the guard of the middle trait names a different trait. Returns
+/// which guard of the renaming failed, and the names after the renaming.
 fn insert_and_rename(
     conn: &mut DbConnection,
     count: usize,
@@ -188,7 +188,7 @@ fn insert_and_rename(
     (failed, found)
 }
 
-/// Engines have different texts for different numbers of rows. No text may leave out a row or write it twice.
+/// Engines have different texts for different numbers of rows. No text may leave out or repeat a row.
 #[test]
 fn each_row_is_written_once_whatever_the_number_of_rows() {
     let (_kept, database) = TestDatabase::synced();

@@ -15,7 +15,7 @@ pub struct DeleteRows {
     pub columns: [&'static str; 2],
 }
 impl DeleteRows {
-    /// Runs it over all pairs. Returns the number of rows of the table that were deleted.
+    /// Runs the delete over all pairs. Returns the number of deleted rows.
     pub fn run(&self, conn: &mut DbConnection, rows: &[(i32, i32)]) -> QueryResult<usize> {
         let mut deleted = 0;
         for chunk in rows.chunks(LIST_MAX / 2) {
@@ -62,8 +62,8 @@ impl DeleteRows {
         format!("DELETE FROM {table} WHERE ({columns}) IN (VALUES {pairs})")
     }
 
-    /// A join, as for updates. With `IN` over a list of pairs MariaDB scans the whole table, and locks each row that it
-    /// reads.
+    /// A join, as for updates. With `IN` over a list of pairs MariaDB scans the whole table, and locks each row of the
+    /// scan.
     #[cfg(feature = "mariadb")]
     fn mariadb(&self, rows: usize) -> String {
         let (table, [first, second]) = (self.table, self.columns);

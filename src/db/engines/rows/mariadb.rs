@@ -39,8 +39,8 @@ pub fn count_matches(it: &CountMatches, rows: &[Vec<Value>]) -> Statement {
     Statement::uncached(text, bound)
 }
 
-/// The UPDATE over `rows`, a table that [`union_rows`] or [`json_rows`] made. `STRAIGHT_JOIN` puts the rows first, and
-/// each looks its row up by the id. So the table is never scanned, and no other row is locked.
+/// The UPDATE over `rows`, a table of [`union_rows`] or [`json_rows`]. `STRAIGHT_JOIN` puts the rows first, and each
+/// row looks up a row of the table by the id. So the table is never scanned, and no further row is locked.
 pub fn update_sql(it: &UpdateFromRows, now: NaiveDateTime, rows: Fragment) -> Fragment {
     let Fragment { text: rows, mut bound } = rows;
     let set: Vec<String> = it.set.split(", ").map(|set| format!("{}.{set}", it.table)).collect();
@@ -50,19 +50,19 @@ pub fn update_sql(it: &UpdateFromRows, now: NaiveDateTime, rows: Fragment) -> Fr
 }
 
 /// The INSERT with a placeholder for each value. An INSERT from a table of rows would hold the table's AUTO_INCREMENT
-/// lock until it ends; if it then waited for a row, no other transaction could insert.
+/// lock until the end; during a wait for a row, no concurrent transaction could insert.
 pub fn insert_sql(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
     it.with_placeholders(now, "CURRENT_TIMESTAMP", rows)
 }
 
-/// `into` is empty, or an INTO clause with the variable that takes the count.
+/// `into` is empty, or an INTO clause with the variable for the count.
 pub fn count_sql(it: &CountFrom, values: &[Value], into: &str) -> Fragment {
     let bound = values.iter().cloned().map(Bound::from).collect();
     let text = format!("SELECT COUNT(*) {into}FROM {}", it.0);
     Fragment { text, bound }
 }
 
-/// As [`count_sql`]. The keys are padded, so that there are few texts.
+/// As [`count_sql`]. The keys are padded, for few texts.
 pub fn count_keys_sql(it: &CountKeys, keys: &[String], into: &str) -> Fragment {
     let bound = padded(keys).map(|key| Bound::Value(Value::Text(key.clone())));
     let bound: Vec<Bound> = bound.collect();
@@ -109,8 +109,8 @@ fn union_rows(columns: &[&str], rows: &[Vec<Value>]) -> Fragment {
     Fragment { text, bound }
 }
 
-/// The rows as a table that is bound as one JSON text, so that the statement's text does not depend on their number.
-/// From MariaDB 10.6 on.
+/// The rows as a table that is bound as one JSON text: the statement's text does not depend on the number of rows. From
+/// MariaDB 10.6 on.
 ///
 /// The first row decides the types of the columns, because all values of a column have the same type.
 pub fn json_rows(columns: &[&str], rows: &[Vec<Value>]) -> QueryResult<Fragment> {

@@ -1,8 +1,8 @@
-//! Rows in statements of PostgreSQL: each column is bound as one array, so that the text does not depend on the number
-//! of rows.
+//! Rows in statements of PostgreSQL: each column is bound as one array, so the text does not depend on the number of
+//! rows.
 //!
-//! A connection prepares such a statement once, and PostgreSQL plans it once. A text with a placeholder for each value
-//! would be parsed and planned each time.
+//! A connection prepares such a statement once, and PostgreSQL plans the statement once. A text with a placeholder for
+//! each value would be parsed and planned each time.
 
 use chrono::NaiveDateTime;
 
@@ -65,10 +65,10 @@ pub fn count_matches(it: &CountMatches, rows: &[Vec<Value>]) -> Statement<Array>
     Statement::cached(format!("SELECT count(*) FROM {text}"), bound)
 }
 
-/// What a statement does with rows that another transaction has locked.
+/// The treatment of rows that a concurrent transaction has locked.
 pub enum LockedRows {
     Wait,
-    /// They are missing from the count of changed rows.
+    /// Locked rows are missing from the count of changed rows.
     Skip,
 }
 
@@ -83,14 +83,14 @@ impl LockedRows {
 
 /// The two parts of an update.
 pub struct UpdateSql {
-    /// Locks the rows in the order of their ids. Without it two statements over the same rows can deadlock, which
+    /// Locks the rows in the order of their ids. Otherwise two statements over the same rows can deadlock, which
     /// PostgreSQL takes a second to notice.
     pub lock: String,
     /// Updates the locked rows.
     pub update: String,
 }
 
-/// The update over the table `rows`. `locks` is the name that its part `lock` gets in the WITH.
+/// The update over the table `rows`. `locks` is the name of its part `lock` in the WITH.
 pub fn update_sql(
     it: &UpdateFromRows,
     rows: &str,
@@ -122,12 +122,12 @@ pub fn insert_sql(it: &InsertFromRows, rows: &str, now: NaiveDateTime, bound: &m
     format!("INSERT INTO {table} (created_at, {columns}) SELECT {time}, v.{values} FROM {rows} v")
 }
 
-/// What follows FROM in a query for the rows with one of the keys. The keys are bound as one array.
+/// The text after FROM in a query for the rows with one of the keys. The keys are bound as one array.
 pub fn matching_keys_sql(it: &CountKeys) -> String {
     format!("{} WHERE {} = ANY(?::text[])", it.table, it.column)
 }
 
-/// What follows FROM in a query for the rows that one of the given rows matches.
+/// The text after FROM in a query for the rows that match one of the given rows.
 pub fn matches_sql(it: &CountMatches, rows: &[Vec<Value>]) -> Fragment<Array> {
     let Fragment { text, bound } = unnest(&it.columns, rows);
     let (table, [key, other]) = (it.table, it.columns);

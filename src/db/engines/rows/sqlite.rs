@@ -1,7 +1,7 @@
 //! Rows in statements of SQLite: a statement for one row (`dialect::rows_at_once`), prepared once and run for each row.
 //!
-//! SQLite is inside the process, so a statement has no round trip. It compiles a text for longer than it runs the
-//! result.
+//! SQLite is inside the process, so a statement has no round trip. Compiling a text takes SQLite longer than running
+//! the result.
 
 use chrono::NaiveDateTime;
 

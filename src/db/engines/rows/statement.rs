@@ -1,4 +1,4 @@
-//! A statement as text, with a `?` for each bound value. The text has no other question mark.
+//! A statement as text, with a `?` for each bound value, and no further question mark.
 
 use std::marker::PhantomData;
 
@@ -36,18 +36,18 @@ pub struct Fragment<B = Bound> {
     pub bound: Vec<B>,
 }
 
-/// A statement with bound values of type `B`. It returns one column of the SQL type `T`.
+/// A statement with bound values of type `B`. The result is a column of the SQL type `T`.
 #[derive(Debug)]
 pub struct Statement<B = Bound, T = BigInt> {
     pub text: String,
     pub bound: Vec<B>,
-    /// Whether the connection prepares the statement once and keeps it.
+    /// Whether the connection prepares the statement once and keeps the prepared statement.
     pub is_cached: bool,
     returns: PhantomData<T>,
 }
 
 impl<B> Statement<B> {
-    /// A statement that is prepared each time, because its text differs with the number of rows.
+    /// A statement that is prepared each time, because the text differs with the number of rows.
     pub fn uncached(text: String, bound: Vec<B>) -> Statement<B> {
         Statement {
             text,
@@ -57,7 +57,7 @@ impl<B> Statement<B> {
         }
     }
 
-    /// A statement that is prepared once, because its text is always the same.
+    /// A statement that is prepared once, because the text is always the same.
     pub fn cached<T>(text: String, bound: Vec<B>) -> Statement<B, T> {
         Statement {
             text,
@@ -68,7 +68,7 @@ impl<B> Statement<B> {
     }
 }
 
-/// Makes a statement a query of one backend. Between the pieces of its text `$bind` adds each bound value.
+/// Makes a statement a query of one backend. Between the pieces of the text `$bind` adds each bound value.
 macro_rules! walk {
     ($backend:ty, $connection:ty, $bound:ty, ($out:ident, $it:ident) => $bind:expr) => {
         impl<T> QueryFragment<$backend> for Statement<$bound, T> {
@@ -140,7 +140,7 @@ impl<B, T> Query for Statement<B, T> {
     type SqlType = T;
 }
 
-/// Replaces each `{now}` by the placeholder, and binds the time for it.
+/// Replaces each `{now}` by the placeholder, and binds the time.
 pub fn bind_time<B: From<NaiveDateTime>>(
     text: &str,
     now: NaiveDateTime,

@@ -10,7 +10,7 @@ use super::settings::{Checked, values};
 use crate::db::DbConnection;
 use crate::db::engines::dialect;
 
-/// The number of reads whose server is compared with that of a write. A proxy may send some of them to the primary.
+/// The number of reads whose server is compared with a write's server. A proxy may send some to the primary.
 const READS: usize = 5;
 
 const STATEMENT_FORMAT: &str = "it has binlog_format = STATEMENT, with which InnoDB refuses writes at placet's isolation \
@@ -27,7 +27,7 @@ pub fn check(conn: &mut DbConnection, names_several_hosts: bool) -> Checked {
     Ok(judge(&variables(conn)?, names_several_hosts))
 }
 
-/// The servers that answer reads outside of a transaction, and the one that writes.
+/// The servers of reads outside of a transaction, and of a write.
 fn servers(conn: &mut DbConnection) -> QueryResult<BTreeSet<String>> {
     let server = "SELECT CONCAT(@@hostname, ':', @@port, ' with server_id ', @@server_id) AS value";
     dialect::begin_write(conn)?;
@@ -68,7 +68,7 @@ fn variables(conn: &mut DbConnection) -> QueryResult<HashMap<String, String>> {
     Ok(rows.into_iter().map(|row| (row.name, row.value)).collect())
 }
 
-/// The warnings about a server's variables, or why it is refused.
+/// The warnings about a server's variables, or the reason to refuse the server.
 fn judge(variables: &HashMap<String, String>, names_several_hosts: bool) -> Result<Vec<String>, Refusal> {
     let value = |name: &str| variables.get(name).map_or("", String::as_str);
     let has_binlog = value("log_bin") == "ON";
@@ -86,7 +86,7 @@ fn judge(variables: &HashMap<String, String>, names_several_hosts: bool) -> Resu
         }
     };
     check("innodb_flush_log_at_trx_commit", true);
-    // On Galera a node that crashed gets what it lacks from the others.
+    // On Galera a crashed node gets its missing commits from the cluster.
     check("sync_binlog", has_binlog && !on_galera);
     if names_several_hosts && !on_galera {
         warnings.push(SEVERAL_HOSTS.to_owned());

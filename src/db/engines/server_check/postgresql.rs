@@ -47,7 +47,7 @@ pub fn check(one: &mut DbConnection, other: &mut DbConnection) -> Checked {
 }
 
 /// Whether sessions are shared. While `other` is in a transaction, `one` runs two transactions. A pooler gives its idle
-/// session to `other`, or another one to the second transaction.
+/// session to `other`, or a new session to the second transaction.
 fn is_pooled(one: &mut DbConnection, other: &mut DbConnection) -> QueryResult<bool> {
     let session = |conn: &mut DbConnection| values(conn, "SELECT pg_backend_pid()::text AS value");
     let first = session(one)?;

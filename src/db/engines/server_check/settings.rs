@@ -1,4 +1,4 @@
-//! What the checks of both servers share: reading settings, and the form of their result.
+//! The common parts of the checks of both servers: reading settings, and the form of the result.
 
 use diesel::prelude::*;
 use diesel::sql_types::Text;
@@ -6,7 +6,7 @@ use diesel::sql_types::Text;
 use super::Refusal;
 use crate::db::DbConnection;
 
-/// What was found at a server that can be served from: warnings for the log.
+/// The result of a check: warnings for the log, or the reason to refuse the server.
 pub type Checked = QueryResult<Result<Vec<String>, Refusal>>;
 
 /// The column `value` of all rows.

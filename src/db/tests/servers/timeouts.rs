@@ -119,8 +119,7 @@ fn timeouts_of_the_server_the_database_or_the_role_do_not_hold_in_a_session_of_p
     count(conn).expect("the session was not ended");
 }
 
-/// A vanished host says nothing more. The server cannot distinguish a vanished host from a silent client, as in this
-/// test.
+/// A vanished host says nothing more. For the server, the silent client of this test looks the same.
 #[test]
 fn the_locks_of_a_silent_transaction_that_has_written_nothing_end_with_its_timeout() {
     let Some((_kept, database, kind)) = on_server() else {
