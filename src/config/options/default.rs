@@ -12,9 +12,9 @@ options! {
         log_options: bool = true;
         /// Log at debug level, unless the environment variable `RUST_LOG` says otherwise.
         debug: bool = false;
-        /// The file to which a service logs instead of stderr. All other commands log to stderr.
+        /// The file to which a service logs instead of stderr. All commands but the service log to stderr.
         log_file: Option<PathBuf>, formerly "DEFAULT" "logfile";
-        /// The directory of the log file. Without `log_file` its name is `placet.log`.
+        /// The directory of the log file. Without `log_file` the name is `placet.log`.
         log_dir: Option<PathBuf>, formerly "DEFAULT" "logdir";
     }
 }
@@ -30,7 +30,7 @@ impl DefaultSection {
     }
 }
 
-/// Options that are used only inside the values of further options, as `$state_path`.
+/// Options for use inside further options' values only, as `$state_path`.
 ///
 /// The directory of a Python package has no counterpart in placet: the working directory stands in for it.
 pub(in crate::config) const SUBSTITUTED: &[OptionSpec] = &[

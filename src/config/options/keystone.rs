@@ -10,12 +10,12 @@ options! {
     KeystoneAuthtoken in "keystone_authtoken" {
         /// The URL of Keystone, where placet gets a token for itself.
         auth_url: Option<String>;
-        /// Where clients get a token: the public URL of Keystone. It is in the header `WWW-Authenticate` of a 401. If
-        /// it is not set, `auth_url`.
+        /// Where clients get a token: the public URL of Keystone, for the header `WWW-Authenticate` of a 401. The
+        /// default is `auth_url`.
         www_authenticate_uri: Option<String>, formerly "keystone_authtoken" "auth_uri";
         /// How placet authenticates itself: `password` (or `v3password`) or `v3applicationcredential`.
         auth_type: Option<String>, formerly "keystone_authtoken" "auth_plugin";
-        /// Not supported: write the options of the other section into `[keystone_authtoken]`.
+        /// Not supported: write the options of the named section into `[keystone_authtoken]`.
         auth_section: Option<String>;
         /// The name of placet's user, usually `placement`.
         username: Option<String>,
@@ -38,17 +38,17 @@ options! {
         project_domain_name: Option<String>;
         /// The id of the project's domain.
         project_domain_id: Option<String>;
-        /// The id of the domain of user and project, if theirs are not set.
+        /// The default domain of user and project, by id.
         default_domain_id: Option<String>;
-        /// The name of the domain of user and project, if theirs are not set.
+        /// The default domain of user and project, by name.
         default_domain_name: Option<String>;
-        /// The id of a domain that is the scope of placet's own token, instead of a project.
+        /// The id of a domain as the scope of placet's own token, instead of a project.
         domain_id: Option<String>;
-        /// The name of a domain that is the scope of placet's own token, instead of a project.
+        /// The name of a domain as the scope of placet's own token, instead of a project.
         domain_name: Option<String>;
         /// `all` makes the system the scope of placet's own token, instead of a project.
         system_scope: Option<String>;
-        /// A trust that is the scope of placet's own token, instead of a project.
+        /// A trust as the scope of placet's own token, instead of a project.
         trust_id: Option<String>;
         /// The id of an application credential, with `auth_type = v3applicationcredential`.
         application_credential_id: Option<String>;
@@ -56,11 +56,11 @@ options! {
         application_credential_name: Option<String>;
         /// The secret of the application credential.
         application_credential_secret: Option<Password>;
-        /// The endpoint of Keystone that placet takes from the catalogue: `internal`, `public` or `admin`.
+        /// The endpoint of Keystone in the catalogue for placet: `internal`, `public` or `admin`.
         interface: String = "internal";
-        /// The region of that endpoint. If it is not set, any.
+        /// The region of the endpoint. By default, any region.
         region_name: Option<String>;
-        /// The authorities that sign Keystone's certificate, as a PEM file, instead of the system's.
+        /// The authorities for Keystone's certificate, as a PEM file, instead of the system's.
         cafile: Option<PathBuf>;
         /// Do not check Keystone's certificate.
         insecure: bool = false;
@@ -68,24 +68,24 @@ options! {
         certfile: Option<PathBuf>;
         /// The key of the client certificate, as a PEM file.
         keyfile: Option<PathBuf>;
-        /// How many seconds one attempt of a request to Keystone may take; 0 sets no limit. All attempts together take
+        /// How many seconds an attempt of a request to Keystone may take; 0 sets no limit. All attempts together take
         /// at most `[placet] commit_timeout`.
         http_connect_timeout: u64 = 10;
-        /// How many times a request is repeated that found no connection or no answer in time. While Keystone is down,
+        /// How many times a request without a connection or an answer in time is repeated. While Keystone is down,
         /// further requests are sent once.
         http_request_max_retries: i64 = 3;
-        /// For how many seconds a validated token is cached, at most until it expires. 0 and -1 turn the cache off.
+        /// For how many seconds a validated token is cached, at most until its expiry. 0 and -1 turn the cache off.
         token_cache_time: i64 = 300;
-        /// The roles of which a service's token (`X-Service-Token`) must have one. With it the user's token may have
-        /// expired.
+        /// The roles of which a service's token (`X-Service-Token`) must have at least one. With a valid service's
+        /// token the user's token may have expired.
         service_token_roles: Vec<String> = "service";
         /// Refuse a service's token without such a role. With `false` every valid token counts as a service's.
         service_token_roles_required: bool = true;
-        /// The type of this service in the catalogue, `placement`. Tokens of application credentials with access rules
-        /// need it; without it they are refused.
+        /// The type of this service in the catalogue, `placement`. Without the type, tokens of application credentials
+        /// with access rules are refused.
         service_type: Option<String>;
-        /// Refuse requests without a valid token in the form of OpenStack Placement's errors. If Keystone is down, they
-        /// are then answered with 401 instead of 503.
+        /// Refuse requests without a valid token in the form of OpenStack Placement's errors. If Keystone is down, such
+        /// requests are answered with 401 instead of 503.
         delay_auth_decision: bool = false;
     }
 }

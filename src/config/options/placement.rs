@@ -10,9 +10,9 @@ use crate::config::value::{OptionValue, Secret, choice};
 options! {
     /// `[api]`
     Api in "api" {
-        /// How clients authenticate. With `keystone` their tokens are validated as `[keystone_authtoken]` says. With
-        /// `noauth2` no token is checked, unless `[placet] token_file` is set: `admin` may do everything, and any other
-        /// token has no role.
+        /// How clients authenticate. With `keystone`, tokens are validated as `[keystone_authtoken]` says. With
+        /// `noauth2` no token is checked, unless `[placet] token_file` is set: `admin` may do everything, and every
+        /// further token has no role.
         auth_strategy: AuthStrategy = "keystone", formerly "DEFAULT" "auth_strategy";
     }
 }
@@ -20,7 +20,7 @@ options! {
 options! {
     /// `[placement]`
     Placement in "placement" {
-        /// Visit the providers in a new order in each request, even if its answer is whole. An answer with a limit is a
+        /// Visit the providers in a new order in each request, even if the answer is whole. An answer with a limit is a
         /// new sample in any case.
         randomize_allocation_candidates: bool = false;
         /// The project of consumers that requests before microversion 1.8 create, because these name none.
@@ -29,8 +29,8 @@ options! {
         incomplete_consumer_user_id: String = "00000000-0000-0000-0000-000000000000";
         /// The most candidates that one request may produce. -1 means no limit but `[placet] max_candidates`.
         max_allocation_candidates: i64 = -1;
-        /// The order of candidates of several trees: all of one tree before those of the next (`depth-first`), or one
-        /// of each tree in turn (`breadth-first`).
+        /// The order of candidates of several trees: tree after tree (`depth-first`), or one candidate of each tree in
+        /// turn (`breadth-first`).
         allocation_candidates_generation_strategy: GenerationStrategy = "depth-first";
     }
 }
@@ -40,22 +40,22 @@ options! {
     PlacementDatabase in "placement_database" {
         /// The URL of the database, as SQLAlchemy writes it.
         connection: Option<Secret>;
-        /// The URL of a replica of the database. The routes that `[placet] slave_routes` names read from it.
+        /// The URL of a replica of the database, for the routes in `[placet] slave_routes`.
         slave_connection: Option<Secret>;
-        /// The age in seconds at which a connection is replaced by a new one before it is used again. 0 replaces it
-        /// each time, -1 never.
+        /// The age in seconds at which a connection is replaced before its next use. 0 replaces a connection each time,
+        /// -1 never.
         connection_recycle_time: i64 = 3600, formerly "placement_database" "idle_timeout";
-        /// The number of connections that read. 0 means no limit but 100.
+        /// The number of connections for reads. 0 means no limit but 100.
         max_pool_size: i64 = 16;
         /// How many times placet retries if the database server does not answer at start. -1 means without limit.
         max_retries: i64 = 10;
-        /// The seconds between two such attempts, and between two attempts to reach an unreachable replica.
+        /// The seconds between two attempts at start, and between two attempts to reach an unreachable replica.
         retry_interval: u64 = 10;
-        /// The number of connections that may be added to `max_pool_size` under load. -1 means no limit but 100 in all.
+        /// The number of connections beyond `max_pool_size` under load. -1 means no limit but 100 in all.
         max_overflow: i64 = 0;
         /// How many seconds a read waits for a connection, but no longer than `[placet] commit_timeout`.
         pool_timeout: u64 = 30;
-        /// Create or upgrade the tables at start. Otherwise `placet db sync` does so.
+        /// Create or upgrade the tables at start. Otherwise run `placet db sync`.
         sync_on_startup: bool = false;
     }
     with {
