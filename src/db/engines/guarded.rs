@@ -80,12 +80,12 @@ impl GuardedWrite {
 
     fn run(&self, conn: &mut DbConnection, now: NaiveDateTime) -> QueryResult<usize> {
         match self {
-            GuardedWrite::UpdateOne(it, values) => it.run(conn, values),
-            GuardedWrite::Update(it, rows) => it.run(conn, now, rows),
-            GuardedWrite::Insert(it, rows) => it.run(conn, now, rows),
-            GuardedWrite::AssertExists(it, values) => it.run(conn, values),
-            GuardedWrite::AssertMatches(it, rows) => it.run(conn, rows),
-            GuardedWrite::AssertNone(it, keys) => it.run(conn, keys),
+            GuardedWrite::UpdateOne(change, values) => change.run(conn, values),
+            GuardedWrite::Update(update, rows) => update.run(conn, now, rows),
+            GuardedWrite::Insert(insert, rows) => insert.run(conn, now, rows),
+            GuardedWrite::AssertExists(count, values) => count.run(conn, values),
+            GuardedWrite::AssertMatches(count, rows) => count.run(conn, rows),
+            GuardedWrite::AssertNone(count, keys) => count.run(conn, keys),
         }
     }
 }

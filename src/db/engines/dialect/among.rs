@@ -24,15 +24,15 @@ pub fn among<'a, C: Expression<SqlType = Text>>(column: C, keys: &'a [&'a str]) 
 }
 
 /// The keys as a list of placeholders, padded to a power of two.
-fn walk_list<'b, C, DB>(it: &'b Among<'_, C>, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
+fn walk_list<'b, C, DB>(among: &'b Among<'_, C>, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
 where
     DB: Backend + HasSqlType<Text>,
     C: QueryFragment<DB>,
     str: ToSql<Text, DB>,
 {
-    debug_assert!(!it.keys.is_empty(), "IN needs at least one key");
-    it.column.walk_ast(out.reborrow())?;
-    for (at, key) in padded(it.keys).enumerate() {
+    debug_assert!(!among.keys.is_empty(), "IN needs at least one key");
+    among.column.walk_ast(out.reborrow())?;
+    for (at, key) in padded(among.keys).enumerate() {
         out.push_sql(if at == 0 { " IN (" } else { ", " });
         out.push_bind_param::<Text, str>(key)?;
     }

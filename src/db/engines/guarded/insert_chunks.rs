@@ -24,13 +24,13 @@ pub fn has_cacheable_text(rows: usize) -> bool {
 }
 
 /// The statements that insert the rows, and after this set the variable `placet_found` to the number of inserted rows.
-pub fn chunked_insert_sql(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
+pub fn chunked_insert_sql(insert: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
     if rows.len() <= PLAIN_ROWS_MAX || !has_cacheable_text(rows.len()) {
-        let Fragment { text, bound } = insert_sql(it, now, rows);
+        let Fragment { text, bound } = insert_sql(insert, now, rows);
         let text = format!("{text}; SET placet_found = ROW_COUNT()");
         return Fragment { text, bound };
     }
-    let null_row = vec![Value::MaybeInt(None); it.columns.len()];
+    let null_row = vec![Value::MaybeInt(None); insert.columns.len()];
     let (mut text, mut bound) = ("SET placet_found = 0".to_owned(), Vec::new());
     let mut left = rows;
     for size in (0..=rows.len().ilog2()).rev().map(|power| 1 << power) {
@@ -41,13 +41,13 @@ pub fn chunked_insert_sql(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<V
             vec![null_row.clone(); size]
         };
         let (chunk, rest) = left.split_at(if is_used { size } else { 0 });
-        let insert = insert_sql(it, now, if is_used { chunk } else { &unused });
+        let part = insert_sql(insert, now, if is_used { chunk } else { &unused });
         text += &format!(
             "; IF ? THEN {}; SET placet_found = placet_found + ROW_COUNT(); END IF",
-            insert.text
+            part.text
         );
         bound.push(Bound::Value(Value::Int(is_used.into())));
-        bound.extend(insert.bound);
+        bound.extend(part.bound);
         left = rest;
     }
     Fragment { text, bound }

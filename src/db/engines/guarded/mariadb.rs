@@ -39,28 +39,30 @@ pub fn run(
     let mut text = format!("BEGIN NOT ATOMIC DECLARE placet_found BIGINT; {begin}");
     let mut bound = Vec::new();
     for (at, write) in writes.iter().enumerate() {
-        let (statement, count) = match write {
-            GuardedWrite::UpdateOne(it, values) => {
+        let (statement, counted) = match write {
+            GuardedWrite::UpdateOne(change, values) => {
                 let bound = values.iter().cloned().map(Bound::from).collect();
-                let text = it.0.to_owned();
+                let text = change.0.to_owned();
                 (Fragment { text, bound }, CHANGED_ROWS)
             }
-            GuardedWrite::Update(it, rows) => {
-                let update = match update_by_ids::update_sql(it, now, rows) {
-                    Some(update) => update,
-                    None => update_sql(it, now, json_rows(it.columns, rows)?),
+            GuardedWrite::Update(update, rows) => {
+                let sql = match update_by_ids::update_sql(update, now, rows) {
+                    Some(sql) => sql,
+                    None => update_sql(update, now, json_rows(update.columns, rows)?),
                 };
-                (update, CHANGED_ROWS)
+                (sql, CHANGED_ROWS)
             }
-            GuardedWrite::Insert(it, rows) => (chunked_insert_sql(it, now, rows), FOUND_ROWS),
-            GuardedWrite::AssertExists(it, values) => (count_sql(it, values, "INTO placet_found "), FOUND_ROWS),
-            GuardedWrite::AssertMatches(it, rows) => (count_matches_sql(it, rows, "INTO placet_found "), FOUND_ROWS),
-            GuardedWrite::AssertNone(it, keys) => (count_keys_sql(it, keys, "INTO placet_found "), FOUND_ROWS),
+            GuardedWrite::Insert(insert, rows) => (chunked_insert_sql(insert, now, rows), FOUND_ROWS),
+            GuardedWrite::AssertExists(count, values) => (count_sql(count, values, "INTO placet_found "), FOUND_ROWS),
+            GuardedWrite::AssertMatches(count, rows) => {
+                (count_matches_sql(count, rows, "INTO placet_found "), FOUND_ROWS)
+            }
+            GuardedWrite::AssertNone(count, keys) => (count_keys_sql(count, keys, "INTO placet_found "), FOUND_ROWS),
         };
         bound.extend(statement.bound);
         bound.push(Bound::Value(Value::Int(write.expected() as i64)));
         text.push_str(&format!(
-            "{statement}; IF {count} <> ? THEN \
+            "{statement}; IF {counted} <> ? THEN \
              SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{GUARD_FAILED}{at}'; END IF; ",
             statement = statement.text
         ));

@@ -37,7 +37,7 @@ pub fn run(
     }
     let counts: Vec<i64> = Statement::cached::<ArrayOf<BigInt>>(text, with.bound).get_result(conn)?;
     let holds = |(write, count): (&GuardedWrite, i64)| usize::try_from(count) == Ok(write.expected());
-    Ok(writes.iter().zip(counts).position(|it| !holds(it)))
+    Ok(writes.iter().zip(counts).position(|counted| !holds(counted)))
 }
 
 /// The WITH so far. Each write has a part `w{at}`, with a row for each changed or found row.
@@ -63,18 +63,18 @@ impl With {
         let at = self.added;
         self.added += 1;
         match write {
-            GuardedWrite::UpdateOne(it, values) => {
-                self.parts.push(format!("w{at} AS ({} RETURNING 1)", it.0));
+            GuardedWrite::UpdateOne(change, values) => {
+                self.parts.push(format!("w{at} AS ({} RETURNING 1)", change.0));
                 self.bound.extend(values.iter().cloned().map(Array::Value));
                 self.preceding = Some(PrecedingWrite { at, expected: 1 });
             }
-            GuardedWrite::Update(it, rows) => {
-                self.add_rows(at, it.columns, rows);
+            GuardedWrite::Update(update, rows) => {
+                self.add_rows(at, update.columns, rows);
                 // Locked rows are skipped. A waiting statement would hold rows for which the locks' holder may wait,
                 // and PostgreSQL takes a second to notice a deadlock. The concurrent transaction changes the skipped
                 // rows, so the guard would not hold in any case.
                 let (source, locks) = (format!("v{at}"), format!("l{at}"));
-                let sql = update_sql(it, &source, &locks, LockedRows::Skip, now, &mut self.bound);
+                let sql = update_sql(update, &source, &locks, LockedRows::Skip, now, &mut self.bound);
                 self.parts.push(format!(
                     "l{at} AS ({lock}), w{at} AS ({update} RETURNING 1)",
                     lock = sql.lock,
@@ -85,27 +85,27 @@ impl With {
                     expected: rows.len(),
                 });
             }
-            GuardedWrite::Insert(it, rows) => {
-                self.add_rows(at, it.columns, rows);
-                let insert = insert_sql(it, &format!("v{at}"), now, &mut self.bound);
-                self.parts.push(format!("w{at} AS ({insert} RETURNING 1)"));
+            GuardedWrite::Insert(insert, rows) => {
+                self.add_rows(at, insert.columns, rows);
+                let sql = insert_sql(insert, &format!("v{at}"), now, &mut self.bound);
+                self.parts.push(format!("w{at} AS ({sql} RETURNING 1)"));
                 self.preceding = Some(PrecedingWrite {
                     at,
                     expected: rows.len(),
                 });
             }
-            GuardedWrite::AssertExists(it, values) => {
-                self.parts.push(format!("w{at} AS (SELECT 1 FROM {})", it.0));
+            GuardedWrite::AssertExists(count, values) => {
+                self.parts.push(format!("w{at} AS (SELECT 1 FROM {})", count.0));
                 self.bound.extend(values.iter().cloned().map(Array::Value));
             }
-            GuardedWrite::AssertMatches(it, rows) => {
-                let found = matches_sql(it, rows);
+            GuardedWrite::AssertMatches(count, rows) => {
+                let found = matches_sql(count, rows);
                 self.parts.push(format!("w{at} AS (SELECT 1 FROM {})", found.text));
                 self.bound.extend(found.bound);
             }
-            GuardedWrite::AssertNone(it, keys) => {
+            GuardedWrite::AssertNone(count, keys) => {
                 self.parts
-                    .push(format!("w{at} AS (SELECT 1 FROM {})", matching_keys_sql(it)));
+                    .push(format!("w{at} AS (SELECT 1 FROM {})", matching_keys_sql(count)));
                 self.bound.push(Array::Texts(keys.iter().cloned().map(Some).collect()));
             }
         }

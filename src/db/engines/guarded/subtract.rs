@@ -20,11 +20,13 @@ impl GuardedWrite {
     /// part of the write.
     fn without(&self, done: &GuardedWrite) -> Option<Option<GuardedWrite>> {
         match (self, done) {
-            (GuardedWrite::Insert(it, rows), GuardedWrite::Insert(other, done)) if it.table == other.table => {
-                without(rows, done).map(|left| (!left.is_empty()).then_some(GuardedWrite::Insert(*it, left)))
+            (GuardedWrite::Insert(insert, rows), GuardedWrite::Insert(other, done)) if insert.table == other.table => {
+                without(rows, done).map(|left| (!left.is_empty()).then_some(GuardedWrite::Insert(*insert, left)))
             }
-            (GuardedWrite::AssertNone(it, keys), GuardedWrite::AssertNone(other, done)) if it.table == other.table => {
-                without(keys, done).map(|left| (!left.is_empty()).then_some(GuardedWrite::AssertNone(*it, left)))
+            (GuardedWrite::AssertNone(count, keys), GuardedWrite::AssertNone(other, done))
+                if count.table == other.table =>
+            {
+                without(keys, done).map(|left| (!left.is_empty()).then_some(GuardedWrite::AssertNone(*count, left)))
             }
             _ => None,
         }
@@ -33,7 +35,7 @@ impl GuardedWrite {
 
 fn without<T: PartialEq + Clone>(all: &[T], done: &[T]) -> Option<Vec<T>> {
     let mut done = done.iter().peekable();
-    let left = all.iter().filter(|it| done.next_if_eq(it).is_none());
+    let left = all.iter().filter(|each| done.next_if_eq(each).is_none());
     let left = left.cloned().collect();
     done.peek().is_none().then_some(left)
 }
@@ -44,21 +46,21 @@ mod tests {
     use crate::db::engines::rows::{Clock, CountFrom, CountKeys, InsertFromRows, Value};
 
     fn insert(table: &'static str, numbers: &[i64]) -> GuardedWrite {
-        let it = InsertFromRows {
+        let insert = InsertFromRows {
             table,
             columns: &["n"],
             clock: Clock::Host,
             is_repeatable: true,
         };
-        GuardedWrite::Insert(it, numbers.iter().map(|n| vec![Value::Int(*n)]).collect())
+        GuardedWrite::Insert(insert, numbers.iter().map(|n| vec![Value::Int(*n)]).collect())
     }
 
     fn assert_none(keys: &[&str]) -> GuardedWrite {
-        let it = CountKeys {
+        let count = CountKeys {
             table: "t",
             column: "k",
         };
-        GuardedWrite::AssertNone(it, keys.iter().map(|key| (*key).to_owned()).collect())
+        GuardedWrite::AssertNone(count, keys.iter().map(|key| (*key).to_owned()).collect())
     }
 
     fn shown(writes: &[GuardedWrite]) -> String {

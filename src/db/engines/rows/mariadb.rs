@@ -10,80 +10,91 @@ use super::statement::{Bound, Fragment, Statement, bind_time};
 use super::{CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, UpdateFromRows, Value};
 use crate::db::engines::dialect::padded;
 
-pub fn update(it: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
-    let Fragment { text, bound } = update_sql(it, now, union_rows(it.columns, rows));
+pub fn update(update: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
+    let Fragment { text, bound } = update_sql(update, now, union_rows(update.columns, rows));
     Statement::uncached(text, bound)
 }
 
-pub fn insert(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
-    let Fragment { text, bound } = insert_sql(it, now, rows);
+pub fn insert(insert: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
+    let Fragment { text, bound } = insert_sql(insert, now, rows);
     Statement::uncached(text, bound)
 }
 
-pub fn one_row(it: &OneRow, values: &[Value]) -> Statement {
-    Statement::cached(it.0.to_owned(), values.iter().cloned().map(Bound::from).collect())
+pub fn one_row(change: &OneRow, values: &[Value]) -> Statement {
+    Statement::cached(change.0.to_owned(), values.iter().cloned().map(Bound::from).collect())
 }
 
-pub fn count_rows(it: &CountFrom, values: &[Value]) -> Statement {
-    let Fragment { text, bound } = count_sql(it, values, "");
+pub fn count_rows(count: &CountFrom, values: &[Value]) -> Statement {
+    let Fragment { text, bound } = count_sql(count, values, "");
     Statement::cached(text, bound)
 }
 
-pub fn count_keys(it: &CountKeys, keys: &[String]) -> Statement {
-    let Fragment { text, bound } = count_keys_sql(it, keys, "");
+pub fn count_keys(count: &CountKeys, keys: &[String]) -> Statement {
+    let Fragment { text, bound } = count_keys_sql(count, keys, "");
     Statement::uncached(text, bound)
 }
 
-pub fn count_matches(it: &CountMatches, rows: &[Vec<Value>]) -> Statement {
-    let Fragment { text, bound } = count_matches_sql(it, rows, "");
+pub fn count_matches(count: &CountMatches, rows: &[Vec<Value>]) -> Statement {
+    let Fragment { text, bound } = count_matches_sql(count, rows, "");
     Statement::uncached(text, bound)
 }
 
 /// The UPDATE over `rows`, a table of [`union_rows`] or [`json_rows`]. `STRAIGHT_JOIN` puts the rows first, and each
 /// row looks up a row of the table by the id. So the table is never scanned, and no further row is locked.
-pub fn update_sql(it: &UpdateFromRows, now: NaiveDateTime, rows: Fragment) -> Fragment {
+pub fn update_sql(update: &UpdateFromRows, now: NaiveDateTime, rows: Fragment) -> Fragment {
     let Fragment { text: rows, mut bound } = rows;
-    let set: Vec<String> = it.set.split(", ").map(|set| format!("{}.{set}", it.table)).collect();
+    let set: Vec<String> = update
+        .set
+        .split(", ")
+        .map(|set| format!("{}.{set}", update.table))
+        .collect();
     let set = bind_time(&set.join(", "), now, "?", &mut bound);
-    let text = format!("UPDATE {rows} v STRAIGHT_JOIN {} ON {} SET {set}", it.table, it.filter);
+    let text = format!(
+        "UPDATE {rows} v STRAIGHT_JOIN {} ON {} SET {set}",
+        update.table, update.filter
+    );
     Fragment { text, bound }
 }
 
 /// The INSERT with a placeholder for each value. An INSERT from a table of rows would hold the table's AUTO_INCREMENT
 /// lock until the end; during a wait for a row, no concurrent transaction could insert.
-pub fn insert_sql(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
-    it.with_placeholders(now, "CURRENT_TIMESTAMP", rows)
+pub fn insert_sql(insert: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
+    insert.with_placeholders(now, "CURRENT_TIMESTAMP", rows)
 }
 
 /// `into` is empty, or an INTO clause with the variable for the count.
-pub fn count_sql(it: &CountFrom, values: &[Value], into: &str) -> Fragment {
+pub fn count_sql(count: &CountFrom, values: &[Value], into: &str) -> Fragment {
     let bound = values.iter().cloned().map(Bound::from).collect();
-    let text = format!("SELECT COUNT(*) {into}FROM {}", it.0);
+    let text = format!("SELECT COUNT(*) {into}FROM {}", count.0);
     Fragment { text, bound }
 }
 
 /// As [`count_sql`]. The keys are padded, for few texts.
-pub fn count_keys_sql(it: &CountKeys, keys: &[String], into: &str) -> Fragment {
+pub fn count_keys_sql(count: &CountKeys, keys: &[String], into: &str) -> Fragment {
     let bound = padded(keys).map(|key| Bound::Value(Value::Text(key.clone())));
     let bound: Vec<Bound> = bound.collect();
     let placeholders = vec!["?"; bound.len()].join(", ");
     let text = format!(
         "SELECT COUNT(*) {into}FROM {} WHERE {} IN ({placeholders})",
-        it.table, it.column
+        count.table, count.column
     );
     Fragment { text, bound }
 }
 
 /// As [`count_keys_sql`]. The rows are found by the list of keys, because MariaDB uses no index for a list of rows.
-pub fn count_matches_sql(it: &CountMatches, rows: &[Vec<Value>], into: &str) -> Fragment {
+pub fn count_matches_sql(count: &CountMatches, rows: &[Vec<Value>], into: &str) -> Fragment {
     let keys = padded(rows).filter_map(|row| row.first());
     let bound = keys.chain(padded(rows).flatten()).cloned().map(Bound::from);
     let bound: Vec<Bound> = bound.collect();
     let many = padded(rows).count();
-    let ([key, other], keys, pairs) = (it.columns, vec!["?"; many].join(", "), vec!["(?, ?)"; many].join(", "));
+    let ([key, other], keys, pairs) = (
+        count.columns,
+        vec!["?"; many].join(", "),
+        vec!["(?, ?)"; many].join(", "),
+    );
     let text = format!(
         "SELECT COUNT(*) {into}FROM {} WHERE {key} IN ({keys}) AND ({key}, {other}) IN ({pairs})",
-        it.table
+        count.table
     );
     Fragment { text, bound }
 }

@@ -25,43 +25,43 @@ impl From<NaiveDateTime> for Array {
     }
 }
 
-pub fn update(it: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement<Array> {
+pub fn update(update: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement<Array> {
     let Fragment {
         text: source,
         mut bound,
-    } = unnest(it.columns, rows);
-    let UpdateSql { lock, update } = update_sql(it, "v", "l", LockedRows::Wait, now, &mut bound);
+    } = unnest(update.columns, rows);
+    let sql = update_sql(update, "v", "l", LockedRows::Wait, now, &mut bound);
     Statement::cached(
-        format!("WITH v AS (SELECT * FROM {source}), l AS ({lock}) {update}"),
+        format!("WITH v AS (SELECT * FROM {source}), l AS ({}) {}", sql.lock, sql.update),
         bound,
     )
 }
 
-pub fn insert(it: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement<Array> {
+pub fn insert(insert: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement<Array> {
     let Fragment {
         text: source,
         mut bound,
-    } = unnest(it.columns, rows);
-    let insert = insert_sql(it, "v", now, &mut bound);
-    Statement::cached(format!("WITH v AS (SELECT * FROM {source}) {insert}"), bound)
+    } = unnest(insert.columns, rows);
+    let sql = insert_sql(insert, "v", now, &mut bound);
+    Statement::cached(format!("WITH v AS (SELECT * FROM {source}) {sql}"), bound)
 }
 
-pub fn one_row(it: &OneRow, values: &[Value]) -> Statement<Array> {
-    Statement::cached(it.0.to_owned(), values.iter().cloned().map(Array::Value).collect())
+pub fn one_row(change: &OneRow, values: &[Value]) -> Statement<Array> {
+    Statement::cached(change.0.to_owned(), values.iter().cloned().map(Array::Value).collect())
 }
 
-pub fn count_rows(it: &CountFrom, values: &[Value]) -> Statement<Array> {
+pub fn count_rows(count: &CountFrom, values: &[Value]) -> Statement<Array> {
     let bound = values.iter().cloned().map(Array::Value).collect();
-    Statement::cached(format!("SELECT count(*) FROM {}", it.0), bound)
+    Statement::cached(format!("SELECT count(*) FROM {}", count.0), bound)
 }
 
-pub fn count_keys(it: &CountKeys, keys: &[String]) -> Statement<Array> {
+pub fn count_keys(count: &CountKeys, keys: &[String]) -> Statement<Array> {
     let keys = Array::Texts(keys.iter().cloned().map(Some).collect());
-    Statement::cached(format!("SELECT count(*) FROM {}", matching_keys_sql(it)), vec![keys])
+    Statement::cached(format!("SELECT count(*) FROM {}", matching_keys_sql(count)), vec![keys])
 }
 
-pub fn count_matches(it: &CountMatches, rows: &[Vec<Value>]) -> Statement<Array> {
-    let Fragment { text, bound } = matches_sql(it, rows);
+pub fn count_matches(count: &CountMatches, rows: &[Vec<Value>]) -> Statement<Array> {
+    let Fragment { text, bound } = matches_sql(count, rows);
     Statement::cached(format!("SELECT count(*) FROM {text}"), bound)
 }
 
@@ -92,45 +92,47 @@ pub struct UpdateSql {
 
 /// The update over the table `rows`. `locks` is the name of its part `lock` in the WITH.
 pub fn update_sql(
-    it: &UpdateFromRows,
+    update: &UpdateFromRows,
     rows: &str,
     locks: &str,
     locked_rows: LockedRows,
     now: NaiveDateTime,
     bound: &mut Vec<Array>,
 ) -> UpdateSql {
-    let (table, filter) = (it.table, it.filter);
-    let set = bind_time(it.set, now, "?::timestamp", bound);
+    let (table, filter) = (update.table, update.filter);
+    let set = bind_time(update.set, now, "?::timestamp", bound);
     let lock = format!(
         "SELECT {table}.id FROM {table} JOIN {rows} v ON {filter} ORDER BY {table}.id FOR NO KEY UPDATE OF {table} {}",
         locked_rows.sql()
     );
-    let update = format!("UPDATE {table} SET {set} FROM {rows} v, {locks} l WHERE {table}.id = l.id AND {filter}");
-    UpdateSql { lock, update }
+    UpdateSql {
+        lock,
+        update: format!("UPDATE {table} SET {set} FROM {rows} v, {locks} l WHERE {table}.id = l.id AND {filter}"),
+    }
 }
 
 /// The insert of the table `rows`.
-pub fn insert_sql(it: &InsertFromRows, rows: &str, now: NaiveDateTime, bound: &mut Vec<Array>) -> String {
-    let time = match it.clock {
+pub fn insert_sql(insert: &InsertFromRows, rows: &str, now: NaiveDateTime, bound: &mut Vec<Array>) -> String {
+    let time = match insert.clock {
         Clock::Host => {
             bound.push(now.into());
             "?::timestamp"
         }
         Clock::Database => "CURRENT_TIMESTAMP",
     };
-    let (table, columns, values) = (it.table, it.columns.join(", "), it.columns.join(", v."));
+    let (table, columns, values) = (insert.table, insert.columns.join(", "), insert.columns.join(", v."));
     format!("INSERT INTO {table} (created_at, {columns}) SELECT {time}, v.{values} FROM {rows} v")
 }
 
 /// The text after FROM in a query for the rows with one of the keys. The keys are bound as one array.
-pub fn matching_keys_sql(it: &CountKeys) -> String {
-    format!("{} WHERE {} = ANY(?::text[])", it.table, it.column)
+pub fn matching_keys_sql(count: &CountKeys) -> String {
+    format!("{} WHERE {} = ANY(?::text[])", count.table, count.column)
 }
 
 /// The text after FROM in a query for the rows that match one of the given rows.
-pub fn matches_sql(it: &CountMatches, rows: &[Vec<Value>]) -> Fragment<Array> {
-    let Fragment { text, bound } = unnest(&it.columns, rows);
-    let (table, [key, other]) = (it.table, it.columns);
+pub fn matches_sql(count: &CountMatches, rows: &[Vec<Value>]) -> Fragment<Array> {
+    let Fragment { text, bound } = unnest(&count.columns, rows);
+    let (table, [key, other]) = (count.table, count.columns);
     let text = format!("{text} JOIN {table} ON {table}.{key} = v.{key} AND {table}.{other} = v.{other}");
     Fragment { text, bound }
 }
@@ -157,23 +159,23 @@ fn column(rows: &[Vec<Value>], at: usize) -> Column {
     let values = rows.iter().map(|row| &row[at]);
     let (sql_type, values) = match rows.first().map(|row| &row[at]) {
         Some(Value::Real(_)) => {
-            let reals = values.filter_map(|it| match it {
-                Value::Real(it) => Some(*it),
+            let reals = values.filter_map(|value| match value {
+                Value::Real(real) => Some(*real),
                 _ => None,
             });
             ("float8", Array::Reals(reals.collect()))
         }
         Some(Value::Text(_) | Value::Key(_)) => {
-            let texts = values.map(|it| match it {
-                Value::Text(it) | Value::Key(it) => Some(it.clone()),
+            let texts = values.map(|value| match value {
+                Value::Text(text) | Value::Key(text) => Some(text.clone()),
                 _ => None,
             });
             ("text", Array::Texts(texts.collect()))
         }
         _ => {
-            let ints = values.map(|it| match it {
-                Value::Int(it) => Some(*it),
-                Value::MaybeInt(it) => *it,
+            let ints = values.map(|value| match value {
+                Value::Int(int) => Some(*int),
+                Value::MaybeInt(int) => *int,
                 _ => None,
             });
             ("bigint", Array::Ints(ints.collect()))

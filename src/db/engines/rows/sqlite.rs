@@ -27,22 +27,22 @@ pub fn insert(insert: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) 
     Statement::cached(text, bound)
 }
 
-pub fn one_row(it: &OneRow, values: &[Value]) -> Statement {
-    Statement::cached(it.0.to_owned(), values.iter().cloned().map(Bound::from).collect())
+pub fn one_row(change: &OneRow, values: &[Value]) -> Statement {
+    Statement::cached(change.0.to_owned(), values.iter().cloned().map(Bound::from).collect())
 }
 
-pub fn count_rows(it: &CountFrom, values: &[Value]) -> Statement {
+pub fn count_rows(count: &CountFrom, values: &[Value]) -> Statement {
     let bound = values.iter().cloned().map(Bound::from).collect();
-    Statement::cached(format!("SELECT COUNT(*) FROM {}", it.0), bound)
+    Statement::cached(format!("SELECT COUNT(*) FROM {}", count.0), bound)
 }
 
-pub fn count_keys(it: &CountKeys, keys: &[String]) -> Statement {
-    let text = format!("SELECT COUNT(*) FROM {} WHERE {} = ?", it.table, it.column);
+pub fn count_keys(count: &CountKeys, keys: &[String]) -> Statement {
+    let text = format!("SELECT COUNT(*) FROM {} WHERE {} = ?", count.table, count.column);
     Statement::cached(text, keys.iter().cloned().map(|key| Value::Text(key).into()).collect())
 }
 
-pub fn count_matches(it: &CountMatches, rows: &[Vec<Value>]) -> Statement {
-    let [key, other] = it.columns;
-    let text = format!("SELECT COUNT(*) FROM {} WHERE {key} = ? AND {other} = ?", it.table);
+pub fn count_matches(count: &CountMatches, rows: &[Vec<Value>]) -> Statement {
+    let [key, other] = count.columns;
+    let text = format!("SELECT COUNT(*) FROM {} WHERE {key} = ? AND {other} = ?", count.table);
     Statement::cached(text, rows.iter().flatten().cloned().map(Bound::from).collect())
 }

@@ -70,7 +70,7 @@ impl<B> Statement<B> {
 
 /// Makes a statement a query of one backend. Between the pieces of the text `$bind` adds each bound value.
 macro_rules! walk {
-    ($backend:ty, $connection:ty, $bound:ty, ($out:ident, $it:ident) => $bind:expr) => {
+    ($backend:ty, $connection:ty, $bound:ty, ($out:ident, $value:ident) => $bind:expr) => {
         impl<T> QueryFragment<$backend> for Statement<$bound, T> {
             fn walk_ast<'b>(&'b self, mut $out: AstPass<'_, 'b, $backend>) -> QueryResult<()> {
                 if !self.is_cached {
@@ -78,7 +78,7 @@ macro_rules! walk {
                 }
                 let mut pieces = self.text.split('?');
                 $out.push_sql(pieces.next().unwrap_or_default());
-                for (piece, $it) in pieces.zip(&self.bound) {
+                for (piece, $value) in pieces.zip(&self.bound) {
                     $bind;
                     $out.push_sql(piece);
                 }
@@ -93,41 +93,41 @@ macro_rules! walk {
 macro_rules! bind_value {
     ($out:ident, $value:expr) => {
         match $value {
-            Value::Int(it) => $out.push_bind_param::<BigInt, _>(it)?,
-            Value::MaybeInt(it) => $out.push_bind_param::<Nullable<BigInt>, _>(it)?,
-            Value::Real(it) => $out.push_bind_param::<Double, _>(it)?,
-            Value::Text(it) | Value::Key(it) => $out.push_bind_param::<Text, _>(it)?,
+            Value::Int(int) => $out.push_bind_param::<BigInt, _>(int)?,
+            Value::MaybeInt(int) => $out.push_bind_param::<Nullable<BigInt>, _>(int)?,
+            Value::Real(real) => $out.push_bind_param::<Double, _>(real)?,
+            Value::Text(text) | Value::Key(text) => $out.push_bind_param::<Text, _>(text)?,
         }
     };
 }
 
-walk!(Sqlite, SqliteConnection, Bound, (out, it) => match it {
-    Bound::Value(it) => bind_value!(out, it),
-    Bound::Time(it) => out.push_bind_param::<Timestamp, _>(it)?,
+walk!(Sqlite, SqliteConnection, Bound, (out, bound) => match bound {
+    Bound::Value(value) => bind_value!(out, value),
+    Bound::Time(time) => out.push_bind_param::<Timestamp, _>(time)?,
 });
 
 #[cfg(feature = "mariadb")]
-walk!(diesel::mysql::Mysql, diesel::mysql::MysqlConnection, Bound, (out, it) => match it {
-    Bound::Value(it) => bind_value!(out, it),
-    Bound::Time(it) => out.push_bind_param::<Timestamp, _>(it)?,
+walk!(diesel::mysql::Mysql, diesel::mysql::MysqlConnection, Bound, (out, bound) => match bound {
+    Bound::Value(value) => bind_value!(out, value),
+    Bound::Time(time) => out.push_bind_param::<Timestamp, _>(time)?,
 });
 
 #[cfg(feature = "postgresql")]
-walk!(diesel::pg::Pg, diesel::pg::PgConnection, Bound, (out, it) => match it {
-    Bound::Value(it) => bind_value!(out, it),
-    Bound::Time(it) => out.push_bind_param::<Timestamp, _>(it)?,
+walk!(diesel::pg::Pg, diesel::pg::PgConnection, Bound, (out, bound) => match bound {
+    Bound::Value(value) => bind_value!(out, value),
+    Bound::Time(time) => out.push_bind_param::<Timestamp, _>(time)?,
 });
 
 #[cfg(feature = "postgresql")]
 use super::postgresql::Array;
 
 #[cfg(feature = "postgresql")]
-walk!(diesel::pg::Pg, diesel::pg::PgConnection, Array, (out, it) => match it {
-    Array::Value(it) => bind_value!(out, it),
-    Array::Time(it) => out.push_bind_param::<Timestamp, _>(it)?,
-    Array::Ints(it) => out.push_bind_param::<diesel::sql_types::Array<Nullable<BigInt>>, _>(it)?,
-    Array::Reals(it) => out.push_bind_param::<diesel::sql_types::Array<Double>, _>(it)?,
-    Array::Texts(it) => out.push_bind_param::<diesel::sql_types::Array<Nullable<Text>>, _>(it)?,
+walk!(diesel::pg::Pg, diesel::pg::PgConnection, Array, (out, bound) => match bound {
+    Array::Value(value) => bind_value!(out, value),
+    Array::Time(time) => out.push_bind_param::<Timestamp, _>(time)?,
+    Array::Ints(ints) => out.push_bind_param::<diesel::sql_types::Array<Nullable<BigInt>>, _>(ints)?,
+    Array::Reals(reals) => out.push_bind_param::<diesel::sql_types::Array<Double>, _>(reals)?,
+    Array::Texts(texts) => out.push_bind_param::<diesel::sql_types::Array<Nullable<Text>>, _>(texts)?,
 });
 
 /// Without a static id diesel finds the prepared statement by its text.

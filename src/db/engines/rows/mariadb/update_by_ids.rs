@@ -19,8 +19,8 @@ const ROWS_MAX: usize = 64;
 ///
 /// If a guarded value is also used in an assignment, the assignment reads the guarded expression. So the columns of
 /// that expression must not be assigned before it.
-pub fn update_sql(it: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Option<Fragment> {
-    let filter = it.filter.strip_prefix(it.table)?.strip_prefix(".id = v.id")?;
+pub fn update_sql(update: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Option<Fragment> {
+    let filter = update.filter.strip_prefix(update.table)?.strip_prefix(".id = v.id")?;
     let guard = |text: &'static str| {
         let (expression, column) = text.split_once(" = v.")?;
         Some(Guard { expression, column })
@@ -30,8 +30,8 @@ pub fn update_sql(it: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) 
     if !(1..=ROWS_MAX).contains(&rows.len()) {
         return None;
     }
-    let mut update = UpdateByIds {
-        it,
+    let mut statement = UpdateByIds {
+        update,
         now,
         rows: padded(rows).collect(),
         guards,
@@ -39,12 +39,12 @@ pub fn update_sql(it: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) 
         bound: Vec::new(),
     };
     // Without the hint MariaDB scans a small table, and so locks the rows of other transactions, in any order.
-    update.text = format!("UPDATE {} FORCE INDEX (PRIMARY) SET ", it.table);
-    update.add_assignments();
-    update.add_filter();
+    statement.text = format!("UPDATE {} FORCE INDEX (PRIMARY) SET ", update.table);
+    statement.add_assignments();
+    statement.add_filter();
     Some(Fragment {
-        text: update.text,
-        bound: update.bound,
+        text: statement.text,
+        bound: statement.bound,
     })
 }
 
@@ -57,7 +57,7 @@ struct Guard {
 
 /// The statement while it is put together.
 struct UpdateByIds<'a> {
-    it: &'a UpdateFromRows,
+    update: &'a UpdateFromRows,
     now: NaiveDateTime,
     rows: Vec<&'a Vec<Value>>,
     guards: Vec<Guard>,
@@ -69,7 +69,7 @@ impl<'a> UpdateByIds<'a> {
     /// Copies the assignments word by word, and replaces `v.…` and `{now}`.
     fn add_assignments(&mut self) {
         const ENDS: [char; 4] = [' ', ',', '(', ')'];
-        for word in self.it.set.split_inclusive(ENDS) {
+        for word in self.update.set.split_inclusive(ENDS) {
             let name = word.trim_end_matches(ENDS);
             match name.strip_prefix("v.") {
                 Some(column) => match self.guards.iter().find(|guard| guard.column == column) {
@@ -93,7 +93,7 @@ impl<'a> UpdateByIds<'a> {
         let mut others: Vec<_> = others.copied().collect();
         others.dedup();
         if !others.is_empty() {
-            self.text += &format!("CASE {}.id", self.it.table);
+            self.text += &format!("CASE {}.id", self.update.table);
         }
         for row in padded(&others) {
             self.text += " WHEN ? THEN ?";
@@ -124,14 +124,14 @@ impl<'a> UpdateByIds<'a> {
     /// Adds the filter: the ids of the rows, and their guards.
     fn add_filter(&mut self) {
         let placeholders = vec!["?"; self.rows.len()].join(", ");
-        self.text += &format!(" WHERE {}.id IN ({placeholders})", self.it.table);
+        self.text += &format!(" WHERE {}.id IN ({placeholders})", self.update.table);
         for row in self.rows.clone() {
             self.bind(row, "id");
         }
         if self.guards.is_empty() {
             return;
         }
-        self.text += &format!(" AND ({}.id", self.it.table);
+        self.text += &format!(" AND ({}.id", self.update.table);
         for Guard { expression, column } in &self.guards {
             // In a comparison with a list of rows the left side decides whether case counts.
             let is_key = matches!(self.value(self.rows[0], column), Some(Value::Key(_)));
@@ -160,7 +160,7 @@ impl<'a> UpdateByIds<'a> {
     }
 
     fn value<'b>(&self, row: &'b [Value], column: &str) -> Option<&'b Value> {
-        let at = self.it.columns.iter().position(|it| *it == column)?;
+        let at = self.update.columns.iter().position(|name| *name == column)?;
         row.get(at)
     }
 }
@@ -224,8 +224,8 @@ mod tests {
         assert!(text.contains(set), "{text}");
         let first: Vec<i64> = bound[..5]
             .iter()
-            .filter_map(|it| match it {
-                Bound::Value(Value::Int(it)) => Some(*it),
+            .filter_map(|bound| match bound {
+                Bound::Value(Value::Int(int)) => Some(*int),
                 _ => None,
             })
             .collect();
