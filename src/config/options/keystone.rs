@@ -10,7 +10,7 @@ options! {
     KeystoneAuthtoken in "keystone_authtoken" {
         /// The URL of Keystone, where placet gets a token for itself.
         auth_url: Option<String>;
-        /// Where clients get a token: the public URL of Keystone, for the header `WWW-Authenticate` of a 401. The
+        /// The public URL of Keystone, at which clients get a token, for the header `WWW-Authenticate` of a 401. The
         /// default is `auth_url`.
         www_authenticate_uri: Option<String>, formerly "keystone_authtoken" "auth_uri";
         /// How placet authenticates itself: `password` (or `v3password`) or `v3applicationcredential`.
