@@ -1,4 +1,4 @@
-"""Bounds of what a read of a provider may show: its generation and its usage, given the writes around the read.
+"""Bounds of a provider's generation and usage in a read, given the writes around the read.
 
 Each check returns its violations as (provider, text).
 """

@@ -1,4 +1,4 @@
-"""Histories with calls (`POST /v1/claims`): valid ones, and invalid ones, each with the violation to find in it."""
+"""Histories with calls (`POST /v1/claims`), valid and invalid. Each invalid history names its violation."""
 
 from functional_tests.chaos.history import CONFLICT, REFUSED, ROOM, UNKNOWN
 from functional_tests.chaos.history_builder import (

@@ -1,6 +1,4 @@
-"""Sends calls (`POST /v1/claims`) and records each as one operation. One with an id is sent again until it is
-answered.
-"""
+"""Sends calls (`POST /v1/claims`) and records each as one operation. A call with an id is repeated until answered."""
 
 import http.client
 import json

@@ -1,8 +1,8 @@
 """Clients that claim, replace, move, release and read, each with a seed of its own, and record every answer.
 
-A client works on its own consumers, on consumers of other clients, and on contended ones that all clients change. On a
-private host it is the only client, so that a read through another process after a write has one correct answer. After
-an unknown outcome it reads the consumer before it writes to it again.
+A client works on its own consumers, on consumers of other clients, and on contended consumers that all clients change.
+On its private host a client is alone, so a read through a second process after a write has one correct answer. After an
+unknown outcome the client reads the consumer before the next write.
 """
 
 import threading

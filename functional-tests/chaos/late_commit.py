@@ -1,4 +1,4 @@
-"""A COMMIT that reaches the database after the process that sent it has lost its connection."""
+"""A COMMIT that reaches the database after its process has lost the connection."""
 
 from functional_tests.chaos.faults import DatabaseFault
 from functional_tests.lib.patience import HANG_SECONDS

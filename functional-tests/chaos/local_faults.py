@@ -1,4 +1,4 @@
-"""Faults of one row, one claim, one connection or one process. Requests that do not need it go on (liveness.py)."""
+"""Faults of one row, one claim, one connection or one process. Independent requests go on (liveness.py)."""
 
 import contextlib
 import re

@@ -1,9 +1,9 @@
-"""Clients that own workloads (`/v1/workloads`): they create, change and delete them, all or none of the replicas.
+"""Clients that own workloads (`/v1/workloads`): a client creates, changes and deletes its workloads as a whole.
 
-A replica is a consumer. So a change is recorded as one request on several consumers: new ones get one of several
-places, which the answer says, and others lose theirs. No other client changes them. The name of a workload begins with
-the number of its replicas, by which the tables show at every moment whether it is there as a whole (watcher.py). Every
-other owner has one replica a domain at most, and there are as many domains as a workload has replicas.
+A replica is a consumer. So a change is recorded as one request on several consumers: new replicas get one of several
+places, named in the answer, and removed replicas lose their places. No further client changes the replicas. A
+workload's name begins with the number of its replicas, so the tables always show whether the workload is complete
+(watcher.py). Every second owner has at most one replica a domain, with as many domains as replicas.
 """
 
 import http.client

@@ -1,6 +1,6 @@
-"""Imports what the `openstack` client imports for each command: the modules of its plugins, used or not.
+"""Imports the modules of the `openstack` client's commands: the modules of all plugins, used or not.
 
-Then it makes a command's parser: cliff reads the metadata of all installed packages for its first parser.
+Afterwards the parser of a command is made: cliff reads the metadata of all installed packages for its first parser.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The providers, the requests that are sent under faults, and the state that the tables must have afterwards."""
+"""The providers, the requests under faults, and the state of the tables afterwards."""
 
 import dataclasses
 import uuid

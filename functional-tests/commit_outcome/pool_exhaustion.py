@@ -1,4 +1,5 @@
-"""An exhausted connection pool: requests that need no connection are answered while far more reads wait for one."""
+"""An exhausted connection pool: while far more reads wait for a connection, requests without a connection are answered.
+"""
 
 import contextlib
 import select

@@ -1,5 +1,6 @@
-"""One process deletes a class or a trait while another gives it to a provider. One of the two requests is refused, and
-no row is left that names a deleted class or trait."""
+"""One process deletes a class or a trait while a second process gives the class or trait to a provider. One of the two
+requests is refused, and no row names a deleted class or trait.
+"""
 
 import threading
 

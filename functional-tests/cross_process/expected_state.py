@@ -1,6 +1,6 @@
-"""The state that a worker has written, and that every process has to answer.
+"""The state after a worker's writes, which every process has to answer.
 
-A worker has trees of its own, which no other worker writes. All workers claim from one pool.
+A worker is the only writer of its trees. All workers claim from one pool.
 """
 
 import uuid

@@ -1,15 +1,15 @@
-"""Tests that every process answers at once what another process acknowledged, with all kinds of writes and reads.
+"""Tests that every process shows acknowledged writes of its peers at once, with all kinds of writes and reads.
 
     python -m functional_tests.cross_process.run [--engine ENGINE] [--processes N] [--steps N] [--reads N]
                                                  [--workers N] [--seed N] [--binary PATH] [--mutant NAME]
 
-A step is one write through one process, then reads through other processes. The reads must show the write. `--reads` is
-the number of reads after each write, chosen at random from the kinds that could show it; 0 means all kinds. Several
-workers run at the same time. Each has trees of its own, and all claim from one pool.
+A step is a write through one process, followed by reads through further processes. The reads must show the write.
+`--reads` is the number of reads after each write, chosen at random from the kinds that could show the write; 0 means
+all kinds. Several workers run at the same time. Each worker has trees of its own, and all workers claim from one pool.
 
-On Galera each process has a node of its own (galera/lagging_node.py has one that lags). An SQLite file is served by one
-process, so the reads use other connections to it. The binary lists its routes. A route that this suite neither writes
-nor reads is a failure.
+On Galera each process has its own node, and galera/lagging_node.py has a lagging node. An SQLite file is served by a
+single process, so the reads use several connections to this process. The binary lists its routes. A route without a
+write or a read in this suite is a failure.
 """
 
 import json

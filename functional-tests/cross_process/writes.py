@@ -1,4 +1,4 @@
-"""The kinds of writes: the request, its effect on the worker's state, and the things that have to show it."""
+"""The kinds of writes: the request, the effect on the worker's state, and the reads that have to show the effect."""
 
 from functional_tests.cross_process.expected_state import POOL, SHARED, Provider, Workload
 

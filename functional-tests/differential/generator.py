@@ -1,4 +1,4 @@
-"""All requests of one run, from its seed alone. They do not depend on answers."""
+"""All requests of a run, from the seed alone, without regard to answers."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The intended differences. Each names its row in docs/differences.md. Every other difference is a defect."""
+"""The intended differences, each with its row in docs/differences.md. Every further difference is a defect."""
 
 import html
 import json

@@ -1,8 +1,8 @@
-"""Requests, and the names that they use. The names are few, so that requests meet the data of earlier ones.
+"""Requests, and the names in requests. The names are few, so later requests meet the data of earlier requests.
 
-A request is data that can be saved in a file and sent again. Its text may have placeholders, which are replaced when it
-is sent. `@provider:UUID:LESS@` and `@consumer:UUID:LESS@` become the current generation less the number LESS.
-`@anonymous:NAME@` becomes the uuid that the service generated for the provider of that name.
+A request is data, which can be saved in a file and sent again. The text of a request may have placeholders, which are
+replaced before sending. `@provider:UUID:LESS@` and `@consumer:UUID:LESS@` become the current generation less the number
+LESS. `@anonymous:NAME@` becomes the uuid that the service generated for the provider of this name.
 """
 
 from dataclasses import dataclass, field

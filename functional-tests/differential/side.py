@@ -1,4 +1,4 @@
-"""One of the two services: sends it requests, and reads its tables."""
+"""A service under comparison: sends requests to the service, and reads the service's tables."""
 
 import http.client
 import re

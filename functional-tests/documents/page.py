@@ -1,8 +1,8 @@
-"""The commands of a document, and what it says that they print.
+"""The commands of a document, and the output in the document.
 
-A command is a line `$ …` of an indented block. It goes on while a quotation or a backslash at the end of a line is
-open. The lines after it, up to the next command or the end of the block, are its output; `…` stands for any text.
-Commands without a `$` are not read: a page shows them without an output, and another suite runs them.
+A command is a line `$ …` of an indented block. The command goes on while a quotation or a backslash at the end of a
+line is open. The lines up to the next command or the end of the block are the output; `…` stands for any text. Commands
+without a `$` are not read: the page shows no output, and a different suite runs the commands.
 """
 
 import dataclasses

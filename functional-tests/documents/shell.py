@@ -1,4 +1,4 @@
-"""One shell that runs the commands of a page, one after the other. Functions and variables stay, as in a terminal."""
+"""A shell for the commands of a page, one after the other. Functions and variables stay, as in a terminal."""
 
 import re
 import subprocess

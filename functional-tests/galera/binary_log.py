@@ -1,7 +1,7 @@
 """Reads placet's committed transactions from a node's binary logs.
 
-Each such transaction inserts a row with its commit token into placet_changes. lost_writes.py compares these commits
-with the tables, to distinguish a write that the cluster lost from one that placet never committed.
+Each transaction inserts a row with its commit token into placet_changes. lost_writes.py compares these commits with the
+tables, to distinguish a write lost by the cluster from a write without a commit by placet.
 """
 
 import re

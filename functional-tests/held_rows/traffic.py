@@ -1,4 +1,5 @@
-"""Requests at a steady rate, each kind with objects of its own, so that no request waits for another one's object."""
+"""Requests at a steady rate. Each kind has objects of its own, so no request waits for an object of a second request.
+"""
 
 import concurrent.futures
 import itertools

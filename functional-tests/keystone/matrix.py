@@ -1,7 +1,7 @@
 """Tests that each actor may do what OpenStack Placement permits, under each set-up of policies.
 
-The statuses of OpenStack Placement in the same run are the expected ones. Each actor has a copy of the sample cloud
-with names of its own, so that what one actor changes is not seen by another.
+OpenStack Placement's statuses in the same run are the expected statuses. Each actor has a copy of the sample cloud with
+its own names, so no actor sees changes of a second actor.
 """
 
 import concurrent.futures

@@ -1,4 +1,4 @@
-"""The numbers of `/metrics` about Keystone equal what was asked of it. Only placet has them."""
+"""The numbers of `/metrics` about Keystone equal the requests to Keystone. OpenStack Placement has no such metrics."""
 
 import re
 import time

@@ -1,7 +1,7 @@
-"""The largest legal command of each kind, and the cloud that they need.
+"""The largest legal command of each kind, and the cloud for these commands.
 
-Every body is made before the first one is sent, so that making it takes no time from the clients that are measured. The
-generations in it are those that the commands before it leave.
+Every body is made before the first is sent, to leave the processor to the measured clients. A body's generations are
+the generations after the commands before.
 """
 
 import json

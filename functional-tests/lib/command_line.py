@@ -1,4 +1,4 @@
-"""Command line options that several tests share. The description of a test in `--help` is its docstring."""
+"""Command line options of several tests. The description of a test in `--help` is the docstring."""
 
 import argparse
 import random

@@ -1,8 +1,8 @@
 """Ports of loopback for the servers of tests.
 
-A server binds its port some time after the test has chosen it. In that time another test must not choose the same port:
-its requests would reach the wrong server. So a test process locks a file for each port that it has chosen, until it
-ends. The kernel takes ports for clients from another range.
+A server binds its port some time after the test has chosen the port. Until the bind, no second test may choose the same
+port: requests would reach the wrong server. So a test process locks a file for each chosen port until its end. The
+kernel takes ports for clients from a different range.
 """
 
 import fcntl

@@ -1,4 +1,4 @@
-"""A service manager that speaks systemd's protocols: it hands over a listening socket, and reads notifications."""
+"""A service manager with systemd's protocols: hands over a listening socket, and reads notifications."""
 
 import fcntl
 import os

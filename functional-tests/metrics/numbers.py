@@ -1,4 +1,4 @@
-"""The numbers of `/metrics` equal what the API says, and what was asked of it."""
+"""The numbers of `/metrics` equal the API's answers and the requests so far."""
 
 import concurrent.futures
 import http.client

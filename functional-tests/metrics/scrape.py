@@ -1,4 +1,4 @@
-"""Reads `/metrics`, and starts a real Prometheus that scrapes it."""
+"""Reads `/metrics`, and starts a real Prometheus for scraping."""
 
 import contextlib
 import http.client

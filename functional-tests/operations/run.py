@@ -1,4 +1,4 @@
-"""Tests placet as a program: its start, configurations that it refuses, its address, its limits and its stop.
+"""Tests placet as a program: the start, refused configurations, the address, the limits and the stop.
 
     python -m functional_tests.operations.run [--binary PATH]
 """

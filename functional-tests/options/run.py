@@ -1,9 +1,9 @@
-"""Tests that placet honours every option that OpenStack Placement registers, or warns about it once.
+"""Tests that placet honours every option of OpenStack Placement, or warns about the option once.
 
     python -m functional_tests.options.run [--binary PATH]
 
-Each option gets a plausible value that is not its default. `placet config show` then prints an INI file of the options
-that are honoured, and logs a warning for each that is not used.
+Each option gets a plausible value different from the default. `placet config show` prints an INI file of the honoured
+options, and logs a warning for each unused option.
 """
 
 import configparser

@@ -1,6 +1,6 @@
-"""A private root, in which dpkg installs the package, and placet runs as its unit starts it.
+"""A private root, in which dpkg installs the package, and placet runs as under its unit.
 
-It needs a mount namespace of its own (run.py makes one), in which nothing outlives the test.
+The root needs a mount namespace of its own (run.py makes one), so nothing outlives the test.
 """
 
 import contextlib

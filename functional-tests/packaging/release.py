@@ -1,4 +1,4 @@
-"""contrib/build-release.sh: what it builds, of which commit, and that two builds are the same."""
+"""contrib/build-release.sh: the files of a build, the commit, and two equal builds."""
 
 import hashlib
 import os

@@ -1,6 +1,6 @@
-"""The package restarts the service at an upgrade if the new program serves with the database as it is, and only then.
+"""At an upgrade the package restarts the service if and only if the new program can serve the present database.
 
-systemd is a small program that writes down its calls, and knows the number of the process that serves.
+systemd is a small program that writes down its calls, and knows the number of the serving process.
 """
 
 import re

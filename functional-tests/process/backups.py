@@ -1,4 +1,4 @@
-"""A database on which claims are granted, and a backup of it that was made while placet served."""
+"""A database with granted claims, and a backup made while placet served."""
 
 from functional_tests.process.cases import equal
 from functional_tests.process.claims import HOSTS, POOL, claim, prepare

@@ -1,4 +1,4 @@
-"""The register of test cases. A case is a function with a sentence that says what holds."""
+"""The register of test cases. A case is a function with the sentence to prove."""
 
 import contextlib
 import pathlib

@@ -1,4 +1,4 @@
-"""Concurrent clients that claim and release, and an audit of the tables against the answers that they received."""
+"""Concurrent clients that claim and release, and an audit of the tables against the clients' answers."""
 
 import http.client
 import json

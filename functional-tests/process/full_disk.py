@@ -1,4 +1,4 @@
-"""A full disk: placet refuses what it cannot store, and keeps what it acknowledged."""
+"""A full disk: placet refuses writes without room, and keeps every acknowledged write."""
 
 import contextlib
 import os

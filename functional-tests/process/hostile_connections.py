@@ -1,4 +1,4 @@
-"""Hostile connections: none of them keeps placet from serving other connections."""
+"""Hostile connections do not keep placet from serving friendly connections."""
 
 import json
 import select

@@ -1,4 +1,4 @@
-"""Thousands of idle connections: they cost little memory and no processor time, and others are served beside them."""
+"""Thousands of idle connections cost little memory and no processor time, and do not delay busy clients."""
 
 import json
 import resource

@@ -1,4 +1,4 @@
-"""Large bodies: they delay no other request, and the memory for all of them together is bounded."""
+"""Large bodies delay no small request, and the memory of all bodies together is bounded."""
 
 import select
 import threading

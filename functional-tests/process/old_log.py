@@ -1,4 +1,4 @@
-"""A log beside a file that it does not belong to is refused at the start; a log that a crash left is played."""
+"""A log beside a foreign file is refused at the start; after a crash the log is played."""
 
 import contextlib
 import shutil

@@ -1,4 +1,4 @@
-"""What a member of one project learns of consumers and workloads of another one, and that it cannot take them over."""
+"""A member of a project sees only its own consumers and workloads, and cannot take over a foreign project's."""
 
 import contextlib
 

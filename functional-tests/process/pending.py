@@ -1,4 +1,4 @@
-"""Replicas without a place get one as soon as there is room, without another request."""
+"""Pending replicas get a place as soon as there is room, without a further request."""
 
 import time
 

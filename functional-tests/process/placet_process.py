@@ -1,4 +1,4 @@
-"""One placet process: starts it, reads its output, sends signals, and checks its exit code."""
+"""A placet process: the start, the output, signals, and the exit code."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""What the log says of requests: who asked, of which trace, why a claim was refused, what was slow; its formats; no
+"""The log's lines about requests: the caller, the trace, the refusal of a claim, slow requests; the formats; no
 secrets.
 """
 

@@ -1,7 +1,7 @@
 """Clients that hold all connections: a new client is answered, and an accepted token keeps its connections.
 
-A client that waited for the end of the connections that are held would be answered after them. So the order is checked:
-at each answer only as many of them are closed as clients are new.
+A client that waited for the end of the held connections would be answered last. So the order is checked: at each answer
+the number of closed connections is at most the number of new clients.
 """
 
 import contextlib

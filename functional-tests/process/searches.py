@@ -1,5 +1,6 @@
-"""Long searches and long answers: a search ends when its client disconnects, many at once delay no other request, and
-an answer that its client does not read holds neither a thread nor much memory."""
+"""Long searches and long answers: a search ends when its client disconnects, and many searches delay no short request.
+An answer without a reader holds neither a thread nor much memory.
+"""
 
 import pathlib
 import select

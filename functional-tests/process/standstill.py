@@ -1,4 +1,4 @@
-"""A process that stands still: the log and /health do not say that the database was silent."""
+"""A process that stands still does not report a silent database, neither in the log nor in /health."""
 
 import re
 import signal

@@ -1,4 +1,4 @@
-"""A database that a newer placet has migrated: what goes on, what is refused, and the way back of docs/upgrading.md."""
+"""A database migrated by a newer placet: work that goes on, refusals, and the way back of docs/upgrading.md."""
 
 import re
 import sqlite3

@@ -1,7 +1,6 @@
-"""Captures the statements that placet sends to SQLite from its log. Each is executed again, and rolled back.
+"""Captures placet's statements for SQLite from the log. Each statement is executed again, and rolled back.
 
-Another version of SQLite may plan otherwise than the one that is linked into placet. So run.py starts itself again with
-that one (`preload`).
+Versions of SQLite may plan differently. So run.py starts itself again with the version in placet (`preload`).
 """
 
 import contextlib

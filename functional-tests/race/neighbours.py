@@ -1,7 +1,7 @@
-"""The race of two workloads that are placed in the same moment, through two processes, with a rule between them.
+"""The race of two simultaneous placements of workloads through two processes, with a rule between the workloads.
 
-In one half of the pairs both name the other one, in the other half one of them alone. Each pair is placed and emptied
-again several times. Then no fault domain, or no host, holds replicas of both.
+In half of the pairs both workloads name each other, in the other half only one has the rule. Each pair is placed and
+emptied several times. Afterwards no fault domain, or no host, holds replicas of both.
 """
 
 import random

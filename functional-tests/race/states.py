@@ -1,10 +1,9 @@
-"""The race of claims and states: 64 schedulers claim from a host and the provider below it while another client drains
-it.
+"""The race of claims and states: 64 schedulers claim from a host and the provider below while a client drains the host.
 
-Each claim that is granted raises the generation of its provider by one, and the change of the state raises those of all
-providers below the host. The answers have the generations. So if no claim was granted after the change, the generations
-that were answered are the first ones without a gap, and the table has one more. Afterwards a host that is drained and
-opened again in turn gets claims exactly while it is open.
+Each granted claim raises the generation of its provider by one. The change of the state raises the generations of all
+providers below the host. The answers have the generations. So if no claim was granted after the change, the answered
+generations have no gap, and the table is one ahead. Afterwards a host that is drained and opened in turn gets claims
+exactly while the host is open.
 """
 
 import random

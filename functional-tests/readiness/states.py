@@ -1,4 +1,4 @@
-"""What a process says of its readiness, by `/health/ready` and by its metrics."""
+"""The readiness of a process, by `/health/ready` and by the metrics."""
 
 from functional_tests.lib import patience
 from functional_tests.metrics import scrape

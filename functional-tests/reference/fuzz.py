@@ -1,4 +1,4 @@
-"""Runs Schemathesis against a live placet, with its own API description.
+"""Runs Schemathesis against a live placet, with placet's API description.
 
     python -m functional_tests.reference.fuzz [--binary PATH] [--examples N] [--seed N] [VERSION...]
 

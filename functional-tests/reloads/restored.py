@@ -1,4 +1,4 @@
-"""A database that is restored under running processes: each finds it by itself."""
+"""A database restored under running processes: each process notices the restore by itself."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""One database of any engine: its URL, and SQL through the engine's driver, with `?` for each value."""
+"""A database of any engine: the URL, and SQL through the engine's driver, with `?` for each value."""
 
 import contextlib
 import pathlib

@@ -1,4 +1,4 @@
-"""A workload of writes through one service, and a check that only the rows that it touched have changed."""
+"""A workload of writes through one service, and a check that no further rows have changed."""
 
 from functional_tests.lib.tables.contents import changed
 
