@@ -1,8 +1,8 @@
 """Clients that send calls (`POST /v1/claims`): for one consumer and for gangs, by candidates and by query, with and
-without an id, dry runs, and calls again that were granted before.
+without an id, dry runs, and repeated calls after a grant.
 
-A gang is changed by its caller alone, and always as a whole. So its consumers are there or not, all at the same
-generation, at every moment (watcher.py). Consumers that are placed alone are also changed by other clients.
+A gang is changed by its caller alone, and always as a whole. So the consumers of a gang are all present at the same
+generation, or all absent, at every moment (watcher.py). Single consumers are also changed by further clients.
 """
 
 import dataclasses

@@ -1,22 +1,23 @@
-"""Checks that a history is linearizable. `check` is a pure function: it knows neither services nor databases.
+"""Checks that a history is linearizable. `check` is a pure function, without services or databases.
 
     python -m functional_tests.chaos.checker FILE        checks a saved history again
 
-Each consumer is a register. A write changes it if its generation is the one that the write expects. A read shows it.
-There must be an order of its operations that is consistent with their times and explains every answer:
+Each consumer is a register. A write changes the register if its generation is the generation that the write expects. A
+read shows the register. There must be an order of the register's operations that is consistent with their times and
+explains every answer:
 
 - an acknowledged operation happened once, between its beginning and its end;
 - a refused operation did not happen;
 - an operation with an unknown outcome happened once after its beginning, or not at all.
 
-A claim with a choice sets one of several places: the one that its answer says, or without an answer any of them. A call
-that is repeated with its id is one operation, from the first time that it was sent to its first answer.
+A claim with a choice sets one of several places: the place in the answer, or without an answer any of the places. A
+call that is repeated with its id is one operation, from the first sending to the first answer.
 
-A request on several consumers happened for all of them or for none. This is checked for each request with an unknown
-outcome by itself, if every consumer has such an order. Reads of providers must lie within the bounds that the writes
-around them set (bounds.py): generations, which never decrease, and usages, which never exceed the totals. Claims are
-refused for lack of room only if there may have been too little, and later answers to a call with an id are equal to the
-first (call_rules.py). Requests that a fault does not concern are neither refused nor late (liveness.py).
+A request on several consumers happened for all of them or for none. This is checked separately for each request with an
+unknown outcome whose consumers all have such an order. Reads of providers must lie within the bounds of the surrounding
+writes (bounds.py): generations never decrease, and usages never exceed the totals. Claims are refused for lack of room
+only if there may have been too little. Later answers to a call with an id equal the first answer (call_rules.py).
+Requests outside of a fault are neither refused nor late (liveness.py).
 """
 
 import pathlib

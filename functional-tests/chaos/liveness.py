@@ -1,12 +1,13 @@
-"""Checks that a local fault delays no request that does not need what it concerns. `check` is a pure function.
+"""Checks that a local fault delays no independent request. `check` is a pure function.
 
-Bystanders (bystanders.py) send requests at a steady rate for rows that no other client uses. While a local fault lasts
-(local_faults.py), none of them may be refused, and they may take ten times as long as in calm times of the same run.
+Bystanders (bystanders.py) send requests at a steady rate for rows that no further client uses. While a local fault
+lasts (local_faults.py), no bystander's request may be refused, and a request may take ten times as long as in calm
+times of the same run.
 
-Each process is judged alone, because all others go on while one of them waits. Times are compared at a percentile,
-because on a busy machine a few requests are late under no fault at all. A wait for the fault itself makes more than a
-tenth of them late: requests go on being sent while earlier ones wait. Below a floor a wait cannot be told from a moment
-without CPU time.
+Each process is judged alone, because all peers go on while one process waits. Times are compared at a percentile,
+because on a busy machine a few requests are late without any fault. A wait for the fault itself makes more than a tenth
+of the requests late: new requests are sent while earlier ones wait. Below a floor a wait looks like a moment without
+CPU time.
 """
 
 import math

@@ -1,10 +1,10 @@
-"""A day's churn played fast: what comes and goes leaves nothing behind in placet's memory.
+"""A day's churn played fast: things that come and go leave nothing behind in placet's memory.
 
     python -m functional_tests.churn.run [--engine ENGINE] [--seconds N] [--seed N] [--binary PATH] [--keep]
 
-Threads make providers with inventories, traits and aggregates, claim from them, release, move and delete, with a token
-that no request had before. At any time the same number of things exists. So after a warm-up the resident memory must
-stay where it is. `--keep` deletes nothing, so that memory grows with what exists.
+Threads make providers with inventories, traits and aggregates, claim from the providers, release, move and delete, with
+a new token in each request. At any time the same number of things exists. So after a warm-up the resident memory must
+stay constant. `--keep` deletes nothing, so memory grows with the number of things.
 """
 
 import argparse

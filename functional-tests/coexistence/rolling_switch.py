@@ -6,8 +6,8 @@ Part of the suite run.py, which judges only placet:
 - placet refuses a claim for lack of capacity only if it did not fit at some moment in between.
 - placet gives no other answer because of the concurrency.
 
-OpenStack Placement may oversubscribe a provider when it retries a claim (docs/differences.md). placet's log then names
-the provider, once.
+OpenStack Placement may oversubscribe a provider when retrying a claim (docs/differences.md). placet's log names the
+provider, once.
 """
 
 import itertools

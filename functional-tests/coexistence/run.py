@@ -2,9 +2,9 @@
 
     python -m functional_tests.coexistence.run [--engine ENGINE] [--seed N] [--binary PATH]
 
-OpenStack Placement's writes leave no rows in the change feed. placet's comparison in the background has to find them.
-Until then placet must grant no claim that does not fit. On a database server, two services of each kind also get writes
-behind one balancer (rolling_switch.py).
+OpenStack Placement's writes leave no rows in the change feed. placet's comparison in the background has to find the
+writes. Until placet has found a write, no unfit claim may be granted. On a database server, two services of each kind
+also get writes behind one balancer (rolling_switch.py).
 """
 
 import contextlib

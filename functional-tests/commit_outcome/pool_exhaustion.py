@@ -1,5 +1,4 @@
-"""An exhausted connection pool: while far more reads wait for a connection, requests without a connection are answered.
-"""
+"""An exhausted connection pool: while many reads wait for a connection, requests without a need of one are answered."""
 
 import contextlib
 import select

@@ -1,6 +1,6 @@
-"""The fixtures that gabbi files name: a configuration and initial data for each.
+"""The fixtures of gabbi files: a configuration and initial data for each.
 
-The data is made over the API (topologies.py). The names in the environment are those that the gabbi files use.
+The data is made over the API (topologies.py). The names in the environment are the names in the gabbi files.
 """
 
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What clients and the log read of a database that does not answer: only the log has the message of the driver."""
+"""The texts for clients and for the log about a silent database: only the log has the message of the driver."""
 
 import urllib.parse
 import uuid

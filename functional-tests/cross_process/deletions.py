@@ -1,5 +1,5 @@
-"""One process deletes a class or a trait while a second process gives the class or trait to a provider. One of the two
-requests is refused, and no row names a deleted class or trait.
+"""A process deletes a class or a trait while a second process gives the same to a provider. One of the two requests is
+refused, and no row names a deleted class or trait.
 """
 
 import threading

@@ -1,7 +1,7 @@
 """Judges both services' answers to `GET /allocation_candidates` by an oracle.
 
-placet's answer must be right. OpenStack Placement's must be right, or wrong in the shape of a known defect. Its other
-errors are not judged here; pair.py compares them with placet's answer.
+placet's answer must be right. OpenStack Placement's must be right, or wrong in the shape of a known defect. pair.py
+compares OpenStack Placement's remaining errors with placet's answer.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Parses a request for allocation candidates as the API's documents describe it. The request must be a valid one."""
+"""Parses a valid request for allocation candidates as the API's documents describe the request."""
 
 import re
 import urllib.parse

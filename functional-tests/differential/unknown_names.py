@@ -1,11 +1,11 @@
-"""A table of requests about names and ids that the database does not have.
+"""A table of requests about names and ids that are missing in the database.
 
-The random runs nearly always ask a database that has providers. This table also asks an empty one. An unknown resource
-class has to be refused even if there is no provider to search (`test_fail_if_unknown_rc` of osc-placement's tests).
+The random runs nearly always ask a database with providers. This table also asks an empty database. An unknown resource
+class has to be refused even without a provider to search (`test_fail_if_unknown_rc` of osc-placement's tests).
 
 Each parameter has known and unknown values. The table has each value alone, at the microversions that changed its
-parameter and at those just before, and each pair of values of two parameters. run.py counts each route in each state as
-one test.
+parameter and at the microversions just before, and each pair of values of two parameters. run.py counts each route in
+each state as one test.
 """
 
 import json

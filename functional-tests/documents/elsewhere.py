@@ -1,7 +1,7 @@
-"""The commands of pages that the suite `documents` does not run: which test runs each, or why none does.
+"""The commands of pages that the suite `documents` does not run: the suite of each command, or the reason for none.
 
-A command that is in no table here fails the suite. So does an entry whose command is gone, and one whose test has no
-longer the text by which it is known.
+A command without a table here fails the suite. So does an entry whose command is gone, and an entry whose test has lost
+the text that identifies the test.
 """
 
 import dataclasses

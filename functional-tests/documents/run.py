@@ -2,9 +2,9 @@
 
     python -m functional_tests.documents.run [PAGE]… [--binary PATH]
 
-Each page gets a new placet, an empty folder and one shell. The port 8778 of the pages is a free one. A page with
-commands is in the table PAGES, or it names the suite that runs them. So a new page cannot be forgotten. Each single
-command that is not run here is in elsewhere.py.
+Each page gets a new placet, an empty folder and one shell. A free port stands in for the port 8778 of the pages. A page
+with commands is in the table PAGES, or names the suite that runs the commands. So a new page cannot be forgotten. Each
+single command outside of this suite is in elsewhere.py.
 """
 
 import argparse

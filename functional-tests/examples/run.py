@@ -1,9 +1,9 @@
-"""The schedulers of examples/: what they print is what is stored.
+"""The schedulers of examples/: the output equals the stored allocations.
 
     python -m functional_tests.examples.run [--engine ENGINE] [--binary PATH] [--seed SEED]
 
-Both scripts run as processes, on demo clouds that they fill. Their output is replayed against the inventories: each
-workload must be placed exactly if it fits, at the best place by its rank, and a gang as a whole or not at all.
+Both scripts run as processes, on demo clouds of their own making. Their output is replayed against the inventories:
+each workload must be placed exactly if it fits, at the best place by its rank, and a gang as a whole or not at all.
 """
 
 import collections

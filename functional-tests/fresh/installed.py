@@ -1,7 +1,7 @@
-"""The package and the tarball on a new machine: installed as docs/install.md says, and README's tour with each.
+"""The package and the tarball on a new machine: installed by docs/install.md, with README's tour for each.
 
-Each has a copy of the machine, which has no library that the other brought. The tour runs in a network of its own, so
-on the port of the page.
+Each has a copy of the machine without the libraries of the previous. The tour runs in a network of its own, so on the
+port of the page.
 """
 
 import pathlib

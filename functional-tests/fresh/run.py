@@ -4,10 +4,10 @@
                                          [--stage STAGE]
 
 Needs root, and Debian's debootstrap. The machine is a folder that debootstrap fills, entered by chroot in namespaces of
-its own; it shares the network, the toolchain of Rust and the settings of apt, pip and cargo with this one. An ordinary
-user must learn in one line, before anything is built, what is missing. Root must have it installed. `--stage` also runs
-a stage of `./tox.sh` there: `lint` compiles everything, `all` tests everything. `--base` is a folder that debootstrap
-has filled before. The package and the tarball are made of the binary, if they are not given.
+its own. The folder shares the network, the toolchain of Rust and the settings of apt, pip and cargo with the real
+machine. An ordinary user must learn about missing parts in one line, before anything is built. Root must have the parts
+installed. `--stage` also runs a stage of `./tox.sh` there: `lint` compiles everything, `all` tests everything. `--base`
+is a folder from an earlier debootstrap. Without arguments the package and the tarball are made of the binary.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Random edits of known inputs, the search for the shortest input that fails, and the inputs that are kept."""
+"""Random edits of known inputs, the search for the shortest failing input, and the kept inputs."""
 
 import pathlib
 

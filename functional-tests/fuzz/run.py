@@ -2,10 +2,10 @@
 
     python -m functional_tests.fuzz.run [--seconds N | --inputs N] [--seed N] [--binary PATH] [TARGET …]
 
-Inputs are random edits of known ones. If there is an oracle the answers are compared: OpenStack Placement's JSON
-parser and schemas for bodies, WebOb's parser and these schemas for queries, a second reader for conditions,
-oslo.config's parser for placement.conf. Elsewhere placet must answer in its form, end with one of its exit codes, and
-never panic. An input that fails is shortened and written to a file; in `kept/TARGET/` it is tried first in every run.
+Inputs are random edits of known inputs. Answers are compared with an oracle, if any: OpenStack Placement's JSON parser
+and schemas for bodies, WebOb's parser and these schemas for queries, a second reader for conditions, oslo.config's
+parser for placement.conf. Elsewhere placet must answer in its form, end with one of its exit codes, and never panic. A
+failing input is shortened and written to a file; from `kept/TARGET/` it is tried first in every run.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What is fuzzed: each target has inputs to begin with, words to put in, and a check that raises on a wrong answer."""
+"""The targets of fuzzing: each has initial inputs, words to put in, and a check that raises on a wrong answer."""
 
 import io
 import json

@@ -3,10 +3,10 @@
     python -m functional_tests.gabbi.run [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--jobs N] [-v]
                                          [FILE...]
 
-With `--server upstream` the same files run against OpenStack Placement, which proves that they
-state what clients are used to. placet-only….yaml hold what is different on purpose, and the other files of PLACET_ONLY
-the native API. Each job has one service, whose database is set back after each file; with placet on SQLite the process
-starts again, because refusals of the native API wait after foreign writes (lib/kept_services.py).
+With `--server upstream` the same files run against OpenStack Placement: so the files state the behaviour that clients
+know. placet-only….yaml hold intended differences, and the remaining files of PLACET_ONLY the native API. Each job has
+one service, whose database is set back after each file. With placet on SQLite the process starts again, because
+refusals of the native API wait after foreign writes (lib/kept_services.py).
 """
 
 import pathlib

@@ -1,8 +1,8 @@
 """A process on a lagging node answers no stale read.
 
-Under `FLUSH TABLES WITH READ LOCK` a node applies no commits, but serves reads. While it lags, another process
-acknowledges a claim. Reads of every kind through the lagging node's process must show that claim, or wait until the
-node has applied it.
+Under `FLUSH TABLES WITH READ LOCK` a node applies no commits, but serves reads. During the lag, a second process
+acknowledges a claim. Reads of every kind through the lagging node's process must show the claim, or wait until the node
+has applied the claim.
 """
 
 import contextlib

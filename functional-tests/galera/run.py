@@ -2,9 +2,9 @@
 
     python -m functional_tests.galera.run [--seconds S] [--clients N] [--seed N] [--binary PATH]
 
-It tests fairness under contention (fairness.py), reads through a lagging node (lagging_node.py), nodes that are paused
-or cut off (stalled_node.py), and the tool that attributes lost writes (lost_write_cases.py). chaos/run.py tests claims
-while nodes are killed.
+The suite tests fairness under contention (fairness.py), reads through a lagging node (lagging_node.py), paused or
+isolated nodes (stalled_node.py), and the tool that attributes lost writes (lost_write_cases.py). chaos/run.py tests
+claims while nodes are killed.
 """
 
 import contextlib

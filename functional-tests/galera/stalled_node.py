@@ -1,8 +1,8 @@
-"""A node that is paused or cut off: its process still answers every read in time.
+"""A paused or isolated node: its process still answers every read in time.
 
-A paused node closes no connection, and an isolated one may wait for the others. Reads through its process are 503 with
-`Retry-After` no later than `commit_timeout`. Reads through the other processes are served once the cluster has evicted
-the node. Afterwards all processes answer as before.
+A paused node closes no connection, and an isolated node may wait for the cluster. Reads through its process are 503
+with `Retry-After` no later than `commit_timeout`. Reads through the remaining processes are served once the cluster has
+evicted the node. Afterwards all processes answer as before.
 """
 
 import contextlib

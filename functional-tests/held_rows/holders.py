@@ -1,6 +1,4 @@
-"""Programs that hold a row of the database: one with an open transaction, a paused placet, a stalled OpenStack
-Placement.
-"""
+"""Programs that hold a row of the database: an open transaction, a paused placet, a stalled OpenStack Placement."""
 
 import concurrent.futures
 import contextlib

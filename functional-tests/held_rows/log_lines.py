@@ -1,4 +1,4 @@
-"""What the log, the metrics and refused callers say about held rows, compared with each other and with the lock."""
+"""The log, the metrics and refused callers about held rows, compared with each other and with the lock."""
 
 import concurrent.futures
 import re

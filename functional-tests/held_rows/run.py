@@ -1,4 +1,4 @@
-"""A row that another program holds delays only the requests that need it.
+"""A row that a foreign program holds delays only the requests for this row.
 
     python -m functional_tests.held_rows.run [--engine postgresql|mariadb|galera] [--seconds S] [--seed N]
                                              [--binary PATH] [--mutant NAME] [CASE …]
@@ -11,15 +11,15 @@ One row is locked for `--seconds` (full size: 24):
 - `consumer`: the rows of consumers, by another program's open transaction;
 - `log`: what the log, the metrics and the refusals say about such rows.
 
-All the time requests for other rows are sent: ten claims a second for new consumers on other hosts, and twelve others:
-claims that replace, releases, claims of two consumers at once, writes of inventories and traits, new and deleted
-providers, candidates and usages; and requests with a choice of which the held host is the best: claims by query with
-and without a rank, claims of a list, workloads of one replica. None may be refused, or wait for the row. Whether one
-has waited is judged by the slowest one without the lock: before it, and all the time on another database of the same
-server. Every two seconds a request comes that needs the row. It succeeds once the row is free, or is answered 503
-within `commit_timeout`. Afterwards the tables must have exactly what was answered.
+All the time requests for further rows are sent: ten claims a second for new consumers on free hosts, and twelve further
+requests: claims that replace, releases, claims of two consumers at once, writes of inventories and traits, new and
+deleted providers, candidates and usages; and requests with a choice of which the held host is the best: claims by query
+with and without a rank, claims of a list, workloads of one replica. None may be refused, or wait for the row. The judge
+of a wait is the slowest request without the lock: before the lock, and all the time on a second database of the same
+server. Every two seconds a request for the held row comes. The request succeeds once the row is free, or is answered
+503 within `commit_timeout`. Afterwards the tables must match the answers exactly.
 
-On Galera a lock holds on one node, so that both programs use the same node.
+On Galera a lock holds on one node, so both programs use the same node.
 """
 
 import concurrent.futures

@@ -1,5 +1,4 @@
-"""Requests at a steady rate. Each kind has objects of its own, so no request waits for an object of a second request.
-"""
+"""Requests at a steady rate. Each kind has its own objects, so requests do not wait for each other's objects."""
 
 import concurrent.futures
 import itertools

@@ -1,4 +1,4 @@
-"""Whether placet is ready while Keystone refuses it, goes away or has never been there. Only placet says that."""
+"""placet's readiness while Keystone refuses placet, goes away or has never been there. Only placet reports this."""
 
 import contextlib
 import functools

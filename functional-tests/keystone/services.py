@@ -1,4 +1,4 @@
-"""OpenStack Placement and the service under test beside each other, and the log of the latter at its finest level."""
+"""OpenStack Placement beside the service under test, and the log of the service at its finest level."""
 
 import contextlib
 import json

@@ -1,11 +1,11 @@
-"""One client that repeats the largest legal command of a kind delays the claims of others by a bounded time.
+"""A client that repeats the largest legal command of a kind delays concurrent claims by a bounded time.
 
     python -m functional_tests.large_commands.run [--engine ENGINE] [--binary PATH] [KIND …]
 
-Three clients claim, one after the other, for a consumer each. A fourth one sends the commands of `commands.py`, at most
-for `SECONDS`. For each kind the times of the claims are printed, and how long the commands took. The contract is that
-the 99th percentile of the claims is at most 200 ms with an optimized binary on a machine that has a core for each
-process. On any machine it is at most ten times that.
+Three clients claim, one after the other, for a consumer each. A fourth client sends the commands of `commands.py`, at
+most for `SECONDS`. For each kind the times of the claims and of the commands are printed. The contract: with an
+optimized binary on a machine with a core for each process, the 99th percentile of the claims is at most 200 ms. On any
+machine the percentile is at most ten times as long.
 """
 
 import statistics

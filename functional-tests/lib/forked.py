@@ -1,7 +1,7 @@
-"""Starts of Python programs whose modules are imported once: each is a fork of a process that has imported them.
+"""Starts of Python programs whose modules are imported once: each program is a fork of the importing process.
 
-OpenStack Placement and its tools import for a second, and the `openstack` client for almost as long. That is most of
-what a start of them costs. The importing process is this module:
+OpenStack Placement and its tests import for a second, and the `openstack` client for almost as long: most of the cost
+of a start. The importing process is this module:
 
     python -m functional_tests.lib.forked SOCKET MODULE…
 """

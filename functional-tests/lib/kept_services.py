@@ -1,9 +1,9 @@
-"""Services that are used for many tests, each of which finds the rows that the database had after the first start.
+"""Services for many tests. Each test finds the rows from after the service's first start.
 
 On a server a new database takes 0.2 s of processor time, and a start takes 0.1 s. So a service goes on, and its rows
-are set back, which takes 0.03 s. The other way is a restart on a copy of an SQLite file. It takes more processor time,
-but the new process has seen no foreign writer. With one, placet on SQLite compares its snapshot before it refuses a
-query of `POST /v1/claims`, at most once a second.
+are set back, which takes 0.03 s. The alternative is a restart on a copy of an SQLite file. A restart takes more
+processor time, but the new process has seen no foreign writer. After a foreign write, placet on SQLite compares its
+snapshot before refusing a query of `POST /v1/claims`, at most once a second.
 """
 
 import contextlib

@@ -1,10 +1,10 @@
 """A private Keystone, from PyPI, behind uWSGI on loopback: fernet tokens, an SQLite file, a temporary folder.
 
-Its application and uWSGI's HTTP router are two processes. Keystone is stopped and started again by a stop of its
+The application and uWSGI's HTTP router are two processes. Keystone is stopped and started again by a stop of the
 router, because a start of the application takes 2.7 s of processor time.
 
-It has a virtual environment of its own, `.tox/keystone`, which tox.sh makes of `keystone/requirements.txt`. The first
-run makes the tables and the first administrator, and keeps them there as a template (`template.sqlite`).
+Keystone has its own virtual environment, `.tox/keystone`, which tox.sh makes of `keystone/requirements.txt`. The first
+run makes the tables and the first administrator, and keeps both in the environment as a template (`template.sqlite`).
 """
 
 import base64

@@ -1,11 +1,11 @@
-"""What an operator watches: health, metrics, the dashboard and the alert rules.
+"""The observations of an operator: health, metrics, the dashboard and the alert rules.
 
     python -m functional_tests.metrics.run [--engine sqlite|postgresql|mariadb] [--binary PATH] [CASE …]
 
-The numbers of `/metrics` equal what the API says, and what was asked of it. A real Prometheus scrapes a placet under
+The numbers of `/metrics` equal the API's answers and the requests so far. A real Prometheus scrapes a placet under
 traffic: every query of the dashboard and every alert rule gives an answer. Health goes through its states with a real
-database: while the tables are read, while the database is stopped by a signal and after it goes on, and from SIGTERM
-on.
+database: during the reading of the tables, during a stop of the database by a signal and after its end, and from
+SIGTERM on.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The sources of configuration, and the refusal of an invalid one: in one line, before a file is made."""
+"""The sources of configuration, and the refusal of an invalid configuration: in one line, before a file is made."""
 
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.first_run import require_unconfigured_machine

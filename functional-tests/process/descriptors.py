@@ -1,4 +1,4 @@
-"""The process's limit of open files: clients cannot use it up, and running out of it is no damage of the database."""
+"""The process's limit of open files: clients cannot use it up, and reaching it does no damage to the database."""
 
 import contextlib
 import http.client

@@ -1,4 +1,4 @@
-"""JSON that is made to cost much: it is refused or answered within a bound of time and memory."""
+"""JSON made to cost much is refused or answered within a bound of time and memory."""
 
 import json
 

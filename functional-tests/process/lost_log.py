@@ -1,4 +1,4 @@
-"""A log that cannot be written: lost lines are counted, on stderr at once, and in the log once it is written again."""
+"""A log that cannot be written: lost lines are counted, on stderr at once, and later in the log itself."""
 
 import contextlib
 import json

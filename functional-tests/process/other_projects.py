@@ -1,4 +1,4 @@
-"""A member of a project sees only its own consumers and workloads, and cannot take over a foreign project's."""
+"""The knowledge of a project's member about foreign consumers and workloads, and attempts to take these over."""
 
 import contextlib
 

@@ -1,7 +1,7 @@
 """Defects that panic: a client gets a 500 in the API's form or an answer that ends early, and the process goes on.
 
-The binary must be built with the feature `mutants`: each case makes it panic at one place. In other builds all cases
-are skipped.
+The binary must be built with the feature `mutants`: in each case placet panics at one place. Builds without the feature
+skip all cases.
 """
 
 import json

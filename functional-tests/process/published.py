@@ -1,7 +1,7 @@
 """`config check` with the values that published tools write into placement.conf: it exits with 0.
 
-The values are those that the tools' documentation names: of kolla-ansible, openstack-ansible, OpenStack-Helm, devstack,
-the charms and TripleO. Paths lead into the case's folder.
+The values are in the documentation of the tools: kolla-ansible, openstack-ansible, OpenStack-Helm, devstack, the charms
+and TripleO. Paths lead into the case's folder.
 """
 
 from functional_tests.lib.certificates import Authority, put

@@ -1,4 +1,4 @@
-"""A database that placet may not write: placet says so in one line, and the files stay as they were."""
+"""A database that placet may not write: placet reports this in one line, and the files stay unchanged."""
 
 import contextlib
 import hashlib

@@ -1,5 +1,5 @@
-"""Long searches and long answers: a search ends when its client disconnects, and many searches delay no short request.
-An answer without a reader holds neither a thread nor much memory.
+"""Long searches and answers: a search ends when its client disconnects, many searches delay no short request, and an
+answer without a reader holds neither a thread nor much memory.
 """
 
 import pathlib

@@ -1,4 +1,4 @@
-"""Clients that send or read as slowly as they can: each is ended after a time, and none delays another client."""
+"""Clients that send or read as slowly as possible: each is ended after a time, and none delays a fast client."""
 
 import socket
 import threading

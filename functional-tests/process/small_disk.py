@@ -1,4 +1,4 @@
-"""A small disk: the log follows the room that there is, and a disk that was full heals by itself once there is room."""
+"""A small disk: the log follows the free room, and after a full disk placet recovers by itself with new room."""
 
 import contextlib
 import http.client

@@ -1,7 +1,7 @@
-"""Tricks with the path of a request: each is one resource of the API or none, never a file and never another service.
+"""Tricks with the path of a request: a path is one resource of the API or none, never a file or a foreign service.
 
-As behind WSGI, a path is decoded once and then routed. So an encoded letter or slash is the same as a plain one, and no
-segment is removed: `..` is a name like any other.
+As behind WSGI, a path is decoded once and then routed. So an encoded letter or slash is the same as a plain letter or
+slash, and no segment is removed: `..` is a name like any other.
 """
 
 from functional_tests.process.cases import case, check, equal

@@ -1,9 +1,9 @@
 """Writes a cloud of a given size into the tables that `placet db sync` made.
 
-Of every 25 providers the first five are a tree, a host with its hardware. The other providers have neither parents nor
-children. Every two hundredth provider is a disk pool that shares with an aggregate. There are as many consumers as
-providers. Each has three allocations, one of them on a pool. The SQL is set-based. Its text is the same for all
-engines, except for what is in `Words`.
+Of every 25 providers the first five are a tree, a host with its hardware. The remaining providers have neither parents
+nor children. Every two hundredth provider is a disk pool that shares with an aggregate. There are as many consumers as
+providers. Each consumer has three allocations, of which one is on a pool. The SQL is set-based. The text of the SQL is
+the same for all engines, except for the entries of `Words`.
 """
 
 from dataclasses import dataclass

@@ -1,12 +1,12 @@
-"""The race of a normal limit: 64 schedulers claim through several processes, some of which may go over the limit.
+"""The race of a normal limit: 64 schedulers claim through several processes. Some schedulers may exceed the limit.
 
-Each claim that is granted raises the generation of its provider by one, and its answer has the generation. So the
-answers say in which order the claims were granted. A claim for the purpose `normal` was within the limit when it came,
-whatever other processes granted in the same moment; one for `place` was within the capacity, and its answer says if it
-was over the limit. Clients of OpenStack's routes claim too: they know the capacity alone. Workloads with one replica go
-over the limit if nothing else has room, and say so, too; their answers have no generations.
+Each granted claim raises the generation of its provider by one, and the answer has the generation. So the answers show
+the order of the claims. A claim for the purpose `normal` was within the limit on arrival, with all simultaneous grants
+of peers. A claim for `place` was within the capacity, and the answer says whether the claim was over the limit. Clients
+of OpenStack's routes claim too, and know the capacity alone. Workloads with one replica go over the limit if there is
+no further room, and say so; their answers have no generations.
 
-All claims that were granted without a word about the limit fit within it together: each was within it when it came.
+All granted claims without a word about the limit fit within the limit together: each did on arrival.
 """
 
 import random

@@ -3,11 +3,10 @@
     python -m functional_tests.race.run [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--seed N]
                                         [--rounds N] [--processes N] [--races NAME,…] [--mutant NAME]
 
-`puts.py` has the race of `PUT /allocations/{consumer}`. The other races are those of `POST /v1/claims` (choices.py): by
-candidates and by query, for one consumer and for gangs, on hosts of their own and with a shared pool, and calls that
-are sent twice with the same id. `states.py` has the race of claims and a host that is drained, `workloads.py` that of
-workloads and claims, `neighbours.py` that of two workloads with a rule between them, `limits.py` that of a normal
-limit.
+`puts.py` has the race of `PUT /allocations/{consumer}`. choices.py has the races of `POST /v1/claims`: by candidates
+and by query, for one consumer and for gangs, on private hosts and with a shared pool, and calls sent twice with the
+same id. `states.py` has the race of claims and a drained host, `workloads.py` the race of workloads and claims,
+`neighbours.py` the race of two workloads with a rule in between, `limits.py` the race of a normal limit.
 """
 
 import contextlib

@@ -1,9 +1,9 @@
 """The race of workloads, claims and OpenStack's own clients for the room of the same hosts, through several processes.
 
-Owners change workloads with rules: more and fewer replicas, other ids, adopted consumers, deletion, and two of them
-share one workload. Callers claim by query (`POST /v1/claims`), and clients of OpenStack's routes claim on hosts that
-they name. Both release again, and the latter take the allocations of replicas away. The processes place pending
-replicas again every second. `workload_rules.py` judges the tables and what every process shows then.
+Owners change workloads with rules: more and fewer replicas, new ids, adopted consumers, deletion, and two owners share
+one workload. Callers claim by query (`POST /v1/claims`), and clients of OpenStack's routes claim on named hosts. Both
+release again, and clients of OpenStack's routes take the allocations of replicas away. The processes place pending
+replicas again every second. `workload_rules.py` judges the tables and the answers of every process afterwards.
 """
 
 import random

@@ -1,6 +1,6 @@
 """Hooks of Schemathesis: names that exist in the sample cloud, and placet's own checks.
 
-placet refuses random names as unknown before it checks anything else. So half of the names are those of the cloud.
+placet refuses random names as unknown before any further check. So half of the names are the cloud's.
 """
 
 import re

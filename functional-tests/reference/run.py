@@ -1,4 +1,4 @@
-"""Tests that api-ref/ describes the service as it is, or writes it again.
+"""Tests that api-ref/ describes the present service, or writes api-ref/ again.
 
     python -m functional_tests.reference.run [--binary PATH] [--write]
 

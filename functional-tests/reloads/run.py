@@ -1,8 +1,8 @@
-"""Reloads of the snapshot: what needs none, what does not wait for one, and a database that was restored.
+"""Reloads of the snapshot: work without a reload, work during a reload, and a restored database.
 
     python -m functional_tests.reloads.run [--engine sqlite|postgresql|mariadb] [--binary PATH] [--providers N]
 
-With `--providers` the cloud is larger, and the latencies say more: `./tox.sh long` has 60,000.
+With `--providers` the cloud is larger, and the latencies are more telling: `./tox.sh long` has 60,000.
 """
 
 import contextlib

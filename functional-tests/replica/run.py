@@ -1,4 +1,4 @@
-"""Tests that the routes in `[placet] slave_routes` are read from `slave_connection`, and no others.
+"""Tests that only the routes in `[placet] slave_routes` are read from `slave_connection`.
 
     python -m functional_tests.replica.run [--binary PATH] [--engine postgresql-pair|mariadb]
 

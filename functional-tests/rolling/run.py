@@ -3,9 +3,9 @@
     python -m functional_tests.rolling.run [--engine ENGINE] [--rounds N] [--seed N] [--binary PATH]
 
 Two placet processes serve one database behind HAProxy with contrib/haproxy/placement.cfg, and each is restarted in turn
-by SIGTERM. Then one process is restarted whose listening socket a supervisor keeps, as systemd does (socket
-activation). Clients claim, read and release all the while, on connections that they keep. Each answer must be a
-success. In the end the tables must hold exactly the claims that were acknowledged and not released.
+by SIGTERM. Afterwards one process is restarted whose listening socket a supervisor keeps, as systemd does (socket
+activation). Clients claim, read and release all the while, on kept connections. Each answer must be a success. In the
+end the tables must hold exactly the claims without a release that were acknowledged.
 """
 
 import collections

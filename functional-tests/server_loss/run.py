@@ -2,8 +2,8 @@
 
     python -m functional_tests.server_loss.run [--engine postgresql|mariadb] [--binary PATH]
 
-The server is paused, its sockets are destroyed while the network is down, and it is started again. So placet receives
-no FIN or RST on its connections. The test needs root, for a network namespace of its own.
+The server is paused, its sockets are destroyed while the network is down, and the server is started again. So placet
+receives no FIN or RST on its connections. The test needs root, for its own network namespace.
 """
 
 import os

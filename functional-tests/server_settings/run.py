@@ -1,4 +1,4 @@
-"""What a database server is set to, and what lies between it and placet: refused or warned of at start, in one line.
+"""The settings of a database server, and the path to placet: refusals and warnings at start, in one line.
 
     python -m functional_tests.server_settings.run [--engine postgresql|mariadb] [--binary PATH]
 

@@ -2,10 +2,10 @@
 
     python -m functional_tests.switching.run [--engine ENGINE] [--keystone] [--binary PATH]
 
-The test changes the commands as little as possible: the configuration is a temporary file, the ports are free ones, and
-systemd is a small program that starts and stops the two services, placet with the command line of its unit. With
-`--keystone` the file has `auth_strategy = keystone`, and a real Keystone validates the client's token. During all of it
-a client claims and releases through a load balancer, in turn at each of its services, and must get no error.
+The test changes the commands as little as possible: the configuration is a temporary file, the ports are free ports,
+and systemd is a small program that starts and stops the two services, placet with the command line of its unit. With
+`--keystone` the file has `auth_strategy = keystone`, and a real Keystone validates the client's token. During the whole
+test a client claims and releases through a load balancer, in turn at each of its services, and must get no error.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
-"""What a database server needs from the machine: its program, a user that is not root, folders.
+"""The machine's part of a database server: the program, a user besides root, folders.
 
-The file `owner` of a folder names the process that made it, by pid and start time. When the next folder is made,
-folders whose process has ended are removed, so that nothing remains of a killed test.
+The file `owner` of a folder names the process that made the folder, by pid and start time. When the next folder is
+made, folders of ended processes are removed, so nothing remains of a killed test.
 """
 
 import contextlib

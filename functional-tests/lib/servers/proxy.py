@@ -1,16 +1,16 @@
 """A fault-injecting proxy on loopback between a client and a database server: it can break a connection at a chosen
 statement.
 
-It parses PostgreSQL's and MariaDB's protocols as far as needed to know the SQL of each statement, prepared or not, and
-where its answer ends. Encryption is refused to the client, or not offered.
+The proxy parses PostgreSQL's and MariaDB's protocols as far as necessary for the SQL of each statement, prepared or
+not, and for the end of its answer. Encryption is refused to the client, or not offered.
 
     with Proxy(database) as proxy:
         interception = proxy.intercept(BEFORE, lambda moment: moment.request.starts("COMMIT"), Moment.cut)
         …                                     # a client sends statements to proxy.database
         assert interception.done.wait(10)
 
-`seen` has every executed statement with its link. Statements on connections that write have a number, in the order in
-which they arrived on all such connections.
+`seen` has every executed statement with its link. Statements on writing connections have a number, in the order of
+arrival on all these connections.
 """
 
 import contextlib

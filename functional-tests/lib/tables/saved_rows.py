@@ -1,6 +1,6 @@
-"""The rows of a database at one time, to which they are set back under a running service, as a restored backup does.
+"""The rows of a database at one time, for resetting the rows under a running service, as a restored backup does.
 
-placet notices it by its own row of `placet_writers`, and OpenStack Placement keeps nothing of its tables in memory.
+placet notices the reset by its own row of `placet_writers`, and OpenStack Placement keeps no table in memory.
 """
 
 import contextlib

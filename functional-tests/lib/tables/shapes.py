@@ -1,4 +1,4 @@
-"""The shapes of tables, read from the engine's catalog, so that they do not depend on the SQL that made the tables.
+"""The shapes of tables, read from the engine's catalog, without regard to the SQL that made the tables.
 
 The shape of a table is its columns in order (type, null, default, collation, sequence), its keys, indexes, foreign keys
 and checks by name, and its settings.

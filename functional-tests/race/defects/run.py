@@ -1,4 +1,4 @@
-"""Races that corrupt the data of OpenStack Placement and not that of placet: eight clients of two processes.
+"""Races that corrupt the data of OpenStack Placement but not of placet: eight clients of two processes.
 
     python -m functional_tests.race.defects.run [--server placet|upstream] [--engine ENGINE] [--binary PATH] [--seed N]
                                                 [--rounds N] [--mutant NAME] [RACE...]
