@@ -13,7 +13,7 @@ pub fn sections() -> Vec<&'static str> {
     sections
 }
 
-/// A placement.conf with every option of a section, or of all sections, commented out at its default.
+/// All options of a section, or of all sections, as a placement.conf, commented out at their defaults.
 pub fn conf(section: Option<&str>) -> String {
     per_section(section, |name, specs| {
         let options: Vec<_> = specs.iter().map(|spec| sample_of(spec)).collect();

@@ -4,9 +4,8 @@
 //! `placet_changes`. The revisions of a writer have no gaps and become visible in order. So the last applied revision
 //! of each writer determines the missing changes.
 //!
-//! Happy path: a page has all changes after the known revisions, and they are applied. Unhappy path: changes were
-//! pruned, or the database was restored. Then [`FeedPage::after`] returns the reason, and all tables have to be read
-//! again.
+//! Happy path: a page has all changes after the known revisions, to be applied. Unhappy path: changes were pruned, or
+//! the database was restored. Then [`FeedPage::after`] returns the reason, and all tables have to be read again.
 
 mod pruned;
 mod query;

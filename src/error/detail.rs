@@ -1,10 +1,10 @@
-//! The part of a sentence that a client reads, and what only the log says beside it.
+//! The part of a sentence for a client, and the addition for the log.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// A part of a sentence for a client. The message of a driver is hidden from clients, because it may have the address
-/// of the database, a user or a path.
+/// A part of a sentence for a client. The message of a driver is hidden from clients, because the message may have the
+/// address of the database, a user or a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detail {
     shown: Cow<'static, str>,
@@ -20,7 +20,7 @@ impl Detail {
         }
     }
 
-    /// What only the log says.
+    /// The addition for the log.
     pub fn hidden(&self) -> Option<&str> {
         self.hidden.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Why a consumer gets no place: one form for every refusal of the native API that concerns places.
+//! Why a consumer gets no place: one form for every refusal of the native API about places.
 
 #[cfg(test)]
 mod tests;
@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// The maximum number of reasons of one code that are kept. More of them are counted only.
+/// The maximum number of kept reasons of a code. Further reasons are only counted.
 const KEPT_OF_A_CODE: usize = 15;
 
-/// What a refused candidate, or a consumer, lacks.
+/// The lack of a refused candidate or consumer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReasonCode {
     /// The provider has too little free capacity.
@@ -24,19 +24,19 @@ pub enum ReasonCode {
     ClassNotFound,
     /// A query has no candidate.
     NoCandidate,
-    /// The groups of a query could each be served by a tree, but not all of them together.
+    /// Each group of a query could be served by a tree, but no tree serves all groups together.
     Groups,
     /// `in_tree` names no resource provider.
     InTree,
-    /// Providers lack a required trait or have a forbidden one.
+    /// Providers lack a required trait or have a forbidden trait.
     Traits,
-    /// Providers are not in a required aggregate or are in a forbidden one.
+    /// Providers are not in a required aggregate, or are in a forbidden aggregate.
     Aggregates,
     /// The roots of providers do not match `root_required`.
     RootTraits,
     /// The condition `where` is not true for providers or their hosts.
     Condition,
-    /// The hosts of providers are not in a required domain or are in a forbidden one.
+    /// The hosts of providers are not in a required domain, or are in a forbidden domain.
     Domain,
     /// Providers are draining, off or lost.
     State,
@@ -54,11 +54,11 @@ pub enum ReasonCode {
     OneAHost,
     /// Replicas with rules about domains stand on the host whose domains are to change.
     DomainInUse,
-    /// Rules of another workload name the one that is to be deleted.
+    /// Rules of a second workload name the workload that is to be deleted.
     WorkloadInUse,
-    /// Another consumer of the same call got no place, and the call is atomic.
+    /// A second consumer of the same call got no place, and the call is atomic.
     OtherRefused,
-    /// The consumer's generation is another one than the caller expects.
+    /// The consumer's generation is not the generation that the caller expects.
     ConcurrentUpdate,
     /// The generation of the consumer cannot increase any further.
     ConsumerGenerationLimit,
@@ -99,21 +99,21 @@ impl ReasonCode {
         }
     }
 
-    /// Whether it is about the consumer, so that no other candidate can help.
+    /// Whether the code concerns the consumer, so no further candidate can help.
     pub fn concerns_consumer(self) -> bool {
         matches!(self, ReasonCode::ConcurrentUpdate | ReasonCode::ConsumerGenerationLimit)
     }
 }
 
-/// The figures of an amount that has no room: for the log.
+/// The figures of an amount without room: for the log.
 ///
-/// All of them are equal: on other rows a refusal has other figures, and is the same.
+/// All figures compare as equal: on different rows a refusal has different figures, and is the same refusal.
 #[derive(Debug, Clone, Default)]
 pub struct Room {
     /// The name of the provider.
     pub provider_name: Option<Arc<str>>,
     pub requested: i64,
-    /// By other consumers.
+    /// By all consumers but this consumer.
     pub used: i64,
     pub capacity: i64,
 }
@@ -141,7 +141,7 @@ pub fn named(name: Option<&str>, uuid: &str) -> String {
     name.map_or_else(|| uuid.to_owned(), |name| format!("{name} ({uuid})"))
 }
 
-/// One reason. The fields that do not apply are `None`.
+/// One reason. Fields that do not apply are `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
     pub code: ReasonCode,
@@ -156,17 +156,17 @@ pub struct Reason {
     pub resource_class: Option<String>,
     /// In units of the class.
     pub requested: Option<i64>,
-    /// The room that is left to this consumer; less than zero if the provider is overcommitted. Of several providers
-    /// the most that one of them has.
+    /// The remaining room for this consumer; less than zero if the provider is overcommitted. Of several providers, the
+    /// largest room of a single provider.
     pub free: Option<i64>,
-    /// Dimension and path, as `fault:fd:/dc1`; the dimension alone if it is about all of its domains.
+    /// Dimension and path, as `fault:fd:/dc1`; the dimension alone for a reason about all domains of the dimension.
     pub domain: Option<String>,
     /// A sentence.
     pub detail: String,
 }
 
 impl Reason {
-    /// A reason of which only the code and the sentence are known.
+    /// A reason with only a code and a sentence.
     pub fn new(code: ReasonCode, detail: String) -> Reason {
         Reason {
             code,
@@ -182,8 +182,8 @@ impl Reason {
         }
     }
 
-    /// The code with the class, the provider and the amounts, as far as they apply. A reason that is not about one
-    /// provider has its sentence, which says how many there are.
+    /// The code with the class, the provider and the amounts, as far as the three apply. A reason about several
+    /// providers has its sentence, with their number.
     fn short(&self) -> String {
         let mut words = self.code.name().to_owned();
         match (&self.resource_provider, &self.resource_class) {
@@ -204,11 +204,11 @@ impl Reason {
     }
 }
 
-/// The reasons of one consumer, bounded in number, and how many there are of each code.
+/// The reasons of a consumer, bounded in number, and the count of each code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reasons {
     kept: Vec<Reason>,
-    /// How many reasons were found and not kept.
+    /// The number of reasons that were found and not kept.
     unkept: usize,
     counts: BTreeMap<ReasonCode, usize>,
 }
@@ -218,14 +218,14 @@ impl Reasons {
         self.add_counted(reason, 1);
     }
 
-    /// Adds one reason that applies `times`, such as to as many providers.
+    /// Adds a reason that applies `times`, for example to as many providers.
     pub fn add_counted(&mut self, reason: Reason, times: usize) {
         *self.counts.entry(reason.code).or_insert(0) += times;
         self.add_detail(reason);
     }
 
-    /// Counts a reason of this code if no more of them are kept. If not, returns false: then the reason is to be made,
-    /// and added. Of thousands of candidates a few reasons are kept.
+    /// Counts a reason of this code if no more reasons of the code are kept. If not, returns false: the caller makes
+    /// the reason, and adds the reason. Of thousands of candidates a few reasons are kept.
     pub fn count_unkept(&mut self, code: ReasonCode) -> bool {
         let is_unkept = !self.keeps_more(code);
         if is_unkept {
@@ -235,7 +235,8 @@ impl Reasons {
         is_unkept
     }
 
-    /// Adds a reason that explains others, and is not counted: what it is about is counted with them.
+    /// Adds a reason that explains further reasons. The reason is not counted: the subject is counted with these
+    /// reasons.
     pub fn add_detail(&mut self, reason: Reason) {
         if self.keeps_more(reason.code) {
             self.kept.push(reason);
@@ -248,12 +249,12 @@ impl Reasons {
         self.kept.iter().filter(|kept| kept.code == code).count() < KEPT_OF_A_CODE
     }
 
-    /// In the order in which they were found; of each code the first ones.
+    /// In the order of finding; of each code the first reasons.
     pub fn kept(&self) -> &[Reason] {
         &self.kept
     }
 
-    /// How often each code applies, with the reasons that were not kept and without those that only explain others.
+    /// How often each code applies, with the reasons that were not kept and without explaining reasons.
     pub fn counts(&self) -> impl Iterator<Item = (ReasonCode, usize)> {
         self.counts.iter().map(|(code, count)| (*code, *count))
     }
@@ -262,12 +263,12 @@ impl Reasons {
         self.counts.contains_key(&code) || self.kept.iter().any(|kept| kept.code == code)
     }
 
-    /// Whether there are reasons, and no code but this one.
+    /// Whether there are reasons, all with this code.
     pub fn are_all(&self, code: ReasonCode) -> bool {
         self.counts.keys().eq([&code])
     }
 
-    /// Whether a reason is about the consumer itself, so that no other place would help.
+    /// Whether a reason concerns the consumer itself, so no further place would help.
     pub fn concern_consumer(&self) -> bool {
         self.kept.iter().any(|reason| reason.code.concerns_consumer())
     }
@@ -276,7 +277,7 @@ impl Reasons {
         self.kept.is_empty()
     }
 
-    /// The first reasons in a few words, and how many more there are, for the log.
+    /// The first reasons in a few words, and the number of further reasons, for the log.
     pub fn short(&self) -> String {
         let reasons: Vec<String> = self.kept.iter().take(3).map(Reason::short).collect();
         let more = self.kept.len() + self.unkept - reasons.len();
@@ -304,20 +305,20 @@ pub struct RefusedConsumer {
     pub reasons: Reasons,
 }
 
-/// Replicas of a workload that get no place.
+/// Replicas of a workload without a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoPlace {
-    /// How many lack a place.
+    /// The number of replicas without a place.
     pub missing: u32,
     pub reasons: Reasons,
-    /// False if the search was given up: then it is not proven that there is no place.
+    /// False if the search was given up: a place may exist.
     pub is_exact: bool,
 }
 
 /// A call that claims nothing, because at least one of its consumers gets no place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimRefusal {
-    /// All consumers of the call, in its order.
+    /// All consumers of the call, in the call's order.
     pub consumers: Vec<RefusedConsumer>,
 }
 
@@ -331,7 +332,7 @@ impl ClaimRefusal {
         self.consumers.iter().filter(has_own)
     }
 
-    /// Whether a consumer has another generation than the caller expects. Then the caller has to read it again.
+    /// Whether a consumer has a newer generation than the caller expects. The caller has to read the consumer again.
     pub fn is_stale(&self) -> bool {
         self.refused()
             .any(|consumer| consumer.reasons.has(ReasonCode::ConcurrentUpdate))
@@ -339,8 +340,8 @@ impl ClaimRefusal {
 }
 
 impl ClaimRefusal {
-    /// The consumer that stands for all: the first stale one, because it decides the code of the refusal, else the
-    /// first.
+    /// The consumer that stands for all: the first stale consumer, which decides the code of the refusal, else the
+    /// first consumer.
     fn example(&self) -> Option<&RefusedConsumer> {
         let is_stale = |it: &&RefusedConsumer| it.reasons.has(ReasonCode::ConcurrentUpdate);
         self.refused().find(is_stale).or_else(|| self.refused().next())

@@ -1,4 +1,4 @@
-//! Counts open connections, for a stop that waits until all are closed.
+//! Counts open connections, for a stop that waits for their closing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Debug, Clone, Default)]
 pub struct OpenConnections(Arc<AtomicUsize>);
 
-/// Counts as one connection until dropped.
+/// An open connection in the count, until dropped.
 pub struct OpenConnection(OpenConnections);
 
 impl OpenConnections {

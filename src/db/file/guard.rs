@@ -212,8 +212,7 @@ impl FileGuard {
     }
 
     /// Closes the connection that keeps the log open. After a failure the connection stays open, because with the last
-    /// one SQLite would copy the log into the file at the path. True if the log was removed and every row is in the
-    /// file.
+    /// one SQLite would copy the log into the file at the path. True if the log is gone and every row is in the file.
     pub fn end(&self) -> bool {
         let Some(served) = self.inner.served.get() else {
             return false;

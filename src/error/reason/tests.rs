@@ -117,7 +117,7 @@ fn the_sentence_names_the_first_refused_consumer() {
         "2 of 4 consumers cannot be placed, so nothing was claimed. Consumer b: It does not fit."
     );
     assert!(!refusal.is_stale());
-    // A stale one decides the code of the refusal.
+    // A stale consumer decides the code of the refusal.
     refusal.consumers[2] = of("c", reason(ReasonCode::ConcurrentUpdate).into());
     let text = refusal.to_string();
     assert!(text.ends_with("Consumer c: It does not fit."), "{text}");
