@@ -1,16 +1,20 @@
 //! Place and claim in one call (`POST /v1/claims`): each consumer brings candidates in order of preference, or a query
 //! from which candidates are found, and gets the first that fits.
 //!
+//! - `place` is the driver: plan, submit, answer, or plan again;
 //! - `preparation` brings the snapshot up to date;
 //! - `plan` finds the candidates of queries, in a version of the snapshot;
 //! - `refusal` says why a query has no candidate;
-//! - `place` claims, and plans again as long as others take the candidates first;
+//! - `planned` turns the plan into the command that claims it;
+//! - `in_batch` plans inside the writer's batch, after other claims took the places of several plans;
 //! - `memory` keeps the answers to calls with an id, so that a call can be repeated.
 
+mod in_batch;
 pub mod memory;
 mod place;
 mod placements;
 mod plan;
+mod planned;
 mod preparation;
 mod refusal;
 
@@ -22,9 +26,11 @@ use super::allocations::{ConsumerClaim, ProviderShare};
 use super::snapshot::store::Stamp;
 use crate::error::Reasons;
 use crate::search::{self, Purpose, Rank};
+pub use in_batch::{PlaceInBatch, PlacedInBatch};
+pub(super) use place::LOSSES_MAX;
 pub(super) use placements::{avoiding, claim_candidate, negated};
-pub use plan::{OwnAllocations, Plan, PlanJob, Planned};
-pub(super) use preparation::{Contradiction, Contradictions};
+pub use plan::{Plan, PlanJob, Planned};
+pub use planned::PlannedCall;
 pub(super) use refusal::{conditions, of_one};
 
 /// A call: up to a thousand consumers, each with candidates or a query.
@@ -80,7 +86,7 @@ pub struct ClaimQuery {
 #[derive(Debug, Clone)]
 pub struct Placed {
     /// In the order of the call: what each consumer got, or why it got nothing.
-    pub consumers: Vec<std::result::Result<ClaimedConsumer, Reasons>>,
+    pub consumers: Vec<ClaimOutcome>,
     /// False if a tree had too many combinations to compare all of them by `rank`.
     pub is_exact: bool,
 }
@@ -93,8 +99,7 @@ pub enum PlaceAnswer {
     Repeated(String),
 }
 
-/// One request to claim for several consumers, each with a choice. All or nothing. Each consumer sees what the ones
-/// before it took.
+/// One request to claim for several consumers, each with a choice. Each consumer sees what the consumers before it took.
 #[derive(Debug, Clone)]
 pub struct ClaimFirst {
     /// Each consumer once.
@@ -110,10 +115,14 @@ pub struct ClaimFirst {
 /// The answer to [`ClaimFirst`].
 #[derive(Debug, Clone)]
 pub enum ClaimAnswer {
-    Claimed(Arc<[ClaimedConsumer]>),
+    /// In the order of the consumers.
+    Claimed(Arc<[ClaimOutcome]>),
     /// The stored answer to an earlier call. Nothing was claimed.
     Repeated(String),
 }
+
+/// The place of a consumer, or why it gets none.
+pub type ClaimOutcome = std::result::Result<ClaimedConsumer, Reasons>;
 
 /// A consumer, and the places that it may get.
 #[derive(Debug, Clone)]
@@ -122,6 +131,8 @@ pub struct ConsumerChoice {
     pub claim: ConsumerClaim,
     pub candidates: Candidates,
     pub limits: Limits,
+    /// Whether the whole claim is refused if this consumer gets no place.
+    pub is_required: bool,
 }
 
 /// Which limits hold for a claim with a choice.
@@ -170,13 +181,13 @@ pub struct ClaimedConsumer {
 }
 
 impl Placed {
-    /// `refused` has the reasons of each consumer of the call that was refused, `claimed` all others, in the same
-    /// order.
-    pub fn new(refused: Vec<Option<Reasons>>, claimed: &[ClaimedConsumer], is_exact: bool) -> Placed {
-        let mut claimed = claimed.iter().cloned();
+    /// `refused` has the reasons of each consumer of the call that did not claim, `outcomes` those that did, in the
+    /// same order.
+    pub fn new(refused: Vec<Option<Reasons>>, outcomes: &[ClaimOutcome], is_exact: bool) -> Placed {
+        let mut outcomes = outcomes.iter().cloned();
         let outcome = |reasons: Option<Reasons>| match reasons {
             Some(reasons) => Err(reasons),
-            None => claimed.next().ok_or_else(Reasons::default),
+            None => outcomes.next().unwrap_or_else(|| Err(Reasons::default())),
         };
         Placed {
             consumers: refused.into_iter().map(outcome).collect(),
@@ -281,6 +292,11 @@ impl Limits {
 }
 
 impl ConsumerChoice {
+    /// The uuid of the consumer.
+    pub fn uuid(&self) -> &str {
+        &self.claim.consumer
+    }
+
     /// The claim of one of the candidates.
     pub fn claim_of(&self, candidate: &ClaimCandidate) -> ConsumerClaim {
         ConsumerClaim {

@@ -6,7 +6,6 @@
 //! such a refusal, if a foreign writer was noticed lately. It runs at most once a second; calls that wait for it share
 //! it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +18,6 @@ use super::snapshot::comparison::{self, SLICE_PROVIDERS, SliceResult};
 use crate::db::boot_instant::BootInstant;
 use crate::db::{DbConnection, ReadPermit, change_feed};
 use crate::error::Result;
-use crate::search::Snapshot;
 
 /// After this time without another sign of it, a foreign writer is taken to have ended. The comparison in the
 /// background finds it again.
@@ -36,17 +34,6 @@ impl Model {
     pub fn compare(&self, after: i32, limit: usize) -> Result<SliceResult> {
         let mut conn = change_feed::connect(&self.database)?;
         Ok(comparison::compare(&self.store, &mut conn, after, limit)?)
-    }
-
-    /// Reads the providers with these uuids again, of which rows contradict the snapshot. Returns the snapshot that
-    /// shows them.
-    pub(super) async fn read_again(&self, suspects: BTreeSet<String>) -> Result<Arc<Snapshot>> {
-        let store = Arc::clone(&self.store);
-        let read = on_blocking_thread(&self.database, move |permit| {
-            permit.ask(|conn| Ok(comparison::correct(&store, conn, &suspects)?))
-        });
-        within_timeout(self.timeout, read).await?;
-        self.newest_valid().await
     }
 
     /// Compares all providers with the tables, if a foreign writer was noticed lately. The comparison begins after the

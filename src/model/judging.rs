@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Model;
-use super::claims::Contradictions;
 use super::pages::PAGE_BYTES;
 use super::reads::reader::Reader;
 use super::workloads::{
@@ -214,7 +213,7 @@ impl Model {
             .await?;
         let wishes = read.iter().filter_map(|(_, wish)| wish.as_ref().ok());
         let roles: Vec<_> = wishes.flat_map(|wish| wish.roles.iter().cloned()).collect();
-        let (snapshot, roles) = self.newest_for(&roles, &mut Contradictions::default()).await?;
+        let (snapshot, roles) = self.newest_for(&roles).await?;
         let mut roles = roles.into_iter();
         let workloads = read.into_iter().map(|(stored, wish)| match wish {
             Ok(wish) => Candidate::Read(Box::new(ReadWorkload {

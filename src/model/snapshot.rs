@@ -1,6 +1,7 @@
 //! Keeps the snapshot in memory equal to the tables: loads it, follows the change feed, publishes commits, and
 //! compares.
 
+pub mod agreement;
 pub mod change;
 pub mod comparison;
 pub mod follower;

@@ -19,6 +19,7 @@ mod large_claims;
 mod large_commands;
 mod limits;
 mod locked_batches;
+mod lost_plans;
 mod multi_process;
 mod name_races;
 mod name_tables;
@@ -84,11 +85,7 @@ fn rules() -> Rules {
 
 /// A verification of refusals, with a valid snapshot.
 fn verification<'a>(rules: &'a Rules, snapshot: &'a Snapshot) -> Verification<'a> {
-    Verification {
-        rules,
-        snapshot,
-        may_decide: true,
-    }
+    Verification::new(rules, snapshot, true)
 }
 
 /// The refusal of each command that was verified, if there is one.

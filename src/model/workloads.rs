@@ -9,17 +9,17 @@
 //! - `ids`: which ids replicas get; `plan`: what a request changes, decided beside the writer;
 //! - `admission`: whether there is normal room in sum; `refusal`: why replicas have no place;
 //! - `found`: what a request reads first; `put`: a request from its first read to the answer; `pending`: another try;
-//! - `attempts`: what a request learns from plans that the writer refused;
+//! - `in_batch`: a plan inside the batch of the writer, after several lost ones;
 //! - `report`: a workload as clients see it; `listing`: many of them with the figures of their state;
 //! - `unfit`: why a host is not what a role asks for; `time`: searches that end early.
 
 mod admission;
-mod attempts;
 mod eligible_hosts;
 mod found;
 mod host_offers;
 mod hosts;
 mod ids;
+mod in_batch;
 mod listing;
 mod near;
 mod pending;
@@ -38,6 +38,7 @@ use super::allocations::{Owner, ProviderShare};
 use super::claims::{ClaimedConsumer, ConsumerChoice};
 pub use crate::placing::{Level, Mode, NearKind};
 pub use ids::natural_order;
+pub use in_batch::{PutInBatch, SetInBatch};
 pub use listing::Listed;
 pub use pending::PendingWorkloads;
 pub use plan::{PlanJob, Planned};

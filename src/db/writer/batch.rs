@@ -47,8 +47,9 @@ pub trait Batch: Send + 'static {
     /// snapshot is invalidated.
     fn publish(&mut self, conn: Option<&mut DbConnection>, change: Self::Change, commit: &Commit);
 
-    /// Applies what peers committed to the snapshot. Called before each attempt outside of the transaction, unless
-    /// the batch is planned and [`Self::expected_peers`] answers.
+    /// Applies what peers committed to the snapshot, and what the last transaction found in the rows. Called before each
+    /// attempt outside of the transaction, unless the batch is planned and [`Self::expected_peers`] answers; and after
+    /// a transaction that commits nothing because commands were refused on its rows.
     fn follow(&mut self, conn: &mut DbConnection) -> DbResult<()>;
 
     /// As [`Self::follow`], inside the transaction. False if rows would have to be read, which only [`Self::follow`]
@@ -114,6 +115,12 @@ pub enum Decision<A> {
     Unverified,
     /// Refused, and it may be granted when rows are free that other transactions have locked.
     Held,
+}
+
+impl<A> Decision<A> {
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Decision::Refused(_))
+    }
 }
 
 /// What a transaction wrote, before COMMIT.

@@ -104,6 +104,10 @@ impl<B: Batch> Writer<B> {
         };
         let Some(change) = change else {
             dialect::checked_rollback(conn)?;
+            if decisions.iter().any(Decision::is_refused) {
+                // A caller that plans again sees at least the rows that refused its plan.
+                catch_panic(|| self.batch.follow(conn)).ok_or(BatchFailure::Panicked)??;
+            }
             return Ok(decisions);
         };
         let ended = send_commit(conn, jobs.iter().map(|job| &job.gate), self.capabilities);

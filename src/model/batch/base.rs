@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::lineage::{self, Lineage};
-use crate::search::{Catalog, ProviderId, ProviderRow, ProviderState, Snapshot};
+use crate::search::{Catalog, ClassId, ProviderId, ProviderRow, ProviderState, Snapshot};
 
 /// Providers and names as they were before the batch. Clones share them.
 #[derive(Clone)]
@@ -24,6 +24,8 @@ pub struct Rows {
     names: HashMap<Arc<str>, ProviderId>,
     /// Of the providers from which claims with a choice may take.
     lineage: Lineage,
+    /// If the rows lack names, trees, traits and aggregates: the classes of which they have inventories and usage.
+    classes_alone: Option<Vec<ClassId>>,
 }
 
 impl Rows {
@@ -40,7 +42,51 @@ impl Rows {
             names,
             rows: rows.into_iter().map(|row| (row.id, row)).collect(),
             lineage: Lineage::default(),
+            classes_alone: None,
         }
+    }
+
+    /// These rows, of which uuids, generations, and inventories and usage of the catalog's classes count alone.
+    pub fn with_classes_alone(self) -> Rows {
+        let classes = self.catalog.classes().map(|(id, _)| id).collect();
+        Rows {
+            classes_alone: Some(classes),
+            ..self
+        }
+    }
+
+    /// The providers that the snapshot shows otherwise. `named` are ids of the snapshot: those among them that have no
+    /// row were deleted.
+    pub fn differing_from(&self, snapshot: &Snapshot, named: &[i32]) -> BTreeSet<ProviderId> {
+        let named = named.iter().map(|id| ProviderId(*id));
+        let deleted = named.filter(|id| !self.rows.contains_key(id));
+        let changed = self.rows.values().filter(|row| !self.is_shown(snapshot, row));
+        deleted.chain(changed.map(|row| row.id)).collect()
+    }
+
+    /// Whether the snapshot shows the provider as this row has it. Some engines store the time less exactly than the
+    /// snapshot has it.
+    fn is_shown(&self, snapshot: &Snapshot, row: &ProviderRow) -> bool {
+        let Some(slot) = snapshot.by_id(row.id) else {
+            return false;
+        };
+        let Some(classes) = &self.classes_alone else {
+            let shown = snapshot.row(slot);
+            let modified = shown.modified;
+            return shown
+                == ProviderRow {
+                    modified,
+                    ..row.clone()
+                };
+        };
+        let has_class = |class: &ClassId| {
+            let used = row.used.get(class).copied().unwrap_or(0);
+            snapshot.inventory(slot, *class) == row.inventories.get(class).copied()
+                && snapshot.used(slot, *class) == used
+        };
+        *snapshot.uuid(slot) == *row.uuid
+            && snapshot.generation(slot) == row.generation
+            && classes.iter().all(has_class)
     }
 
     pub fn with_lineage(self, lineage: Lineage) -> Rows {

@@ -31,12 +31,17 @@ pub enum Command {
     DeleteClass(resource_classes::Delete),
     Claim(allocations::Claim),
     ClaimFirst(claims::ClaimFirst),
+    PlaceInBatch(Box<claims::PlaceInBatch>),
     SetLimit(limits::Set),
     Release(allocations::Release),
     Reshape(reshaper::Reshape),
     Describe(providers::DescribeAll),
     SetWorkload(workloads::Set),
+    PutInBatch(Box<workloads::PutInBatch>),
 }
+
+/// The number of rows for which a command counts that searches inside the batch: so it is a batch of its own.
+const SEARCH_ROWS: usize = 1_000;
 
 impl Command {
     /// How many rows the command writes, as far as it says so: the consumers that it names with their allocations, and
@@ -54,6 +59,8 @@ impl Command {
             Command::ReplaceTraits(replace) => replace.traits.len(),
             Command::Describe(describe) => describe.rows(),
             Command::ReplaceAggregates(replace) => replace.aggregates.len(),
+            // A search takes as long as a large command.
+            Command::PlaceInBatch(_) | Command::PutInBatch(_) => SEARCH_ROWS,
             _ => 1,
         }
     }
@@ -94,9 +101,11 @@ pub enum Answer {
     Aggregates(aggregates::ProviderAggregates),
     Ensured(Ensured),
     Claim(ClaimAnswer),
+    Placed(claims::PlacedInBatch),
     Described(Vec<providers::Described>),
     Limit(limits::Limit),
     Workload(workloads::SetAnswer),
+    WorkloadInBatch(Box<workloads::SetInBatch>),
 }
 
 /// The answer of a `PUT` that creates a class or trait unless it exists.
@@ -157,6 +166,32 @@ write_commands! {
     claims::ClaimFirst => ClaimFirst answers Claim(ClaimAnswer);
     workloads::Set => SetWorkload answers Workload(workloads::SetAnswer);
     providers::DescribeAll => Describe answers Described(Vec<providers::Described>);
+}
+
+impl Write for workloads::PutInBatch {
+    type Answer = workloads::SetInBatch;
+    fn into_command(self) -> Command {
+        Command::PutInBatch(Box::new(self))
+    }
+    fn typed(answer: Answer) -> Option<Self::Answer> {
+        match answer {
+            Answer::WorkloadInBatch(written) => Some(*written),
+            _ => None,
+        }
+    }
+}
+
+impl Write for claims::PlaceInBatch {
+    type Answer = claims::PlacedInBatch;
+    fn into_command(self) -> Command {
+        Command::PlaceInBatch(Box::new(self))
+    }
+    fn typed(answer: Answer) -> Option<Self::Answer> {
+        match answer {
+            Answer::Placed(placed) => Some(placed),
+            _ => None,
+        }
+    }
 }
 
 write_commands! {

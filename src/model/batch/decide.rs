@@ -15,7 +15,7 @@ mod workloads;
 
 use super::command::{Answer, Command};
 use super::state::{ConsumerRow, State};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::allocations::{ConsumerClaim, Owner};
 
 /// The rules that an operator can configure.
@@ -63,6 +63,9 @@ pub fn decide(state: &mut State, rules: &Rules, command: &Command) -> Result<Ans
         Command::DeleteClass(command) => done(resource_classes::delete(state, command)),
         Command::Claim(command) => done(allocations::claim(state, rules, command)),
         Command::ClaimFirst(command) => claims::claim_first(state, rules, command).map(Answer::Claim),
+        Command::PlaceInBatch(_) | Command::PutInBatch(_) => Err(Error::Internal {
+            detail: "a command was to be planned before it is decided".to_owned(),
+        }),
         Command::SetLimit(command) => limits::set(state, command).map(Answer::Limit),
         Command::SetWorkload(command) => workloads::set(state, rules, command).map(Answer::Workload),
         Command::Release(command) => done(allocations::release(state, command)),

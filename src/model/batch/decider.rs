@@ -19,6 +19,7 @@
 //! the snapshot is left out of the batch, and verified outside of it (`refusals`).
 
 mod batch_plan;
+mod in_batch;
 mod transaction;
 
 use std::collections::BTreeSet;
@@ -38,9 +39,11 @@ use crate::db::engines::dialect::{self, Precision};
 use crate::db::writer::{Batch, BatchChange, BatchPlan, Decision, Executed, LockSet, RowNames};
 use crate::db::{Commit, DbConnection, DbResult, WriteError, fault};
 use crate::error::Error;
+use crate::model::snapshot::comparison;
 use crate::model::snapshot::follower::Follower;
 use crate::model::snapshot::store::{IDLE_POLLS, SnapshotStore, Stamp};
 use crate::mutants::{self, Mutant};
+use crate::search::{ProviderId, Snapshot};
 
 /// Implements [`Batch`] for placet's commands. It lives on the writer's thread.
 pub struct Decider {
@@ -57,6 +60,9 @@ pub struct Decider {
     data_version: Option<i64>,
     rules: Rules,
     precision: Precision,
+    /// The providers that the last transaction found otherwise than this snapshot, if nothing was committed: the next
+    /// [`Batch::follow`] corrects it.
+    differing: Option<(Arc<Snapshot>, BTreeSet<ProviderId>)>,
     #[cfg(feature = "mutants")]
     earlier_reads: super::mutant::EarlierReads,
 }
@@ -80,6 +86,7 @@ impl Decider {
             data_version,
             rules,
             precision,
+            differing: None,
             #[cfg(feature = "mutants")]
             earlier_reads: Default::default(),
         }
@@ -100,6 +107,13 @@ impl Decider {
             0
         };
         Ok(followed)
+    }
+
+    /// Has the next [`Batch::follow`] correct the snapshot.
+    fn note_differing(&mut self, shown: &Arc<Snapshot>, differing: BTreeSet<ProviderId>) {
+        if !differing.is_empty() && !self.store.is_invalid() {
+            self.differing = Some((Arc::clone(shown), differing));
+        }
     }
 
     /// Publishes a commit, by its deltas or by reading rows.
@@ -205,6 +219,12 @@ impl Batch for Decider {
         commands: &[&Command],
         from_database: bool,
     ) -> std::result::Result<Executed<Self>, WriteError> {
+        if let [Command::PlaceInBatch(call)] = commands {
+            return self.place_in_batch(conn, call);
+        }
+        if let [Command::PutInBatch(put)] = commands {
+            return self.put_in_batch(conn, put);
+        }
         let held = self.held_providers();
         let footprint = Footprint::beside_held(commands, &held);
         if commands.len() == 1 && names_one_consumer_twice(conn, &footprint) {
@@ -252,6 +272,9 @@ impl Batch for Decider {
         self.note_foreign_commits(conn)?;
         if !self.exclusive && !self.store.is_invalid() {
             self.count_idle_polls(|store| store.try_follow(conn))?;
+        }
+        if let Some((shown, differing)) = self.differing.take() {
+            comparison::correct(&self.store, conn, &shown, differing)?;
         }
         // The batch does not wait for a reload: until then it decides on rows that it reads itself.
         self.wake_if_outdated();

@@ -3,16 +3,20 @@
 //! Naively, a batch in which one command is refused would be decided from the database as a whole: some twenty
 //! statements, with locks on all of its rows. On a nearly full cloud most batches have such a command.
 //!
-//! So the granted commands are committed as if the refused ones had not come, and each refused one is verified here,
-//! outside of the writer and without locks. The read begins after the batch has ended. If it refuses the command too,
-//! that is the answer; if not, the snapshot was out of date, and the writer decides the command from the database.
+//! So the granted commands are committed without the refused commands, and each refused command is verified here,
+//! outside of the writer and without locks. The read begins after the batch has ended. If the rows refuse the command
+//! too, the refusal is the answer. If not, the snapshot was out of date, and the writer decides the command from the
+//! database.
 //!
-//! A dry run is decided here as well: what is decided is what would be written, and nothing is.
+//! A refusal corrects the snapshot: providers that the rows have and the snapshot shows otherwise are read again before
+//! the caller is answered. So a caller that plans again sees at least the rows that refused its plan.
 //!
-//! Claims and releases are frequent: one statement reads all that their refusals depend on. It is a consistent read by
-//! itself. Other commands take some eleven statements in a transaction.
+//! A dry run is decided here as well: the decision is what would be written, and nothing is.
+//!
+//! Claims and releases are frequent: one statement reads all rows on which their refusals depend. The statement is a
+//! consistent read by itself. Other commands take some eleven statements in a transaction.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::base::{Base, Rows};
@@ -25,20 +29,54 @@ use super::state::{ConsumerEntry, State};
 use crate::db::engines::dialect;
 use crate::db::{DbConnection, DbResult};
 use crate::error::Result;
-use crate::search::Snapshot;
+use crate::model::snapshot::comparison;
+use crate::model::snapshot::store::SnapshotStore;
+use crate::search::{ProviderId, Snapshot};
 
-/// What a verification needs besides the tables.
-pub struct Verification<'a> {
-    pub rules: &'a Rules,
-    pub snapshot: &'a Snapshot,
-    /// Whether a decision may rest on the snapshot. If not, only its ids are used, and compared.
-    pub may_decide: bool,
+/// Decides each command alone, on the rows that the tables have at one moment after the call. Returns for each command
+/// its refusal, or the answer that it would get. The number of statements does not depend on the number of commands.
+///
+/// After a refusal the store's snapshot shows each provider as the rows have it, or newer.
+pub fn verify(
+    store: &SnapshotStore,
+    rules: &Rules,
+    conn: &mut DbConnection,
+    commands: &[&Command],
+) -> DbResult<Vec<Result<Answer>>> {
+    let may_decide = store.may_decide();
+    let snapshot = store.newest();
+    let mut verification = Verification::new(rules, &snapshot, may_decide);
+    let decisions = verification.verify(conn, commands)?;
+    let differing = verification.differing;
+    if decisions.iter().any(Result::is_err) && !differing.is_empty() {
+        comparison::correct(store, conn, &snapshot, differing)?;
+    }
+    Ok(decisions)
 }
 
-impl Verification<'_> {
-    /// Decides each command alone, on what the tables have at one moment after the call. Returns for each its refusal,
-    /// or the answer that it would get. The number of statements does not depend on the number of commands.
-    pub fn verify(&self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
+/// Decides commands on rows, and compares the rows with a snapshot.
+pub struct Verification<'a> {
+    rules: &'a Rules,
+    snapshot: &'a Snapshot,
+    /// Whether a decision may rest on the snapshot. If not, only its ids are used, and compared.
+    may_decide: bool,
+    /// The providers that the rows and the snapshot show differently.
+    differing: BTreeSet<ProviderId>,
+}
+
+impl<'a> Verification<'a> {
+    /// `may_decide`: whether a decision may rest on the snapshot.
+    pub fn new(rules: &'a Rules, snapshot: &'a Snapshot, may_decide: bool) -> Verification<'a> {
+        Verification {
+            rules,
+            snapshot,
+            may_decide,
+            differing: BTreeSet::new(),
+        }
+    }
+
+    /// As [`verify`], without a correction of the snapshot.
+    pub fn verify(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
         let is_claim = |at: &usize| batch_rows::is_read_by_one_statement(&Footprint::of(&commands[*at..=*at]));
         let (claims, others): (Vec<usize>, Vec<usize>) = (0..commands.len()).partition(is_claim);
         let mut found: Vec<(usize, Result<Answer>)> = Vec::with_capacity(commands.len());
@@ -52,7 +90,7 @@ impl Verification<'_> {
     }
 
     /// As [`Self::verify`], for commands all of which one statement may read, or none.
-    fn verify_kind(&self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
+    fn verify_kind(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
         let footprint = Footprint::of(commands);
         if let Some(found) = batch_rows::claim_rows(conn, &footprint, self.snapshot)? {
             return self.decide_each(conn, commands, found.rows, &found.consumers);
@@ -61,7 +99,7 @@ impl Verification<'_> {
     }
 
     /// As [`Self::verify`], for any commands, in the transaction of `conn`.
-    fn verify_on_all_rows(&self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
+    fn verify_on_all_rows(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
         let footprint = Footprint::of(commands);
         let consumers: Vec<&str> = footprint.consumers.iter().copied().collect();
         if commands.len() > 1 && CollatedNames::distinct(conn, &consumers).is_err() {
@@ -77,14 +115,16 @@ impl Verification<'_> {
 
     /// Decides each command alone on the rows.
     fn decide_each(
-        &self,
+        &mut self,
         conn: &mut DbConnection,
         commands: &[&Command],
         rows: Rows,
         consumers: &BTreeMap<String, ConsumerEntry>,
     ) -> DbResult<Vec<Result<Answer>>> {
-        let base = Base::Rows(Arc::new(rows));
         let footprint = Footprint::of(commands);
+        let named = footprint.known_providers(self.snapshot);
+        self.differing.extend(rows.differing_from(self.snapshot, &named));
+        let base = Base::Rows(Arc::new(rows));
         let descriptions = batch_rows::descriptions(conn, &footprint, &base)?;
         let standing = batch_rows::standing(conn, &footprint, &base, &descriptions)?;
         let limits = batch_rows::limits(conn, &footprint)?;

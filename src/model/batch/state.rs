@@ -17,10 +17,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::base::Base;
+use super::footprint::Footprint;
 use super::savepoint::Savepoint;
 use crate::model::Moment;
 use crate::model::claims::memory::{ClaimId, StoredAnswer};
-use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, TraitId};
+use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, Snapshot, TraitId};
 pub use descriptions::DescriptionEntry;
 pub use limits::LimitEntry;
 pub use workloads::{StandingReplica, WorkloadEntry, WorkloadNames, WorkloadRows};
@@ -185,6 +186,19 @@ impl State {
             last_new_id: 0,
             savepoint: None,
         }
+    }
+
+    /// The providers that the snapshot shows otherwise than the rows of the batch; none if it has no rows.
+    pub fn differing_from(&self, snapshot: &Snapshot, footprint: &Footprint<'_>) -> BTreeSet<ProviderId> {
+        match &self.base {
+            Base::Snapshot(_) => BTreeSet::new(),
+            Base::Rows(rows) => rows.differing_from(snapshot, &footprint.known_providers(snapshot)),
+        }
+    }
+
+    /// Whether the providers are rows that were read for the batch, and not those of the snapshot.
+    pub fn is_of_rows(&self) -> bool {
+        matches!(self.base, Base::Rows(_))
     }
 
     /// A provisional id for a new row.

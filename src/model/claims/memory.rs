@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use diesel::prelude::*;
 
-use super::{ClaimedConsumer, PlaceRequest, Placed};
+use super::{ClaimOutcome, PlaceRequest, Placed};
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::placet_claims;
 use crate::db::{DbConnection, DbResult};
@@ -69,8 +69,8 @@ impl Memory {
     }
 
     /// The answer if the claim is granted.
-    pub fn answer(&self, claimed: &[ClaimedConsumer]) -> StoredAnswer {
-        let placed = Placed::new(self.refused.clone(), claimed, self.is_exact);
+    pub fn answer(&self, outcomes: &[ClaimOutcome]) -> StoredAnswer {
+        let placed = Placed::new(self.refused.clone(), outcomes, self.is_exact);
         StoredAnswer {
             digest: self.call.digest.clone(),
             answer: (self.call.write)(&self.request, &placed),

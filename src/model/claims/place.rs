@@ -1,85 +1,45 @@
 //! Places the consumers of a call: finds candidates for queries, and claims the first that fits.
 //!
 //! Naively, the writer would search: one search after the other, and every other write waits behind them. So the search
-//! runs beside the writer, on the newest snapshot. The writer only decides which of a few candidates still fits.
+//! runs beside the writer, on the newest snapshot, as an optimistic plan. The writer decides which of a few candidates
+//! still fits.
 //!
-//! The snapshot must show every commit that was acknowledged before the request. Naively, the change feed is read
-//! before each search. While peers are idle it is not: the writer compares their revisions in the statement that writes
-//! the claim. With 32 schedulers on 10,000 nested hosts (PostgreSQL) that raised placements from 75% to 95% of plain
-//! claims. A call does so once: what led to no claim may lack what a foreign writer did, which only a followed snapshot
-//! finds.
+//! 1. Plan. The snapshot must show every commit that was acknowledged before the request.
+//! 2. A consumer without a place in the plan is refused, if the call is not to be planned on a newer state.
+//! 3. Submit the claim of the other consumers.
+//! 4. If rows refuse the claim, the snapshot shows these rows now. If the plan was made on the same state, the refusal
+//!    is final. If not, plan again. Each lost plan was overtaken by another claim, so all callers together make
+//!    progress.
+//! 5. After [`LOSSES_MAX`] lost plans, plan inside the writer's batch (`in_batch`).
 //!
-//! Unhappy path: peers have committed since, or all candidates of a query were taken by then. That refuses nothing,
-//! because the snapshot is newer now: search again. Each round is one that another claim has won, so all callers
-//! together make progress. A query is refused only if a search finds nothing, on a snapshot that is newer than the
-//! request. Posted candidates are refused only on rows, as any claim.
+//! Naively, the change feed is read before each search. While peers are idle it is not: the writer compares their
+//! revisions in the statement that writes the claim. With 32 schedulers on 10,000 nested hosts (PostgreSQL) that raised
+//! placements from 75% to 95% of plain claims. Only the first search of a call may skip the feed. If its claim fails,
+//! the snapshot may miss a commit, and only the feed shows the commit.
 //!
 //! A search avoids providers that are known to be held (`db::writer::held_rows`). If the writer finds another held
 //! provider, and the claim needs it, the call is planned again.
 
-mod refusals;
-
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::sync::Arc;
 
-use self::refusals::BesideOthers;
-use super::memory::Memory;
-use super::preparation::Contradictions;
+use super::in_batch::PlaceInBatch;
+use super::preparation::prepare;
 use super::{
-    Candidates, ClaimAnswer, ClaimFirst, ConsumerChoice, Limits, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob,
-    Planned, Wanted,
+    Candidates, ClaimAnswer, ClaimFirst, ConsumerChoice, Limits, PlaceAnswer, PlaceRequest, Plan, PlanJob, PlannedCall,
 };
 use crate::db::boot_instant::BootInstant;
-use crate::db::writer::RowNames;
-use crate::error::{Error, Reasons, Result};
+use crate::error::{ClaimRefusal, Error, ReasonCode, Reasons, Result};
 use crate::model::Model;
-use crate::model::allocations::Expected;
-use crate::model::snapshot::store::Stamp;
+use crate::model::snapshot::agreement::shows_alike;
 use crate::mutants::{self, Mutant};
 use crate::pools::CallerKey;
 use crate::search::{SearchSettings, Snapshot};
 
-/// One call in progress.
-pub(super) struct Call<'a> {
-    pub model: &'a Model,
-    pub request: Arc<PlaceRequest>,
-    deadline: BootInstant,
-    /// By consumer, why rows refused it.
-    refused: Vec<Option<Reasons>>,
-    beside_others: BesideOthers,
-    /// The rows that were known to be held at the last plan, which avoids them.
-    pub held: Arc<RowNames>,
-    /// The snapshot of the last plan, if there was one.
-    pub planned_on: Option<Arc<Snapshot>>,
-    /// Where rows contradicted the last plan.
-    pub contradictions: Contradictions,
-    /// Whether candidates of queries were lost, and rows did not say why.
-    has_lost: bool,
-    /// The stamp of the snapshot of the last search, if the change feed was not read for it.
-    pub searched: Option<Stamp>,
-    /// Whether there was a search. Each further one reads the change feed.
-    pub has_searched: bool,
-    /// How often posted candidates that rows refused were tried again.
-    posted_losses: u32,
-    /// Whether the snapshot needs no further comparison with the tables before a query is refused.
-    is_compared: bool,
-    is_exact: bool,
-}
-
-/// What a plan found for the consumers of a call.
-struct Round {
-    /// By consumer of the call, why it gets nothing; `None` for those that claim.
-    refused: Vec<Option<Reasons>>,
-    /// Of the consumers that claim.
-    claiming: Vec<Claiming>,
-}
-
-/// What the plan found for a consumer that claims.
-struct Claiming {
-    /// The index of the consumer in the call.
-    at: usize,
-    planned: Planned,
-}
+/// How many plans of a call, or of a request about a workload, may lose their places. The next one is made inside the
+/// writer's batch.
+pub const LOSSES_MAX: u32 = 3;
 
 impl Model {
     /// Places the consumers of a call.
@@ -87,7 +47,7 @@ impl Model {
     /// # Errors
     /// - [`Error::ClaimRefused`] if the call is atomic and a consumer gets no place.
     /// - [`Error::IdReused`] if its id belongs to another call.
-    /// - [`Error::Busy`] if others keep taking what it finds. Errors of the search.
+    /// - [`Error::Busy`] if the call does not end within `commit_timeout`. Errors of the search.
     pub async fn place(
         &self,
         request: PlaceRequest,
@@ -109,23 +69,7 @@ impl Model {
             return Ok(PlaceAnswer::Repeated(answer));
         }
         let request = Arc::new(request);
-        let mut call = Call {
-            model: self,
-            deadline: self.writer_deadline(),
-            refused: vec![None; request.consumers.len()],
-            beside_others: BesideOthers::default(),
-            request: Arc::clone(&request),
-            held: Arc::default(),
-            planned_on: None,
-            contradictions: Contradictions::default(),
-            has_lost: false,
-            searched: None,
-            has_searched: false,
-            posted_losses: 0,
-            is_compared: false,
-            is_exact: true,
-        };
-        let answer = call.place(settings, search).await;
+        let answer = place(self, &request, settings, search).await;
         let answer = self.unless_repeated(&request, answer).await;
         self.claim_statistics.note_call(&request, &answer);
         answer
@@ -147,217 +91,178 @@ impl Model {
     }
 }
 
-impl Call<'_> {
-    async fn place(
-        &mut self,
-        settings: &SearchSettings,
-        search: impl AsyncFn(PlanJob) -> Result<Plan>,
-    ) -> Result<PlaceAnswer> {
-        if self.request.queries.is_empty() {
-            // Rows find each spelling, but the snapshot does not: a later candidate would be claimed.
-            self.request = self.model.respelled(Arc::clone(&self.request)).await?;
+/// Plans and submits until the call is answered: the head of this file has the numbers of the steps.
+async fn place(
+    model: &Model,
+    request: &Arc<PlaceRequest>,
+    settings: &SearchSettings,
+    search: impl AsyncFn(PlanJob) -> Result<Plan>,
+) -> Result<PlaceAnswer> {
+    let deadline = model.writer_deadline();
+    // Rows find each spelling of a uuid, but the snapshot does not: a later candidate would be claimed.
+    let request = &if request.queries.is_empty() {
+        model.respelled(Arc::clone(request)).await?
+    } else {
+        Arc::clone(request)
+    };
+    // By consumer, the refusals that are final.
+    let mut refused: Vec<Option<Reasons>> = vec![None; request.consumers.len()];
+    let (mut is_first, mut is_compared, mut losses) = (true, false, 0);
+    while BootInstant::now() < deadline {
+        let held = model.store.held();
+        let pending = request.pending(&refused);
+        let is_hasty = std::mem::take(&mut is_first) && request.are_new_with_queries(&pending);
+        let prepared = prepare(model, request, &pending, (settings, &held), is_hasty).await?;
+        let plan = match &prepared {
+            Some(prepared) => in_time(deadline, search(prepared.job.clone())).await,
+            None => Ok(request.posted(&refused)),
+        };
+        let searched = prepared.as_ref().and_then(|prepared| prepared.searched);
+        if searched.is_some() && plan.as_ref().map_or(true, Plan::has_refusals) {
+            continue;
         }
-        while BootInstant::now() < self.deadline {
-            self.held = self.model.store.held();
-            let pending = self.pending();
-            let planned = if self.request.queries.is_empty() {
-                self.posted(&pending)
-            } else {
-                let job = self.plan_job(&pending, settings).await?;
-                let found = self.in_time(search(job)).await;
-                if self.searched.is_some() && found.as_ref().map_or(true, Plan::has_refusals) {
-                    continue;
-                }
-                let plan = found?;
-                self.is_exact = plan.is_exact;
-                plan.consumers
-            };
-            let round = self.round(&pending, planned);
-            if self.must_plan_again(&round).await? {
+        let mut planned = PlannedCall::new(request, refused.clone(), plan?);
+        planned.command.searched = searched;
+        let job = prepared.map(|prepared| prepared.job);
+
+        let is_last = losses == LOSSES_MAX && !request.is_dry_run;
+        if (is_last || planned.refused != refused) && !std::mem::replace(&mut is_compared, true) {
+            if model.compare_before_refusal(deadline).await? {
                 continue;
             }
-            let Some(round) = self.with_stale_generations(round).await? else {
-                continue;
-            };
-            if let Some(answer) = self.claim(round).await? {
-                return Ok(answer);
+        }
+        if planned.refused != refused && take_stale(model, request, &planned, &mut refused, deadline).await? {
+            continue;
+        }
+        if planned.is_refusal(request) {
+            return request.refused(planned);
+        }
+
+        let command = planned.command.clone();
+        let submitted = match &job {
+            _ if request.is_dry_run => model.dry_run(command, deadline).await.map(Some),
+            Some(job) if is_last => {
+                let call = PlaceInBatch {
+                    job: job.clone(),
+                    refused: refused.clone(),
+                    deadline,
+                };
+                let placed = model.submit_until(call, deadline).await;
+                placed.map(|placed| {
+                    planned = placed.planned;
+                    placed.answer
+                })
             }
-        }
-        Err(Error::Busy {
-            detail: "Other claims kept taking the places that were found.".to_owned(),
-        })
-    }
-
-    /// A search that ends at the deadline.
-    async fn in_time(&self, search: impl Future<Output = Result<Plan>>) -> Result<Plan> {
-        let left = self.deadline.saturating_duration_since(BootInstant::now());
-        let too_long = |_| Error::Busy {
-            detail: "The search for places took too long.".to_owned(),
+            _ if is_hasty => model.submit_once(command, deadline, &held).await,
+            _ => model.submit_planned(command, deadline, &held).await,
         };
-        tokio::time::timeout(left, search).await.map_err(too_long)?
-    }
-
-    /// The indexes of the consumers that rows have not refused.
-    fn pending(&self) -> Vec<usize> {
-        (0..self.refused.len())
-            .filter(|at| self.refused[*at].is_none())
-            .collect()
-    }
-
-    /// The choices of consumers that all post candidates. Rows alone decide about them.
-    fn posted(&self, pending: &[usize]) -> Vec<std::result::Result<Planned, Reasons>> {
-        let lists = pending
-            .iter()
-            .filter_map(|at| match &self.request.consumers[*at].wanted {
-                Wanted::Candidates(list) => Some(Arc::clone(list)),
-                Wanted::Query(_) => None,
-            });
-        let planned = lists.map(|list| Planned {
-            candidates: Candidates::all(list),
-            limits: Limits::of(self.request.purpose),
-            taken: None,
-        });
-        planned.map(Ok).collect()
-    }
-
-    fn round(&self, pending: &[usize], planned: Vec<std::result::Result<Planned, Reasons>>) -> Round {
-        let mut round = Round {
-            refused: self.refused.clone(),
-            claiming: Vec::with_capacity(pending.len()),
-        };
-        for (&at, planned) in pending.iter().zip(planned) {
-            match planned {
-                Ok(planned) => round.claiming.push(Claiming { at, planned }),
-                Err(reasons) => round.refused[at] = Some(reasons),
-            }
-        }
-        round
-    }
-
-    /// If a query has no candidate: whether other consumers are tried again, or the snapshot was compared with the
-    /// tables, because another program writes to the database. The latter once in a call.
-    async fn must_plan_again(&mut self, round: &Round) -> Result<bool> {
-        if round.refused == self.refused {
-            return Ok(false);
-        }
-        if self.try_again_beside(|at| round.refused[at].is_some()) {
-            return Ok(true);
-        }
-        if self.is_compared {
-            return Ok(false);
-        }
-        self.is_compared = true;
-        self.model.compare_before_refusal(self.deadline).await
-    }
-
-    /// Before the plan refuses a consumer: replaces the reasons of those that have another generation than the caller
-    /// expects, because nothing else helps them. In an atomic call all are compared, since none will be claimed. `None`
-    /// if the others must be planned again: a reason counts what a stale consumer before it would have taken.
-    async fn with_stale_generations(&mut self, mut round: Round) -> Result<Option<Round>> {
-        if round.refused == self.refused {
-            return Ok(Some(round));
-        }
-        let is_atomic = self.request.is_atomic;
-        let compared: Vec<usize> = (0..self.refused.len())
-            .filter(|at| self.refused[*at].is_none() && (is_atomic || round.refused[*at].is_some()))
-            .collect();
-        let without_candidates = compared.iter().map(|at| ConsumerChoice {
-            claim: self.request.consumers[*at].claim.clone(),
-            candidates: Candidates::all(Arc::new([])),
-            limits: Limits::Normal,
-        });
-        let command = ClaimFirst::new(without_candidates.collect(), None);
-        if let Err(error) = self.model.dry_run(command, self.deadline).await {
-            let Error::ClaimRefused(refusal) = error else {
-                return Err(error);
-            };
-            let (mut stale, mut counts_stale) = (Vec::new(), false);
-            for (at, consumer) in compared.into_iter().zip(&refusal.consumers) {
-                if consumer.reasons.is_empty() {
-                    counts_stale |= !stale.is_empty() && round.refused[at].is_some();
-                } else {
-                    round.refused[at] = Some(consumer.reasons.clone());
-                    stale.push(at);
+        match submitted {
+            Ok(Some(ClaimAnswer::Claimed(outcomes))) => return Ok(PlaceAnswer::Placed(planned.placed(&outcomes))),
+            Ok(Some(ClaimAnswer::Repeated(answer))) => return Ok(PlaceAnswer::Repeated(answer)),
+            Ok(None) if planned.is_refusal(request) => return request.refused(planned),
+            // A row is held that the next plan avoids, or the snapshot was too old.
+            Ok(None) => {}
+            Err(Error::ClaimRefused(refusal)) => {
+                let is_final = is_last || job.is_none_or(|job| agrees(&job.snapshot, &model.store.newest(), &planned));
+                note_refusals(request, &mut refused, &refusal, &planned.command, is_final);
+                losses += u32::from(!is_final);
+                if request.is_atomic && refused.iter().any(Option::is_some) {
+                    return Err(request.refusal(&refused));
                 }
             }
-            if is_atomic && counts_stale {
-                stale
-                    .into_iter()
-                    .for_each(|at| self.refused[at] = round.refused[at].take());
-                return Ok(None);
-            }
-        }
-        Ok(Some(round))
-    }
-
-    /// Claims for the consumers that have candidates. `None` if the call must be planned again.
-    ///
-    /// # Errors
-    /// [`Error::ClaimRefused`] if the call is atomic and a consumer is refused.
-    async fn claim(&mut self, round: Round) -> Result<Option<PlaceAnswer>> {
-        let Round { refused, claiming } = round;
-        if self.request.is_atomic && refused.iter().any(Option::is_some) {
-            return Err(self.refusal(&refused));
-        }
-        if claiming.is_empty() {
-            return Ok(Some(PlaceAnswer::Placed(Placed::new(refused, &[], self.is_exact))));
-        }
-        let choices = claiming.iter().map(|Claiming { at, planned }| ConsumerChoice {
-            claim: self.request.consumers[*at].claim.clone(),
-            candidates: planned.candidates.clone(),
-            limits: planned.limits,
-        });
-        let command = ClaimFirst {
-            searched: self.searched,
-            ..ClaimFirst::new(choices.collect(), self.memory(&refused))
-        };
-        let decided = if self.request.is_dry_run {
-            self.model.dry_run(command, self.deadline).await.map(Some)
-        } else if self.may_plan_again(claiming.iter().map(|it| it.at)) {
-            self.model.submit_once(command, self.deadline, &self.held).await
-        } else {
-            self.model.submit_planned(command, self.deadline, &self.held).await
-        };
-        match decided {
-            Ok(Some(ClaimAnswer::Claimed(claimed))) => {
-                let placed = Placed::new(refused, &claimed, self.is_exact);
-                Ok(Some(PlaceAnswer::Placed(placed)))
-            }
-            Ok(Some(ClaimAnswer::Repeated(answer))) => Ok(Some(PlaceAnswer::Repeated(answer))),
-            Ok(None) => {
-                self.has_lost = true;
-                self.try_again_beside(|_| true);
-                Ok(None)
-            }
-            Err(Error::ClaimRefused(refusal)) => self.take_refusal(&claiming, &refusal).map(|()| None),
-            Err(error) => Err(error),
+            Err(error) => return Err(error),
         }
     }
+    Err(Error::Busy {
+        detail: "Other claims kept taking the places that were found.".to_owned(),
+    })
+}
 
-    /// What is stored with the claim, if the call has an id.
-    fn memory(&self, refused: &[Option<Reasons>]) -> Option<Arc<Memory>> {
-        let call = self.request.remembered()?.clone();
-        Some(Arc::new(Memory {
-            call,
-            request: Arc::clone(&self.request),
-            refused: refused.to_vec(),
-            is_exact: self.is_exact,
-        }))
-    }
+/// A search that ends at the deadline.
+async fn in_time(deadline: BootInstant, search: impl Future<Output = Result<Plan>>) -> Result<Plan> {
+    let left = deadline.saturating_duration_since(BootInstant::now());
+    let too_long = |_| Error::Busy {
+        detail: "The search for places took too long.".to_owned(),
+    };
+    tokio::time::timeout(left, search).await.map_err(too_long)?
+}
 
-    /// Whether a refusal on the snapshot needs no check against the tables, because another search follows: that is so
-    /// if all consumers are new and have queries. Once only: rows may refuse for another reason than room.
-    fn may_plan_again(&self, mut claiming: impl Iterator<Item = usize>) -> bool {
-        !self.has_lost
-            && claiming.all(|at| {
-                let consumer = &self.request.consumers[at];
-                consumer.claim.generation == Expected::New && matches!(consumer.wanted, Wanted::Query(_))
-            })
-    }
+/// Whether the newest snapshot shows the candidates of the plan as the plan saw them.
+fn agrees(plan: &Snapshot, newest: &Snapshot, planned: &PlannedCall) -> bool {
+    let candidates = planned
+        .command
+        .consumers
+        .iter()
+        .flat_map(|it| it.candidates.list.iter());
+    let allocations = || candidates.clone().flat_map(|candidate| &candidate.allocations);
+    let providers = allocations().map(|(uuid, _)| uuid.as_str());
+    let classes = allocations().flat_map(|(_, amounts)| amounts.iter().map(|(class, _)| class.as_str()));
+    shows_alike(plan, newest, providers, classes)
+}
 
-    /// Whether a search may do without the change feed, because the claim is verified when it is written, and planned
-    /// again if peers have committed since. What refuses a consumer must be known to be the newest state.
-    pub fn may_search_unverified(&self, pending: &[usize]) -> bool {
-        !self.has_searched && !self.request.is_dry_run && self.may_plan_again(pending.iter().copied())
+/// Notes the refusals of required consumers that no other plan can help.
+fn note_refusals(
+    request: &PlaceRequest,
+    refused: &mut [Option<Reasons>],
+    refusal: &ClaimRefusal,
+    command: &ClaimFirst,
+    is_final: bool,
+) {
+    let optional: HashSet<&str> = command
+        .consumers
+        .iter()
+        .filter(|it| !it.is_required)
+        .map(ConsumerChoice::uuid)
+        .collect();
+    let is_alone = refusal
+        .consumers
+        .iter()
+        .all(|it| optional.contains(it.consumer.as_str()));
+    let by_uuid: HashMap<&str, &Reasons> = refusal
+        .refused()
+        .map(|it| (it.consumer.as_str(), &it.reasons))
+        .collect();
+    for (consumer, known) in request.consumers.iter().zip(refused) {
+        let uuid = consumer.claim.consumer.as_str();
+        let Some(reasons) = by_uuid.get(uuid) else { continue };
+        let is_own = reasons.concern_consumer() || reasons.are_all(ReasonCode::ProviderGenerationLimit);
+        if is_own || is_final && (is_alone || !optional.contains(uuid)) {
+            *known = Some((*reasons).clone());
+        }
     }
+}
+
+/// Before the plan refuses a consumer: notes the consumers that have another generation than the caller expects, because
+/// nothing else helps them, and what they would take is free for the others. In an atomic call all are compared, since
+/// none will be claimed. Returns whether there are any.
+async fn take_stale(
+    model: &Model,
+    request: &PlaceRequest,
+    planned: &PlannedCall,
+    refused: &mut [Option<Reasons>],
+    deadline: BootInstant,
+) -> Result<bool> {
+    let compared: Vec<usize> = (0..refused.len())
+        .filter(|at| refused[*at].is_none() && (request.is_atomic || planned.refused[*at].is_some()))
+        .collect();
+    let without_candidates = compared.iter().map(|at| ConsumerChoice {
+        claim: request.consumers[*at].claim.clone(),
+        candidates: Candidates::all(Arc::new([])),
+        limits: Limits::Normal,
+        is_required: true,
+    });
+    let command = ClaimFirst::new(without_candidates.collect(), None);
+    let Err(Error::ClaimRefused(refusal)) = model.dry_run(command, deadline).await else {
+        return Ok(false);
+    };
+    let stale = compared
+        .into_iter()
+        .zip(&refusal.consumers)
+        .filter(|(_, it)| !it.reasons.is_empty());
+    let stale: Vec<(usize, Reasons)> = stale.map(|(at, it)| (at, it.reasons.clone())).collect();
+    let are_any = !stale.is_empty();
+    for (at, reasons) in stale {
+        refused[at] = Some(reasons);
+    }
+    Ok(are_any)
 }

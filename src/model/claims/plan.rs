@@ -34,7 +34,7 @@ const GANG_TRIES: usize = 64;
 pub type OwnAllocations = HashMap<String, Vec<(ProviderId, ClassId, i64)>>;
 
 /// The search of one plan. Clones share all of it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct PlanJob {
     pub(super) snapshot: Arc<Snapshot>,
     /// With names as the tables spell them.
@@ -85,18 +85,6 @@ pub struct Planned {
     /// The index of the one that the plan takes, because it fits beside what the consumers before it take; `None` if
     /// none does.
     pub taken: Option<usize>,
-}
-
-impl Planned {
-    /// The candidates that the plan compared: of posted ones those up to the one that it takes, or all; of a query the
-    /// one that it takes.
-    pub fn compared(&self) -> &[ClaimCandidate] {
-        let Candidates { list, first, .. } = &self.candidates;
-        match self.taken {
-            Some(taken) if self.limits == Limits::Normal => &list[*first..=taken],
-            _ => &list[*first..],
-        }
-    }
 }
 
 /// A plan in progress.

@@ -11,7 +11,7 @@ use crate::db::{Database, DbConnection, SetupError};
 use crate::error::{Error, Result};
 use crate::model::batch::command::{Answer, Command};
 use crate::model::batch::decide::Rules;
-use crate::model::batch::refusals::Verification;
+use crate::model::batch::refusals;
 use crate::model::snapshot::store::SnapshotStore;
 use crate::pools::LargeValue;
 
@@ -36,14 +36,7 @@ struct Tables {
 impl Tables {
     /// What each command would be answered.
     fn verify(&self, conn: &mut DbConnection, commands: &[&Command]) -> Result<Vec<Result<Answer>>> {
-        let newest = self.store.newest();
-        let may_decide = self.store.may_decide();
-        let verification = Verification {
-            rules: &self.rules,
-            snapshot: &newest,
-            may_decide,
-        };
-        Ok(verification.verify(conn, commands)?)
+        Ok(refusals::verify(&self.store, &self.rules, conn, commands)?)
     }
 }
 

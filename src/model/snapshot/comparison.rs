@@ -68,26 +68,29 @@ pub fn compare(store: &SnapshotStore, conn: &mut DbConnection, after: i32, limit
     })
 }
 
-/// Reads the providers with these uuids again, and their trees, because a decision on rows contradicts the snapshot.
-/// The snapshot may lack some of them.
-pub fn correct(store: &SnapshotStore, conn: &mut DbConnection, suspects: &BTreeSet<String>) -> DbResult<()> {
-    use resource_providers as t;
-    let snapshot = store.newest();
-    let slots = suspects.iter().filter_map(|uuid| snapshot.by_uuid(uuid));
-    let mut ids: BTreeSet<ProviderId> = slots.map(|slot| snapshot.id(slot)).collect();
-    let unknown: Vec<&str> = suspects
-        .iter()
-        .map(String::as_str)
-        .filter(|uuid| snapshot.by_uuid(uuid).is_none())
-        .collect();
-    let created: Vec<i32> = dialect::in_lists(&unknown, |uuids| {
-        t::table.filter(t::uuid.eq_any(uuids)).select(t::id).load(&mut *conn)
-    })?;
-    ids.extend(created.into_iter().map(ProviderId));
-    if ids.is_empty() {
+/// Corrects the snapshot after rows of a consistent read differed from it. `shown` is the snapshot before the read,
+/// `differing` the providers that it showed otherwise.
+///
+/// Mostly a commit of placet made the difference. So the change feed is followed first. A provider that has changed
+/// since `shown` is newer now than the rows, and needs no read. The other providers were changed by a foreign writer:
+/// they are read again, with their trees.
+pub fn correct(
+    store: &SnapshotStore,
+    conn: &mut DbConnection,
+    shown: &Snapshot,
+    differing: BTreeSet<ProviderId>,
+) -> DbResult<()> {
+    let Some(followed) = store.try_follow(conn)? else {
+        // The reload of the invalid snapshot reads all providers.
+        return Ok(());
+    };
+    let is_unchanged =
+        |id: &ProviderId| reload::row_without_time(shown, *id) == reload::row_without_time(&followed, *id);
+    let foreign: BTreeSet<ProviderId> = differing.into_iter().filter(is_unchanged).collect();
+    if foreign.is_empty() {
         return Ok(());
     }
-    let suspects = with_trees(conn, &snapshot, ids)?;
+    let suspects = with_trees(conn, &followed, foreign)?;
     store.reload_suspects(conn, &suspects).map(|_| ())
 }
 

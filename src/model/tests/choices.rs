@@ -23,6 +23,7 @@ pub(super) fn choice(consumer: u32, generation: Expected, asks: &[(u32, &str, i6
         claim: consumer_claim(consumer, Vec::new(), generation),
         candidates: candidates(asks),
         limits: Limits::Normal,
+        is_required: true,
     }
 }
 
@@ -32,7 +33,7 @@ pub(super) fn first_of(consumers: Vec<ConsumerChoice>) -> ClaimFirst {
 
 pub(super) fn claimed(answer: Result<ClaimAnswer>) -> Arc<[ClaimedConsumer]> {
     match answer {
-        Ok(ClaimAnswer::Claimed(claimed)) => claimed,
+        Ok(ClaimAnswer::Claimed(outcomes)) => outcomes.iter().map(|it| it.clone().unwrap()).collect(),
         other => panic!("{other:?}"),
     }
 }

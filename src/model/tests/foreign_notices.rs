@@ -70,15 +70,3 @@ async fn commits_of_peers_are_not_noticed_as_foreign() {
         assert!(!process.store.had_foreign_writes(LATELY));
     }
 }
-
-/// Found by a reader: the snapshot after it was read again could be the invalid one.
-#[actix_web::test]
-async fn what_is_read_again_is_of_a_valid_snapshot() {
-    let mut f = fixture();
-    f.host(1, 10).await.unwrap();
-    f.model.store.invalidate();
-    foreign_claim(&mut f, 20, 1, 3);
-    let snapshot = f.model.read_again([uuid(1)].into()).await.unwrap();
-    assert!(!f.model.store.is_invalid());
-    assert_shows_tables(&snapshot, &mut f.conn);
-}

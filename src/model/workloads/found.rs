@@ -167,10 +167,21 @@ fn owners(conn: &mut DbConnection, put: &Put, consumers: &[&str]) -> Result<Hash
     Ok(taken.into_iter().filter_map(owner).collect())
 }
 
-/// The refusal of those of `consumers` that exist, in their order; `None` if there is none.
-pub fn existing(conn: &mut DbConnection, consumers: &[String]) -> Result<Option<Error>> {
+/// The refusal of those of `consumers` that exist, in their order. `None` if there is none, or if the workload has
+/// another generation than `known`: then a request about the workload may have made them.
+pub fn existing(
+    conn: &mut DbConnection,
+    consumers: &[String],
+    workload: &str,
+    known: Option<i64>,
+) -> Result<Option<Error>> {
     let uuids: Vec<&str> = consumers.iter().map(String::as_str).collect();
     let found = places(conn, &uuids)?;
+    // After the consumers: a request that makes both has ended by now.
+    let rows = workload_rows(conn, &[workload])?;
+    if rows.first().map(|row| row.generation) != known {
+        return Ok(None);
+    }
     let existing = consumers.iter().filter(|it| found.contains_key(*it));
     let refused = existing.map(|consumer| {
         let detail = format!("Consumer {consumer} exists, and is no replica yet: adopt it, or delete its allocations.");

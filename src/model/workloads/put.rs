@@ -3,8 +3,8 @@
 //! As for claims by query, the search runs beside the writer, on a snapshot that is newer than the request. The writer
 //! compares what the plan saw: the workload's row, the generations of all its consumers, and the workloads to which a
 //! rule ties it. It claims exactly the places of the plan, by the rules of any claim. If one of them is gone, or
-//! something moved, the request is planned again. Each such round is one that another command has won; else `attempts`
-//! ends the request.
+//! something moved, the request is planned again, as a claim is (`claims::place`): until the rows agree with the snapshot
+//! of the plan, and after [`LOSSES_MAX`] lost plans inside the writer's batch (`in_batch`).
 //!
 //! Rules between two workloads are guarded on both sides. A workload that is placed raises `named` of those that its
 //! rules name, and compares their generations. So of two that are planned in the same moment, the second sees the
@@ -18,22 +18,22 @@
 //! The domains of the chosen hosts are compared with those of the plan. Other hosts are neither compared nor locked: a
 //! change of them in the same moment is as one just after the placement.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::attempts::{Attempt, Attempts};
 use super::found::Found;
-use super::report::{Change, ReadWorkload, Report, ReportJob};
+use super::in_batch::PutInBatch;
+use super::report::{ReadWorkload, Report, ReportJob};
 use super::rows::show;
 use super::time::until;
 use super::wish::{ReadWish, Role, Wish};
-use super::{
-    Delete, Incarnation, Neighbourhood, PlanJob, Planned, Put, Set, SetAnswer, StoredWorkload, WorkloadRow, found,
-};
+use super::{Delete, Neighbourhood, PlanJob, Planned, Put, Set, StoredWorkload, WorkloadRow, found};
 use crate::db::boot_instant::BootInstant;
-use crate::error::{Error, Result};
+use crate::error::{ClaimRefusal, Error, ReasonCode, RefusedConsumer, Result};
 use crate::model::Model;
-use crate::model::claims::{ClaimQuery, Contradictions, OwnAllocations};
+use crate::model::allocations::Expected;
+use crate::model::claims::{ClaimQuery, ConsumerChoice, LOSSES_MAX};
+use crate::model::snapshot::agreement::shows_alike;
 use crate::pools::CallerKey;
 use crate::search::{SearchSettings, Snapshot};
 
@@ -86,70 +86,111 @@ impl Model {
         search: impl AsyncFn(PlanJob) -> Result<Planned>,
     ) -> Result<Report> {
         let deadline = self.writer_deadline();
-        let mut attempts = Attempts::default();
+        let (mut is_compared, mut losses) = (false, 0);
         while BootInstant::now() < deadline {
             let found = self.found(put).await?;
             *missing = found.missing(put);
-            let (snapshot, roles) = self.newest_for(&put.wish.roles, &mut attempts.contradictions).await?;
-            let stored_wish = match &found.stored {
-                Some(stored) => self.read_wish(stored, put.read, caller).await.ok(),
-                None => None,
-            };
-            let job = PlanJob {
-                snapshot: Arc::clone(&snapshot),
-                put: Arc::clone(put),
-                roles: Arc::new(roles),
-                stored: found.stored.map(Arc::new),
-                stored_wish: stored_wish.map(Arc::new),
-                others: Arc::new(found.others),
-                namers: Arc::new(found.namers),
-                adopted: Arc::new(found.adopted),
-                held: self.store.held(),
-                settings: settings.clone(),
-            };
-            let held = Arc::clone(&job.held);
-            let planned = match until(deadline, search(job)).await {
-                Err(refusal @ (Error::NoPlace { .. } | Error::NoCapacity { .. })) => {
-                    if attempts.must_compare(self, deadline).await? {
-                        continue;
-                    }
-                    return Err(refusal);
+            let job = self.plan_job(put, found, (settings, caller)).await?;
+            let planned = until(deadline, search(job.clone())).await;
+            let is_last = losses == LOSSES_MAX && !put.is_dry_run;
+            let is_refused = matches!(&planned, Err(Error::NoPlace { .. } | Error::NoCapacity { .. }));
+            if (is_refused || is_last) && !std::mem::replace(&mut is_compared, true) {
+                if self.compare_before_refusal(deadline).await? {
+                    continue;
                 }
-                planned => planned?,
-            };
-            let Planned { mut set, report } = planned;
-            if let (None, Some(row)) = (set.known, &mut set.row) {
-                (row.named, _) = Incarnation::random().range();
             }
-            // The same again changes nothing.
-            let is_same = set.row.as_ref().is_some_and(|row| Some(row.generation) == set.known);
-            if is_same || put.is_retry && set.placed.is_empty() {
-                return Ok(report);
+            let mut planned = planned?.with_incarnation();
+            if planned.is_unchanged(put) {
+                return Ok(planned.report);
             }
-            let change = Change {
-                placed: set.placed.iter().map(|choice| choice.claim.consumer.clone()).collect(),
-                released: set.released.len(),
-            };
-            let attempt = Attempt::of(&set, snapshot);
+            let set = planned.set.clone();
             let decided = if put.is_dry_run {
                 self.dry_run(set, deadline).await.map(Some)
+            } else if is_last {
+                let job = job.clone();
+                let written = self.submit_until(PutInBatch { job, deadline }, deadline).await;
+                written.map(|written| {
+                    planned = written.planned;
+                    written.answer
+                })
             } else {
-                self.submit_planned(set, deadline, &held).await
+                self.submit_planned(set, deadline, &job.held).await
             };
             match decided {
-                // The next plan avoids the row.
+                Ok(Some(claimed)) if put.is_dry_run => return Ok(planned.report.with_claimed(&claimed)),
+                Ok(Some(claimed)) => return Ok(planned.written(&claimed)),
+                Ok(None) if planned.is_unchanged(put) => return Ok(planned.report),
+                // A row is held that the next plan avoids.
                 Ok(None) => {}
-                Ok(Some(claimed)) => {
-                    return Ok(Report {
-                        change: if put.is_dry_run { Change::default() } else { change },
-                        ..with_claimed(report, &claimed)
-                    });
+                Err(Error::ClaimRefused(refusal)) => {
+                    self.check_new_consumers(&planned.set, &refusal).await?;
+                    let is_final = is_last || !refusal.is_stale() && self.agrees(&job.snapshot, &planned.set);
+                    if is_final {
+                        return Err(Error::ClaimRefused(refusal));
+                    }
+                    losses += 1;
                 }
-                Err(Error::ClaimRefused(refusal)) => attempts.note(self, attempt, refusal, deadline).await?,
                 Err(error) => return Err(error),
             }
         }
         Err(busy())
+    }
+
+    /// The search of a request, on the newest state.
+    async fn plan_job(
+        &self,
+        put: &Arc<Put>,
+        found: Found,
+        (settings, caller): (&SearchSettings, &CallerKey),
+    ) -> Result<PlanJob> {
+        let (snapshot, roles) = self.newest_for(&put.wish.roles).await?;
+        let stored_wish = match &found.stored {
+            Some(stored) => self.read_wish(stored, put.read, caller).await.ok(),
+            None => None,
+        };
+        Ok(PlanJob {
+            snapshot,
+            put: Arc::clone(put),
+            roles: Arc::new(roles),
+            stored: found.stored.map(Arc::new),
+            stored_wish: stored_wish.map(Arc::new),
+            others: Arc::new(found.others),
+            namers: Arc::new(found.namers),
+            adopted: Arc::new(found.adopted),
+            held: self.store.held(),
+            settings: settings.clone(),
+        })
+    }
+
+    /// Whether the newest snapshot shows the places of the plan as the plan saw them.
+    fn agrees(&self, plan: &Snapshot, set: &Set) -> bool {
+        let candidates = || set.placed.iter().flat_map(|it| it.candidates.list.iter());
+        let allocations = || candidates().flat_map(|candidate| &candidate.allocations);
+        let providers = allocations().map(|(uuid, _)| uuid.as_str());
+        let classes = allocations().flat_map(|(_, amounts)| amounts.iter().map(|(class, _)| class.as_str()));
+        shows_alike(plan, &self.store.newest(), providers, classes)
+    }
+
+    /// After a refusal of new replicas because their consumers exist.
+    ///
+    /// # Errors
+    /// [`Error::ClaimRefused`] if they exist although no other request has changed the workload: then another program
+    /// made them.
+    async fn check_new_consumers(&self, set: &Set, refusal: &ClaimRefusal) -> Result<()> {
+        let new = set.placed.iter().filter(|it| it.claim.generation == Expected::New);
+        let new: HashSet<&str> = new.map(ConsumerChoice::uuid).collect();
+        let is_conflicting = |it: &&RefusedConsumer| it.reasons.has(ReasonCode::ConcurrentUpdate);
+        let conflicting = refusal.consumers.iter().filter(is_conflicting);
+        let conflicting = conflicting
+            .map(|it| &it.consumer)
+            .filter(|it| new.contains(it.as_str()));
+        let conflicting: Vec<String> = conflicting.cloned().collect();
+        if conflicting.is_empty() {
+            return Ok(());
+        }
+        let (uuid, known) = (set.uuid.clone(), set.known);
+        let read = move |conn: &mut _| found::existing(conn, &conflicting, &uuid, known);
+        self.reader(false).read(read).await?.map_or(Ok(()), Err)
     }
 
     /// Deletes a workload: its replicas are released, but consumers that were adopted keep what they have. `generation`
@@ -247,7 +288,7 @@ impl Model {
             others,
         } = found;
         let wish = self.read_wish(&stored, read, caller).await?;
-        let (snapshot, roles) = self.newest_for(&wish.roles, &mut Contradictions::default()).await?;
+        let (snapshot, roles) = self.newest_for(&wish.roles).await?;
         let job = ReportJob {
             snapshot,
             workload: Arc::new(ReadWorkload { stored, wish, roles }),
@@ -273,24 +314,13 @@ impl Model {
         self.reader(false).read(move |conn| found::found(conn, &put)).await
     }
 
-    /// A snapshot that shows every commit acknowledged before, corrected if rows contradicted it; and the roles with
-    /// names as the tables spell them.
-    pub(in crate::model) async fn newest_for(
-        &self,
-        roles: &[Role],
-        contradictions: &mut Contradictions,
-    ) -> Result<(Arc<Snapshot>, Vec<Role>)> {
+    /// A snapshot that shows every commit acknowledged before; and the roles with names as the tables spell them.
+    pub(in crate::model) async fn newest_for(&self, roles: &[Role]) -> Result<(Arc<Snapshot>, Vec<Role>)> {
         let queries: Vec<ClaimQuery> = roles.iter().map(|role| role.query.clone()).collect();
         let prepared = self.prepare_search(queries, std::time::Duration::ZERO).await?;
-        let suspects = contradictions.take_suspects(&prepared.snapshot, &OwnAllocations::new());
-        let snapshot = if suspects.is_empty() {
-            prepared.snapshot
-        } else {
-            self.read_again(suspects).await?
-        };
         let roles = roles.iter().zip(prepared.search);
         let roles = roles.map(|(role, query)| Role { query, ..role.clone() });
-        Ok((snapshot, roles.collect()))
+        Ok((prepared.snapshot, roles.collect()))
     }
 }
 
@@ -308,17 +338,4 @@ fn busy() -> Error {
     Error::Busy {
         detail: "Other commands kept changing what the workload needs.".to_owned(),
     }
-}
-
-/// The report with what the writer says: generations, and what is over normal limits.
-fn with_claimed(mut report: Report, claimed: &SetAnswer) -> Report {
-    let by_consumer: HashMap<&str, _> = claimed.iter().map(|it| (it.consumer.as_str(), it)).collect();
-    for shown in &mut report.replicas {
-        if let Some(claimed) = by_consumer.get(shown.replica.row.consumer.as_str()) {
-            shown.replica.generation = Some(claimed.generation);
-            shown.replica.allocations.clone_from(&claimed.providers);
-            shown.over_normal.clone_from(&claimed.over_normal);
-        }
-    }
-    report
 }

@@ -7,7 +7,7 @@ use super::eligible_hosts::EligibleHosts;
 use super::time::{STEPS_A_REPLICA, whole};
 use super::unfit::{Hosts, Unfit};
 use super::wish::{HOST, Role, Wish, WishRule};
-use super::{Replica, StoredWorkload, WorkloadRow, near};
+use super::{Replica, SetAnswer, StoredWorkload, WorkloadRow, near};
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::placing::{self, Axis, Broken, Level, Mode, NearKind, Rule, Standing, Workload};
 use crate::search::{Interrupt, SearchSettings, Slot, Snapshot};
@@ -46,6 +46,21 @@ pub struct Change {
     /// Uuids of consumers.
     pub placed: Vec<String>,
     pub released: usize,
+}
+
+impl Report {
+    /// The report with what the writer says: generations, and what is over normal limits.
+    pub fn with_claimed(mut self, claimed: &SetAnswer) -> Report {
+        let by_consumer: HashMap<&str, _> = claimed.iter().map(|it| (it.consumer.as_str(), it)).collect();
+        for shown in &mut self.replicas {
+            if let Some(claimed) = by_consumer.get(shown.replica.row.consumer.as_str()) {
+                shown.replica.generation = Some(claimed.generation);
+                shown.replica.allocations.clone_from(&claimed.providers);
+                shown.over_normal.clone_from(&claimed.over_normal);
+            }
+        }
+        self
+    }
 }
 
 /// A replica with its host.

@@ -106,7 +106,7 @@ pub fn claim_rows(
     let providers: Vec<ProviderRow> = parts.into_rows(conn).collect();
     let uuids = uuids_of(conn, footprint, &providers);
     let catalog = Catalog::new(classes, Vec::new(), Vec::new()).with_limits_of(snapshot.catalog());
-    let rows = Rows::new(catalog, providers, uuids, HashMap::new());
+    let rows = Rows::new(catalog, providers, uuids, HashMap::new()).with_classes_alone();
     Ok(Some(ClaimState { consumers, rows }))
 }
 

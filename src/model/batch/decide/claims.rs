@@ -1,7 +1,8 @@
 //! The rule of claims with a choice: each consumer gets the first of its candidates that fits, as if it had claimed
 //! them one after the other. It fits within the normal limits, or if its purpose allows within the capacity, and takes
-//! nothing new from a provider that is not up. If one consumer gets none, the whole call is refused. A call with an id
-//! that was answered before claims nothing, and gets the same answer.
+//! nothing new from a provider that is not up. If a required consumer gets no candidate, the whole call is refused. The
+//! other consumers may be refused beside those that get a place, but on rows alone: no refusal rests on the snapshot. A
+//! call with an id that was answered before claims nothing, and gets the same answer.
 //!
 //! Candidates with a held provider (`db::writer::held_rows`) are left out. A call that might be granted with them is
 //! marked ([`State::waits_for_held`]): even a consumer without such a candidate may have lost its place to one with it.
@@ -18,10 +19,12 @@ use super::{Rules, allocations};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 use crate::model::allocations::{Claim, ProviderShare};
 use crate::model::batch::state::{AnswerEntry, State};
-use crate::model::claims::{ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice, Limits};
+use crate::model::claims::{
+    ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimOutcome, ClaimedConsumer, ConsumerChoice, Limits,
+};
 use crate::mutants::{self, Mutant};
 
-/// Claims for all consumers, or for none.
+/// Claims for all required consumers, or for none.
 ///
 /// # Errors
 /// - [`Error::ClaimRefused`], with the reasons of every consumer that gets no place.
@@ -33,46 +36,50 @@ pub fn claim_first(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Re
     if let Some(entry) = state.answers.get(memory.id()) {
         return entry.stored.repeated(&memory.call).map(ClaimAnswer::Repeated);
     }
-    let claimed = claim_all(state, rules, command)?;
+    let outcomes = claim_all(state, rules, command)?;
     let answer = AnswerEntry {
-        stored: memory.answer(&claimed),
+        stored: memory.answer(&outcomes),
         is_new: true,
     };
     state.answers.insert(memory.id().clone(), answer);
-    Ok(ClaimAnswer::Claimed(claimed))
+    Ok(ClaimAnswer::Claimed(outcomes))
 }
 
-fn claim_all(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<Arc<[ClaimedConsumer]>> {
+fn claim_all(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<Arc<[ClaimOutcome]>> {
     // A single claim checks everything before it changes anything.
     if command.consumers.len() > 1 {
         state.set_savepoint();
     }
-    let claimed = claim_each(state, rules, &command.consumers);
-    if claimed.is_ok() {
+    let outcomes = claim_each(state, rules, &command.consumers).map(Arc::from);
+    if outcomes.is_ok() {
         state.release_savepoint();
     } else if !mutants::is(Mutant::KeepLostGang) {
         state.roll_back();
     }
-    claimed
+    outcomes
 }
 
-/// Claims for one consumer after the other. If one is refused, the caller undoes what the others took.
-pub fn claim_each(state: &mut State, rules: &Rules, consumers: &[ConsumerChoice]) -> Result<Arc<[ClaimedConsumer]>> {
+/// Claims for one consumer after the other. If the whole is refused, the caller undoes what the consumers took.
+///
+/// # Errors
+/// [`Error::ClaimRefused`] if a required consumer gets no candidate, if no consumer gets one, or if a refusal would
+/// rest on the snapshot or on a held row.
+pub fn claim_each(state: &mut State, rules: &Rules, consumers: &[ConsumerChoice]) -> Result<Vec<ClaimOutcome>> {
     let taken: Vec<_> = consumers
         .iter()
         .map(|consumer| (consumer, take_first(state, rules, consumer)))
         .collect();
-    let mut missing = taken.iter().filter_map(|(_, taken)| taken.as_ref().err()).peekable();
-    if missing.peek().is_some() {
-        state.waits_for_held &= !missing.any(Reasons::concern_consumer);
+    let refused = || taken.iter().filter(|(_, taken)| taken.is_err());
+    let may_refuse_some = state.is_of_rows() && !state.waits_for_held && refused().count() < taken.len();
+    if refused().any(|(consumer, _)| consumer.is_required || !may_refuse_some) {
+        let mut reasons = refused().filter_map(|(_, taken)| taken.as_ref().err());
+        state.waits_for_held &= !reasons.any(Reasons::concern_consumer);
         return Err(Error::ClaimRefused(Arc::new(refusal(taken))));
     }
-    let granted = taken
-        .into_iter()
-        .filter_map(|(consumer, taken)| Some((consumer, taken.ok()?)));
-    Ok(granted
-        .map(|(consumer, taken)| claimed(state, consumer, taken))
-        .collect())
+    let outcome = |(consumer, taken): (&ConsumerChoice, std::result::Result<Taken, Reasons>)| {
+        taken.map(|taken| claimed(state, consumer, taken))
+    };
+    Ok(taken.into_iter().map(outcome).collect())
 }
 
 fn refusal(taken: Vec<(&ConsumerChoice, std::result::Result<Taken, Reasons>)>) -> ClaimRefusal {

@@ -41,7 +41,7 @@ pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
     }
     give_back(state, &set.placed);
     let claimed = match claims::claim_each(state, rules, &set.placed) {
-        Ok(claimed) => claimed,
+        Ok(outcomes) => outcomes.into_iter().filter_map(std::result::Result::ok).collect(),
         Err(refused) => {
             state.roll_back();
             return Err(refused);

@@ -80,7 +80,10 @@ impl Decider {
         let decide = |command: &&Command| self.decide(&mut state, &stamp, command, source);
         let decisions = commands.iter().map(decide).collect();
         let mut change = save(conn, &state)?;
-        if source == StateSource::Database {
+        if source == StateSource::Database && change.is_none() {
+            let newest = self.store.newest();
+            self.note_differing(&newest, state.differing_from(&newest, footprint));
+        } else if source == StateSource::Database {
             // A plan of these commands may have found that an id has another name.
             let rows = state.consumers.values().filter_map(|entry| entry.now.as_ref());
             self.owner_ids.forget(rows);

@@ -200,6 +200,7 @@ pub fn choice(rng: &mut Rng, known: &Known, consumer: String) -> ConsumerChoice 
             ..Candidates::all(list.into())
         },
         limits: rng.of(&[Limits::Normal, Limits::NormalFirst]),
+        is_required: true,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::*;
+use crate::model::claims::LOSSES_MAX;
 use crate::model::workloads::Planned;
 
 /// Places a workload. After each plan `change` does what another client does in that moment, with the number of the
@@ -52,7 +53,7 @@ async fn a_plan_of_a_workload_that_was_created_again_is_made_again() {
 }
 
 #[actix_web::test]
-async fn a_consumer_that_another_program_has_is_refused_after_two_plans() {
+async fn a_consumer_that_another_program_has_is_refused_after_one_plan() {
     let f = cluster(&SITES).await;
     let workload = uuid::Uuid::parse_str(&uuid(WORKLOAD)).unwrap();
     let mut claim = super::super::claim(1, 1, "VCPU", 1, Expected::New);
@@ -65,7 +66,44 @@ async fn a_consumer_that_another_program_has_is_refused_after_two_plans() {
         panic!("{refused:?}");
     };
     let consumers: Vec<&str> = refusal.consumers.iter().map(|it| it.consumer.as_str()).collect();
-    assert_eq!((consumers, plans), (vec![consumer.as_str()], 2));
+    assert_eq!((consumers, plans), (vec![consumer.as_str()], 1));
     let detail = &refusal.consumers[0].reasons.kept()[0].detail;
     assert!(detail.contains("adopt it"), "{detail}");
+}
+
+/// After each plan another client takes the place. The last plan is made in the writer's batch, where no client can.
+#[actix_web::test]
+async fn a_request_that_loses_each_plan_is_planned_in_the_batch() {
+    let mut f = fixture();
+    for host in 1..=20 {
+        f.host(host, 1).await.unwrap();
+    }
+    let model = &f.model;
+    let (report, plans) = place_while(model, put(WORKLOAD, None, wish(1, None)), async |plan, report| {
+        let host = *hosts(report).first().unwrap();
+        let claim = super::super::claim(100 + plan, host, "VCPU", 1, Expected::New);
+        model.submit(claim).await.unwrap();
+    })
+    .await;
+    assert_eq!((hosts(&report.unwrap()).len(), plans), (1, LOSSES_MAX + 1));
+    f.check_snapshot().await;
+}
+
+/// As above, but nothing is left for the plan in the batch.
+#[actix_web::test]
+async fn a_request_that_finds_no_place_in_the_batch_is_refused() {
+    let mut f = fixture();
+    for host in 1..=LOSSES_MAX + 1 {
+        f.host(host, 1).await.unwrap();
+    }
+    let model = &f.model;
+    let (refused, plans) = place_while(model, put(WORKLOAD, None, wish(1, None)), async |plan, report| {
+        let host = *hosts(report).first().unwrap();
+        let claim = super::super::claim(100 + plan, host, "VCPU", 1, Expected::New);
+        model.submit(claim).await.unwrap();
+    })
+    .await;
+    let is_refused = matches!(refused, Err(Error::NoPlace { .. } | Error::NoCapacity { .. }));
+    assert_eq!((is_refused, plans), (true, LOSSES_MAX + 1), "{refused:?}");
+    f.check_snapshot().await;
 }

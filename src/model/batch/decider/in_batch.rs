@@ -1,0 +1,103 @@
+//! Plans a command inside the batch, on the newest snapshot, and decides the plan on rows that the transaction locks.
+
+use super::Decider;
+use super::transaction::StateSource;
+use crate::db::writer::{Decision, Executed};
+use crate::db::{DbConnection, WriteError};
+use crate::model::batch::command::{Answer, Command, Write};
+use crate::model::batch::footprint::Footprint;
+use crate::model::claims::{PlaceInBatch, PlacedInBatch};
+use crate::model::workloads::{PutInBatch, SetInBatch};
+
+impl Decider {
+    /// Plans the call, and decides it.
+    ///
+    /// # Errors
+    /// [`WriteError::Conflict`] if the rows of the plan refuse it and differ from the snapshot: the snapshot is
+    /// corrected, and the next attempt plans again.
+    pub(super) fn place_in_batch(
+        &mut self,
+        conn: &mut DbConnection,
+        call: &PlaceInBatch,
+    ) -> Result<Executed<Decider>, WriteError> {
+        if !self.store.may_decide() {
+            return Err(WriteError::Conflict);
+        }
+        let planned = match call.plan(&self.store.newest()) {
+            Ok(planned) => planned,
+            Err(error) => return Ok(unchanged(Decision::Refused(error))),
+        };
+        if call.is_refused_by(&planned) {
+            let answer = PlacedInBatch { planned, answer: None };
+            return Ok(unchanged(Decision::Granted(Answer::Placed(answer))));
+        }
+        let command = planned.command.clone().into_command();
+        let Executed { decisions, change } = self.decide_alone(conn, &command)?;
+        let decision = |decision| match decision {
+            Decision::Granted(Answer::Claim(claimed)) => Decision::Granted(Answer::Placed(PlacedInBatch {
+                planned: planned.clone(),
+                answer: Some(claimed),
+            })),
+            refused => refused,
+        };
+        Ok(Executed {
+            decisions: decisions.into_iter().map(decision).collect(),
+            change,
+        })
+    }
+
+    /// Plans the request about a workload, and decides it.
+    ///
+    /// # Errors
+    /// As of [`Self::place_in_batch`].
+    pub(super) fn put_in_batch(
+        &mut self,
+        conn: &mut DbConnection,
+        put: &PutInBatch,
+    ) -> Result<Executed<Decider>, WriteError> {
+        if !self.store.may_decide() {
+            return Err(WriteError::Conflict);
+        }
+        let planned = match put.plan(conn, &self.store.newest()) {
+            Ok(planned) => planned,
+            Err(error) => return Ok(unchanged(Decision::Refused(error))),
+        };
+        let answer = |answer| {
+            let planned = planned.clone();
+            Decision::Granted(Answer::WorkloadInBatch(Box::new(SetInBatch { planned, answer })))
+        };
+        if planned.is_unchanged(&put.job.put) {
+            return Ok(unchanged(answer(None)));
+        }
+        let command = planned.set.clone().into_command();
+        let Executed { decisions, change } = self.decide_alone(conn, &command)?;
+        let decision = |decision| match decision {
+            Decision::Granted(Answer::Workload(claimed)) => answer(Some(claimed)),
+            refused => refused,
+        };
+        Ok(Executed {
+            decisions: decisions.into_iter().map(decision).collect(),
+            change,
+        })
+    }
+
+    /// Decides a command on rows. A refusal counts only if the snapshot shows the same rows.
+    fn decide_alone(&mut self, conn: &mut DbConnection, command: &Command) -> Result<Executed<Decider>, WriteError> {
+        let held = self.held_providers();
+        let footprint = Footprint::beside_held(&[command], &held);
+        let executed = self.decide_and_save(conn, &[command], &footprint, held, StateSource::Database)?;
+        let is_refused = executed.decisions.iter().any(Decision::is_refused);
+        if is_refused && self.differing.is_some() {
+            return Err(WriteError::Conflict);
+        }
+        Ok(executed)
+    }
+}
+
+/// A decision that writes nothing.
+fn unchanged(decision: Decision<Answer>) -> Executed<Decider> {
+    Executed {
+        decisions: vec![decision],
+        change: None,
+    }
+}

@@ -1,0 +1,53 @@
+//! A call that is planned inside the writer's batch, after it has lost its places several times.
+//!
+//! A plan beside the writer can lose its places to other claims again and again, because the search takes longer than a
+//! claim. Inside the batch no claim of this process comes in between. The writer follows the change feed, plans, locks
+//! and reads the rows of the plan, and decides. If a row differs from the snapshot, the writer corrects the snapshot
+//! and plans again. So the call ends when the rows agree with the snapshot.
+
+use super::{ClaimAnswer, PlanJob, PlannedCall};
+use crate::db::boot_instant::BootInstant;
+use crate::error::{Reasons, Result};
+use crate::interrupt::Interrupt;
+use crate::model::workloads::ended_by;
+use crate::search::Snapshot;
+use std::sync::Arc;
+
+/// A call to plan and claim in one batch.
+#[derive(Debug, Clone)]
+pub struct PlaceInBatch {
+    /// The last search of the call, which is made again on the newest snapshot.
+    pub job: PlanJob,
+    /// By consumer of the call, why it was refused before.
+    pub refused: Vec<Option<Reasons>>,
+    /// The search ends then.
+    pub deadline: BootInstant,
+}
+
+/// The answer to [`PlaceInBatch`].
+#[derive(Debug, Clone)]
+pub struct PlacedInBatch {
+    pub planned: PlannedCall,
+    /// `None` if the plan refuses the call.
+    pub answer: Option<ClaimAnswer>,
+}
+
+impl PlaceInBatch {
+    /// The plan on this snapshot.
+    ///
+    /// # Errors
+    /// Of the search.
+    pub fn plan(&self, snapshot: &Arc<Snapshot>) -> Result<PlannedCall> {
+        let job = PlanJob {
+            snapshot: Arc::clone(snapshot),
+            ..self.job.clone()
+        };
+        let plan = job.run(&ended_by(&Interrupt::default(), self.deadline))?;
+        Ok(PlannedCall::new(&job.request, self.refused.clone(), plan))
+    }
+
+    /// Whether the plan claims nothing.
+    pub fn is_refused_by(&self, planned: &PlannedCall) -> bool {
+        planned.is_refusal(&self.job.request)
+    }
+}

@@ -1,0 +1,127 @@
+//! The plan of a call as the command that claims it: which consumers claim, and which are refused by the plan.
+
+use std::sync::Arc;
+
+use super::memory::Memory;
+use super::{
+    Candidates, ClaimFirst, ClaimOutcome, ConsumerChoice, Limits, PlaceAnswer, PlaceRequest, Placed, Plan, Planned,
+    Wanted,
+};
+use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
+use crate::model::allocations::Expected;
+
+/// The plan of a call.
+#[derive(Debug, Clone)]
+pub struct PlannedCall {
+    /// By consumer of the call, why it does not claim; `None` for the consumers of the command.
+    pub refused: Vec<Option<Reasons>>,
+    /// False if a tree had too many combinations to compare all of them by rank.
+    pub is_exact: bool,
+    pub command: ClaimFirst,
+}
+
+impl PlannedCall {
+    /// `refused` are the reasons of the consumers that were not planned, `plan` has the other ones.
+    pub fn new(request: &Arc<PlaceRequest>, mut refused: Vec<Option<Reasons>>, plan: Plan) -> PlannedCall {
+        let mut choices = Vec::with_capacity(plan.consumers.len());
+        let pending = request.pending(&refused);
+        for (at, planned) in pending.into_iter().zip(plan.consumers) {
+            match planned {
+                Ok(planned) => choices.push(ConsumerChoice {
+                    claim: request.consumers[at].claim.clone(),
+                    candidates: planned.candidates,
+                    limits: planned.limits,
+                    is_required: request.is_atomic || planned.taken.is_some(),
+                }),
+                Err(reasons) => refused[at] = Some(reasons),
+            }
+        }
+        let memory = request.remembered().map(|call| Memory {
+            call: call.clone(),
+            request: Arc::clone(request),
+            refused: refused.clone(),
+            is_exact: plan.is_exact,
+        });
+        PlannedCall {
+            is_exact: plan.is_exact,
+            command: ClaimFirst::new(choices, memory.map(Arc::new)),
+            refused,
+        }
+    }
+
+    /// Whether the plan claims nothing.
+    pub fn is_refusal(&self, request: &PlaceRequest) -> bool {
+        self.command.consumers.is_empty() || request.is_atomic && self.refused.iter().any(Option::is_some)
+    }
+
+    /// The answer, with the outcomes of the consumers of the command.
+    pub fn placed(self, outcomes: &[ClaimOutcome]) -> Placed {
+        Placed::new(self.refused, outcomes, self.is_exact)
+    }
+}
+
+impl PlaceRequest {
+    /// The indexes of the consumers that are not refused.
+    pub fn pending(&self, refused: &[Option<Reasons>]) -> Vec<usize> {
+        (0..self.consumers.len()).filter(|at| refused[*at].is_none()).collect()
+    }
+
+    /// The plan of a call without queries: all candidates of each consumer. Rows alone decide about them.
+    pub fn posted(&self, refused: &[Option<Reasons>]) -> Plan {
+        let pending = self.pending(refused).into_iter();
+        let lists = pending.filter_map(|at| match &self.consumers[at].wanted {
+            Wanted::Candidates(list) => Some(Arc::clone(list)),
+            Wanted::Query(_) => None,
+        });
+        let planned = lists.map(|list| Planned {
+            candidates: Candidates::all(list),
+            limits: Limits::of(self.purpose),
+            taken: None,
+        });
+        Plan {
+            consumers: planned.map(Ok).collect(),
+            is_exact: true,
+        }
+    }
+
+    /// Whether these consumers are new and have queries. Then no row but those of providers can refuse them.
+    pub fn are_new_with_queries(&self, consumers: &[usize]) -> bool {
+        let mut consumers = consumers.iter().map(|at| &self.consumers[*at]);
+        consumers.all(|it| it.claim.generation == Expected::New && matches!(it.wanted, Wanted::Query(_)))
+    }
+
+    /// The answer to a call of which the plan claims nothing.
+    ///
+    /// # Errors
+    /// [`Error::ClaimRefused`] if the call is atomic.
+    pub fn refused(&self, planned: PlannedCall) -> Result<PlaceAnswer> {
+        if self.is_atomic {
+            return Err(self.refusal(&planned.refused));
+        }
+        Ok(PlaceAnswer::Placed(planned.placed(&[])))
+    }
+
+    /// The refusal of an atomic call.
+    pub fn refusal(&self, refused: &[Option<Reasons>]) -> Error {
+        let consumers = self
+            .consumers
+            .iter()
+            .zip(refused)
+            .map(|(consumer, reasons)| RefusedConsumer {
+                consumer: consumer.claim.consumer.clone(),
+                reasons: reasons.clone().unwrap_or_else(other_refused),
+            });
+        Error::ClaimRefused(Arc::new(ClaimRefusal {
+            consumers: consumers.collect(),
+        }))
+    }
+}
+
+/// Why a consumer gets nothing that would have got a place.
+fn other_refused() -> Reasons {
+    Reason::new(
+        ReasonCode::OtherRefused,
+        "Another consumer of this call cannot be placed, and the call is atomic.".to_owned(),
+    )
+    .into()
+}

@@ -1,0 +1,137 @@
+//! Calls whose plans lose their places to other claims, and consumers that are refused beside others.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use super::foreign::foreign_claim;
+use super::placing::{codes, gang, query};
+use super::*;
+use crate::error::ReasonCode;
+use crate::model::claims::{ClaimCandidate, LOSSES_MAX, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob, Wanted};
+use crate::search::{Interrupt, SearchSettings};
+
+/// Places a call. After each plan `change` does what another client does in that moment, with the number of the plan
+/// and the uuid of the host that the first consumer was to get. Returns the number of plans.
+async fn place_while(model: &Model, request: PlaceRequest, change: impl AsyncFn(u32, String)) -> (Result<Placed>, u32) {
+    let plans = Cell::new(0);
+    let search = async |job: PlanJob| -> Result<Plan> {
+        let plan = job.run(&Interrupt::default())?;
+        plans.set(plans.get() + 1);
+        if let Ok(planned) = &plan.consumers[0] {
+            let (_, first) = planned.candidates.in_order().next().unwrap();
+            change(plans.get(), first.allocations[0].0.clone()).await;
+        }
+        Ok(plan)
+    };
+    let placed = match model.place_with(request, &SearchSettings::uncut(7), search).await {
+        Ok(PlaceAnswer::Placed(placed)) => Ok(placed),
+        Ok(PlaceAnswer::Repeated(answer)) => panic!("a call without an id was repeated: {answer}"),
+        Err(error) => Err(error),
+    };
+    (placed, plans.get())
+}
+
+/// A claim of all of a host that has one VCPU.
+async fn take(model: &Model, consumer: u32, host: &str) {
+    let mut claim = claim(consumer, 1, "VCPU", 1, Expected::New);
+    claim.consumers[0].allocations[0].0 = host.to_owned();
+    // Some plan has a host that was taken before.
+    let _ = model.submit(claim).await;
+}
+
+/// A consumer that exists keeps the writer from refusing the first plan unseen.
+fn moving(consumer: u32) -> PlaceRequest {
+    let mut request = gang(consumer..consumer + 1, query(1, None));
+    request.consumers[0].claim.generation = Expected::Is(1);
+    request
+}
+
+#[actix_web::test]
+async fn a_call_that_loses_each_plan_is_planned_in_the_batch() {
+    for candidates_of_a_plan in [1, 4] {
+        let mut f = fixture();
+        for host in 1..=40 {
+            f.host(host, 1).await.unwrap();
+        }
+        f.model.submit(claim(100, 40, "VCPU", 1, Expected::New)).await.unwrap();
+        let model = &f.model;
+        let consumers = Cell::new(200);
+        let (placed, plans) = place_while(model, moving(100), async |_, _| {
+            // The first candidate and those to spare.
+            for host in 1..=(candidates_of_a_plan * 10 * (consumers.get() - 199)).min(38) {
+                consumers.set(consumers.get() + 1);
+                take(model, 1_000 + host, &uuid(host)).await;
+            }
+        })
+        .await;
+        assert!(placed.is_ok(), "{placed:?}");
+        assert!(plans <= LOSSES_MAX + 1, "{plans} plans");
+        f.check_snapshot().await;
+    }
+}
+
+/// Before, the call was busy at its deadline (race of calls with candidates and queries, seed 1075746799).
+#[actix_web::test]
+async fn a_call_ends_although_each_of_its_plans_is_lost() {
+    let mut f = fixture();
+    for host in 1..=6 {
+        f.host(host, 1).await.unwrap();
+    }
+    f.model.submit(claim(100, 6, "VCPU", 1, Expected::New)).await.unwrap();
+    let model = &f.model;
+    let (placed, plans) = place_while(model, moving(100), async |plan, _| {
+        // All hosts but the fifth are taken while the plan is under way, and given back before the next one.
+        let other = |host: u32| 1_000 + 10 * plan + host;
+        for host in 1..=4 {
+            take(model, other(host), &uuid(host)).await;
+        }
+    })
+    .await;
+    let placed = placed.unwrap();
+    let share = &placed.consumers[0].as_ref().unwrap().providers[0];
+    assert!([uuid(5), uuid(6)].contains(&share.provider.to_string()), "{share:?}");
+    assert!(plans <= LOSSES_MAX + 1, "{plans} plans");
+}
+
+#[actix_web::test]
+async fn consumers_without_room_are_refused_beside_the_others_in_one_transaction() {
+    let mut f = fixture();
+    f.host(1, 2).await.unwrap();
+    let mut request = gang(100..104, query(1, None));
+    request.is_atomic = false;
+    request.queries.clear();
+    for consumer in &mut request.consumers {
+        consumer.wanted = Wanted::Candidates(Arc::new([ClaimCandidate {
+            allocations: vec![(uuid(1), vec![("VCPU".to_owned(), 1)])],
+            mappings: None,
+        }]));
+    }
+    let (placed, plans) = place_while(&f.model, request, async |_, _| {}).await;
+    let placed = placed.unwrap();
+    let granted: Vec<bool> = placed.consumers.iter().map(std::result::Result::is_ok).collect();
+    assert_eq!((granted, plans), (vec![true, true, false, false], 0));
+    let refused = placed.consumers[3].as_ref().unwrap_err();
+    assert_eq!(codes(refused), [ReasonCode::NoRoom]);
+    assert_eq!(f.used(1), 2);
+    f.check_snapshot().await;
+}
+
+/// A refusal on rows corrects the snapshot, so one more plan is enough.
+#[actix_web::test]
+async fn a_place_that_a_foreign_writer_took_costs_one_more_plan() {
+    for host in [1, 2] {
+        let mut f = fixture();
+        for host in [1, 2] {
+            f.host(host, 1).await.unwrap();
+        }
+        foreign_claim(&mut f, 20, host, 1);
+        let mut request = gang(100..101, query(1, None));
+        request.is_dry_run = true;
+        let (placed, plans) = place_while(&f.model, request, async |_, _| {}).await;
+        let placed = placed.unwrap();
+        let share = &placed.consumers[0].as_ref().unwrap().providers[0];
+        assert_eq!(*share.provider, *uuid(3 - host));
+        assert!(plans <= 2, "{plans} plans");
+        f.check_snapshot().await;
+    }
+}

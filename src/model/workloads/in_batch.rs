@@ -1,0 +1,54 @@
+//! A request about a workload that is planned inside the writer's batch, after several of its plans were refused. As
+//! for claims (`claims::in_batch`), no command of this process comes in between.
+
+use std::sync::Arc;
+
+use super::{PlanJob, Planned, SetAnswer, ended_by, found};
+use crate::db::DbConnection;
+use crate::db::boot_instant::BootInstant;
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::search::Snapshot;
+
+/// A request to plan and write in one batch.
+#[derive(Debug, Clone)]
+pub struct PutInBatch {
+    /// The last search of the request, which is made again on the newest snapshot and on rows of the batch.
+    pub job: PlanJob,
+    /// The search ends then.
+    pub deadline: BootInstant,
+}
+
+/// The answer to [`PutInBatch`].
+#[derive(Debug, Clone)]
+pub struct SetInBatch {
+    pub planned: Planned,
+    /// `None` if the plan changes nothing.
+    pub answer: Option<SetAnswer>,
+}
+
+impl PutInBatch {
+    /// Reads the rows of the request, and plans it on this snapshot.
+    ///
+    /// # Errors
+    /// As of [`PlanJob::run`], and the refusals of the rows alone.
+    pub fn plan(&self, conn: &mut DbConnection, snapshot: &Arc<Snapshot>) -> Result<Planned> {
+        let found = found::found(conn, &self.job.put)?;
+        let stored_wish = found
+            .stored
+            .as_ref()
+            .and_then(|stored| (self.job.put.read)(&stored.row.body).ok());
+        let job = PlanJob {
+            snapshot: Arc::clone(snapshot),
+            stored: found.stored.map(Arc::new),
+            stored_wish: stored_wish.map(Arc::new),
+            others: Arc::new(found.others),
+            namers: Arc::new(found.namers),
+            adopted: Arc::new(found.adopted),
+            ..self.job.clone()
+        };
+        Ok(job
+            .run(&ended_by(&Interrupt::default(), self.deadline))?
+            .with_incarnation())
+    }
+}
