@@ -332,10 +332,11 @@ impl ClaimRefusal {
         self.consumers.iter().filter(has_own)
     }
 
-    /// Whether a consumer has a newer generation than the caller expects. The caller has to read the consumer again.
+    /// Whether a consumer has another generation than the caller expects, or something else changed on which a request
+    /// without consumers rests. Then the caller has to read it again.
     pub fn is_stale(&self) -> bool {
-        self.refused()
-            .any(|consumer| consumer.reasons.has(ReasonCode::ConcurrentUpdate))
+        let is_stale = |it: &RefusedConsumer| it.reasons.has(ReasonCode::ConcurrentUpdate);
+        self.consumers.is_empty() || self.refused().any(is_stale)
     }
 }
 

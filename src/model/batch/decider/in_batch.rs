@@ -4,6 +4,7 @@ use super::Decider;
 use super::transaction::StateSource;
 use crate::db::writer::{Decision, Executed};
 use crate::db::{DbConnection, WriteError};
+use crate::error::Error;
 use crate::model::batch::command::{Answer, Command, Write};
 use crate::model::batch::footprint::Footprint;
 use crate::model::claims::{PlaceInBatch, PlacedInBatch};
@@ -71,6 +72,11 @@ impl Decider {
         }
         let command = planned.set.clone().into_command();
         let Executed { decisions, change } = self.decide_alone(conn, &command)?;
+        let is_stale = |it: &_| matches!(it, Decision::Refused(Error::ClaimRefused(refusal)) if refusal.is_stale());
+        if decisions.iter().any(is_stale) {
+            // Another process changed a row after it was read for the plan, and before it was locked.
+            return Err(WriteError::Conflict);
+        }
         let decision = |decision| match decision {
             Decision::Granted(Answer::Workload(claimed)) => answer(Some(claimed)),
             refused => refused,
