@@ -99,7 +99,7 @@ pub enum PlaceAnswer {
     Repeated(String),
 }
 
-/// One request to claim for several consumers, each with a choice. Each consumer sees what the consumers before it took.
+/// A request to claim for several consumers, each with a choice. Each consumer sees the claims of those before it.
 #[derive(Debug, Clone)]
 pub struct ClaimFirst {
     /// Each consumer once.

@@ -47,9 +47,9 @@ pub trait Batch: Send + 'static {
     /// snapshot is invalidated.
     fn publish(&mut self, conn: Option<&mut DbConnection>, change: Self::Change, commit: &Commit);
 
-    /// Applies what peers committed to the snapshot, and what the last transaction found in the rows. Called before each
-    /// attempt outside of the transaction, unless the batch is planned and [`Self::expected_peers`] answers; and after
-    /// a transaction that commits nothing because commands were refused on its rows.
+    /// Applies the commits of peers to the snapshot, and the rows that the last transaction found otherwise. Called
+    /// before an attempt outside of the transaction, unless the batch is planned and [`Self::expected_peers`] answers.
+    /// Also called after a transaction that commits nothing because its rows refused commands.
     fn follow(&mut self, conn: &mut DbConnection) -> DbResult<()>;
 
     /// As [`Self::follow`], inside the transaction. False if rows would have to be read, which only [`Self::follow`]

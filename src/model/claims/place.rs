@@ -232,9 +232,9 @@ fn note_refusals(
     }
 }
 
-/// Before the plan refuses a consumer: notes the consumers that have another generation than the caller expects, because
-/// nothing else helps them, and what they would take is free for the others. In an atomic call all are compared, since
-/// none will be claimed. Returns whether there are any.
+/// Before the plan refuses a consumer: notes the consumers that have another generation than the caller expects. No
+/// place helps a stale consumer, and the room that it would take is free. In an atomic call all consumers are
+/// compared, because none will claim. Returns whether a consumer is stale.
 async fn take_stale(
     model: &Model,
     request: &PlaceRequest,

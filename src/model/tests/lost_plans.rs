@@ -116,8 +116,8 @@ async fn consumers_without_room_are_refused_beside_the_others_in_one_transaction
     f.check_snapshot().await;
 }
 
-/// A refusal on rows corrects the snapshot, so the second plan finds nothing. The third plan follows the comparison of all
-/// providers, without which no query is refused beside a foreign writer.
+/// A refusal on rows corrects the snapshot, so the second plan finds nothing. Beside a foreign writer no query is
+/// refused before all providers were compared. So there is a third plan.
 #[actix_web::test]
 async fn places_that_a_foreign_writer_took_are_searched_for_again_until_none_is_shown() {
     let mut f = fixture();

@@ -2,9 +2,9 @@
 //!
 //! As for claims by query, the search runs beside the writer, on a snapshot that is newer than the request. The writer
 //! compares what the plan saw: the workload's row, the generations of all its consumers, and the workloads to which a
-//! rule ties it. It claims exactly the places of the plan, by the rules of any claim. If one of them is gone, or
-//! something moved, the request is planned again, as a claim is (`claims::place`): until the rows agree with the snapshot
-//! of the plan, and after [`LOSSES_MAX`] lost plans inside the writer's batch (`in_batch`).
+//! rule ties it. The writer claims exactly the places of the plan, by the rules of any claim. If a place is gone, or a
+//! compared row has moved, the request is planned again, as a claim is (`claims::place`), until the rows agree with the
+//! snapshot of the plan. After [`LOSSES_MAX`] lost plans the request is planned inside the writer's batch (`in_batch`).
 //!
 //! Rules between two workloads are guarded on both sides. A workload that is placed raises `named` of those that its
 //! rules name, and compares their generations. So of two that are planned in the same moment, the second sees the
