@@ -332,8 +332,8 @@ impl ClaimRefusal {
         self.consumers.iter().filter(has_own)
     }
 
-    /// Whether a consumer has another generation than the caller expects, or something else changed on which a request
-    /// without consumers rests. Then the caller has to read it again.
+    /// Whether a consumer has a newer generation than the caller expects, or a row changed on which a request without
+    /// consumers rests. The caller has to read the row again.
     pub fn is_stale(&self) -> bool {
         let is_stale = |it: &RefusedConsumer| it.reasons.has(ReasonCode::ConcurrentUpdate);
         self.consumers.is_empty() || self.refused().any(is_stale)
