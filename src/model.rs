@@ -34,6 +34,7 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 
 pub use batch::decide::Rules;
 pub use database_state::DatabaseState;
+pub use reads::provider_reads::ProviderReader;
 pub use reads::reader::Reader;
 pub use running::{Running, Serving};
 pub use service::{Model, PreparedSearch};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
+use super::reads::reader::Reader;
 use super::resource_providers::{OfProvider, WithGeneration, group_by_provider, with_generation};
 use super::{Moment, modified};
 use crate::db::DbConnection;
@@ -157,6 +158,11 @@ struct NamedConsumer {
     user: String,
     generation: i32,
     consumer_type: Option<String>,
+}
+
+/// As [`of_consumer`], in a transaction.
+pub async fn fetch_of_consumer(reader: Reader, consumer: String) -> Result<ConsumerAllocations> {
+    reader.read(move |conn| of_consumer(conn, &consumer)).await
 }
 
 /// The allocations of a consumer. An unknown consumer has none.

@@ -4,12 +4,10 @@ pub mod base;
 pub mod batch_rows;
 pub mod collation;
 pub mod command;
-pub mod contention;
 pub mod decide;
 pub mod decider;
 pub mod footprint;
 pub mod generation_moves;
-pub mod lineage;
 #[cfg(feature = "mutants")]
 pub mod mutant;
 pub mod optimistic;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use self::memory::{Memory, RepeatableCall};
 use super::allocations::{ConsumerClaim, ProviderShare};
-use super::snapshot::store::Stamp;
+use super::snapshot::stamp::Stamp;
 use crate::error::Reasons;
 use crate::search::{self, Purpose, Rank};
 pub use in_batch::{PlaceInBatch, PlacedInBatch};

@@ -9,10 +9,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::OwnedMutexGuard;
 
 use super::claims::ClaimFirst;
-use super::reads::reader::{on_blocking_thread, within_timeout};
+use super::reads::blocking::{on_blocking_thread, within_timeout};
 use super::service::Model;
 use super::snapshot::comparison::{self, SLICE_PROVIDERS, SliceResult};
 use crate::db::boot_instant::BootInstant;
@@ -24,9 +24,6 @@ use crate::error::Result;
 const FOREIGN_WRITER_MEMORY: Duration = Duration::from_secs(600);
 /// The time from the beginning of one early comparison to that of the next.
 const EARLY_COMPARISON_INTERVAL: Duration = Duration::from_secs(1);
-
-/// When the last early comparison began. The lock is held while one runs.
-pub type LastComparison = Arc<Mutex<Option<BootInstant>>>;
 
 impl Model {
     /// Compares the first `limit` providers with ids above `after` with the tables, and corrects the snapshot. Blocks

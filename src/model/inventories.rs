@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
+use super::reads::reader::Reader;
 use super::resource_providers::with_generation;
 use super::{Moment, modified};
 use crate::db::DbConnection;
@@ -115,6 +116,11 @@ pub fn list(conn: &mut DbConnection, provider: &str) -> Result<Inventories> {
         .select((providers::generation, Option::<NamedInventoryRow>::as_select()))
         .load(conn)?;
     from_rows(conn, provider, rows)
+}
+
+/// As [`show`], in a single statement.
+pub async fn fetch(reader: Reader, provider: String, class: String) -> Result<Inventories> {
+    reader.ask(move |conn| show(conn, &provider, &class)).await
 }
 
 /// One inventory of a provider, by the exact name of its class: MariaDB's collation finds it in another spelling too.

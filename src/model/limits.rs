@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use diesel::prelude::*;
 
+use super::reads::reader::Reader;
 use super::resource_classes;
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::placet_limits as table;
@@ -71,6 +72,16 @@ pub struct Page {
     pub limit: usize,
     /// Only of classes with a greater name.
     pub after: Option<String>,
+}
+
+/// As [`list`], in a single statement.
+pub async fn fetch_list(reader: Reader, page: Page) -> Result<(Vec<Limit>, Option<String>)> {
+    reader.ask(move |conn| list(conn, &page)).await
+}
+
+/// As [`show`], in a transaction.
+pub async fn fetch(reader: Reader, class: String) -> Result<Limit> {
+    reader.read(move |conn| show(conn, &class)).await
 }
 
 /// The limits of a page that were ever set, by class, and the class after which the next page begins.

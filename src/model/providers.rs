@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, HashMap};
 use diesel::prelude::*;
 
 use super::pages;
-use super::workloads::ReadWish;
+use super::reads::reader::Reader;
+use super::workloads::wish::ReadWish;
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::{allocations, octet_length, placet_descriptions as table, resource_providers as providers};
 use crate::db::{DbConnection, DbResult};
@@ -19,6 +20,9 @@ use crate::error::{Error, Result};
 use crate::search::{Description, ProviderId, ProviderRow, ProviderState, Snapshot};
 
 pub use body::encode;
+
+/// The standard trait that Nova's request filter forbids on the root provider of a host.
+pub const DISABLED_TRAIT: &str = "COMPUTE_STATUS_DISABLED";
 
 /// The description of one provider, as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +105,20 @@ impl Columns {
             description,
         }
     }
+}
+
+/// As [`list`], in a transaction.
+pub async fn fetch_list(
+    reader: Reader,
+    after: Option<String>,
+    limit: usize,
+) -> Result<(Vec<Described>, Option<String>)> {
+    reader.read(move |conn| list(conn, after.as_deref(), limit)).await
+}
+
+/// As [`show`], in a transaction.
+pub async fn fetch(reader: Reader, uuid: String) -> Result<Described> {
+    reader.read(move |conn| show(conn, &uuid)).await
 }
 
 /// The providers of a page, by uuid, and the uuid after which the next page begins. All of it is of one moment if

@@ -1,5 +1,6 @@
 //! Reads that go to the database: the reader, coalesced reads, and look-ups of names that the snapshot does not have.
 
+pub mod blocking;
 pub mod coalescer;
 pub mod provider_reads;
 pub mod reader;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
+use super::reads::reader::Reader;
 use super::{Moment, modified};
 use crate::db::DbConnection;
 use crate::db::schema::resource_classes as table;
@@ -59,6 +60,16 @@ impl From<ClassRow> for ResourceClass {
             modified: modified(row.updated_at, row.created_at),
         }
     }
+}
+
+/// As [`list`], in a transaction.
+pub async fn fetch_list(reader: Reader) -> Result<Vec<ResourceClass>> {
+    reader.read(list).await
+}
+
+/// As [`show`], in a single statement.
+pub async fn fetch(reader: Reader, name: String) -> Result<ResourceClass> {
+    reader.ask(move |conn| show(conn, &name)).await
 }
 
 /// All resource classes, by id: the standard ones first.

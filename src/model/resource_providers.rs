@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
+use super::reads::reader::Reader;
 use super::{Moment, modified, modified_micros};
 use crate::db::DbConnection;
 use crate::db::engines::dialect::{among, now, on_each};
@@ -69,6 +70,21 @@ struct ProviderTreeRow {
     root: String,
     updated_at: Option<NaiveDateTime>,
     created_at: Option<NaiveDateTime>,
+}
+
+/// As [`show`], in a single statement.
+pub async fn fetch(reader: Reader, uuid: String) -> Result<Provider> {
+    reader.ask(move |conn| show(conn, &uuid)).await
+}
+
+/// As [`last_update`], in a single statement.
+pub async fn fetch_last_update(reader: Reader, uuid: String) -> Result<Option<Moment>> {
+    reader.ask(move |conn| last_update(conn, &uuid)).await
+}
+
+/// As [`check_exists`], in a single statement.
+pub async fn check_existence(reader: Reader, uuid: String) -> Result<()> {
+    reader.ask(move |conn| check_exists(conn, &uuid)).await
 }
 
 /// One provider.

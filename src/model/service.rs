@@ -7,15 +7,17 @@ use super::batch::command::{Answer, Command, Write};
 use super::batch::decide::Rules;
 use super::batch::decider::Decider;
 use super::census::CensusCell;
-use super::comparisons::LastComparison;
 use super::database_state::DatabaseState;
-use super::reads::provider_reads::ProviderReads;
-use super::reads::reader::{on_blocking_thread, within_timeout};
+use super::reads::blocking::{on_blocking_thread, within_timeout};
+use super::reads::provider_reads::{ProviderReader, ProviderReads};
+use super::reads::reader::Reader;
 use super::reads::refusal_checks::RefusalChecks;
 use super::reads::unknown_names::{NamedSearch, Names};
 use super::running::{Running, Serving};
+use super::snapshot::comparison::LastComparison;
 use super::snapshot::follower::Follower;
-use super::snapshot::store::{SnapshotStore, Stamp};
+use super::snapshot::stamp::Stamp;
+use super::snapshot::store::SnapshotStore;
 use super::standard;
 use super::statistics::{ClaimStatistics, ClaimedConsumers, ConsumerCount};
 use crate::db::boot_instant::BootInstant;
@@ -215,8 +217,41 @@ impl Model {
         self.dry_run(command, self.writer.deadline()).await
     }
 
+    /// Sets the replica, which serves the answers that may lag.
+    #[must_use]
+    pub fn with_replica(mut self, replica: Option<Replica>) -> Model {
+        self.replica = replica;
+        self
+    }
+
+    /// A reader for an answer. If the answer `may_lag`, the replica is read, as long as the replica can answer.
+    pub fn reader(&self, may_lag: bool) -> Reader {
+        let replica = self.replica.clone().filter(|_| may_lag);
+        Reader::new(self.database.clone(), replica, self.timeout)
+    }
+
+    /// A reader for an answer about a provider. Compute nodes repeat these requests, so reads of the database are
+    /// coalesced.
+    pub fn provider_reader(&self, may_lag: bool) -> ProviderReader {
+        let reader = self.reader(may_lag);
+        let coalesced = self.provider_reads.clone().filter(|_| !reader.has_replica());
+        ProviderReader::new(reader, coalesced)
+    }
+
+    /// Executes a command; in a dry run, only decides the command.
+    ///
+    /// # Errors
+    /// As of [`Self::submit`].
+    pub async fn submit_or_foresee<C: Write>(&self, command: C, is_dry_run: bool) -> Result<C::Answer> {
+        if is_dry_run {
+            self.foresee(command).await
+        } else {
+            self.submit(command).await
+        }
+    }
+
     /// Reads with a single statement.
-    pub async fn ask<T: Send + 'static>(
+    pub(super) async fn ask<T: Send + 'static>(
         &self,
         read: impl Fn(&mut DbConnection) -> Result<T> + Send + 'static,
     ) -> Result<T> {

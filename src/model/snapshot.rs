@@ -3,9 +3,13 @@
 
 pub mod agreement;
 pub mod change;
+pub mod committed;
 pub mod comparison;
+pub mod contention;
 pub mod follower;
+pub mod lineage;
 pub mod load;
 pub mod merged_changes;
 pub mod reload;
+pub mod stamp;
 pub mod store;

@@ -6,6 +6,7 @@ use chrono::NaiveDateTime;
 use diesel::dsl::exists;
 use diesel::prelude::*;
 
+use super::reads::reader::Reader;
 use super::resource_providers::with_generation;
 use super::{Moment, modified};
 use crate::db::DbConnection;
@@ -79,6 +80,16 @@ impl From<TraitRow> for Trait {
             modified: modified(row.updated_at, row.created_at).unwrap_or_else(|| now().and_utc()),
         }
     }
+}
+
+/// As [`list`], in a single statement.
+pub async fn fetch_list(reader: Reader, filter: Filter) -> Result<Vec<Trait>> {
+    reader.ask(move |conn| list(conn, &filter)).await
+}
+
+/// As [`show`], in a single statement.
+pub async fn fetch(reader: Reader, name: String) -> Result<Trait> {
+    reader.ask(move |conn| show(conn, &name)).await
 }
 
 /// The traits that a filter selects, by id.

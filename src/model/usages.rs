@@ -7,6 +7,7 @@ use diesel::dsl::{count, sum};
 use diesel::prelude::*;
 
 use super::allocations::UNKNOWN_TYPE;
+use super::reads::reader::Reader;
 use super::{resource_classes, resource_providers};
 use crate::db::DbConnection;
 use crate::db::schema::{allocations, consumer_types, consumers, inventories, projects, users};
@@ -43,6 +44,21 @@ pub struct TypeUsages {
     pub consumer_type: Arc<str>,
     pub consumer_count: i64,
     pub usages: Vec<(Arc<str>, i64)>,
+}
+
+/// As [`of_provider`], in a transaction.
+pub async fn fetch_of_provider(reader: Reader, provider: String) -> Result<ProviderUsages> {
+    reader.read(move |conn| of_provider(conn, &provider)).await
+}
+
+/// As [`total`], in a transaction.
+pub async fn fetch_total(reader: Reader, query: TotalQuery) -> Result<Vec<(Arc<str>, i64)>> {
+    reader.read(move |conn| total(conn, &query)).await
+}
+
+/// As [`by_type`], in a transaction.
+pub async fn fetch_by_type(reader: Reader, query: TotalQuery, filter: TypeFilter) -> Result<Vec<TypeUsages>> {
+    reader.read(move |conn| by_type(conn, &query, &filter)).await
 }
 
 /// The usages of a provider.

@@ -30,7 +30,7 @@ mod report;
 mod rows;
 mod time;
 mod unfit;
-mod wish;
+pub(super) mod wish;
 
 use std::sync::Arc;
 
@@ -47,8 +47,8 @@ pub use put::read_wish;
 pub use report::ReportJob;
 pub use report::{Judge, ReadWorkload, Report, ShownReplica, SpreadReport, Violation};
 pub use rows::{
-    Neighbourhood, Page, StoredPage, StoredWorkload, list_stored, named, neighbour_rows, replica_rows,
-    show_with_neighbours, taken, workload_rows,
+    Neighbourhood, Page, StoredPage, StoredWorkload, fetch_with_neighbours, list_stored, named, neighbour_rows,
+    replica_rows, taken, workload_rows,
 };
 pub use time::{ended_by, too_long, until, whole};
 pub use wish::{NearRule, ReadWish, Role, SpreadRule, Wish, WishRule};

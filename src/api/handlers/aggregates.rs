@@ -8,7 +8,7 @@ use crate::wire::aggregates as wire;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let uuid = context.field("uuid").to_owned();
-    let found = context.reader().aggregates(uuid).await?;
+    let found = context.provider_reader().aggregates(uuid).await?;
     let version = context.version;
     let reply = context.write(found.aggregates.len(), move || wire::write(version, &found));
     Ok(reply.await?.modified(None))

@@ -8,10 +8,7 @@ use crate::wire::allocations as wire;
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
     let consumer = context.field("consumer_uuid").to_owned();
-    let found = context
-        .reader()
-        .read(move |conn| allocations::of_consumer(conn, &consumer))
-        .await?;
+    let found = allocations::fetch_of_consumer(context.reader(), consumer).await?;
     let (version, modified) = (context.version, found.modified);
     let amounts = found.providers.iter().map(|share| share.resources.len()).sum();
     let reply = context.write(amounts, move || wire::write_consumer(version, &found));
@@ -50,7 +47,7 @@ pub async fn release(context: RequestContext) -> Result<Reply> {
 
 pub async fn list_of_provider(context: RequestContext) -> Result<Reply> {
     let uuid = context.field("uuid").to_owned();
-    let found = context.reader().allocations(uuid).await?;
+    let found = context.provider_reader().allocations(uuid).await?;
     let (version, modified) = (context.version, found.modified);
     let reply = context.write(found.consumers.len(), move || wire::write_provider(version, &found));
     Ok(reply.await?.modified(modified))

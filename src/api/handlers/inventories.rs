@@ -9,7 +9,7 @@ use crate::wire::inventories as wire;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let uuid = context.field("uuid").to_owned();
-    let found = context.reader().inventories(uuid).await?;
+    let found = context.provider_reader().inventories(uuid).await?;
     list_reply(&context, found, None).await
 }
 
@@ -51,10 +51,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
         context.field("uuid").to_owned(),
         context.field("resource_class").to_owned(),
     );
-    let found = context
-        .reader()
-        .ask(move |conn| inventories::show(conn, &uuid, &class))
-        .await?;
+    let found = inventories::fetch(context.reader(), uuid, class).await?;
     inventory_reply(&found, None)
 }
 

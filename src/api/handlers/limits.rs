@@ -8,8 +8,7 @@ use crate::wire::limits as wire;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let page = wire::read_list(&context.query)?;
-    let list = move |conn: &mut _| limits::list(conn, &page);
-    let (found, next) = context.reader().ask(list).await?;
+    let (found, next) = limits::fetch_list(context.reader(), page).await?;
     context
         .write(found.len(), move || wire::write_list(&found, next.as_deref()))
         .await
@@ -17,8 +16,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
     wire::read_show(&context.query)?;
-    let class = context.field("class").to_owned();
-    let found = context.reader().read(move |conn| limits::show(conn, &class)).await?;
+    let found = limits::fetch(context.reader(), context.field("class").to_owned()).await?;
     Ok(Reply::json(wire::write_one(&found)))
 }
 
@@ -27,10 +25,6 @@ pub async fn set(mut context: RequestContext) -> Result<Reply> {
     let (set, is_dry_run) = context
         .read_body(move |body| wire::read_set(&class, &query, body))
         .await?;
-    let limit = if is_dry_run {
-        context.model().foresee(set).await?
-    } else {
-        context.model().submit(set).await?
-    };
+    let limit = context.model().submit_or_foresee(set, is_dry_run).await?;
     Ok(Reply::json(wire::write_one(&limit)))
 }

@@ -3,13 +3,12 @@
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
-use crate::model::providers::{self, DescribeAll, Described};
+use crate::model::providers;
 use crate::wire::providers as wire;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let page = wire::read_list(&context.query)?;
-    let read = move |conn: &mut _| providers::list(conn, page.after.as_deref(), page.limit);
-    let (found, next) = context.reader().read(read).await?;
+    let (found, next) = providers::fetch_list(context.reader(), page.after, page.limit).await?;
     context
         .write_long(move || wire::write_list(&found, next.as_deref()))
         .await
@@ -17,8 +16,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
     wire::read_show(&context.query)?;
-    let uuid = context.field("uuid").to_owned();
-    let found = context.reader().read(move |conn| providers::show(conn, &uuid)).await?;
+    let found = providers::fetch(context.reader(), context.field("uuid").to_owned()).await?;
     Ok(Reply::json(wire::write_one(&found)))
 }
 
@@ -27,7 +25,7 @@ pub async fn describe(mut context: RequestContext) -> Result<Reply> {
     let (command, is_dry_run) = context
         .read_body(move |body| wire::read_describe(&uuid, &query, body))
         .await?;
-    let described = decided(&context, command, is_dry_run).await?;
+    let described = context.model().submit_or_foresee(command, is_dry_run).await?;
     Ok(Reply::json(described.first().map(wire::write_one).unwrap_or_default()))
 }
 
@@ -36,14 +34,6 @@ pub async fn describe_all(mut context: RequestContext) -> Result<Reply> {
     let (command, is_dry_run) = context
         .read_body(move |body| wire::read_describe_all(&query, body))
         .await?;
-    let described = decided(&context, command, is_dry_run).await?;
+    let described = context.model().submit_or_foresee(command, is_dry_run).await?;
     context.write_long(move || wire::write_list(&described, None)).await
-}
-
-async fn decided(context: &RequestContext, command: DescribeAll, is_dry_run: bool) -> Result<Vec<Described>> {
-    if is_dry_run {
-        context.model().foresee(command).await
-    } else {
-        context.model().submit(command).await
-    }
 }

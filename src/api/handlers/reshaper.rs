@@ -7,7 +7,6 @@ use crate::wire::reshaper as wire;
 
 pub async fn reshape(mut context: RequestContext) -> Result<Reply> {
     let version = context.version;
-    let reshape = context.read_body(move |body| wire::read_post(version, body)).await?;
-    context.model().submit(reshape).await?;
+    context.submit_body(move |body| wire::read_post(version, body)).await?;
     Ok(Reply::no_content())
 }

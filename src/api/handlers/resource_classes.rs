@@ -7,7 +7,7 @@ use crate::model::resource_classes::{self, Delete};
 use crate::wire::resource_classes as wire;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
-    let found = context.reader().read(resource_classes::list).await?;
+    let found = resource_classes::fetch_list(context.reader()).await?;
     let newest = found.iter().filter_map(|class| class.modified).max();
     let prefix = context.prefix().to_owned();
     let reply = context.write(found.len(), move || wire::write_list(&prefix, &found));
@@ -23,11 +23,7 @@ pub async fn create(mut context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
-    let name = context.field("name").to_owned();
-    let found = context
-        .reader()
-        .ask(move |conn| resource_classes::show(conn, &name))
-        .await?;
+    let found = resource_classes::fetch(context.reader(), context.field("name").to_owned()).await?;
     Ok(Reply::json(wire::write_one(context.prefix(), &found.name)).modified(found.modified))
 }
 

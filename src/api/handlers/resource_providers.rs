@@ -65,40 +65,34 @@ impl ChunkSource for ProvidersSource {
 /// From 1.20 the answer shows the provider.
 pub async fn create(mut context: RequestContext) -> Result<Reply> {
     let version = context.version;
-    let create = context.read_body(move |body| wire::read_create(version, body)).await?;
-    let provider = context.model().submit(create).await?;
+    let provider = context
+        .submit_body(move |body| wire::read_create(version, body))
+        .await?;
     Ok(provider_reply(&context, &provider).location(url(&context, &provider)))
 }
 
 /// Before 1.20 the answer has only the provider's location.
 pub async fn create_without_body(mut context: RequestContext) -> Result<Reply> {
     let version = context.version;
-    let create = context.read_body(move |body| wire::read_create(version, body)).await?;
-    let provider = context.model().submit(create).await?;
+    let provider = context
+        .submit_body(move |body| wire::read_create(version, body))
+        .await?;
     Ok(Reply::created(true).location(url(&context, &provider)))
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
-    let uuid = context.field("uuid").to_owned();
-    let provider = context
-        .reader()
-        .ask(move |conn| resource_providers::show(conn, &uuid))
-        .await?;
+    let provider = resource_providers::fetch(context.reader(), context.field("uuid").to_owned()).await?;
     Ok(provider_reply(&context, &provider))
 }
 
 /// `Last-Modified` is the time of the update before this one, as in OpenStack Placement; absent if there was none.
 pub async fn update(mut context: RequestContext) -> Result<Reply> {
     let uuid = context.field("uuid").to_owned();
-    let before = context
-        .model()
-        .ask(move |conn| resource_providers::last_update(conn, &uuid))
+    let before = resource_providers::fetch_last_update(context.current_reader(), uuid.clone()).await?;
+    let version = context.version;
+    let provider = context
+        .submit_body(move |body| wire::read_update(version, &uuid, body))
         .await?;
-    let (version, uuid) = (context.version, context.field("uuid").to_owned());
-    let update = context
-        .read_body(move |body| wire::read_update(version, &uuid, body))
-        .await?;
-    let provider = context.model().submit(update).await?;
     Ok(Reply::json(wire::write_one(context.version, context.prefix(), &provider)).modified_if(before))
 }
 
@@ -117,10 +111,7 @@ pub async fn delete(context: RequestContext) -> Result<Reply> {
 pub async fn prefer_not_found<T>(context: &RequestContext, read: Result<T>) -> Result<T> {
     if read.is_err() {
         let uuid = context.field("uuid").to_owned();
-        context
-            .model()
-            .ask(move |conn| resource_providers::check_exists(conn, &uuid))
-            .await?;
+        resource_providers::check_existence(context.current_reader(), uuid).await?;
     }
     read
 }

@@ -8,15 +8,14 @@ use crate::wire::traits as wire;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let filter = wire::read_list(context.version, &context.query)?;
-    let found = context.reader().ask(move |conn| traits::list(conn, &filter)).await?;
+    let found = traits::fetch_list(context.reader(), filter).await?;
     let newest = found.iter().map(|each| each.modified).max();
     let reply = context.write(found.len(), move || wire::write_list(&found)).await?;
     Ok(reply.modified(newest))
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
-    let name = context.field("name").to_owned();
-    let found = context.reader().ask(move |conn| traits::show(conn, &name)).await?;
+    let found = traits::fetch(context.reader(), context.field("name").to_owned()).await?;
     Ok(Reply::no_content().modified(found.modified))
 }
 
@@ -39,17 +38,17 @@ pub async fn delete(context: RequestContext) -> Result<Reply> {
 
 pub async fn list_of_provider(context: RequestContext) -> Result<Reply> {
     let uuid = context.field("uuid").to_owned();
-    let found = context.reader().traits(uuid).await?;
+    let found = context.provider_reader().traits(uuid).await?;
     provider_traits_reply(&context, found).await
 }
 
 /// Unlike on other routes, the body is validated before the provider is looked up.
 pub async fn replace_of_provider(mut context: RequestContext) -> Result<Reply> {
     let (version, uuid) = (context.version, context.field("uuid").to_owned());
-    let replace = context
-        .read_body(move |body| wire::read_replace(version, &uuid, body))
+    let replaced = context
+        .submit_body(move |body| wire::read_replace(version, &uuid, body))
         .await?;
-    provider_traits_reply(&context, context.model().submit(replace).await?).await
+    provider_traits_reply(&context, replaced).await
 }
 
 pub async fn clear_of_provider(context: RequestContext) -> Result<Reply> {

@@ -7,11 +7,7 @@ use crate::model::usages;
 use crate::wire::usages as wire;
 
 pub async fn of_provider(context: RequestContext) -> Result<Reply> {
-    let uuid = context.field("uuid").to_owned();
-    let found = context
-        .reader()
-        .read(move |conn| usages::of_provider(conn, &uuid))
-        .await?;
+    let found = usages::fetch_of_provider(context.reader(), context.field("uuid").to_owned()).await?;
     let reply = context.write(found.usages.len(), move || wire::write_provider(&found));
     Ok(reply.await?.modified(None))
 }
@@ -22,11 +18,11 @@ pub async fn total(context: RequestContext) -> Result<Reply> {
     let reader = context.reader();
     let reply = match types {
         None => {
-            let found = reader.read(move |conn| usages::total(conn, &query)).await?;
+            let found = usages::fetch_total(reader, query).await?;
             context.write(found.len(), move || wire::write_total(&found)).await?
         }
         Some(types) => {
-            let found = reader.read(move |conn| usages::by_type(conn, &query, &types)).await?;
+            let found = usages::fetch_by_type(reader, query, types).await?;
             context.write(found.len(), move || wire::write_by_type(&found)).await?
         }
     };

@@ -25,9 +25,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 pub async fn show(context: RequestContext) -> Result<Reply> {
     wire::read_show(&context.query)?;
     let uuid = wire::read_uuid(context.field("workload_uuid"))?;
-    let shown = uuid.clone();
-    let read = move |conn: &mut _| workloads::show_with_neighbours(conn, &shown);
-    let found = context.reader().read(read).await?;
+    let found = workloads::fetch_with_neighbours(context.reader(), uuid.clone()).await?;
     let project = &found.workload.row.project;
     (context.authorize_project(&rules::WORKLOADS_SHOW, project)).map_err(|refusal| hidden(refusal, &uuid))?;
     let (settings, caller) = (context.settings().workload_search(), context.caller_key());

@@ -17,7 +17,8 @@ use super::streaming::{self, ChunkThreads, LogContext, StreamingBody};
 use crate::api::service::{Service, Settings};
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, InterruptOnDrop};
-use crate::model::{Model, Reader};
+use crate::model::batch::command::Write;
+use crate::model::{Model, ProviderReader, Reader};
 use crate::mutants::{self, Mutant};
 use crate::policy::rules::Rule;
 use crate::policy::{Caller, Target, Verdict};
@@ -85,9 +86,19 @@ impl RequestContext {
         &self.service.model
     }
 
-    /// Reads the rows of an answer, perhaps from a replica. A change reads its preconditions with `model` instead.
+    /// Reads the rows of an answer, perhaps from a replica.
     pub fn reader(&self) -> Reader {
         self.model().reader(self.may_lag)
+    }
+
+    /// As `reader`, for an answer about one provider, for which many clients ask at the same time.
+    pub fn provider_reader(&self) -> ProviderReader {
+        self.model().provider_reader(self.may_lag)
+    }
+
+    /// Reads the preconditions of a change, never from a replica.
+    pub fn current_reader(&self) -> Reader {
+        self.model().reader(false)
     }
 
     /// Reads the body with `read`, and frees the body. A large body is read on a further thread, because it would delay
@@ -103,6 +114,18 @@ impl RequestContext {
             read(&body)
         };
         self.model().pools().read(&self.caller_key(), length, read).await
+    }
+
+    /// Reads a command from the body with `read`, and executes the command.
+    ///
+    /// # Errors
+    /// Of the body, or the refusal of the command.
+    pub async fn submit_body<C: Write>(
+        &mut self,
+        read: impl FnOnce(&[u8]) -> Result<C> + Send + 'static,
+    ) -> Result<C::Answer> {
+        let command = self.read_body(read).await?;
+        self.model().submit(command).await
     }
 
     /// A value from the body. If the body is large, a further thread frees the value.

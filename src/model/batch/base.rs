@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::lineage::{self, Lineage};
+use crate::model::snapshot::lineage::{self, Lineage};
 use crate::search::{Catalog, ClassId, ProviderId, ProviderRow, ProviderState, Snapshot};
 
 /// Providers and names as they were before the batch. Clones share them.

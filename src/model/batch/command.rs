@@ -2,7 +2,7 @@
 
 use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::{self, ClaimAnswer};
-use crate::model::snapshot::store::Stamp;
+use crate::model::snapshot::stamp::Stamp;
 use crate::model::{
     aggregates, allocations, inventories, limits, providers, reshaper, resource_classes, resource_providers, traits,
     workloads,

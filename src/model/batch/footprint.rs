@@ -6,11 +6,10 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::command::Command;
-use super::decide::providers::DISABLED_TRAIT;
 use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::memory::ClaimId;
 use crate::model::claims::{ClaimCandidate, ConsumerChoice};
-use crate::model::providers::Describe;
+use crate::model::providers::{DISABLED_TRAIT, Describe};
 use crate::model::resource_providers::NewParent;
 use crate::model::workloads;
 use crate::search::Snapshot;

@@ -21,45 +21,18 @@ mod providers;
 mod resource_providers;
 mod workloads;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use chrono::NaiveDateTime;
 
 use super::state::{NameEntry, ProviderEntry, State};
-use crate::db::change_feed::Revisions;
 use crate::db::engines::dialect::Precision;
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::{DbConnection, WriteError};
+use crate::model::snapshot::committed::{Committed, Rewritten};
 use crate::search::{AggregateId, ClassId, Delta, Inventory, NameKinds, ProviderId, ProviderRow, TraitId};
 pub use owner_ids::OwnerIds;
 pub use plan::plan;
-
-/// What a committed batch changed.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Committed {
-    /// Providers of which only usage and generation changed.
-    pub deltas: Vec<Delta>,
-    /// Providers that are new, or of which more changed: peers must read them again.
-    pub reload: BTreeSet<ProviderId>,
-    pub removed: Vec<ProviderId>,
-    /// The kinds of names of which some were created, renamed or deleted.
-    pub names: NameKinds,
-    /// Those of `reload` that this process can apply without reading them. Peers do not receive them. A delta adds an
-    /// amount, but an inventory is set to a value. So the result would depend on the order in which a peer applies the
-    /// changes of several writers.
-    pub rewritten: Vec<Rewritten>,
-    /// The revisions of the snapshot from which rows of the batch differed, if any did. Peers do not receive them.
-    pub differs_from: Option<Revisions>,
-    /// Lines for the log of this process. Peers do not receive them.
-    pub warnings: Vec<String>,
-}
-
-/// A provider of which only inventories, usage and generation changed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rewritten {
-    pub delta: Delta,
-    pub inventories: BTreeMap<ClassId, Inventory>,
-}
 
 /// Ids that the database gave to the batch's new rows, by their provisional negative ids.
 #[derive(Default)]

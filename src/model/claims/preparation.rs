@@ -17,7 +17,7 @@ use crate::model::Model;
 use crate::model::allocations::Expected;
 use crate::model::batch::collation::CollatedNames;
 use crate::model::reads::unknown_names::{NamedSearch, Names, StoredSpellings};
-use crate::model::snapshot::store::Stamp;
+use crate::model::snapshot::stamp::Stamp;
 use crate::search::{ClassId, ProviderId, SearchSettings};
 
 /// A search to make.

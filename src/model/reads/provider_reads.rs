@@ -8,8 +8,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::blocking::within_timeout;
 use super::coalescer::Coalescer;
-use super::reader::{Reader, within_timeout};
+use super::reader::Reader;
 use crate::db::{Database, DbConnection, SetupError};
 use crate::error::Result;
 use crate::model::Moment;
@@ -152,7 +153,18 @@ fn may_coalesce(uuid: &str) -> bool {
     uuid.len() == 36 && uuid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
-impl Reader {
+/// Reads an answer about a provider.
+pub struct ProviderReader {
+    reader: Reader,
+    /// `None` on a replica and on SQLite.
+    coalesced: Option<Arc<ProviderReads>>,
+}
+
+impl ProviderReader {
+    pub(in crate::model) fn new(reader: Reader, coalesced: Option<Arc<ProviderReads>>) -> ProviderReader {
+        ProviderReader { reader, coalesced }
+    }
+
     /// Reads with the `coalesced` read if possible, else with the `single` one; both within the timeout.
     async fn coalesced_or<T: Send + 'static>(
         self,
@@ -160,14 +172,14 @@ impl Reader {
         coalesced: impl AsyncFnOnce(&ProviderReads, &str) -> Result<Option<T>>,
         single: impl Fn(&mut DbConnection, &str) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
-        within_timeout(self.timeout, async {
-            let provider_reads = self.provider_reads.clone().filter(|_| may_coalesce(&uuid));
+        let (reader, provider_reads) = (self.reader, self.coalesced.filter(|_| may_coalesce(&uuid)));
+        within_timeout(reader.timeout(), async {
             if let Some(provider_reads) = provider_reads
                 && let Some(found) = coalesced(&provider_reads, &uuid).await?
             {
                 return Ok(found);
             }
-            self.ask(move |conn| single(conn, &uuid)).await
+            reader.ask(move |conn| single(conn, &uuid)).await
         })
         .await
     }
@@ -180,7 +192,7 @@ impl Reader {
 
     /// See [`traits::of_provider`].
     pub async fn traits(self, uuid: String) -> Result<ProviderTraits> {
-        let provider_reads = self.provider_reads.clone();
+        let provider_reads = self.coalesced.clone();
         let coalesced = async |reads: &ProviderReads, uuid: &str| reads.traits(uuid).await;
         let single = move |conn: &mut DbConnection, uuid: &str| {
             let Some(reads) = &provider_reads else {

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
+use super::blocking::{on_blocking_thread, within_timeout};
 use super::coalescer::Coalescer;
-use super::reader::{on_blocking_thread, within_timeout};
 use crate::db::boot_instant::BootInstant;
 use crate::db::{Database, DbConnection, SetupError};
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::batch::save::Committed;
+use super::committed::Committed;
 use crate::search::{ClassId, Delta, NameKinds, ProviderId};
 
 /// Provider id, by how much its generation moved, its new time in microseconds, usage changes by class, and its new

@@ -7,11 +7,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use diesel::prelude::*;
+use tokio::sync::Mutex;
 
 use super::store::SnapshotStore;
 use super::{load, reload};
+use crate::db::boot_instant::BootInstant;
 use crate::db::engines::dialect;
 use crate::db::schema::resource_providers;
 use crate::db::{DbConnection, DbResult};
@@ -19,6 +22,9 @@ use crate::search::{ProviderId, ProviderRow, Snapshot};
 
 /// The providers of a slice. The database reads them in a few milliseconds.
 pub const SLICE_PROVIDERS: usize = 500;
+
+/// When the last early comparison began. The lock is held while a comparison runs.
+pub type LastComparison = Arc<Mutex<Option<BootInstant>>>;
 
 /// The result of comparing one slice of the providers.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::model::batch::save::{Committed, Rewritten};
+use super::committed::{Committed, Rewritten};
 use crate::mutants::{self, Mutant};
 use crate::search::{Catalog, Delta, NameKinds, ProviderId, ProviderRow, Snapshot, SnapshotChange};
 

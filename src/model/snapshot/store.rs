@@ -10,7 +10,6 @@
 
 mod own_commits;
 mod row_reads;
-mod stamp;
 mod validity;
 
 use std::collections::{BTreeSet, HashSet};
@@ -22,16 +21,16 @@ use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 
 use self::row_reads::{PublishedChange, PublishedLog};
-pub use self::stamp::Stamp;
 use super::change;
+use super::contention::ContentionTracker;
 use super::merged_changes::MergedChanges;
 use super::reload;
+use super::stamp::Stamp;
 use crate::db::boot_instant::BootInstant;
 use crate::db::change_feed::{self, ChangeRecord, FeedPage, Position, Revisions};
 use crate::db::engines::dialect;
 use crate::db::writer::RowNames;
 use crate::db::{Commit, DbConnection, DbResult};
-use crate::model::batch::contention::ContentionTracker;
 use crate::model::statistics::SnapshotStatistics;
 use crate::search::{NameKinds, ProviderId, Snapshot};
 

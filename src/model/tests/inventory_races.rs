@@ -5,7 +5,7 @@ use super::*;
 use crate::db::writer::{Batch, Decision};
 use crate::model::allocations::Release;
 use crate::model::batch::command::{Command, Write};
-use crate::model::batch::save::Committed;
+use crate::model::snapshot::committed::Committed;
 
 type Strategy = fn(&mut Process, &[&Command]) -> Decided<Option<Committed>>;
 

@@ -3,7 +3,7 @@
 use super::process::{Process, claim_command, two_processes};
 use super::*;
 use crate::model::batch::command::Command;
-use crate::model::batch::save::Committed;
+use crate::model::snapshot::committed::Committed;
 
 /// Two processes. The first knows the ids of its consumers' owners. It has decided a claim of 6 of the first host's 10
 /// VCPU, which is not committed yet.

@@ -10,7 +10,7 @@ use crate::db::writer::{Batch, BatchChange, BatchPlan, Decision, Executed};
 use crate::db::{Commit, DbResult, Identity, WriteError};
 use crate::model::batch::command::{Answer, Command, Write};
 use crate::model::batch::decider::Decider;
-use crate::model::batch::save::Committed;
+use crate::model::snapshot::committed::Committed;
 use crate::model::snapshot::follower::Follower;
 use crate::model::snapshot::store::SnapshotStore;
 

@@ -47,7 +47,7 @@ impl Fixture {
         macro_rules! ask {
             ($what:ident, $direct:expr) => {{
                 let before = model.statements();
-                let answer = model.reader(false).$what(uuid.clone()).await;
+                let answer = model.provider_reader(false).$what(uuid.clone()).await;
                 sent.push(model.statements() - before);
                 assert_same(answer, $direct(conn, &uuid), stringify!($what));
             }};
@@ -178,9 +178,9 @@ async fn a_provider_is_found_by_every_spelling_that_the_database_accepts() {
          VALUES (7, '{upper}', 'x', 4, 7, {AT})"
     ));
     for spelled in [upper.to_owned(), upper.to_lowercase()] {
-        let answered = f.model.reader(false).aggregates(spelled.clone()).await;
+        let answered = f.model.provider_reader(false).aggregates(spelled.clone()).await;
         assert_same(answered, aggregates::of_provider(&mut f.conn, &spelled), &spelled);
-        let answered = f.model.reader(false).inventories(spelled.clone()).await;
+        let answered = f.model.provider_reader(false).inventories(spelled.clone()).await;
         assert_same(answered, inventories::list(&mut f.conn, &spelled), &spelled);
     }
 }
@@ -213,7 +213,7 @@ async fn a_uuid_that_the_database_refuses_fails_no_other_request() {
     let f = filled().await;
     for _ in 0..20 {
         let ask = |n: usize| {
-            let reader = f.model.reader(false);
+            let reader = f.model.provider_reader(false);
             let uuid = if n % 4 == 3 { "\0".to_owned() } else { uuid(1) };
             actix_web::rt::spawn(async move { reader.aggregates(uuid).await.is_ok() })
         };

@@ -35,7 +35,7 @@ use crate::model::claims::ClaimQuery;
 use crate::model::providers::{Describe, DescribeAll};
 use crate::model::workloads::{
     Adopted, Delete, Level, Mode, NearKind, NearRule, Neighbourhood, PlanJob, Put, Report, ReportJob, Role, SpreadRule,
-    Wish, WishRule, show_with_neighbours,
+    Wish, WishRule, fetch_with_neighbours,
 };
 use crate::search::{Description, Interrupt, ProviderState, Request, SearchSettings};
 use bodies::{read, stored};
@@ -327,6 +327,5 @@ async fn an_adopted_consumer_counts_and_keeps_what_it_has_when_it_leaves() {
 
 /// A workload and its neighbours, read in one transaction as the service does.
 pub(super) async fn neighbourhood(model: &Model, n: u32) -> Neighbourhood {
-    let read = move |conn: &mut _| show_with_neighbours(conn, &uuid(n));
-    model.reader(false).read(read).await.unwrap()
+    fetch_with_neighbours(model.reader(false), uuid(n)).await.unwrap()
 }

@@ -13,6 +13,7 @@ use crate::db::schema::{allocations, placet_neighbours as neighbours};
 use crate::db::schema::{placet_replicas as replicas, placet_workloads as workloads};
 use crate::db::{DbConnection, DbResult};
 use crate::error::{Error, Result};
+use crate::model::reads::reader::Reader;
 pub use page::{Page, StoredPage, list_stored};
 pub use places::{Place, places};
 
@@ -260,14 +261,17 @@ pub fn pending(conn: &mut DbConnection, after: &str, limit: i64) -> DbResult<(Ve
     Ok((pending, Some(last)))
 }
 
-/// One workload with its neighbours. All of it is of one moment if `conn` is in a transaction.
+/// A workload with the workload's neighbours, read in a transaction.
 ///
 /// # Errors
 /// [`Error::WorkloadNotFound`].
-pub fn show_with_neighbours(conn: &mut DbConnection, uuid: &str) -> Result<Neighbourhood> {
-    let workload = show(conn, uuid)?;
-    let others = neighbours_of(conn, std::slice::from_ref(&workload))?;
-    Ok(Neighbourhood { workload, others })
+pub async fn fetch_with_neighbours(reader: Reader, uuid: String) -> Result<Neighbourhood> {
+    let found = reader.read(move |conn| {
+        let workload = show(conn, &uuid)?;
+        let others = neighbours_of(conn, std::slice::from_ref(&workload))?;
+        Ok(Neighbourhood { workload, others })
+    });
+    found.await
 }
 
 /// One workload.

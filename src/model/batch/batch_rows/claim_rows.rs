@@ -15,8 +15,8 @@ use crate::db::{DbConnection, DbResult};
 use crate::model::batch::base::Rows;
 use crate::model::batch::collation::CollatedNames;
 use crate::model::batch::footprint::Footprint;
-use crate::model::batch::lineage;
 use crate::model::batch::state::{ConsumerEntry, ConsumerRow};
+use crate::model::snapshot::lineage;
 use crate::model::snapshot::load::parts::{Parts, ProviderColumns, UsedColumns};
 use crate::search::{Catalog, ClassId, ProviderId, ProviderRow, Snapshot};
 

@@ -12,9 +12,9 @@ use crate::db::{DbConnection, DbResult};
 use crate::model::batch::base::Rows;
 use crate::model::batch::collation::CollatedNames;
 use crate::model::batch::footprint::Footprint;
-use crate::model::batch::lineage::Lineage;
 use crate::model::batch::state::ConsumerEntry;
 use crate::model::limits;
+use crate::model::snapshot::lineage::Lineage;
 use crate::model::snapshot::load;
 use crate::search::{AggregateId, Catalog, ClassId, ProviderId, ProviderRow};
 

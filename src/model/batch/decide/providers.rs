@@ -14,11 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{Error, Result};
 use crate::model::batch::generation_moves::GENERATION_MAX;
 use crate::model::batch::state::State;
-use crate::model::providers::{Describe, DescribeAll, Described, DescriptionRow};
+use crate::model::providers::{DISABLED_TRAIT, Describe, DescribeAll, Described, DescriptionRow};
 use crate::search::{ProviderId, ProviderState, TraitId};
-
-/// The standard trait that Nova's request filter forbids on the root provider of a host.
-pub const DISABLED_TRAIT: &str = "COMPUTE_STATUS_DISABLED";
 
 /// One provider whose description is allowed, and what it changes.
 struct Allowed<'a> {

@@ -11,8 +11,9 @@ use crate::model::batch::base::Base;
 use crate::model::batch::batch_rows::{self, RowAccess};
 use crate::model::batch::command::Command;
 use crate::model::batch::footprint::Footprint;
-use crate::model::batch::save::{Committed, save};
+use crate::model::batch::save::save;
 use crate::model::batch::state::State;
+use crate::model::snapshot::committed::Committed;
 use crate::search::{ProviderRow, Snapshot};
 
 /// Where the providers of a batch's state come from.

@@ -2,12 +2,13 @@
 
 use super::owner_ids::OwnerIds;
 use super::{
-    Committed, NewRowIds, allocations, answers, committed_change, consumers, inventories, name_guards,
-    resource_providers, workloads,
+    NewRowIds, allocations, answers, committed_change, consumers, inventories, name_guards, resource_providers,
+    workloads,
 };
 use crate::db::engines::dialect::Precision;
 use crate::db::engines::guarded::GuardedWrite;
 use crate::model::batch::state::State;
+use crate::model::snapshot::committed::Committed;
 
 /// The writes, in the order in which all writers lock: consumers before providers. All consumers of `state` are new
 /// and get allocations, all workloads are new, and `owner_ids` has the ids of all their names.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{SnapshotStore, Speculative, next_snapshot};
 use crate::db::Commit;
 use crate::db::change_feed::Position;
-use crate::model::batch::save::Committed;
+use crate::model::snapshot::committed::Committed;
 use crate::model::snapshot::merged_changes::MergedChanges;
 use crate::mutants::{self, Mutant};
 use crate::search::Snapshot;

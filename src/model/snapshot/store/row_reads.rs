@@ -20,14 +20,15 @@ use std::time::{Duration, Instant};
 
 use diesel::result::Error as DbError;
 
-use super::{Applied, Shown, SnapshotStore, Stamp, next_snapshot};
+use super::{Applied, Shown, SnapshotStore, next_snapshot};
 use crate::db::boot_instant::BootInstant;
 use crate::db::change_feed::{self, FeedError, FeedPage, Position, Revisions};
 use crate::db::engines::dialect;
 use crate::db::{DbConnection, DbResult};
-use crate::model::batch::save::Committed;
+use crate::model::snapshot::committed::Committed;
 use crate::model::snapshot::merged_changes::MergedChanges;
 use crate::model::snapshot::reload::{self, Reload};
+use crate::model::snapshot::stamp::Stamp;
 use crate::model::statistics::ReloadReason;
 use crate::mutants::{self, Mutant};
 use crate::search::{NameKinds, ProviderId, Snapshot};

@@ -5,11 +5,11 @@ use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::stamp::Stamp;
 use super::{Applied, SnapshotStore};
 use crate::db::boot_instant::BootInstant;
 use crate::db::change_feed::{Position, Revisions};
 use crate::db::{DbConnection, DbResult, change_feed};
+use crate::model::snapshot::stamp::Stamp;
 use crate::model::statistics::ReloadReason;
 use crate::mutants::{self, Mutant};
 

@@ -12,8 +12,8 @@ use crate::db::schema::{
 use crate::db::{DbConnection, DbResult};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Owner, Release, Takeover};
 use crate::model::batch::command::{Command, Write};
-use crate::model::batch::decide::providers::DISABLED_TRAIT;
 use crate::model::claims::{Candidates, ClaimCandidate, ClaimFirst, ConsumerChoice, Limits};
+use crate::model::providers::DISABLED_TRAIT;
 use crate::model::reshaper::{Reshape, Reshaped};
 use crate::model::resource_providers::NewParent;
 use crate::model::{aggregates, inventories, resource_classes, resource_providers, traits};

@@ -1,8 +1,7 @@
-//! Whether rows that were read without a lock may still be published, and whether a search still shows the newest
-//! state.
+//! Whether rows read without a lock may still be published, and whether a search still shows the newest state.
 
-/// Counts the events after which something that was read before may be obsolete. Between two equal stamps the snapshot
-/// gained commits of this process, and nothing else.
+/// Counts the events after which earlier reads may be obsolete. Between two equal stamps the snapshot gained commits of
+/// this process, and nothing else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// How often everything was reloaded.

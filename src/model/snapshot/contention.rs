@@ -1,5 +1,5 @@
-//! Contention: the providers that other processes update at the moment. A batch that touches one locks it before it is
-//! planned (`lock_set`, `db::writer`), because an optimistic plan would have one conflict after the other.
+//! Contention: the providers that peers update at the moment. A batch on a contended provider locks the provider before
+//! planning (`lock_set`, `db::writer`), because an optimistic plan would meet conflict after conflict.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -10,17 +10,17 @@ use crate::search::ProviderId;
 const REPORTS_MAX: usize = 64;
 /// How long a report counts.
 const WINDOW: Duration = Duration::from_secs(1);
-/// A provider is contended from this many updates within the window: a single one is chance.
+/// A provider is contended from this many updates within the window: a single update is chance.
 const MIN_UPDATES: usize = 2;
 
-/// Counts updates by other processes within the last second.
+/// Counts updates by peers within the last second.
 #[derive(Default)]
 pub struct ContentionTracker {
     reports: VecDeque<(Instant, HashSet<ProviderId>)>,
 }
 
 impl ContentionTracker {
-    /// Records a report: other processes updated these providers.
+    /// Records a report: peers updated these providers.
     pub fn record(&mut self, now: Instant, providers: HashSet<ProviderId>) {
         if self.reports.len() == REPORTS_MAX {
             self.reports.pop_front();
@@ -28,7 +28,7 @@ impl ContentionTracker {
         self.reports.push_back((now, providers));
     }
 
-    /// Providers that other processes updated at least twice in the last second.
+    /// Providers that peers updated at least twice in the last second.
     pub fn contended(&self, now: Instant) -> HashSet<ProviderId> {
         let mut updates: HashMap<ProviderId, usize> = HashMap::new();
         let recent = self.reports.iter().rev().take_while(|(then, _)| now - *then < WINDOW);

@@ -1,4 +1,4 @@
-//! The states of providers and of those above them: a provider below one that is not up gets nothing new.
+//! The states of providers and of their ancestors: a provider below an ancestor that is not up gets nothing new.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,13 +10,13 @@ use crate::db::{DbConnection, DbResult};
 use crate::model::providers;
 use crate::search::{ProviderId, ProviderRow, ProviderState, Slot, Snapshot};
 
-/// By provider: its own state, and the provider above it.
+/// By provider: the provider's own state, and the parent.
 #[derive(Default)]
 pub struct Lineage(HashMap<ProviderId, (ProviderState, Option<ProviderId>)>);
 
 impl Lineage {
-    /// As the tables show it, for providers that were read. If these are locked, it holds until COMMIT: a change from
-    /// up to another state moves the generations of the provider and of all below it.
+    /// The lineage of providers that were read, as the tables show the states. With the providers locked, the lineage
+    /// holds until COMMIT: a change from up to a different state moves the generations of the whole subtree.
     pub fn of_rows(conn: &mut DbConnection, rows: &[ProviderRow]) -> DbResult<Lineage> {
         use resource_providers as t;
         let nested = rows.iter().filter(|row| row.parent.is_some());
@@ -48,13 +48,13 @@ impl Lineage {
     }
 }
 
-/// Whether the snapshot shows each of these providers, and those above it, as up.
+/// Whether the snapshot shows each of these providers, and each ancestor, as up.
 pub fn are_up(snapshot: &Snapshot, ids: &[i32]) -> bool {
     let slots = || ids.iter().filter_map(|id| snapshot.by_id(ProviderId(*id)));
     snapshot.are_all_up() || slots().all(|slot| snapshot.state(slot) == ProviderState::Up)
 }
 
-/// The own state of a provider in the snapshot, and the provider above it.
+/// The own state of a provider in the snapshot, and the parent.
 pub fn of_slot(snapshot: &Snapshot, slot: Slot) -> (ProviderState, Option<ProviderId>) {
     let parent = snapshot.parent(slot).map(|parent| snapshot.id(parent));
     (snapshot.own_state(slot), parent)

@@ -1,0 +1,45 @@
+//! Work that waits for the database runs on blocking threads, and within a timeout.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use crate::db::{Database, ReadPermit};
+use crate::error::{Error, Result};
+use crate::log_context;
+
+/// Runs work that waits for the database on a blocking thread. It waits for a permit first, without a thread: there are
+/// as many permits as connections, and not a thread for each request.
+pub async fn on_blocking_thread<T: Send + 'static>(
+    database: &Database,
+    work: impl FnOnce(&ReadPermit) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let permit = database.read_permit().await?;
+    // The permit belongs to the thread: if the request is dropped, the thread keeps it until the database answers.
+    spawn_blocking(move || work(&permit)).await
+}
+
+/// Runs work on a blocking thread, and waits for it.
+pub async fn spawn_blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    // If the request is dropped, the set aborts work that has not started.
+    let mut tasks = JoinSet::new();
+    tasks.spawn_blocking(log_context::carried(work));
+    match tasks.join_next().await {
+        Some(Ok(result)) => result,
+        _ => Err(Error::Internal {
+            detail: "a read ended in a panic".to_owned(),
+        }),
+    }
+}
+
+/// Waits for `work`, at most as long as the timeout. A server that hangs, or a Galera node that waits for its cluster,
+/// closes no connection, and the client library of MariaDB has no timeout of its own here.
+pub async fn within_timeout<T>(timeout: Duration, work: impl Future<Output = Result<T>>) -> Result<T> {
+    let timed_out = || Error::Unavailable {
+        detail: "it did not answer in time".into(),
+    };
+    tokio::time::timeout(timeout, work)
+        .await
+        .unwrap_or_else(|_| Err(timed_out()))
+}
