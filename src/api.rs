@@ -24,9 +24,8 @@ pub use http::statistics::HttpStatistics;
 pub use http::stopping::ignore_other_signals;
 pub use http::tls::{LiveTls, PemFile, TlsFiles, TlsPems};
 pub use metrics::{Metrics, MetricsAccess, ProcessCounters};
-pub use openapi::text as openapi;
 pub use panics::PanicCount;
-pub use routes::{authorized_by, slave_routes};
+pub use routes::{ROUTES, authorized_by, description as openapi, slave_routes, statistics_paths};
 pub use service::{Listen, METRICS_CONNECTIONS, Service, Settings};
 
 /// The oldest and the newest microversion.

@@ -19,8 +19,7 @@ use serde_json::json;
 use tokio::sync::{Mutex, oneshot};
 
 use self::text::Page;
-use super::http::dispatch::request_id_header;
-use super::http::request_head::text as header_text;
+use super::http::headers::{request_id_header, text as header_text};
 use super::http::statistics::HttpStatistics;
 use super::panics::PanicCount;
 use super::readiness::Readiness;

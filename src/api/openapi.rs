@@ -23,7 +23,6 @@ use serde_json::{Map, Value, json};
 use super::http::reply::Reply;
 use super::http::request_context::RequestContext;
 use super::route::Route;
-use super::routes::ROUTES;
 use crate::error::Result;
 use crate::version::{LAST_MODIFIED, Version};
 use crate::wire::documents::NATIVE_STEP;
@@ -52,7 +51,7 @@ const ABOUT_VERSIONS: &str = "\n\n`x-openstack` has the first (`min-ver`) and th
 
 /// `GET /openapi.json`. It is public: it is the same for every installation, and tools need it before they have a
 /// token.
-pub async fn show(context: RequestContext) -> Result<Reply> {
+pub async fn show(context: RequestContext, routes: &'static [Route]) -> Result<Reply> {
     // Answers share one text: it is long, and clients without a token may ask for it.
     static TEXT: OnceLock<Bytes> = OnceLock::new();
     let prefix = context.prefix().to_owned();
@@ -60,7 +59,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
         return Ok(Reply::json(text.clone()));
     }
     let below_prefix = move || {
-        let text = TEXT.get_or_init(|| document(None).to_string().into());
+        let text = TEXT.get_or_init(|| document(routes, None).to_string().into());
         if prefix.is_empty() {
             return text.clone();
         }
@@ -73,13 +72,13 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
 
 /// The document as a text: of everything, of one microversion, or of the native API (`v1`). `None` if there is no such
 /// version.
-pub fn text(version: Option<&str>) -> Option<String> {
+pub fn text(routes: &[Route], version: Option<&str>) -> Option<String> {
     let only = match version {
         Some(NATIVE_STEP) => Some(Span::Native),
         Some(text) => Some(Span::at(text.parse().ok()?)),
         None => None,
     };
-    Some(format!("{:#}\n", document(only)))
+    Some(format!("{:#}\n", document(routes, only)))
 }
 
 /// The summary of the operation that a route serves.
@@ -89,12 +88,12 @@ pub fn summary(route: &Route) -> String {
     summary.unwrap_or_default().to_owned()
 }
 
-fn document(only: Option<Span>) -> Value {
+fn document(routes: &[Route], only: Option<Span>) -> Value {
     let everything = [Span::ALL, Span::Native];
     let scope = only.as_ref().map_or(&everything[..], std::slice::from_ref);
     let texts = Texts::read();
     let mut schemas = Schemas::new(&texts);
-    let paths = paths(ROUTES, scope, &texts, &mut schemas);
+    let paths = paths(routes, scope, &texts, &mut schemas);
     let refusals = responses::refusal_components(&paths, scope, &mut schemas);
     let mut components: Map<String, Value> = std::mem::take(&mut schemas.components).into_iter().collect();
     components.extend(microversion(scope[0]).map(|schema| (MICROVERSION.to_owned(), schema)));

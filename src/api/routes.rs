@@ -6,8 +6,12 @@ use super::handlers::{
     aggregates, allocation_candidates, allocations, candidates, claims, domains, inventories, limits, providers,
     reshaper, resource_classes, resource_providers, root, traits, usages, v1, violations, workloads,
 };
-use super::openapi;
+use super::http::health;
+use super::http::reply::Reply;
+use super::http::request_context::RequestContext;
 use super::route::{Authorization, Handler, Route};
+use super::{metrics, openapi};
+use crate::error::Result;
 use crate::policy::rules::{self, Rule};
 use crate::version as v;
 
@@ -55,7 +59,7 @@ const WORKLOAD: &str = "/v1/workloads/{workload_uuid}";
 pub static ROUTES: &[Route] = &[
     Route::get("/", Authorization::Public, handler!(root::show)).without_media_check(),
     Route::get("", Authorization::Public, handler!(root::show)).without_media_check(),
-    Route::get(openapi::URL, Authorization::Public, handler!(openapi::show)).without_media_check(),
+    Route::get(openapi::URL, Authorization::Public, handler!(describe_api)).without_media_check(),
     //
     Route::get(CLASSES, rule(&rules::CLASSES_LIST), handler!(resource_classes::list)).since(v::RESOURCE_CLASSES),
     Route::post(
@@ -223,7 +227,7 @@ pub static ROUTES: &[Route] = &[
     )
     .since(v::TOTAL_USAGES),
     //
-    Route::get(NATIVE, rule(&rules::NATIVE_SHOW), handler!(v1::show)).native(),
+    Route::get(NATIVE, rule(&rules::NATIVE_SHOW), handler!(list_operations)).native(),
     Route::get(
         NATIVE_CANDIDATES,
         rule(&rules::NATIVE_CANDIDATES_LIST),
@@ -265,6 +269,27 @@ pub static ROUTES: &[Route] = &[
         .native(),
 ];
 
+/// `GET /openapi.json` describes the table.
+async fn describe_api(context: RequestContext) -> Result<Reply> {
+    openapi::show(context, ROUTES).await
+}
+
+/// `GET /v1/` lists the table.
+async fn list_operations(context: RequestContext) -> Result<Reply> {
+    v1::show(context, ROUTES).await
+}
+
+/// The description of the API as a text: see [`openapi::text`].
+pub fn description(only: Option<&str>) -> Option<String> {
+    openapi::text(ROUTES, only)
+}
+
+/// The paths by which requests are counted: of the routes, of health and of the metrics.
+pub fn statistics_paths() -> impl Iterator<Item = &'static str> {
+    let operator = [health::LIVE, health::READY, metrics::PATH];
+    ROUTES.iter().map(|route| route.path).chain(operator)
+}
+
 /// The routes that a rule authorizes, each once, in the form `GET /usages`.
 pub fn authorized_by(rule: &str) -> Vec<String> {
     let mut routes = Vec::new();
@@ -287,7 +312,7 @@ const FROM_MEMORY: [&str; 5] = [PROVIDERS, CANDIDATES, NATIVE, NATIVE_CANDIDATES
 ///
 /// # Errors
 /// The first name that is not a GET route which reads the database. The message lists those that are.
-pub fn slave_routes(names: &[String]) -> Result<Vec<&'static str>, String> {
+pub fn slave_routes(names: &[String]) -> std::result::Result<Vec<&'static str>, String> {
     let mut known: Vec<&'static str> = Vec::new();
     for route in ROUTES {
         let reads_rows = route.method == Method::GET && route.rule().is_some() && !FROM_MEMORY.contains(&route.path);
@@ -295,7 +320,7 @@ pub fn slave_routes(names: &[String]) -> Result<Vec<&'static str>, String> {
             known.push(route.path);
         }
     }
-    let find = |name: &String| -> Result<&'static str, String> {
+    let find = |name: &String| -> std::result::Result<&'static str, String> {
         let words: Vec<&str> = name.split_whitespace().collect();
         let path = known.iter().find(|path| words == ["GET", **path]);
         path.copied().ok_or_else(|| {

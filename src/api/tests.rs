@@ -19,14 +19,15 @@ use actix_web::body::{BodySize, MessageBody};
 use actix_web::dev::ServiceResponse;
 use actix_web::http::StatusCode;
 use actix_web::test::{TestRequest, call_service, init_service, read_body};
-use actix_web::web::{Data, to};
-use actix_web::{App, test};
+use actix_web::web::{Data, Payload, to};
+use actix_web::{App, HttpRequest, HttpResponse, test};
 use diesel::connection::SimpleConnection;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::http::body::BodyMemory;
 use super::http::dispatch;
+use super::routes::ROUTES;
 use super::service::{Service, Settings};
 use crate::auth::Authenticator;
 use crate::db::writer::{WalLimits, WriterSettings};
@@ -56,6 +57,11 @@ impl PolicyFiles for NoFiles {
     fn read(&self) -> Result<Vec<PolicyFile>, String> {
         Ok(Vec::new())
     }
+}
+
+/// Answers a request by the route table.
+async fn answer(request: HttpRequest, payload: Payload, service: Data<Service>) -> HttpResponse {
+    dispatch::answer(request, payload, service, ROUTES).await
 }
 
 /// An answer with its whole body.
@@ -174,9 +180,7 @@ impl TestServer {
     }
 
     pub async fn send(&self, request: TestRequest) -> TestAnswer {
-        let app = App::new()
-            .app_data(self.service.clone())
-            .default_service(to(dispatch::answer));
+        let app = App::new().app_data(self.service.clone()).default_service(to(answer));
         let response: ServiceResponse = call_service(&init_service(app).await, request.to_request()).await;
         let (status, headers) = (response.status(), response.headers().clone());
         let length = match response.response().body().size() {

@@ -87,9 +87,9 @@ pub fn run(
         on_hangup: Arc::new(move || reload.run()),
     };
     let settings = settings(options, slave_routes);
-    let http = Arc::new(HttpStatistics::new(options.placet.metrics));
+    let http = Arc::new(HttpStatistics::new(options.placet.metrics, api::statistics_paths()));
     let metrics = metrics::metrics(options, access, Arc::clone(&http), panics.clone(), dropped_log_lines);
-    let front = Front::new(settings.clone(), metrics);
+    let front = Front::new(settings.clone(), api::ROUTES, metrics);
     let load = {
         let (options, http) = (options.clone(), Arc::clone(&http));
         move || load(&options, (database, replica), policy, auth, settings, http)

@@ -6,7 +6,8 @@ use std::time::Duration;
 use actix_web::body::{BodySize, MessageBody};
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::request_head::{RequestHead, text};
+use super::headers::text;
+use super::request_head::RequestHead;
 use crate::log_context::{self, CallerIds, Field};
 use crate::policy::Caller;
 

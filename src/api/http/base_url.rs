@@ -3,7 +3,8 @@
 use actix_web::HttpRequest;
 use percent_encoding::percent_decode_str;
 
-use super::request_head::{Forwarded, text};
+use super::headers::text;
+use super::request_head::Forwarded;
 use crate::api::service::Settings;
 
 /// The base URL for the client of one request.
@@ -17,7 +18,7 @@ pub struct BaseUrl {
 
 impl BaseUrl {
     pub fn of(request: &HttpRequest, settings: &Settings) -> BaseUrl {
-        let forwarded = Forwarded::of(request, settings);
+        let forwarded = Forwarded::of(request, settings.parse_proxy_headers);
         let host = forwarded.host.or_else(|| text(request, "host"));
         let host = host.or_else(|| request.uri().authority().map(ToString::to_string));
         let scheme = forwarded.scheme.as_deref().unwrap_or(settings.scheme);

@@ -16,8 +16,8 @@ use tokio::time::timeout;
 
 use super::connections::Connection;
 use super::disconnect::DisconnectWatch;
+use super::headers::text;
 use super::refusal::Refusal;
-use super::request_head::text;
 use crate::error::Error;
 use crate::pools::{LargeValue, SMALL_BODY_BYTES};
 

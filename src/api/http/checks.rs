@@ -5,11 +5,11 @@ use std::sync::Arc;
 use actix_web::HttpRequest;
 use actix_web::http::{Method, StatusCode};
 
+use super::headers::text;
 use super::negotiate::{self, Unserved};
 use super::refusal::Refusal;
-use super::request_head::{RequestHead, text};
+use super::request_head::RequestHead;
 use crate::api::route::{Authorization, Family, Media, Outside, Route};
-use crate::api::routes::ROUTES;
 use crate::api::service::Service;
 use crate::auth::AuthRequest;
 use crate::error::Error;
@@ -39,8 +39,8 @@ pub fn behind_the_last_request() -> Refusal {
 }
 
 /// The rows of the route table that match this path.
-pub fn rows(path: &str) -> Vec<&'static Route> {
-    ROUTES.iter().filter(|route| route.matches(path)).collect()
+pub fn rows(routes: &'static [Route], path: &str) -> Vec<&'static Route> {
+    routes.iter().filter(|route| route.matches(path)).collect()
 }
 
 /// Authenticates the caller. If all rows of the path are public, like the rows of the root, no method needs a token.

@@ -7,8 +7,7 @@ use actix_web::http::header::{self, HeaderName, HeaderValue, VARY};
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::dispatch::REQUEST_ID_HEADER;
-use super::request_head::text;
+use super::headers::{REQUEST_ID_HEADER, text};
 
 /// `[cors]`
 #[derive(Debug, Clone)]

@@ -22,37 +22,44 @@ use super::base_url::{self, BaseUrl};
 use super::body::{self, Body};
 use super::connections::{Connection, ServedGuard};
 use super::disconnect::DisconnectWatch;
+use super::headers::REQUEST_ID_HEADER;
 use super::paced_body::paced;
 use super::refusal::Refusal;
 use super::reply::Reply;
 use super::request_context::RequestContext;
-use super::request_head::{RequestHead, new_request_id};
+use super::request_head::RequestHead;
 use super::served_body::ServedBody;
 use super::{access, checks, streaming};
-use crate::api::route::{self, Media};
+use crate::api::route::{self, Media, Route};
 use crate::api::service::Service;
 use crate::log_context;
 use crate::version::Version;
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static("openstack-api-version");
-pub(in crate::api) const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-openstack-request-id");
 
-/// The header with a new request id.
-pub(in crate::api) fn request_id_header() -> (HeaderName, String) {
-    (REQUEST_ID_HEADER, new_request_id())
-}
-
-/// Answers any request.
-pub async fn answer(request: HttpRequest, payload: Payload, service: Data<Service>) -> HttpResponse {
+/// Answers any request by the table of routes.
+pub async fn answer(
+    request: HttpRequest,
+    payload: Payload,
+    service: Data<Service>,
+    routes: &'static [Route],
+) -> HttpResponse {
     let started = Instant::now();
     let connection = request.conn_data::<Rc<Connection>>();
     let is_last = request.head().connection_type() == ConnectionType::Close;
     let is_admitted = connection.is_none_or(|connection| connection.admits(is_last));
-    let head = RequestHead::of(&request, &service.settings);
+    let head = RequestHead::of(&request, service.settings.parse_proxy_headers);
     let context = Arc::new(head.log_context());
     log_context::scope(
         context,
-        answer_logged(request, payload, service.into_inner(), head, started, is_admitted),
+        answer_logged(
+            request,
+            payload,
+            (service.into_inner(), routes),
+            head,
+            started,
+            is_admitted,
+        ),
     )
     .await
 }
@@ -68,7 +75,7 @@ struct Arrived {
 async fn answer_logged(
     request: HttpRequest,
     payload: Payload,
-    service: Arc<Service>,
+    (service, routes): (Arc<Service>, &'static [Route]),
     mut head: RequestHead,
     started: Instant,
     is_admitted: bool,
@@ -76,7 +83,14 @@ async fn answer_logged(
     let _in_flight = service.statistics.begin();
     let mut arrived = None;
     let mut outcome = if is_admitted {
-        catch_panic(serve(&request, payload, Arc::clone(&service), &mut head, &mut arrived)).await
+        let served = serve(
+            &request,
+            payload,
+            (Arc::clone(&service), routes),
+            &mut head,
+            &mut arrived,
+        );
+        catch_panic(served).await
     } else {
         Err(checks::behind_the_last_request())
     };
@@ -165,14 +179,14 @@ pub(in crate::api) async fn catch_panic(work: impl Future<Output = Result<Reply,
 async fn serve(
     request: &HttpRequest,
     payload: Payload,
-    service: Arc<Service>,
+    (service, routes): (Arc<Service>, &'static [Route]),
     head: &mut RequestHead,
     arrived: &mut Option<Arrived>,
 ) -> Result<Reply, Refusal> {
     checks::check_target(request)?;
     let path = base_url::route_path(request.path(), &service.settings);
     head.native = route::is_native(&path);
-    let rows = checks::rows(&path);
+    let rows = checks::rows(routes, &path);
     head.route = rows.first().map(|row| row.path);
     let connection = request.conn_data::<Rc<Connection>>();
     let caller = checks::authenticate(request, head, &rows, &service).await?;

@@ -6,7 +6,7 @@
 
 use actix_web::HttpRequest;
 
-use super::request_head::text;
+use super::headers::text;
 
 /// The text that actix writes.
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";

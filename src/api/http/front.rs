@@ -16,11 +16,14 @@ use tokio::sync::{SetOnce, watch};
 use super::base_url::route_path;
 use super::connections::Connection;
 use super::expectation::Expectation;
+use super::headers::request_id_header;
+use super::phase::Phase;
 use super::refusal::Refusal;
 use super::request_head::RequestHead;
 use super::statistics::HttpStatistics;
 use super::{dispatch, health};
 use crate::api::metrics::{self, Metrics, MetricsAccess};
+use crate::api::route::Route;
 use crate::api::service::{Service, Settings};
 
 /// The state that all workers share before there is a service.
@@ -28,22 +31,17 @@ pub struct Front {
     service: SetOnce<Data<Service>>,
     stopping: watch::Sender<bool>,
     settings: Settings,
+    routes: &'static [Route],
     metrics: Arc<Metrics>,
 }
 
-/// Whether requests can be answered.
-pub enum Phase<'a> {
-    Loading,
-    Serving(&'a Service),
-    Stopping,
-}
-
 impl Front {
-    pub fn new(settings: Settings, metrics: Metrics) -> Front {
+    pub fn new(settings: Settings, routes: &'static [Route], metrics: Metrics) -> Front {
         Front {
             service: SetOnce::new(),
             stopping: watch::channel(false).0,
             settings,
+            routes,
             metrics: metrics.into(),
         }
     }
@@ -114,7 +112,7 @@ impl Front {
     fn refuse_while_loading(&self, request: &HttpRequest) -> HttpResponse {
         let detail = "placet stops before it has read its tables.";
         let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, detail).at_any_version();
-        let head = RequestHead::of(request, &self.settings);
+        let head = RequestHead::of(request, self.settings.parse_proxy_headers);
         let mut response = refusal.respond(&head);
         dispatch::add_headers(&mut response, &head, false);
         response
@@ -147,7 +145,7 @@ async fn answer_open(request: HttpRequest, payload: Payload, front: Data<Front>)
         return response;
     }
     match front.service().await {
-        Some(service) => dispatch::answer(request, payload, service).await,
+        Some(service) => dispatch::answer(request, payload, service, front.routes).await,
         None => front.refuse_while_loading(&request),
     }
 }
@@ -158,7 +156,7 @@ pub async fn answer_metrics_port(request: HttpRequest, front: Data<Front>) -> Ht
     match front.answer_operator(&request, true).await {
         Some(response) => response,
         None => HttpResponse::NotFound()
-            .insert_header(dispatch::request_id_header())
+            .insert_header(request_id_header())
             .content_type("text/plain; charset=utf-8")
             .body("This port has /metrics, /health/live and /health/ready.\n"),
     }

@@ -5,8 +5,8 @@ use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Value, json};
 
-use super::dispatch::request_id_header;
-use super::front::Phase;
+use super::headers::request_id_header;
+use super::phase::Phase;
 use crate::api::readiness::{Degradation, Readiness};
 
 pub const LIVE: &str = "/health/live";

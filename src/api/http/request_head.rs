@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::http::Method;
-use actix_web::http::header::{HeaderName, HeaderValue};
-use uuid::Builder;
 
 use super::accept::Accept;
-use crate::api::service::Settings;
+use super::headers::{new_request_id, text};
 use crate::log_context::{LogContext, TraceParent};
 use crate::policy::Caller;
 use crate::version::Version;
@@ -37,7 +35,8 @@ pub struct RequestHead {
 }
 
 impl RequestHead {
-    pub fn of(request: &HttpRequest, settings: &Settings) -> RequestHead {
+    /// `is_behind_proxy`: `enable_proxy_headers_parsing`.
+    pub fn of(request: &HttpRequest, is_behind_proxy: bool) -> RequestHead {
         let peer = || request.peer_addr().map_or("-".to_owned(), |peer| peer.ip().to_string());
         RequestHead {
             method: request.method().clone(),
@@ -45,7 +44,7 @@ impl RequestHead {
             global_id: text(request, "x-openstack-request-id").filter(|id| is_request_id(id)),
             trace: text(request, "traceparent").and_then(|header| TraceParent::read(&header)),
             accept: Accept::read(text(request, "accept").as_deref()),
-            remote: Forwarded::of(request, settings).address.unwrap_or_else(peer),
+            remote: Forwarded::of(request, is_behind_proxy).address.unwrap_or_else(peer),
             native: false,
             route: None,
             version: None,
@@ -66,12 +65,6 @@ impl RequestHead {
     }
 }
 
-/// A new id of a request. The randomness is the process's, without a system call: a repeated id after a machine was
-/// cloned does no harm.
-pub fn new_request_id() -> String {
-    format!("req-{}", Builder::from_random_bytes(rand::random()).into_uuid())
-}
-
 /// A proxy's report about the request; empty without `enable_proxy_headers_parsing`.
 #[derive(Debug, Default)]
 pub struct Forwarded {
@@ -82,8 +75,9 @@ pub struct Forwarded {
 }
 
 impl Forwarded {
-    pub fn of(request: &HttpRequest, settings: &Settings) -> Forwarded {
-        if !settings.parse_proxy_headers {
+    /// `is_behind_proxy`: `enable_proxy_headers_parsing`.
+    pub fn of(request: &HttpRequest, is_behind_proxy: bool) -> Forwarded {
+        if !is_behind_proxy {
             return Forwarded::default();
         }
         let prefix = text(request, "x-forwarded-prefix");
@@ -111,25 +105,6 @@ impl Forwarded {
             },
         }
     }
-}
-
-/// The text of a header, one character for each byte, as refusals quote headers. Headers of the same name are joined by
-/// commas.
-pub fn text(request: &HttpRequest, name: &'static str) -> Option<String> {
-    let mut values = request.headers().get_all(HeaderName::from_static(name));
-    let characters = |value: &HeaderValue| {
-        value
-            .as_bytes()
-            .iter()
-            .map(|byte| char::from(*byte))
-            .collect::<String>()
-    };
-    let mut text = characters(values.next()?);
-    for value in values {
-        text.push(',');
-        text.push_str(&characters(value));
-    }
-    Some(text)
 }
 
 fn is_request_id(text: &str) -> bool {

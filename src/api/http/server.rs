@@ -24,7 +24,8 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
 use super::connections::{Connection, Connections, spare_connections};
-use super::front::{self, Front, Phase};
+use super::front::{self, Front};
+use super::phase::Phase;
 use super::stopping::{self, Settling, Stop};
 use super::stream::{HEAD_TIMEOUT, Stream};
 use super::systemd::{self, Heartbeat};

@@ -7,9 +7,6 @@ use std::time::{Duration, Instant};
 use actix_web::http::{Method, StatusCode};
 
 use super::connections::closed::ClosedConnections;
-use super::health;
-use crate::api::metrics;
-use crate::api::routes::ROUTES;
 use crate::statistics::{Counter, Distribution, Histogram};
 use crate::version::Version;
 
@@ -73,15 +70,15 @@ pub struct RouteNumbers {
 
 impl Default for HttpStatistics {
     fn default() -> HttpStatistics {
-        HttpStatistics::new(true)
+        HttpStatistics::new(true, [])
     }
 }
 
 impl HttpStatistics {
-    pub fn new(counts: bool) -> HttpStatistics {
+    /// `known`: the paths that are counted each by itself.
+    pub fn new(counts: bool, known: impl IntoIterator<Item = &'static str>) -> HttpStatistics {
         let mut paths: Vec<&'static str> = Vec::new();
-        let own = [health::LIVE, health::READY, metrics::PATH, OTHER];
-        for path in ROUTES.iter().map(|route| route.path).chain(own) {
+        for path in known.into_iter().chain([OTHER]) {
             if !paths.contains(&path) {
                 paths.push(path);
             }

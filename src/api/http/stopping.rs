@@ -22,7 +22,8 @@ use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
 use super::connections::Connections;
-use super::front::{Front, Phase};
+use super::front::Front;
+use super::phase::Phase;
 use super::systemd;
 
 /// How long new connections may delay the stop.

@@ -17,8 +17,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::connections::{Connection, OpenConnection};
 use super::disconnect::{DisconnectSignal, DisconnectWatch};
 use super::expectation::{Expectation, Step};
+use super::headers::new_request_id;
 use super::refusal::Refusal;
-use super::request_head::new_request_id;
 use crate::log_context::{self, LogContext};
 
 /// The number of kept bytes of the last read, for explaining a faulty request.

@@ -23,11 +23,10 @@ use actix_web::dev::AppConfig;
 use actix_web::rt::net::{TcpListener, TcpStream};
 use actix_web::web::to;
 
-use super::super::http::dispatch;
 use super::super::route::{Family, Media, Route};
 use super::super::routes::ROUTES;
 use super::super::service::Settings;
-use super::TestServer;
+use super::{TestServer, answer};
 use crate::pools::{SMALL_BODY_BYTES, processor_time};
 use crate::tests::by_size;
 use crate::version::Version;
@@ -69,9 +68,7 @@ async fn measured<T>(future: impl Future<Output = T>) -> (T, Duration) {
 async fn worker(
     server: &TestServer,
 ) -> impl Service<(TcpStream, Protocol, Option<SocketAddr>), Response = (), Error = impl Debug> {
-    let app = App::new()
-        .app_data(server.service.clone())
-        .default_service(to(dispatch::answer));
+    let app = App::new().app_data(server.service.clone()).default_service(to(answer));
     let app = app
         .into_factory()
         .map_err(|error: actix_web::Error| error.error_response());
