@@ -5,6 +5,7 @@
 //! needs only the standard library, not placet itself.
 
 mod builds;
+mod circles;
 mod commits;
 mod documents;
 mod layout;
@@ -155,6 +156,13 @@ fn modules_use_no_names_that_are_not_for_them() {
 #[test]
 fn sql_as_text_is_only_in_db() {
     none(sources().iter().flat_map(sql::text));
+}
+
+#[test]
+fn files_do_not_import_each_other_in_new_circles() {
+    let mut sources = sources();
+    sources.retain(|source| source.layer() != "lib");
+    none(circles::complaints(circles::KNOWN, &sources));
 }
 
 #[test]

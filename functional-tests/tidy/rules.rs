@@ -157,6 +157,12 @@ const FOREIGN: &[Foreign] = &[
         why: "candidates come from the snapshot alone, without SQL (ARCHITECTURE.md, rule 4)",
     },
     Foreign {
+        below: &["src/api/"],
+        but: &[],
+        names: &["conn", "DbConnection"],
+        why: "handlers take no connection: give `context.reader()` to a function of the noun in src/model/",
+    },
+    Foreign {
         below: &["src/"],
         but: &["src/db/"],
         names: &["sql_query"],

@@ -4,7 +4,7 @@ mod texts;
 
 use super::source::{File, Source};
 use super::tables::{Crate, Layers};
-use super::{layout, nouns, rules, sql};
+use super::{circles, layout, nouns, rules, sql};
 
 fn table() -> Layers {
     Layers::of(
@@ -66,6 +66,36 @@ fn imports_against_the_table_fail() {
 }
 
 #[test]
+fn new_circles_of_imports_fail() {
+    let of = |known: &[(&str, usize)], files: &[(&str, &str)]| {
+        let sources: Vec<Source> = files.iter().map(|(path, text)| Source::new(path, text)).collect();
+        circles::complaints(known, &sources).len()
+    };
+    let ring = [
+        ("src/model/a.rs", "use super::b::{self, B};"),
+        ("src/model/b.rs", "use crate::model::{c::C, d};"),
+        ("src/model/c.rs", "fn f() { super::a::g(); }"),
+        ("src/model/d.rs", "// use super::b;"),
+    ];
+    assert_eq!(of(&[], &ring), 1);
+    assert_eq!(of(&[("src/model/a.rs", 2)], &ring), 1, "the circle grew");
+    assert_eq!(of(&[("src/model/b.rs", 3)], &ring), 0);
+    assert_eq!(of(&[("src/model/b.rs", 4)], &ring), 1, "the row is too large");
+    assert_eq!(of(&[("src/model/b.rs", 3)], &ring[1..]), 1, "the circle is open");
+    let module = [
+        ("src/model/a.rs", "mod b;\npub use b::B;\nfn f() { b::g(); }"),
+        (
+            "src/model/a/b.rs",
+            "use super::A;\n#[cfg(test)]\nmod tests { use crate::model::c; }",
+        ),
+        ("src/model/c.rs", "use super::a::b;"),
+    ];
+    assert_eq!(of(&[], &module), 0, "a parent declares, exports and calls its child");
+    let imports = [("src/model/a.rs", "use b::B;\nmod b;"), module[1]];
+    assert_eq!(of(&[], &imports), 1, "a parent imports a name of its child");
+}
+
+#[test]
 fn crates_outside_of_their_layers_fail() {
     let table = [Crate {
         name: "actix-web".to_owned(),
@@ -103,7 +133,18 @@ fn names_in_modules_that_must_not_use_them_fail() {
             "src/api/handlers/allocation_candidates.rs",
             "call.model().read(|conn| f(conn))"
         ),
+        2
+    );
+    assert_eq!(
+        count("src/api/handlers/a.rs", "let read = move |conn: &mut _| list(conn);"),
         1
+    );
+    assert_eq!(
+        count(
+            "src/api/handlers/a.rs",
+            "request.conn_data(); connect(); list(context.reader());"
+        ),
+        0
     );
     assert_eq!(
         count(
