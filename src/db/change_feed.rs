@@ -8,6 +8,7 @@
 //! the database was restored. Then [`FeedPage::after`] returns the reason, and all tables have to be read again.
 
 mod pruned;
+pub mod pruning;
 mod query;
 
 use std::borrow::Cow;

@@ -6,11 +6,10 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 
-use super::Revisions;
+use super::{Revisions, pruning};
 use crate::db::engines::dialect::{self, on_each};
 use crate::db::engines::rows::Value;
 use crate::db::engines::rows::statement::{Bound, Statement};
-use crate::db::writer::pruning;
 use crate::db::{DbConnection, DbResult};
 
 /// The epoch, a writer with its position, or a change.

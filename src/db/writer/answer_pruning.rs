@@ -1,27 +1,26 @@
 //! Deletes the stored answers to calls with an id that are older than `[placet] claim_memory`.
 //!
-//! Naively, one statement deletes all that have become too old since the last time. After a minute of many calls that
-//! is a second in which the writer commits nothing. So it deletes a chunk at a time, between two batches.
+//! Naively, one statement deletes all answers that became too old since the last time. After a minute of many calls the
+//! statement takes a second, in which the writer commits nothing. So the writer deletes a chunk between two batches.
 //!
-//! The writer's connection is used because SQLite would show the commits of another one as those of a foreign program.
-//! Ages are measured as in [`super::pruning`]: the database's clock wrote both times, and the clocks of hosts need not
-//! agree.
+//! The writer's connection is used because SQLite shows the commits of any second connection as commits of a foreign
+//! writer. Ages are measured as in [`crate::db::change_feed::pruning`]: the database's clock wrote both times, and the
+//! clocks of hosts need not agree.
 
 use std::time::{Duration, Instant};
 
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
-use super::pruning::seen_at;
-use super::{Batch, Writer};
+use crate::db::change_feed::pruning::seen_at;
 use crate::db::schema::placet_claims;
 use crate::db::{DbConnection, DbResult};
 
-/// About how many answers a chunk has. Those that were stored at the same time are deleted together.
+/// The approximate number of answers in a chunk. Answers with the same time are deleted together.
 const CHUNK_ROWS: i64 = 200;
 /// The pause between two chunks.
 const CHUNK_PAUSE: Duration = Duration::from_millis(50);
-/// The pause after a chunk that was the last one.
+/// The pause after the last chunk.
 const IDLE_PAUSE: Duration = Duration::from_secs(60);
 
 /// When the next chunk is due.
@@ -39,9 +38,18 @@ impl AnswerPruning {
         }
     }
 
-    /// The time until the next chunk is due.
-    pub fn until_due(&self) -> Duration {
-        self.due.saturating_duration_since(Instant::now())
+    /// When the next chunk is due.
+    pub fn due_at(&self) -> Instant {
+        self.due
+    }
+
+    /// Deletes a chunk if a chunk is due. After a failure the next chunk comes as if there were nothing to delete.
+    pub fn prune_if_due(&mut self, conn: Option<&mut DbConnection>, writer: &str) {
+        if self.due <= Instant::now()
+            && let Err(error) = self.prune(conn, writer)
+        {
+            log::debug!("Old answers to calls with an id could not be deleted; this is tried again: {error}");
+        }
     }
 
     /// Deletes a chunk. `writer` is the id of this process's writer. Without a connection the next chunk is due after
@@ -72,18 +80,6 @@ fn prune_chunk(conn: &mut DbConnection, oldest_kept: NaiveDateTime) -> DbResult<
         None => diesel::delete(t::table.filter(t::created_at.lt(oldest_kept))).execute(conn)?,
     };
     Ok(last_of_chunk.is_some())
-}
-
-impl<B: Batch> Writer<B> {
-    /// Deletes a chunk if one is due. After a failure the next one comes as if there were nothing to delete.
-    pub(super) fn prune_answers(&mut self) {
-        if !self.answer_pruning.until_due().is_zero() {
-            return;
-        }
-        if let Err(error) = self.answer_pruning.prune(self.conn.as_mut(), self.identity.id()) {
-            log::debug!("Old answers to calls with an id could not be deleted; this is tried again: {error}");
-        }
-    }
 }
 
 #[cfg(test)]
@@ -155,6 +151,6 @@ mod tests {
         let mut pruning = AnswerPruning::new(Duration::from_secs(60));
         pruning.due = Instant::now();
         pruning.prune(None, "no writer").unwrap();
-        assert!(pruning.until_due() > CHUNK_PAUSE);
+        assert!(pruning.due_at() > Instant::now() + CHUNK_PAUSE);
     }
 }

@@ -5,16 +5,15 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use diesel::result::Error as DbError;
 
-use super::catch_panic;
-use super::failure::BatchFailure;
+use super::failure::catch_panic;
 use super::plan::PreparedWrite;
 use super::queue::CommitGate;
-use super::transaction::{TransactionEnd, send_commit};
+use super::session::{TransactionEnd, send_commit};
 use crate::db::engines::dialect::Capabilities;
 use crate::db::engines::guarded::ExecMode;
 use crate::db::{DbConnection, SetupError, thread};
 
-/// What to write and commit, and the connection for it. No transaction is open yet: writing begins it.
+/// The writes to commit, and the connection. No transaction is open yet: the first write begins the transaction.
 pub(super) struct CommitJob {
     pub conn: DbConnection,
     pub prepared: PreparedWrite,
@@ -28,11 +27,11 @@ enum CommitReport {
     Ended(Box<DbConnection>, TransactionEnd),
 }
 
-/// The writer's handle of the thread, which has one job at a time. The thread ends when this is dropped.
+/// The writer's handle of the thread, which has one job at a time. The thread ends when the handle is dropped.
 pub(super) struct CommitThread {
     jobs: Sender<CommitJob>,
     reports: Receiver<CommitReport>,
-    /// The last report, if it was received by [`Self::is_committing`] and is meant for [`Self::finish`].
+    /// The last report, if [`Self::is_committing`] received the report meant for [`Self::finish`].
     received: Option<CommitReport>,
 }
 
@@ -60,7 +59,7 @@ impl CommitThread {
         self.jobs.send(job).map_err(|unsent| Box::new(unsent.0))
     }
 
-    /// Waits until COMMIT is about to be sent. False if it will not be sent.
+    /// Waits until COMMIT is about to be sent. False if COMMIT will not be sent.
     pub fn is_committing(&mut self) -> bool {
         match self.reports.recv() {
             Ok(CommitReport::Committing) => true,
@@ -71,7 +70,7 @@ impl CommitThread {
         }
     }
 
-    /// Waits for the end of the job. If the thread panicked, there is no connection, and the outcome is in doubt.
+    /// Waits for the end of the job. After a panic of the thread there is no connection, and the outcome is in doubt.
     pub fn finish(&mut self) -> (Option<DbConnection>, TransactionEnd) {
         loop {
             match self.received.take().map_or_else(|| self.reports.recv(), Ok) {
@@ -90,9 +89,7 @@ fn execute(job: CommitJob, report: &Sender<CommitReport>) -> CommitReport {
         gates,
         capabilities,
     } = job;
-    let written =
-        catch_panic(|| prepared.write(&mut conn, ExecMode::CombinedWithBegin)).unwrap_or(Err(BatchFailure::Panicked));
-    let ended = match written {
+    let ended = match catch_panic(|| prepared.write(&mut conn, ExecMode::CombinedWithBegin)).flatten() {
         Err(failure) => TransactionEnd::NotCommitted(failure),
         Ok(()) => {
             if report.send(CommitReport::Committing).is_err() {

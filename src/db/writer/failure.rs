@@ -1,16 +1,25 @@
-//! Why an attempt to commit a batch failed, and what the writer does about it.
+//! Why an attempt to commit a batch failed, and how the writer and the caller go on.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use crate::db::engines::dialect::{self, WriteRefusal};
 use crate::db::{Fault, SetupError, WriteError, fault};
 use crate::error::{Detail, Error};
 
+/// The pause before a batch or a connection attempt is retried.
+pub(super) const RETRY_PAUSE: Duration = Duration::from_millis(20);
+
+/// The result of a step of an attempt.
+pub(super) type BatchResult<T> = Result<T, BatchFailure>;
+
 /// Why an attempt to commit a batch failed.
 pub(in crate::db) enum BatchFailure {
     Database(diesel::result::Error),
     Setup(SetupError),
-    /// Another writer changed what the batch rests on: decide it again.
+    /// A concurrent writer changed rows of the batch: decide again.
     Conflict,
-    /// As a conflict, unless it is met again and again: then the command itself is the cause.
+    /// As a conflict. Met again and again, the command itself is the cause.
     Constraint(diesel::result::Error),
     /// COMMIT was sent, and its outcome could not be determined.
     UnknownOutcome(Detail),
@@ -18,21 +27,25 @@ pub(in crate::db) enum BatchFailure {
     Panicked,
     /// A caller cancelled its command before COMMIT was sent.
     Cancelled,
-    /// The writer's row is not as this writer left it: the database was restored, or the row was pruned.
+    /// The writer's row is not as this writer left the row: the database was restored, or the row was pruned.
     IdentityLost,
-    /// Peers committed changes that this process has not applied yet. Nothing was decided.
+    /// The snapshot lacks commits of peers. Nothing was decided.
     Stale,
-    /// The locked strategy could not decide on the snapshot: a command needs data that is not in memory.
+    /// The locked strategy could not decide on the snapshot: a command needs data from the database.
     NeedsDatabase,
 }
 
-/// Why the database refuses writes, if an error says so. The message of a constraint has values of clients, and says
-/// nothing of that.
+/// Why the database refuses writes, if an error says so. A constraint's message has values of clients, and is not read.
 pub(super) fn write_refusal(error: &diesel::result::Error) -> Option<WriteRefusal> {
     match fault::classify(error) {
         Fault::Refuse { .. } | Fault::Retry | Fault::Unstorable => None,
         Fault::ConnectionLost | Fault::Stop | Fault::Unknown => dialect::write_refusal(&error.to_string()),
     }
+}
+
+/// Runs code that may panic because of a defect, which must not end the writer.
+pub(super) fn catch_panic<T>(run: impl FnOnce() -> T) -> BatchResult<T> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|_| BatchFailure::Panicked)
 }
 
 impl From<diesel::result::Error> for BatchFailure {
@@ -52,7 +65,7 @@ impl From<WriteError> for BatchFailure {
 }
 
 impl From<SetupError> for BatchFailure {
-    /// A connection may also be lost while it is set up, and another one may not.
+    /// A connection may be lost during the set-up, and a second attempt may succeed.
     fn from(error: SetupError) -> Self {
         match error {
             SetupError::Database(error) if fault::classify(&error) == Fault::ConnectionLost => error.into(),
@@ -78,7 +91,7 @@ impl BatchFailure {
         matches!(self, BatchFailure::Database(error) if dialect::is_disk_full(error))
     }
 
-    /// Why the database refuses writes, if that is the reason.
+    /// Why the database refuses writes, if the failure says so.
     pub fn write_refusal(&self) -> Option<WriteRefusal> {
         match self {
             BatchFailure::Database(error) => write_refusal(error),
@@ -88,13 +101,13 @@ impl BatchFailure {
         }
     }
 
-    /// Whether another transaction held a row for longer than a batch waits.
+    /// Whether a concurrent transaction held a row for longer than a batch waits.
     pub fn is_lock_timeout(&self) -> bool {
         matches!(self, BatchFailure::Database(error) if dialect::is_lock_timeout(error))
     }
 
-    /// Whether another attempt may succeed. A statement that sets up a connection may time out, as on Galera while a
-    /// node leaves.
+    /// Whether a further attempt may succeed. The set-up of a connection may time out, as on Galera while a node
+    /// leaves.
     pub fn is_retryable(&self) -> bool {
         match self {
             BatchFailure::Conflict
@@ -110,7 +123,7 @@ impl BatchFailure {
         }
     }
 
-    /// Whether another writer was first, and the database or a guard reported it without delay. The retry needs no
+    /// Whether a concurrent writer was first, and the database or a guard said so without delay. The retry needs no
     /// pause.
     pub fn is_conflict(&self) -> bool {
         matches!(
@@ -127,7 +140,7 @@ impl BatchFailure {
             )
     }
 
-    /// The answer to a caller whose deadline passed before another attempt. Nothing was done.
+    /// The answer to a caller whose deadline passed before a further attempt. Nothing was done.
     pub fn timeout_error(&self) -> Error {
         let detail = match self {
             BatchFailure::Conflict
@@ -144,7 +157,7 @@ impl BatchFailure {
         Error::Unavailable { detail }
     }
 
-    /// What happened, for a client and for the log.
+    /// The failure, for a client and for the log.
     pub fn detail(&self) -> Detail {
         match self {
             BatchFailure::Database(error) | BatchFailure::Constraint(error) => fault::detail(error),
@@ -171,7 +184,7 @@ impl BatchFailure {
     }
 }
 
-/// What happened, for the log.
+/// The failure, for the log.
 impl std::fmt::Display for BatchFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

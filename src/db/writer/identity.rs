@@ -1,9 +1,9 @@
-//! The writer's identity: its row in `placet_writers`, whose revision every commit raises, and the fence that decides
-//! an in-doubt commit.
+//! The writer's identity: a row in `placet_writers`, whose revision every commit raises, and the fence that decides an
+//! in-doubt commit.
 //!
 //! A revision and its commit token, a random text, name one commit of one writer. A writer's revisions have no gaps and
-//! become visible in order, so peers know exactly which changes they lack. If the row is not at the revision and commit
-//! token where this writer left it, the database was restored, or the row was pruned.
+//! become visible in order, so peers know exactly which changes they lack. If the row has an unexpected revision or
+//! commit token, the database was restored, or the row was pruned.
 
 #[cfg(test)]
 mod tests;
@@ -11,7 +11,8 @@ mod tests;
 use diesel::prelude::*;
 use uuid::Uuid;
 
-use super::{RETRY_PAUSE, pruning};
+use super::failure::RETRY_PAUSE;
+use crate::db::change_feed::pruning;
 use crate::db::engines::dialect::{self, free_rows};
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::engines::rows::{OneRow, Value};
@@ -21,20 +22,20 @@ use crate::mutants::{self, Mutant};
 
 /// The maximum number of attempts to register.
 const REGISTRATION_ATTEMPTS: usize = 5;
-/// The size of the row by which a server's disk is tried: several pages, which a table does not have free by chance.
+/// The size of the row by which a server's disk is tried: several pages, which a table rarely has free.
 const TRIAL_BYTES: usize = 64 * 1024;
 
 /// A writer's identity.
 #[derive(Clone)]
 pub struct Identity {
     id: String,
-    /// The last revision that is known to be committed, and its commit token. The writer's row has both, unless a
-    /// commit is in doubt.
+    /// The last revision known to be committed, and its commit token. The writer's row has both, unless a commit is in
+    /// doubt.
     revision: i64,
     token: String,
-    /// The commit token of the current batch. It distinguishes the batch from a fence of the same revision.
+    /// The commit token of the current batch, which distinguishes the batch from a fence of the same revision.
     batch_token: String,
-    /// The commit token of the current batch's fence. Every attempt to commit the fence has the same one.
+    /// The commit token of the current batch's fence, the same in every attempt to commit the fence.
     fence_token: String,
 }
 
@@ -60,9 +61,9 @@ pub struct Commit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommitOutcome {
     Committed,
-    /// It was not committed, and never will be.
+    /// Not committed, now and for ever.
     NotCommitted,
-    /// The rows that show the outcome were pruned. Another fence cannot help.
+    /// The rows that show the outcome were pruned. A further fence cannot help.
     Unknown,
     /// Neither the commit nor the fence is visible yet: try the fence again.
     InDoubt,
@@ -80,8 +81,7 @@ impl Identity {
         };
         retry_on_conflict(|| {
             dialect::write_transaction(conn, |conn| {
-                // A transaction that holds all writers' rows must not miss one that is inserted
-                // (`dialect::hold_writers`).
+                // A transaction that holds all writers' rows must not miss a new row (`dialect::hold_writers`).
                 dialect::hold_registrations(conn)?;
                 identity.insert(conn)
             })
@@ -95,8 +95,7 @@ impl Identity {
         &self.id
     }
 
-    /// Inserts the writer's row. Its times are the database's: processes compare them, and their clocks need not
-    /// agree.
+    /// Inserts the writer's row. The times are the database's, because the clocks of processes need not agree.
     fn insert(&self, conn: &mut DbConnection) -> DbResult<()> {
         use placet_writers as w;
         diesel::insert_into(w::table)
@@ -110,7 +109,7 @@ impl Identity {
             .map(|_| ())
     }
 
-    /// Raises the revision with a new commit token. False if the row is not as this writer left it.
+    /// Raises the revision with a new commit token. False if the row is not as this writer left the row.
     pub fn raise_revision(&mut self, conn: &mut DbConnection) -> DbResult<bool> {
         self.draw_tokens();
         self.raise_with(conn, &self.batch_token)
@@ -144,7 +143,7 @@ impl Identity {
         )
     }
 
-    /// Inserts the row of `placet_changes` that says what the batch changed.
+    /// Inserts the row of `placet_changes` with the change of the batch.
     pub fn record(&self, conn: &mut DbConnection, body: String) -> DbResult<()> {
         self.record_with(conn, &self.batch_token, body)
     }
@@ -163,7 +162,7 @@ impl Identity {
         ]
     }
 
-    /// The commit that the current batch becomes if it succeeds.
+    /// The commit that the current batch becomes if COMMIT succeeds.
     pub fn pending_commit(&self) -> Commit {
         Commit {
             writer: self.id.clone(),
@@ -187,7 +186,7 @@ impl Identity {
     /// Decides whether the current batch was committed, by committing the same revision with another commit token.
     ///
     /// If the fence is committed, the batch was not, and never will be: its guard on the revision cannot hold any more.
-    /// If the revision is taken, its commit token identifies the commit that took it.
+    /// If the revision is taken, its commit token identifies the batch or the fence.
     pub fn fence(&mut self, conn: &mut DbConnection) -> DbResult<CommitOutcome> {
         if mutants::is(Mutant::DropFence) {
             return Ok(match self.token_of_next(conn)? {
@@ -217,9 +216,9 @@ impl Identity {
         })
     }
 
-    /// Inserts a row of [`TRIAL_BYTES`], and rolls it back: the server's disk has room if that succeeds.
+    /// Inserts a row of [`TRIAL_BYTES`], and rolls the insert back. Fails if the server's disk has no room.
     pub fn try_room(&self, conn: &mut DbConnection) -> DbResult<()> {
-        // Random, because the server may compress it.
+        // Random, because the server may compress the row.
         let body = std::iter::repeat_with(|| Uuid::new_v4().to_string()).take(TRIAL_BYTES / 36);
         dialect::begin_write(conn)?;
         let inserted = self.record_with(conn, &self.fence_token, body.collect());
@@ -230,7 +229,7 @@ impl Identity {
     /// Commits once more after the batch, so that a synchronous standby has both.
     ///
     /// PostgreSQL shows a commit that its standby never received, if the primary was killed or the waiting connection
-    /// was ended while the standby was away. Once a later commit is acknowledged, the standby has the earlier one too.
+    /// was ended while the standby was away. Once a later commit is acknowledged, the standby has both.
     fn barrier_commit(&self, conn: &mut DbConnection) -> DbResult<()> {
         use placet_writers as w;
         let own = w::table.filter(w::id.eq(&self.id));
@@ -257,7 +256,7 @@ impl Identity {
         own.select(w::token).first(conn).optional()
     }
 
-    /// Whether another transaction has locked the row. Does not wait.
+    /// Whether a concurrent transaction has locked the row. Does not wait.
     pub fn is_row_held(&self, conn: &mut DbConnection) -> DbResult<bool> {
         use placet_writers as w;
         if !dialect::has_other_writers(conn) {
@@ -267,7 +266,7 @@ impl Identity {
         Ok(free.is_empty())
     }
 
-    /// Whether the row is as this writer left it.
+    /// Whether the row is as this writer left the row.
     fn is_row_unchanged(&self, conn: &mut DbConnection) -> DbResult<bool> {
         use placet_writers as w;
         let found: Option<(i64, String)> = w::table
@@ -279,15 +278,14 @@ impl Identity {
     }
 
     /// Updates `seen_at`, and prunes this writer's old changes and silent writers. False if the row is not as this
-    /// writer left it. Must not be called while a commit is in doubt.
+    /// writer left the row. Must not be called while a commit is in doubt.
     pub fn heartbeat(&self, conn: &mut DbConnection) -> DbResult<bool> {
         use placet_writers as w;
         let own = w::table
             .filter(w::id.eq(&self.id))
             .filter(w::revision.eq(self.revision))
             .filter(w::token.eq(&self.token));
-        // MariaDB counts the row even if its value stays the same, as twice within a second: diesel asks for found
-        // rows.
+        // MariaDB counts the row even if `seen_at` stays the same within a second: diesel asks for found rows.
         let found = diesel::update(own).set(w::seen_at.eq(diesel::dsl::now)).execute(conn)?;
         if found == 0 {
             return Ok(false);
@@ -298,8 +296,7 @@ impl Identity {
     }
 }
 
-/// Retries an attempt that conflicted with another transaction. Such transactions are short, and must not make the
-/// process fail to start.
+/// Retries an attempt that conflicted with a concurrent transaction, which is short and must not stop a start.
 fn retry_on_conflict<T>(mut attempt: impl FnMut() -> DbResult<T>) -> DbResult<T> {
     for _ in 1..REGISTRATION_ATTEMPTS {
         match attempt() {

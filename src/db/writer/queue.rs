@@ -1,11 +1,11 @@
-//! The writer's queue: commands, each with its deadline, its gate and the channel for its answer. It is bounded by the
-//! number of commands that have no answer yet. Those that wait for rows which other transactions hold have a bound of
-//! their own (`held_rows`), so that they take no place from others. Those that wait for the rows of a large command
-//! keep their place (`large`).
+//! The writer's queue: commands, each with its deadline, its gate and the channel for its answer.
 //!
-//! If the database is down, the writer gets an error and answers in time. If the database hangs, the writer hangs with
-//! it. So the caller may cancel its command after a second, longer timeout. The gate makes that safe: a command is
-//! either cancelled or committed, never both.
+//! The queue is bounded by the number of commands without an answer. Commands that wait for held rows have a bound of
+//! their own (`held_rows.rs`), and take no place from the rest.
+//!
+//! If the database is down, the writer gets an error and answers in time. If the database hangs, the writer hangs too.
+//! So the caller may cancel its command after a second, longer timeout. The gate makes the cancellation safe: a command
+//! is either cancelled or committed, never both.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,9 +15,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::batch::{BatchCommand, Decision, RowNames};
+use super::batch::{Batch, BatchCommand, Decision, RowNames};
+use super::settings::WriterSettings;
 use super::statistics::WriterStatistics;
-use super::{Batch, WriterSettings};
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
 
@@ -29,14 +29,14 @@ pub(in crate::db) struct Job<B: Batch> {
     pub command: B::Command,
     pub deadline: BootInstant,
     pub gate: CommitGate,
-    /// Whether it is decided on rows that the transaction reads, never on the snapshot.
+    /// Whether the command is decided on rows that the transaction reads, never on the snapshot.
     pub from_database: bool,
     pub when_held: WhenHeld,
     reply: oneshot::Sender<Result<Submitted<B>>>,
     counted: Option<Counted>,
 }
 
-/// Counts the jobs that have no answer yet, except those that wait for held rows.
+/// Counts the jobs without an answer, except the jobs that wait for held rows.
 #[derive(Clone, Default)]
 struct Unanswered(Arc<AtomicUsize>);
 
@@ -44,7 +44,7 @@ struct Unanswered(Arc<AtomicUsize>);
 struct Counted(Unanswered);
 
 impl Unanswered {
-    /// Counts one more job; `None` if there are `max` already.
+    /// Counts a further job; `None` if there are `max` already.
     fn add(&self, max: usize) -> Option<Counted> {
         let counted = Counted(self.clone());
         (self.0.fetch_add(1, Ordering::Relaxed) < max).then_some(counted)
@@ -57,18 +57,18 @@ impl Drop for Counted {
     }
 }
 
-/// What happens to a command that needs a row which another transaction has locked.
+/// The treatment of a command that needs a row which a concurrent transaction has locked.
 #[derive(Debug, Clone)]
 pub enum WhenHeld {
-    /// It waits for the row, at most until its deadline.
+    /// The command waits for the row, at most until its deadline.
     Wait,
-    /// Its caller avoided the providers among these rows. If another provider stays held, the caller gets
-    /// [`Submitted::Held`], and plans the command again. If not, the command waits: there is no way around the row.
+    /// The caller avoided the providers among these rows. If a further provider stays held, the caller gets
+    /// [`Submitted::Held`], and plans again. If not, the command waits: there is no way around the row.
     PlanAgain(Arc<RowNames>),
 }
 
 impl WhenHeld {
-    /// The held providers that another plan may avoid.
+    /// The held providers that a new plan may avoid.
     pub fn avoidable(&self, held: &RowNames) -> RowNames {
         match self {
             WhenHeld::Wait => RowNames::default(),
@@ -80,17 +80,17 @@ impl WhenHeld {
     }
 }
 
-/// What the writer did with a command that it did not refuse.
+/// The fate of a command that the writer did not refuse.
 pub enum Submitted<B: Batch> {
-    /// It was granted and is committed.
+    /// The command was granted and is committed.
     Committed(B::Answer),
-    /// It was refused on the snapshot, which may be out of date: check it against the tables. Nothing was done.
+    /// Refused on the snapshot, which may be out of date: check the refusal against the tables. Nothing was done.
     Unverified(B::Command),
-    /// It needs a row that another transaction has locked. Nothing was done.
+    /// The command needs a row that a concurrent transaction has locked. Nothing was done.
     Held,
 }
 
-/// Whether a command may still be cancelled. Its caller and the writer share one state; a clone refers to the same.
+/// Whether a command may still be cancelled. Clones share the state: the caller's and the writer's.
 #[derive(Clone)]
 pub(in crate::db) struct CommitGate(Arc<Mutex<CommitState>>);
 
@@ -109,7 +109,7 @@ impl CommitGate {
         CommitGate(Arc::new(Mutex::new(CommitState::Open)))
     }
 
-    /// Called before COMMIT is sent. False if the command was cancelled; after true it cannot be.
+    /// Called before COMMIT is sent. False if the command was cancelled; true ends the chance to cancel.
     pub fn begin_commit(&self) -> bool {
         self.change(CommitState::Open, CommitState::Committing)
     }
@@ -128,7 +128,7 @@ impl CommitGate {
         *self.state() == CommitState::Cancelled
     }
 
-    /// Changes the state if it is `from`, and returns whether it was.
+    /// Changes the state from `from` to `to`. False if the state is not `from`.
     fn change(&self, from: CommitState, to: CommitState) -> bool {
         let mut state = self.state();
         let matches = *state == from;
@@ -149,7 +149,7 @@ impl<B: Batch> Job<B> {
         !self.gate.is_cancelled() && self.deadline > BootInstant::now()
     }
 
-    /// How many rows it writes, about.
+    /// The approximate number of rows that the command writes.
     pub fn rows(&self) -> usize {
         self.command.rows()
     }
@@ -159,12 +159,12 @@ impl<B: Batch> Job<B> {
         self.counted = None;
     }
 
-    /// Whether it may be planned on the snapshot.
+    /// Whether the command may be planned on the snapshot.
     pub fn is_plannable(&self) -> bool {
         !self.from_database && self.command.is_plannable()
     }
 
-    /// Answers the caller with what was decided. A committed command stays committed even if the caller is gone.
+    /// Answers the caller with the decision. A committed command stays committed even if the caller has gone.
     pub fn answer(self, decision: Decision<B::Answer>) {
         let answer = match decision {
             Decision::Granted(answer) => Ok(Submitted::Committed(answer)),
@@ -191,7 +191,7 @@ pub(in crate::db) fn queue<B: Batch>(settings: &WriterSettings) -> (WriterHandle
     (handle, jobs)
 }
 
-/// Submits commands to the writer. Clones share the queue; the writer ends when the last one is dropped.
+/// Submits commands to the writer. Clones share the queue; the writer ends when the last clone is dropped.
 pub struct WriterHandle<B: Batch> {
     queue: Sender<Job<B>>,
     unanswered: Unanswered,
@@ -213,12 +213,12 @@ impl<B: Batch> Clone for WriterHandle<B> {
 }
 
 impl<B: Batch> WriterHandle<B> {
-    /// What the writer counts.
+    /// The writer's counters.
     pub fn statistics(&self) -> &Arc<WriterStatistics> {
         &self.statistics
     }
 
-    /// How many commands have no answer yet. Those that wait for held rows are not among them.
+    /// How many commands have no answer yet, without the commands that wait for held rows.
     pub fn unanswered(&self) -> usize {
         self.unanswered.0.load(Ordering::Relaxed)
     }
@@ -238,8 +238,7 @@ impl<B: Batch> WriterHandle<B> {
         self.enqueue(command, deadline, false, when_held).await
     }
 
-    /// As [`Self::submit`], for a command that was refused on the snapshot, and that the tables would grant: it is
-    /// decided on rows.
+    /// As [`Self::submit`], for a command that the snapshot refused and the tables would grant: decided on rows.
     pub async fn submit_from_database(
         &self,
         command: B::Command,
@@ -281,7 +280,7 @@ impl<B: Batch> WriterHandle<B> {
                     detail: "it does not answer".into(),
                 });
             }
-            // COMMIT is in flight. The caller waits longer for the outcome, so that the client need not look it up.
+            // COMMIT is in flight. The caller waits longer for the outcome, so that the client need not ask.
             Err(_) => timeout(self.timeout, answer)
                 .await
                 .map_err(|_| unknown("the database does not answer"))?,

@@ -1,26 +1,25 @@
-//! What the writer counts.
+//! The writer's counters.
 
 use crate::statistics::{Counter, Gauge, Histogram};
 
-use super::strategy::CommitStrategy;
 use super::write_state::WriteState;
 
-/// What the writer of a process counts.
+/// The counters of a process's writer.
 #[derive(Debug)]
 pub struct WriterStatistics {
     /// The number of commands in each batch that was committed.
     pub batch_sizes: Histogram,
-    /// How long it took to commit a batch or to give up, with all attempts.
+    /// How long each batch took until COMMIT or refusal, with all attempts.
     pub batch_times: Histogram,
-    /// Attempts that a commit of another process made fail.
+    /// Attempts that failed because of a peer's commit.
     pub conflicts: Counter,
-    /// Attempts after the first one, by their strategy.
+    /// Attempts after the first attempt, by their strategy.
     pub optimistic_retries: Counter,
     pub locked_retries: Counter,
     pub database_retries: Counter,
-    /// Rows that another transaction held for longer than a batch waits. A claim avoids such a row if it can.
+    /// Rows that a concurrent transaction held for longer than a batch waits.
     pub held_rows: Counter,
-    /// Commands that wait for rows which other transactions have locked.
+    /// Commands that wait for held rows.
     pub parked: Gauge,
     /// Whether the database accepts writes.
     pub writes: WriteState,
@@ -39,17 +38,5 @@ impl Default for WriterStatistics {
             parked: Gauge::default(),
             writes: WriteState::default(),
         }
-    }
-}
-
-impl WriterStatistics {
-    /// Counts another attempt.
-    pub(super) fn note_retry(&self, strategy: CommitStrategy) {
-        let retries = match strategy {
-            CommitStrategy::Optimistic => &self.optimistic_retries,
-            CommitStrategy::Locked => &self.locked_retries,
-            CommitStrategy::FromDatabase => &self.database_retries,
-        };
-        retries.increment();
     }
 }

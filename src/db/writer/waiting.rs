@@ -1,34 +1,36 @@
 //! The jobs that wait for the writer, and which of them form the next batch.
 //!
-//! Naively, a batch takes all jobs that wait. Then the claim of one consumer waits until a request with a thousand
-//! consumers is written, and until all such requests are that came before it.
+//! Naively, a batch takes all jobs that wait. The claim of a single consumer waits until all earlier requests with a
+//! thousand consumers are written.
 //!
 //! So a batch is bounded in rows, not only in jobs, and a large job is a transaction of its own (`large.rs`). A claim
-//! waits for one large job at most. If small jobs came since the last large one, the next large one begins after a
-//! pause. A lone client with large jobs gets a tenth of the time: the pause is nine times as long as its job took. The
-//! pause is shared by the large jobs that wait, so that they expire less. From nine on, both kinds get equal shares.
+//! waits for one large job at most. If small jobs came since the last large job, the next large job begins after a
+//! pause. A lone client with large jobs gets a tenth of the time: the pause is nine times as long as the job took. The
+//! large jobs that wait share the pause, and so expire less. From nine on, both kinds get equal shares.
 //!
-//! Measured on SQLite with 32 clients that claim for one consumer each, beside one that claims for a thousand: the 99th
-//! percentile of the small claims, divided by what it is without the large ones. It is 10 if both kinds get equal
-//! shares, 6 with a fifth of the time for the large ones, and 1.3 with a tenth.
+//! Measured on SQLite with 32 clients of small claims beside a client with claims of a thousand consumers. The small
+//! claims' 99th percentile grows by a factor of 10 if both kinds get equal shares, 6 if large jobs get a fifth of the
+//! time, and 1.3 with a tenth.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use super::{Batch, Job, refuse_expired};
+use super::batch::Batch;
+use super::jobs::{refuse_expired, too_slow};
+use super::queue::Job;
 
-/// The most jobs of one transaction: enough to make its fixed cost vanish, few enough to stay quick.
+/// The most jobs of one transaction: enough to make the fixed cost vanish, few enough to stay quick.
 pub(super) const MAX_BATCH: usize = 256;
 /// The most rows of a batch of several jobs. 256 claims of three classes have as many.
 const MAX_BATCH_ROWS: usize = 1_024;
 /// A job with more rows is large.
 const MAX_SMALL_ROWS: usize = 256;
 
-/// How long the pause after a large job is if no other large job waits, in multiples of the time that the job took.
+/// The pause after a large job if no further large job waits, in multiples of the time that the job took.
 const PAUSE_FACTOR: f64 = 9.0;
-/// The longest pause between two large jobs, as a part of `commit_timeout`: the next one must not expire during it. A
-/// job that took longer than that has waited for the database.
+/// The longest pause between two large jobs, as a part of `commit_timeout`: the next job must not expire during the
+/// pause. A job that took longer has waited for the database.
 const LONGEST_PAUSE: f64 = 0.1;
 
 pub(super) struct Waiting<B: Batch> {
@@ -39,7 +41,7 @@ pub(super) struct Waiting<B: Batch> {
     large: VecDeque<Job<B>>,
     /// When the next large job may begin.
     large_at: Instant,
-    /// Whether small jobs were taken since the last large one ended.
+    /// Whether small jobs were taken since the last large job ended.
     had_small: bool,
     longest_pause: Duration,
 }
@@ -56,12 +58,12 @@ impl<B: Batch> Waiting<B> {
         }
     }
 
-    /// Whether a small job waits that was taken from the queue.
+    /// Whether a small job waits after it was taken from the queue.
     pub fn has_deferred(&self) -> bool {
         !self.deferred.is_empty()
     }
 
-    /// When the next large job may begin; `None` if there is none.
+    /// When the next large job may begin; `None` without large jobs.
     pub fn large_due_at(&self) -> Option<Instant> {
         (!self.large.is_empty()).then_some(self.large_at)
     }
@@ -75,8 +77,7 @@ impl<B: Batch> Waiting<B> {
         self.deferred.extend(jobs);
     }
 
-    /// Takes the small jobs that fit in a batch with `batch`, in the order of their arrival. Refuses those whose
-    /// deadline has passed.
+    /// Takes the small jobs that fit in a batch with `batch`, in the order of their arrival. Refuses expired jobs.
     pub fn take_small(&mut self, batch: &[Job<B>]) -> Vec<Job<B>> {
         let mut rows: usize = batch.iter().map(Job::rows).sum();
         let mut taken = Vec::new();
@@ -95,18 +96,18 @@ impl<B: Batch> Waiting<B> {
             taken.push(job);
         }
         self.had_small |= !taken.is_empty();
-        refuse_expired(taken)
+        refuse_expired(taken, too_slow)
     }
 
-    /// Takes the oldest large job, if it may begin. Refuses it if its deadline has passed.
+    /// Takes the oldest large job, if the job may begin. Refuses an expired job.
     pub fn take_large(&mut self) -> Option<Job<B>> {
         if self.large_at > Instant::now() {
             return None;
         }
-        refuse_expired(self.large.pop_front().into_iter().collect()).pop()
+        refuse_expired(self.large.pop_front().into_iter().collect(), too_slow).pop()
     }
 
-    /// Notes that a large job has ended, which began at `began`.
+    /// Notes the end of a large job, which began at `began`.
     pub fn release_large(&mut self, began: Instant) {
         let now = Instant::now();
         self.large_at = if self.had_small {
@@ -118,7 +119,7 @@ impl<B: Batch> Waiting<B> {
     }
 }
 
-/// How long the next large job waits for small ones, after one that took `taken`, while `waiting` other large ones
+/// How long the next large job waits for small jobs, after a large job that took `taken`, while `waiting` large jobs
 /// wait.
 fn pause_after(taken: Duration, waiting: usize) -> Duration {
     let factor = (PAUSE_FACTOR / waiting.max(1) as f64).max(1.0);

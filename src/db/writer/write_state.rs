@@ -1,19 +1,19 @@
 //! Whether the database accepts writes, by the writes of this process.
 //!
-//! A write that the database refuses begins the refusal. Naively, the next write that succeeds ends the refusal. But on
-//! a full disk small writes succeed, because they fit into room that a file has already: the state would change with
-//! the size of the writes. So only a trial that finds room ends a refusal for lack of room ([`super::heartbeat`]).
+//! A refused write begins the refusal. Naively, the next write that succeeds ends the refusal. But on a full disk small
+//! writes succeed, because they fit into room of an existing file: the state would change with the size of the writes.
+//! So only a trial that finds room ends a refusal for lack of room ([`super::heartbeat`]).
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use crate::db::engines::dialect::WriteRefusal;
 
-/// Why the database refuses writes, if it does.
+/// Why the database refuses writes, if the database does.
 #[derive(Debug, Default)]
 pub struct WriteState(Mutex<Option<WriteRefusal>>);
 
 impl WriteState {
-    /// Why the database refuses writes; `None` if it accepts them.
+    /// Why the database refuses writes; `None` if writes are accepted.
     pub fn refusal(&self) -> Option<WriteRefusal> {
         *self.lock()
     }

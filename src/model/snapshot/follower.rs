@@ -21,7 +21,7 @@ use crate::search::Snapshot;
 const RELOAD_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The time after which the change feed is read if no request asks for it. Far less than changes are kept
-/// (`db::writer::pruning`), so a process without requests lacks none.
+/// (`db::change_feed::pruning`), so a process without requests lacks none.
 const IDLE_FOLLOW_INTERVAL: Duration = Duration::from_secs(60);
 
 /// After a reload because of foreign commits, the next one comes after this many times its duration. So a foreign

@@ -3,9 +3,9 @@
 use diesel::prelude::*;
 
 use super::{CommitOutcome, Identity};
+use crate::db::change_feed::pruning;
 use crate::db::engines::dialect;
 use crate::db::schema::{placet_changes, placet_epoch, placet_writers};
-use crate::db::writer::pruning;
 use crate::db::{Database, DatabaseSettings, DbConnection, DbResult};
 
 fn connections() -> (DbConnection, DbConnection, tempfile::TempDir) {

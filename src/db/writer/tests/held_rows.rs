@@ -6,7 +6,7 @@ use super::*;
 use crate::db::writer::held_rows::Parked;
 use crate::db::writer::queue::{Submitted, WhenHeld};
 #[cfg(feature = "postgresql")]
-use crate::db::writer::{held_rows::FAILED_BATCHES_MAX, waiting::MAX_BATCH};
+use crate::db::writer::{committer::FAILED_BATCHES_MAX, waiting::MAX_BATCH};
 
 /// Makes each plan for these providers time out at a lock, as if another transaction had locked them.
 fn hold(writer: &NumberWriter, providers: &[i32]) {

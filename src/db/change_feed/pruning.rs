@@ -1,4 +1,4 @@
-//! Prunes what is too old to be followed: a writer's old changes, and silent writers.
+//! Prunes a writer's old changes, and silent writers, which no peer follows any more.
 //!
 //! Ages are measured against the `seen_at` of the writer's own row. The database's clock wrote both, so the clocks
 //! of hosts need not agree.
@@ -17,7 +17,7 @@ use crate::mutants::{self, Mutant};
 
 /// How many of its own revisions a writer keeps for peers to follow.
 pub const KEPT_REVISIONS: i64 = 10_000;
-/// How long it keeps them.
+/// How long a writer keeps its revisions.
 const RETENTION_TIME: Duration = Duration::from_secs(600);
 /// A writer without a heartbeat for this long is silent, and is pruned.
 const SILENT_AFTER: Duration = Duration::from_secs(3600);
@@ -28,7 +28,8 @@ pub fn seen_at(conn: &mut DbConnection, writer: &str) -> DbResult<NaiveDateTime>
     w::table.filter(w::id.eq(writer)).select(w::seen_at).first(conn)
 }
 
-/// Deletes a writer's own old changes, after its heartbeat. A peer that lacks one of them finds a gap, and reloads.
+/// Deletes a writer's own old changes, after its heartbeat. A peer that lacks a deleted change finds a gap, and
+/// reloads.
 pub fn prune_own_changes(conn: &mut DbConnection, writer: &str, revision: i64) -> DbResult<usize> {
     use placet_changes as c;
     let oldest = seen_at(conn, writer)? - RETENTION_TIME;
@@ -37,7 +38,7 @@ pub fn prune_own_changes(conn: &mut DbConnection, writer: &str, revision: i64) -
 }
 
 /// Deletes silent writers with their changes, and replaces the epoch in the same transaction. A process that lacks a
-/// commit of such a writer notices it by the epoch. Any other process finds the writer's last position
+/// commit of a silent writer notices the new epoch. Any up-to-date process finds the writer's last position
 /// (`change_feed::carry_over`), and goes on.
 pub fn prune_silent_writers(conn: &mut DbConnection, own: &str) -> DbResult<usize> {
     use {placet_changes as c, placet_writers as w};
@@ -55,7 +56,7 @@ pub fn prune_silent_writers(conn: &mut DbConnection, own: &str) -> DbResult<usiz
         let silent: Vec<(String, i64, String)> = silent.load(conn)?;
         let mut pruned = Vec::new();
         for (id, revision, token) in silent {
-            // The statement checks the age again, because a heartbeat or a commit may have come in between.
+            // The statement checks the age again, because a heartbeat or a commit may come in between.
             let row = w::table.filter(w::id.eq(&id)).filter(w::seen_at.lt(oldest));
             if diesel::delete(row).execute(conn)? == 1 {
                 pruned.push((id, Position { revision, token }));
@@ -73,7 +74,7 @@ pub fn prune_silent_writers(conn: &mut DbConnection, own: &str) -> DbResult<usiz
     })
 }
 
-/// Replaces the epoch, records the pruned writers under the old one, and forgets epochs that ended before `oldest`.
+/// Replaces the epoch, records the pruned writers under the old epoch, and forgets epochs that ended before `oldest`.
 fn replace_epoch(conn: &mut DbConnection, pruned: &[(String, Position)], oldest: NaiveDateTime) -> DbResult<()> {
     use placet_epoch as e;
     let next = Uuid::new_v4().to_string();
