@@ -3,6 +3,7 @@
 //!
 //! Each noun has a file. They share:
 //!
+//! - `native`: requests of the native API as structs, and the description of its nouns;
 //! - `json`, `query`: parsers of bodies and query strings; `value`: the parsed form;
 //! - `schema`, `validation`: the schemas in `schemas/*.json`, and the validation of requests against them;
 //! - `filters`, `native_keys`, `integer`, `uuid`: the syntax of parameter values;
@@ -34,6 +35,7 @@ pub mod workloads;
 mod filters;
 pub mod integer;
 mod json;
+mod native;
 mod native_keys;
 mod output;
 mod provider_texts;

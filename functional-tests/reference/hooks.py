@@ -94,3 +94,4 @@ def read_as_described(ctx, response, case):
     if positive(case) and response.status_code == 400 and not followed:
         said = detail(response)
         assert "JSON does not validate" not in said and "Malformed JSON" not in said, said
+        assert not re.search(" is (required|unknown|not a|none of)", said), said

@@ -1,4 +1,5 @@
-//! The schemas and the documentation of the API as data. Each noun has a file `schemas/<noun>.json` with these parts:
+//! The schemas and the documentation of the API as data. A noun of the native API has them in its structs
+//! (`native/noun.rs`). A noun of OpenStack has a file `schemas/<noun>.json`. The parts of both:
 //!
 //! - `noun`: a paragraph of introduction;
 //! - `operations`: the summary, schemas, answers and errors of each `METHOD path`, for the description of the API;
@@ -8,38 +9,66 @@
 //!
 //! A schema has a step for each microversion that changed it, or the step `v1` for the native API.
 
-/// A noun and the text of its file.
-pub type Document = (&'static str, &'static str);
+use serde_json::Value;
 
-macro_rules! documents {
-    ($($noun:literal),* $(,)?) => {
-        &[$(($noun, include_str!(concat!("schemas/", $noun, ".json")))),*]
+use super::native::Noun;
+use super::{domains, limits};
+
+/// The description of a noun, from its file or from its structs.
+enum Document {
+    File(&'static str, &'static str),
+    Native(&'static Noun),
+}
+
+macro_rules! file {
+    ($noun:literal) => {
+        Document::File($noun, include_str!(concat!("schemas/", $noun, ".json")))
     };
 }
 
 /// All nouns, in reading order for the API's description.
-pub static DOCUMENTS: &[Document] = documents![
-    "root",
-    "resource_providers",
-    "inventories",
-    "aggregates",
-    "traits",
-    "resource_classes",
-    "allocation_candidates",
-    "allocations",
-    "usages",
-    "reshaper",
-    "openapi",
-    "v1",
-    "candidates",
-    "claims",
-    "domains",
-    "providers",
-    "limits",
-    "workloads",
-    "violations",
-    "errors",
+static DOCUMENTS: &[Document] = &[
+    file!("root"),
+    file!("resource_providers"),
+    file!("inventories"),
+    file!("aggregates"),
+    file!("traits"),
+    file!("resource_classes"),
+    file!("allocation_candidates"),
+    file!("allocations"),
+    file!("usages"),
+    file!("reshaper"),
+    file!("openapi"),
+    file!("v1"),
+    file!("candidates"),
+    file!("claims"),
+    Document::Native(&domains::NOUN),
+    file!("providers"),
+    Document::Native(&limits::NOUN),
+    file!("workloads"),
+    file!("violations"),
+    file!("errors"),
 ];
+
+/// The names of all nouns, in reading order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    DOCUMENTS.iter().map(|document| match document {
+        Document::File(noun, _) => *noun,
+        Document::Native(noun) => noun.name,
+    })
+}
+
+/// The descriptions of all nouns, by name, in reading order.
+pub fn documents() -> Vec<(&'static str, Value)> {
+    let documents = DOCUMENTS.iter().map(|document| match document {
+        Document::File(noun, text) => {
+            let read = serde_json::from_str(text);
+            (*noun, read.expect("the files are JSON, and a test reads each"))
+        }
+        Document::Native(noun) => (noun.name, noun.document()),
+    });
+    documents.collect()
+}
 
 /// The key of a schema's step in the native API, which has no microversions.
 pub const NATIVE_STEP: &str = "v1";
@@ -57,7 +86,10 @@ mod tests {
             .unwrap()
             .map(|entry| stem(entry.unwrap().path()))
             .collect();
-        let listed: BTreeSet<String> = super::DOCUMENTS.iter().map(|(noun, _)| (*noun).to_owned()).collect();
-        assert_eq!(listed, files);
+        let listed = super::DOCUMENTS.iter().filter_map(|document| match document {
+            super::Document::File(noun, _) => Some((*noun).to_owned()),
+            super::Document::Native(_) => None,
+        });
+        assert_eq!(listed.collect::<BTreeSet<_>>(), files);
     }
 }

@@ -1,52 +1,112 @@
 //! `/v1/domains`.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::native::{Noun, Operation, PageLimit, Text, read_query};
 use super::output::{append, append_page};
-use super::query::Query;
-use super::schema::NativeSchema;
 use crate::error::Result;
 use crate::model::domains::{Amounts, DomainReport, Page};
 
-static LIST: NativeSchema = NativeSchema::of_query(include_str!("schemas/domains.json"), "list");
+/// The description of the noun.
+pub static NOUN: Noun = Noun {
+    name: "domains",
+    about: "What fails together, or is taken down together: the domains of a dimension with sums over their hosts.",
+    operations: &[Operation::new(
+        "GET /v1/domains",
+        "List the domains of a dimension",
+        "By path, each after the one in which it lies, at most `limit` (1000 by default) after the path `after`; a \
+            page ends earlier with the domain that brings it to 4 MiB. `next` is the `after` of the next page, or \
+            null. A host is a root provider; it counts in its domain and in all domains in which that lies. \
+            `eligible_hosts` are up. `capacity` and `usage` are sums over all hosts with the providers below them, at \
+            most 9223372036854775807: a great allocation ratio makes a class unbounded. `heavy`: more hosts than the \
+            smallest sibling with an eligible host. `loss` says what remains without the domain. `share` is 100/k \
+            percent for k siblings with an eligible host, `share_of_others` is 100/(k-1). `free_elsewhere` is what \
+            eligible hosts outside of the domain have free, and `missing` what is used in the domain beyond that: \
+            sums, so even without `missing` a single consumer may not fit. Sharing providers count as hosts, if they \
+            are described.",
+    )
+    .parameters::<ListParameters>()
+    .answer::<DomainList>()
+    .refusals(&["BadRequest", "DuplicateQueryKey"])],
+};
 
-/// The most domains of a page.
-const MAX_DOMAINS: usize = 1_000;
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ListParameters {
+    /// The dimension, such as `fault`.
+    dimension: Text<1, 255>,
+    /// The most domains of the page.
+    #[serde(default)]
+    limit: PageLimit<1_000>,
+    /// The path of the domain after which the page begins.
+    after: Option<Text<1, 1_024>>,
+}
+
+/// The form of the answer, for the description. A page is written domain by domain, until it is full.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only described")]
+struct DomainList<'a> {
+    /// The dimension of the request.
+    dimension: &'a str,
+    /// The domains, each after the domain in which it lies.
+    domains: Vec<DomainAnswer<'a>>,
+    /// The `after` of the next page; `null` on the last page.
+    next: Option<&'a str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DomainAnswer<'a> {
+    /// The path of the domain.
+    path: &'a str,
+    /// The path of the domain in which this domain lies; `null` at the top.
+    parent: Option<&'a str>,
+    /// The hosts in the domain.
+    hosts: usize,
+    /// The hosts in the domain that are up.
+    eligible_hosts: usize,
+    /// What all hosts in the domain have, by resource class.
+    capacity: Object<'a>,
+    /// What is used of all hosts in the domain, by resource class.
+    usage: Object<'a>,
+    /// Whether the domain has more hosts than its smallest sibling that has an eligible host.
+    heavy: bool,
+    /// What remains without the domain.
+    loss: LossAnswer<'a>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct LossAnswer<'a> {
+    /// The part of each sibling with an eligible host, in percent; `null` if there is none.
+    share: Option<f64>,
+    /// The part of each other sibling in percent, once this domain is gone; `null` if there is none.
+    share_of_others: Option<f64>,
+    /// What eligible hosts outside of the domain have free, by resource class.
+    free_elsewhere: Object<'a>,
+    /// What is used in the domain beyond what is free elsewhere, by resource class.
+    missing: Object<'a>,
+}
+
+type Object<'a> = BTreeMap<&'a str, i64>;
 
 /// Reads the query string of `GET /v1/domains`.
 ///
 /// # Errors
-/// `InvalidQuery` for other parameters, and without a dimension.
+/// The first wrong parameter, or that there is no dimension.
 pub fn read_list(query: &str) -> Result<Page> {
-    let query = Query::read_native(&LIST, query)?;
+    let ListParameters {
+        dimension,
+        limit,
+        after,
+    } = read_query(query)?;
     Ok(Page {
-        dimension: query.last("dimension").unwrap_or_default().to_owned(),
-        limit: query.page_limit(MAX_DOMAINS, "domains")?,
-        after: query.last("after").map(str::to_owned),
+        dimension: dimension.0,
+        limit: limit.0,
+        after: after.map(|path| path.0),
     })
 }
-
-#[derive(Serialize)]
-struct One<'a> {
-    path: &'a str,
-    parent: Option<&'a str>,
-    hosts: usize,
-    eligible_hosts: usize,
-    capacity: Object<'a>,
-    usage: Object<'a>,
-    heavy: bool,
-    loss: Loss<'a>,
-}
-
-#[derive(Serialize)]
-struct Loss<'a> {
-    share: Option<f64>,
-    share_of_others: Option<f64>,
-    free_elsewhere: Object<'a>,
-    missing: Object<'a>,
-}
-
-type Object<'a> = std::collections::BTreeMap<&'a str, i64>;
 
 /// A sum that 64 bits cannot hold is written as the nearest number that they can.
 fn object(amounts: &Amounts) -> Object<'_> {
@@ -62,7 +122,7 @@ fn share(parts: usize) -> Option<f64> {
     (parts > 0).then(|| (10_000.0 / parts as f64).round() / 100.0)
 }
 
-fn one(domain: &DomainReport) -> One<'_> {
+fn answer(domain: &DomainReport) -> DomainAnswer<'_> {
     let DomainReport {
         path,
         parent,
@@ -73,7 +133,7 @@ fn one(domain: &DomainReport) -> One<'_> {
         is_heavy,
         loss,
     } = domain;
-    One {
+    DomainAnswer {
         path,
         parent: parent.as_deref(),
         hosts: *hosts,
@@ -81,7 +141,7 @@ fn one(domain: &DomainReport) -> One<'_> {
         capacity: object(capacity),
         usage: object(usage),
         heavy: *is_heavy,
-        loss: Loss {
+        loss: LossAnswer {
             share: share(loss.siblings),
             share_of_others: share(loss.siblings.saturating_sub(1)),
             free_elsewhere: object(&loss.free_elsewhere),
@@ -94,7 +154,7 @@ fn one(domain: &DomainReport) -> One<'_> {
 pub fn write_list(dimension: &str, domains: &[DomainReport], next: Option<&str>) -> Vec<u8> {
     let mut out = Vec::new();
     append(&mut out, "{\"dimension\":", dimension);
-    let page = append_page(&mut out, ",\"domains\":", domains, one);
+    let page = append_page(&mut out, ",\"domains\":", domains, answer);
     let last = page.last().filter(|_| page.len() < domains.len());
     append(
         &mut out,

@@ -1,128 +1,217 @@
 //! `/v1/limits`.
 
-use serde::Serialize;
+use std::borrow::Cow;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::native::{NoParameters, Noun, Nullable, Operation, PageLimit, Text, read_body, read_query};
 use super::output::json;
-use super::query::Query;
-use super::schema::NativeSchema;
-use super::value::Value;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::limits::{Limit, Page, Set};
 use crate::search::NormalLimit;
 
-const SCHEMAS: &str = include_str!("schemas/limits.json");
-static SET: NativeSchema = NativeSchema::of_body(SCHEMAS, "set");
-static SET_PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "set_parameters");
-static LIST_PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "list_parameters");
-static NO_PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "no_parameters");
+const CLASS: &str = "The resource class, such as `VCPU`.";
 
-/// The most limits of a page.
-const MAX_LIMITS: usize = 1_000;
+/// The description of the noun.
+pub static NOUN: Noun = Noun {
+    name: "limits",
+    about: "The normal limit of a resource class: how far it may be used as a rule, below the capacity of each inventory. \
+        What lies between the two is room for bad days.",
+    operations: &[
+        Operation::new(
+            "GET /v1/limits",
+            "List the limits of resource classes",
+            "The classes whose limit was ever set, by name, at most `limit` (1000 by default) after the class `after`. \
+            `next` is the `after` of the next page, or null.",
+        )
+        .parameters::<ListParameters>()
+        .answer::<LimitList>()
+        .refusals(&["BadRequest", "DuplicateQueryKey"]),
+        Operation::new(
+            "GET /v1/limits/{class}",
+            "Show the limit of a resource class",
+            "`generation` is null if the limit was never set, and `normal` is null if there is none.",
+        )
+        .field("class", CLASS)
+        .parameters::<NoParameters>()
+        .answer::<LimitAnswer>()
+        .refusals(&["BadRequest", "DuplicateQueryKey", "ClassNotFound"]),
+        Operation::new(
+            "PUT /v1/limits/{class}",
+            "Set the limit of a resource class",
+            "`{\"buffer\": \"0.15\"}` keeps 15 % of the capacity of each inventory free: the normal limit is the \
+            capacity less that share, computed exactly and rounded down. `\"physical\"` is `total - reserved`, so \
+            that the allocation ratio is used only if need be. `null` removes the limit. Claims of `POST /v1/claims` \
+            go over the normal limit only if their purpose allows it; OpenStack's routes know the capacity alone. \
+            `generation` is the one that was read, and null for a limit that was never set. With `dry_run=true` \
+            nothing is written. The limit belongs to the name: it stays if the class is deleted and created again.",
+        )
+        .field("class", CLASS)
+        .parameters::<SetParameters>()
+        .body::<SetBody>()
+        .answer::<LimitAnswer>()
+        .refusals(&[
+            "BadRequest",
+            "DuplicateQueryKey",
+            "ClassNotFound",
+            "StaleLimitGeneration",
+        ]),
+    ],
+};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ListParameters {
+    /// The most limits of the page.
+    #[serde(default)]
+    limit: PageLimit<1_000>,
+    /// The class after which the page begins.
+    after: Option<Text<1, 255>>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SetParameters {
+    /// `true`: nothing is written. The answer is the limit as it would be.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SetBody {
+    /// The generation that the client has read, or `null` for a limit that was never set. Another value is refused
+    /// with 409.
+    generation: Nullable<i64>,
+    /// The normal limit: an object with a `buffer`, `physical`, or `null` for none.
+    normal: Nullable<Normal>,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Normal {
+    Physical,
+    Buffer(Share),
+}
+
+/// A buffer, as a decimal.
+struct Share(NormalLimit);
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Share, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.parse() {
+            Ok(buffer @ NormalLimit::Buffer(_)) => Ok(Share(buffer)),
+            _ => Err(D::Error::custom(format_args!(
+                "{text:?} is no share; write a decimal from \"0\" to \"1\" with at most six decimals, such as \"0.15\""
+            ))),
+        }
+    }
+}
+
+impl Serialize for Share {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl JsonSchema for Share {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Share".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": r"^(0(\.[0-9]{1,6})?|1(\.0{1,6})?)$",
+            "description": "The share of the capacity that is kept free, as a decimal from `0` to `1`.",
+        })
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct LimitAnswer<'a> {
+    /// The resource class.
+    resource_class: &'a str,
+    /// A number that increases when the limit changes; `null` if the limit was never set.
+    generation: Option<i64>,
+    /// The normal limit: an object with a `buffer`, `physical`, or `null` for none.
+    normal: Option<Normal>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct LimitList<'a> {
+    /// The limits, by class.
+    limits: Vec<LimitAnswer<'a>>,
+    /// The `after` of the next page; `null` on the last page.
+    next: Option<&'a str>,
+}
 
 /// Reads the query string of `GET /v1/limits`.
 ///
 /// # Errors
-/// `InvalidQuery` for other parameters and values.
+/// The first wrong parameter.
 pub fn read_list(query: &str) -> Result<Page> {
-    let query = Query::read_native(&LIST_PARAMETERS, query)?;
+    let ListParameters { limit, after } = read_query(query)?;
     Ok(Page {
-        limit: query.page_limit(MAX_LIMITS, "limits")?,
-        after: query.last("after").map(str::to_owned),
+        limit: limit.0,
+        after: after.map(|class| class.0),
     })
 }
 
 /// Reads the query string of `GET /v1/limits/{class}`, which has no parameters.
 ///
 /// # Errors
-/// `InvalidQuery` if there is one.
+/// The first parameter.
 pub fn read_show(query: &str) -> Result<()> {
-    Query::read_native(&NO_PARAMETERS, query).map(drop)
+    read_query::<NoParameters>(query).map(drop)
 }
 
 /// Reads `PUT /v1/limits/{class}`, and whether it is a dry run.
 ///
 /// # Errors
-/// The first member that is wrong, by its path.
+/// The first wrong member, by its path.
 pub fn read_set(class: &str, query: &str, body: &[u8]) -> Result<(Set, bool)> {
-    let parameters = Query::read_native(&SET_PARAMETERS, query)?;
-    let body = SET.read(body)?;
+    let SetParameters { dry_run } = read_query(query)?;
+    let SetBody { generation, normal } = read_body(body)?;
     let set = Set {
         class: class.to_owned(),
-        generation: match body.field("generation") {
-            Value::Null => None,
-            generation => Some(generation.integer()),
-        },
-        normal: normal(body.field("normal"))?,
-    };
-    Ok((set, parameters.last("dry_run") == Some("true")))
-}
-
-fn normal(value: &Value) -> Result<Option<NormalLimit>> {
-    let text = match value {
-        Value::Null => return Ok(None),
-        Value::String(text) if &**text == "physical" => return Ok(Some(NormalLimit::Physical)),
-        Value::String(text) => {
-            return Err(Error::BadRequest {
-                detail: format!("normal: '{text}' is no limit. Write \"physical\", an object with a buffer, or null."),
-            });
-        }
-        buffer => buffer.field("buffer").text(),
-    };
-    match text.parse() {
-        Ok(buffer @ NormalLimit::Buffer(_)) => Ok(Some(buffer)),
-        _ => Err(Error::BadRequest {
-            detail: format!(
-                "normal.buffer: '{text}' is no share. Write a decimal from \"0\" to \"1\" with at most six decimals, such \
-                 as \"0.15\"."
-            ),
+        generation: generation.0,
+        normal: normal.0.map(|normal| match normal {
+            Normal::Physical => NormalLimit::Physical,
+            Normal::Buffer(share) => share.0,
         }),
-    }
+    };
+    Ok((set, dry_run))
 }
 
-#[derive(Serialize)]
-struct One<'a> {
-    resource_class: &'a str,
-    generation: Option<i64>,
-    normal: Normal,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Normal {
-    Buffer { buffer: String },
-    Physical(&'static str),
-    None(()),
-}
-
-#[derive(Serialize)]
-struct List<'a> {
-    limits: Vec<One<'a>>,
-    next: Option<&'a str>,
-}
-
-fn one(limit: &Limit) -> One<'_> {
-    One {
+fn answer(limit: &Limit) -> LimitAnswer<'_> {
+    LimitAnswer {
         resource_class: &limit.class,
         generation: limit.generation,
-        normal: match limit.normal {
-            Some(buffer @ NormalLimit::Buffer(_)) => Normal::Buffer {
-                buffer: buffer.to_string(),
-            },
-            Some(NormalLimit::Physical) => Normal::Physical("physical"),
-            None => Normal::None(()),
-        },
+        normal: limit.normal.map(|normal| match normal {
+            NormalLimit::Physical => Normal::Physical,
+            buffer @ NormalLimit::Buffer(_) => Normal::Buffer(Share(buffer)),
+        }),
     }
 }
 
 /// Writes one limit.
 pub fn write_one(limit: &Limit) -> Vec<u8> {
-    json(&one(limit))
+    json(&answer(limit))
 }
 
 /// Writes a page of limits. `next` is the class after which the next page begins.
 pub fn write_list(limits: &[Limit], next: Option<&str>) -> Vec<u8> {
-    json(&List {
-        limits: limits.iter().map(one).collect(),
+    json(&LimitList {
+        limits: limits.iter().map(answer).collect(),
         next,
     })
 }

@@ -45,25 +45,38 @@ impl Query {
     /// [`Error::DuplicateQueryKey`].
     pub fn read_native(schema: &NativeSchema, raw: &str) -> Result<Query> {
         let query = Query::read_native_repeated(schema, raw)?;
-        let name = |at: &usize| &query.pairs[*at].0;
-        let repeated = query.by_name.windows(2).find(|two| name(&two[0]) == name(&two[1]));
-        match repeated {
-            Some(two) => Err(Query::duplicate(name(&two[0]))),
-            None => Ok(query),
+        query.check_all_single()?;
+        Ok(query)
+    }
+
+    /// Refuses a parameter that occurs twice.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateQueryKey`].
+    pub fn check_all_single(&self) -> Result<()> {
+        let name = |at: &usize| &self.pairs[*at].0;
+        let repeated = self.by_name.windows(2).find(|two| name(&two[0]) == name(&two[1]));
+        repeated.map_or(Ok(()), |two| Err(Query::duplicate(name(&two[0]))))
+    }
+
+    /// Refuses a parameter with a NUL.
+    ///
+    /// # Errors
+    /// [`Error::BadRequest`].
+    pub fn check_no_nul(&self) -> Result<()> {
+        let mut pairs = self.pairs();
+        match pairs.find(|(name, value)| name.contains('\0') || value.contains('\0')) {
+            Some((name, _)) => Err(Error::BadRequest {
+                detail: format!("Query parameter '{}' has a NUL character.", name.replace('\0', "\\0")),
+            }),
+            None => Ok(()),
         }
     }
 
     /// Like `read_native`, for a request whose parameters may occur several times.
     pub fn read_native_repeated(schema: &NativeSchema, raw: &str) -> Result<Query> {
         let query = Query::validated(schema.get(), raw)?;
-        if let Some((name, _)) = query
-            .pairs()
-            .find(|(name, value)| name.contains('\0') || value.contains('\0'))
-        {
-            return Err(Error::BadRequest {
-                detail: format!("Query parameter '{}' has a NUL character.", name.replace('\0', "\\0")),
-            });
-        }
+        query.check_no_nul()?;
         Ok(query)
     }
 

@@ -161,6 +161,24 @@ impl Value {
             _ => None,
         }
     }
+
+    /// The path from the value to the first text, or name of a member, with a NUL character: `.member` or `[index]` for
+    /// each step. A value without a NUL costs no memory.
+    pub fn path_to_nul(&self) -> Option<String> {
+        match self {
+            Value::String(text) => text.contains('\0').then(String::new),
+            Value::Array(items) => {
+                (items.iter().enumerate()).find_map(|(at, item)| item.path_to_nul().map(|rest| format!("[{at}]{rest}")))
+            }
+            Value::Object(object) => object.iter().find_map(|(name, item)| {
+                if name.contains('\0') {
+                    return Some(format!(".{}", name.replace('\0', "\\0")));
+                }
+                item.path_to_nul().map(|rest| format!(".{name}{rest}"))
+            }),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -199,6 +217,21 @@ mod tests {
             assert_eq!(object.len(), most);
             assert_eq!(object.iter().nth(1), Some(("1", &Value::Int(most as i64 + 1))));
             assert_eq!(object.get("2"), Some(&Value::Int(2)));
+        }
+    }
+
+    #[test]
+    fn hostile_16_a_nul_is_named_by_its_path() {
+        for (body, path) in [
+            (r#""a\u0000""#, Some("")),
+            (r#"["a", "b\u0000"]"#, Some("[1]")),
+            (r#"{"a": [{"b": "\u0000"}]}"#, Some(".a[0].b")),
+            (r#"{"a": [["", "\u0000"]]}"#, Some(".a[0][1]")),
+            (r#"{"a": {"b\u0000": 1}}"#, Some(".a.b\\0")),
+            (r#"{"a": ["b", {"c": "\\u0000"}], "d": 0, "e": null}"#, None),
+        ] {
+            let value = crate::wire::json::read(body.as_bytes(), |_| Ok(())).expect(body);
+            assert_eq!(value.path_to_nul().as_deref(), path, "{body}");
         }
     }
 }

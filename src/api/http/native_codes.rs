@@ -1,8 +1,12 @@
-//! The error codes of the native API, where every refusal has a code.
+//! The error codes of the native API, where every refusal has a code, and the sentence for a request without a token.
 
 use actix_web::http::StatusCode;
 
 use super::errors::UNDEFINED;
+
+/// The detail of a refusal with 401.
+pub const UNAUTHENTICATED: &str = "The request has no token that is accepted. Send a valid token in the header \
+                                   X-Auth-Token.";
 
 /// The code of a refusal by the native API: the error's code, or a code for its status.
 pub fn native_code(status: StatusCode, code: &'static str) -> &'static str {

@@ -8,7 +8,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use super::errors::{self, UNDEFINED};
-use super::native_codes::native_code;
+use super::native_codes::{UNAUTHENTICATED, native_code};
 use super::request_head::RequestHead;
 use crate::auth::{Denied, UnauthenticatedBody};
 use crate::error::{ClaimRefusal, Error};
@@ -254,7 +254,10 @@ impl Refusal {
 
     /// The form of the native API: always with a code; the explanation stands in for an empty detail.
     fn native_json(&self, head: &RequestHead) -> Value {
-        let explanation = || without_tags(&self.text(str::to_owned)).trim().to_owned();
+        let explanation = || match self.status {
+            StatusCode::UNAUTHORIZED => UNAUTHENTICATED.to_owned(),
+            _ => without_tags(&self.text(str::to_owned)).trim().to_owned(),
+        };
         let mut body = json!({"errors": [{
             "status": self.status.as_u16(),
             "title": self.title(),

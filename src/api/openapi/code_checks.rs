@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::schemas::steps;
 use super::span::Span;
-use crate::wire::documents::DOCUMENTS;
+use crate::wire::documents::documents;
 
 /// The checks by noun. Each has the names of requests, of their parameters or members, and steps with keywords.
 pub struct CodeChecks {
@@ -17,10 +17,8 @@ pub struct CodeChecks {
 
 impl CodeChecks {
     pub fn read() -> CodeChecks {
-        let nouns = DOCUMENTS.iter().map(|&(noun, text)| {
-            let mut document: Value = serde_json::from_str(text).expect("the schemas are JSON, and a test reads each");
-            (noun, document["code_checks"].take())
-        });
+        let nouns = documents().into_iter();
+        let nouns = nouns.map(|(noun, mut document)| (noun, document["code_checks"].take()));
         CodeChecks { nouns: nouns.collect() }
     }
 

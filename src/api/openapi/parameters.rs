@@ -23,7 +23,7 @@ pub fn of_path(path: &str, description: &Value, schemas: &Schemas<'_>, texts: &T
             "name": name,
             "in": "path",
             "required": true,
-            "description": texts.word("path", name).unwrap_or(name),
+            "description": description["fields"][name].as_str().or(texts.word("path", name)).unwrap_or(name),
             "schema": schema,
         })
     });
@@ -58,12 +58,17 @@ fn parameter(name: &str, steps: Vec<(Span, ParameterForm)>, served: Span, texts:
     let span = steps.iter().map(|(step, _)| *step).reduce(Span::join).unwrap_or(served);
     let required = span == served && steps.iter().all(|(_, form)| form.required);
     let schemas = merged(steps.into_iter().map(|(span, form)| (span, form.schema)));
+    let mut schema = one_of_steps(schemas);
+    let own_text = schema
+        .as_object_mut()
+        .and_then(|schema| schema.shift_remove("description"));
+    let text = texts.word("query", name).unwrap_or(name);
     let mut parameter = json!({
         "name": name,
         "in": "query",
         "required": required,
-        "description": texts.word("query", name).unwrap_or(name),
-        "schema": one_of_steps(schemas),
+        "description": own_text.unwrap_or_else(|| text.into()),
+        "schema": schema,
     });
     if name == GROUPS {
         parameter["style"] = "form".into();
@@ -125,9 +130,14 @@ fn forms(query: &Value) -> Vec<(String, ParameterForm)> {
     forms
 }
 
-/// Replaces a list of one type by that type, which means the same.
+/// Leaves `null` out, which no parameter can be, and replaces a list of one type by the type.
 fn without_type_list(schema: &Value) -> Value {
     let mut schema = schema.clone();
+    for keyword in ["type", "enum"] {
+        if let Some(Value::Array(alternatives)) = schema.get_mut(keyword) {
+            alternatives.retain(|alternative| *alternative != "null" && !alternative.is_null());
+        }
+    }
     if let Some([only]) = schema["type"].as_array().map(Vec::as_slice) {
         schema["type"] = only.clone();
     }

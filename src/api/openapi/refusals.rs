@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::super::route::{Authorization, Family, Media, Outside, Route};
 use super::sentences;
 use crate::api::http::errors::{UNDEFINED, status_and_code};
-use crate::api::http::native_codes::native_code;
+use crate::api::http::native_codes::{UNAUTHENTICATED, native_code};
 use crate::error::Error;
 use crate::version::Version;
 
@@ -75,10 +75,10 @@ pub fn of_route(route: &Route, description: &Value) -> Vec<RefusalDescription> {
 fn parse_errors(route: &Route, description: &Value) -> Vec<RefusalDescription> {
     let mut errors = Vec::new();
     if route.media == Media::ConsumesJson {
-        errors.extend([
-            Error::MalformedJson("{problem}".into()),
-            Error::InvalidBody("{problem}".into()),
-        ]);
+        errors.push(Error::MalformedJson("{problem}".into()));
+        if route.family != Family::Native {
+            errors.push(Error::InvalidBody("{problem}".into()));
+        }
     }
     if description["query"].is_string() || matches!(route.authorization, Authorization::RuleOfProject(_)) {
         errors.push(Error::InvalidQuery("{problem}".into()));
@@ -95,10 +95,11 @@ fn dispatch_refusals(route: &Route) -> Vec<RefusalDescription> {
     refusals.extend(microversion_refusals(route.family));
     if let Authorization::Rule(rule) | Authorization::RuleOfProject(rule) = route.authorization {
         let rule = rule.name.to_owned();
-        refusals.push(RefusalDescription::new(
-            StatusCode::UNAUTHORIZED,
-            "The token is missing or not accepted.",
-        ));
+        let detail = match route.family {
+            Family::Native => UNAUTHENTICATED,
+            Family::Placement { .. } => "The token is missing or not accepted.",
+        };
+        refusals.push(RefusalDescription::new(StatusCode::UNAUTHORIZED, detail));
         refusals.push(RefusalDescription::from(&Error::Forbidden { rule }));
     }
     match route.media {

@@ -8,7 +8,7 @@ use super::code_checks::CodeChecks;
 use super::span::Span;
 use super::texts::Texts;
 use crate::version::Version;
-use crate::wire::documents::{DOCUMENTS, NATIVE_STEP};
+use crate::wire::documents::{NATIVE_STEP, documents};
 
 /// The part of a document that contains a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,18 +44,15 @@ impl Source<'_> {
 
 impl<'a> Schemas<'a> {
     pub fn new(texts: &'a Texts) -> Schemas<'a> {
-        let read = |part: &str| {
-            let documents = DOCUMENTS.iter().map(|&(noun, text)| {
-                let mut document: Value =
-                    serde_json::from_str(text).expect("the schemas are JSON, and a test reads each");
-                (noun, document[part].take())
-            });
-            documents.collect()
+        let documents = documents();
+        let part = |part: &str| {
+            let parts = documents.iter().map(|(noun, document)| (*noun, document[part].clone()));
+            parts.collect()
         };
         Schemas {
             texts,
-            requests: read("requests"),
-            answers: read("answers"),
+            requests: part("requests"),
+            answers: part("answers"),
             checks: CodeChecks::read(),
             components: BTreeMap::new(),
         }
@@ -88,8 +85,11 @@ impl<'a> Schemas<'a> {
             })
             .collect();
         let references = found.into_iter().map(|(key, span, schema)| {
-            let component = source.component(&format!("{name}-{key}"));
             let schema = self.schema(source, &schema);
+            if span == Span::Native && schema.get("$ref").is_some() {
+                return (span, schema);
+            }
+            let component = source.component(&format!("{name}-{key}"));
             self.components.insert(component.clone(), schema);
             (span, reference(&component))
         });
@@ -158,14 +158,18 @@ impl<'a> Schemas<'a> {
 
     /// A schema for the description: definitions become components, properties get descriptions.
     fn schema(&mut self, source: Source<'_>, schema: &Value) -> Value {
-        if let Some((source, name, schema)) = self.referred(source, schema) {
-            let (component, schema, noun) = (source.component(&name), schema.clone(), source.noun.to_owned());
+        if let Some((source, name, referred)) = self.referred(source, schema) {
+            let (component, referred, noun) = (source.component(&name), referred.clone(), source.noun.to_owned());
             if !self.components.contains_key(&component) {
                 let source = Source { noun: &noun, ..source };
-                let schema = self.schema(source, &schema);
-                self.components.insert(component.clone(), schema);
+                let referred = self.schema(source, &referred);
+                self.components.insert(component.clone(), referred);
             }
-            return reference(&component);
+            let mut reference = reference(&component);
+            if let Some(text) = schema.get("description") {
+                reference["description"] = text.clone();
+            }
+            return reference;
         }
         let Some(keywords) = schema.as_object() else {
             return schema.clone();
@@ -176,7 +180,7 @@ impl<'a> Schemas<'a> {
                 "patternProperties" => self.members(source, value, false),
                 "items" => self.schema(source, value),
                 "additionalProperties" if value.is_object() => self.schema(source, value),
-                "anyOf" => {
+                "anyOf" | "oneOf" => {
                     let options = value.as_array().into_iter().flatten();
                     options.map(|option| self.schema(source, option)).collect()
                 }
@@ -195,7 +199,11 @@ impl<'a> Schemas<'a> {
             .clone();
         let members = members.as_object().into_iter().flatten().map(|(name, schema)| {
             let mut schema = self.schema(source, schema);
-            if let (true, Some(words)) = (described, self.texts.word("properties", name)) {
+            if let (true, None, Some(words)) = (
+                described,
+                schema.get("description"),
+                self.texts.word("properties", name),
+            ) {
                 schema["description"] = words.into();
             }
             (name.clone(), schema)

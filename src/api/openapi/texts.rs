@@ -1,11 +1,12 @@
-//! The descriptions of nouns, operations and words: data in `src/wire/schemas/*.json` and `words.json`.
+//! The descriptions of nouns and operations (`src/wire/documents.rs`), and the words of OpenStack's nouns: data in
+//! `words.json`.
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::super::route::{Family, Route};
-use crate::wire::documents::DOCUMENTS;
+use crate::wire::documents::{documents, names};
 
 /// The descriptions.
 pub struct Texts {
@@ -17,19 +18,15 @@ pub struct Texts {
 
 impl Texts {
     pub fn read() -> Texts {
-        let json = |text| serde_json::from_str(text).expect("the texts are JSON, and a test reads each");
         let (mut nouns, mut operations) = (BTreeMap::new(), BTreeMap::new());
-        for (noun, json) in DOCUMENTS {
-            let mut document: Map<String, Value> = serde_json::from_str(json).expect("the texts are JSON objects");
-            if let Some(text) = document.remove("noun") {
-                nouns.insert(*noun, text);
-            }
-            if let Some(Value::Object(by_row)) = document.remove("operations") {
+        for (noun, mut document) in documents() {
+            nouns.insert(noun, document["noun"].take());
+            if let Value::Object(by_row) = document["operations"].take() {
                 operations.extend(by_row);
             }
         }
         Texts {
-            words: json(include_str!("words.json")),
+            words: serde_json::from_str(include_str!("words.json")).expect("the texts are JSON, and a test reads them"),
             nouns,
             operations,
         }
@@ -57,7 +54,7 @@ impl Texts {
 
     /// The nouns, in the order of the documents.
     pub fn nouns() -> impl Iterator<Item = &'static str> {
-        DOCUMENTS.iter().map(|(noun, _)| *noun)
+        names()
     }
 
     #[cfg(test)]

@@ -54,3 +54,15 @@ async fn a_microversion_in_the_request_is_ignored() {
     let answer = TestServer::new().send(admin("GET", "/v1/", "9.99")).await;
     assert_eq!(answer.status, 200);
 }
+
+#[actix_web::test]
+async fn a_request_without_a_token_learns_which_header_to_send() {
+    let server = TestServer::new();
+    let native = server.send(anonymous("GET", "/v1/limits", "1.0")).await.detail();
+    assert!(
+        native.contains("X-Auth-Token") && !native.contains("browser"),
+        "{native}"
+    );
+    let of_openstack = server.send(anonymous("GET", "/traits", "1.39")).await.detail();
+    assert!(of_openstack.contains("bad password"), "{of_openstack}");
+}

@@ -1,0 +1,66 @@
+//! Requests of the native API as structs: serde reads a body or a query string into a struct, and a refusal names the
+//! wrong member by its path, what was given, and what is allowed. schemars derives the description from the same
+//! structs (`noun.rs`).
+
+mod input;
+mod noun;
+mod problem;
+mod types;
+
+use serde::de::DeserializeOwned;
+
+use input::Input;
+pub use noun::{Noun, Operation};
+pub use types::{NoParameters, Nullable, PageLimit, Text};
+
+use super::json;
+use super::query::Query;
+use super::value::Value;
+use crate::error::{Error, Result};
+
+/// Reads a body. A NUL in a text is refused here. PostgreSQL refuses a NUL too, but only in the writer, and then the
+/// whole batch is decided again.
+///
+/// # Errors
+/// [`Error::MalformedJson`], or the first wrong member, by its path.
+pub fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+    let body = json::read(body, |_| Ok(()))?;
+    let read = T::deserialize(Input::of_body(&body)).map_err(|problem| bad_request(problem.sentence("members")))?;
+    match body.path_to_nul() {
+        Some(path) => Err(bad_request(format!(
+            "{}: a text has no NUL character.",
+            path.trim_start_matches('.')
+        ))),
+        None => Ok(read),
+    }
+}
+
+/// Reads a query string in which each parameter occurs once.
+///
+/// # Errors
+/// [`Error::DuplicateQueryKey`], or the first wrong parameter.
+pub fn read_query<T: DeserializeOwned>(raw: &str) -> Result<T> {
+    let query = Query::parse(raw)?;
+    query.check_all_single()?;
+    read_parameters(&query)
+}
+
+/// Reads parameters. Of several parameters of one name the last is read.
+///
+/// # Errors
+/// The first wrong parameter.
+pub fn read_parameters<T: DeserializeOwned>(query: &Query) -> Result<T> {
+    query.check_no_nul()?;
+    let members = query
+        .pairs()
+        .map(|(name, text)| (name.to_owned(), Value::String(text.into())));
+    let object = Value::Object(members.collect());
+    T::deserialize(Input::of_query(&object)).map_err(|problem| bad_request(problem.sentence("parameters")))
+}
+
+fn bad_request(detail: String) -> Error {
+    Error::BadRequest { detail }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+//! Reads parsed JSON, or the parameters of a query string, into any struct with serde.
+
+use std::iter::Enumerate;
+use std::slice::Iter;
+
+use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use super::problem::{Problem, given, none_of};
+use crate::wire::value::Value;
+
+/// A value of a request.
+#[derive(Clone, Copy)]
+pub struct Input<'a> {
+    value: &'a Value,
+    /// In a query string all values are texts: `true` and `5` are read from them.
+    is_query: bool,
+}
+
+impl<'a> Input<'a> {
+    /// A value of a body.
+    pub fn of_body(value: &'a Value) -> Input<'a> {
+        Input { value, is_query: false }
+    }
+
+    /// The parameters of a query string, as an object of texts.
+    pub fn of_query(value: &'a Value) -> Input<'a> {
+        Input { value, is_query: true }
+    }
+
+    fn is_not(self, allowed: &str) -> Problem {
+        Problem::value(given(self.value), format_args!("not {allowed}"))
+    }
+
+    /// The whole number. Beyond 64 bits it is the nearest number of 64 bits, and no generation or amount is so large.
+    fn whole(self) -> Result<i64, Problem> {
+        match self.value {
+            Value::Int(_) | Value::BigInt(_) => Ok(self.value.integer()),
+            // JSON has only one kind of number, so 1.0 is a whole one.
+            Value::Float(number) if number.fract() == 0.0 => Ok(self.value.integer()),
+            Value::String(text) if self.is_query && is_digits(text) => Ok(text.parse().unwrap_or(i64::MAX)),
+            _ => Err(self.is_not("a whole number")),
+        }
+    }
+
+    fn items<V: Visitor<'a>>(self, items: &'a [Value], visitor: V) -> Result<V::Value, Problem> {
+        visitor.visit_seq(Items {
+            items: items.iter().enumerate(),
+            is_query: self.is_query,
+        })
+    }
+
+    fn unread_members(self) -> Members<'a, impl Iterator<Item = (&'a str, &'a Value)>> {
+        Members {
+            members: self.value.members(),
+            member: None,
+            is_query: self.is_query,
+        }
+    }
+}
+
+/// `+5` and `5_0` are no digits.
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+impl<'a> Deserializer<'a> for Input<'a> {
+    type Error = Problem;
+
+    fn deserialize_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
+        match self.value {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(boolean) => visitor.visit_bool(*boolean),
+            Value::Int(number) => visitor.visit_i64(*number),
+            Value::BigInt(_) => Err(self.is_not("a number of 64 bits")),
+            Value::Float(number) => visitor.visit_f64(*number),
+            Value::String(text) => visitor.visit_borrowed_str(text),
+            Value::Array(items) => self.items(items, visitor),
+            Value::Object(_) => visitor.visit_map(self.unread_members()),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
+        match self.value {
+            Value::Bool(boolean) => visitor.visit_bool(*boolean),
+            Value::String(text) if self.is_query && &**text == "true" => visitor.visit_bool(true),
+            Value::String(text) if self.is_query && &**text == "false" => visitor.visit_bool(false),
+            _ => Err(self.is_not("true or false")),
+        }
+    }
+
+    fn deserialize_i64<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
+        visitor.visit_i64(self.whole()?)
+    }
+
+    fn deserialize_str<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
+        match self.value {
+            Value::String(text) => visitor.visit_borrowed_str(text),
+            _ => Err(self.is_not("a text")),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
+        match self.value {
+            Value::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'a>>(self, name: &'static str, visitor: V) -> Result<V::Value, Problem> {
+        let read = visitor.visit_newtype_struct(self);
+        match name {
+            "Nullable" => read.map_err(Problem::or_null),
+            _ => read,
+        }
+    }
+
+    fn deserialize_seq<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
+        match self.value {
+            Value::Array(items) => self.items(items, visitor),
+            _ => Err(self.is_not("a list")),
+        }
+    }
+
+    fn deserialize_map<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
+        match self.value {
+            Value::Object(_) => visitor.visit_map(self.unread_members()),
+            _ => Err(self.is_not("an object")),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'a>>(
+        self,
+        _name: &'static str,
+        _members: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Problem> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'a>>(
+        self,
+        _name: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Problem> {
+        match self.value {
+            Value::String(text) => visitor.visit_enum(BorrowedStrDeserializer::new(text)),
+            // A variant with a value is an object with one member.
+            Value::Object(object) if object.len() == 1 => {
+                visitor.visit_enum(MapAccessDeserializer::new(self.unread_members()))
+            }
+            other => Err(Problem::value(given(other), none_of(names.iter().copied()))),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        <V: Visitor<'a>> i8 i16 i32 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct identifier
+        ignored_any
+    }
+}
+
+/// The items of a list that are not read yet.
+struct Items<'a> {
+    items: Enumerate<Iter<'a, Value>>,
+    is_query: bool,
+}
+
+impl<'a> SeqAccess<'a> for Items<'a> {
+    type Error = Problem;
+
+    fn next_element_seed<T: DeserializeSeed<'a>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
+        let Some((at, value)) = self.items.next() else {
+            return Ok(None);
+        };
+        let is_query = self.is_query;
+        let item = seed.deserialize(Input { value, is_query });
+        item.map(Some).map_err(|problem| problem.in_item(at))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.items.len())
+    }
+}
+
+/// The members of an object that are not read yet, and the member whose name was read.
+struct Members<'a, I> {
+    members: I,
+    member: Option<(&'a str, &'a Value)>,
+    is_query: bool,
+}
+
+impl<'a, I: Iterator<Item = (&'a str, &'a Value)>> MapAccess<'a> for Members<'a, I> {
+    type Error = Problem;
+
+    fn next_key_seed<K: DeserializeSeed<'a>>(&mut self, seed: K) -> Result<Option<K::Value>, Problem> {
+        self.member = self.members.next();
+        let Some((name, _)) = self.member else {
+            return Ok(None);
+        };
+        let key = seed.deserialize(BorrowedStrDeserializer::new(name));
+        key.map(Some).map_err(|problem: Problem| problem.in_name(name))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, Problem> {
+        let (name, value) = self.member.take().unwrap_or(("", &Value::Null));
+        let is_query = self.is_query;
+        let member = seed.deserialize(Input { value, is_query });
+        member.map_err(|problem| problem.in_member(name))
+    }
+}

@@ -1,0 +1,179 @@
+//! The description of a noun of the native API: its operations, with the structs that they read and write.
+//!
+//! schemars derives the schemas from the structs, and their texts from the doc comments of the members.
+
+use std::borrow::Cow;
+
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema, Schema};
+use serde_json::{Map, Value, json};
+
+use crate::wire::documents::NATIVE_STEP;
+
+/// A noun, and the operations on it.
+pub struct Noun {
+    pub name: &'static str,
+    /// A paragraph of introduction.
+    pub about: &'static str,
+    pub operations: &'static [Operation],
+}
+
+/// What a method does to a path.
+#[derive(Clone, Copy)]
+pub struct Operation {
+    route: &'static str,
+    summary: &'static str,
+    about: &'static str,
+    field: Option<(&'static str, &'static str)>,
+    parameters: Option<NamedSchema>,
+    body: Option<NamedSchema>,
+    answer: (&'static str, Option<NamedSchema>),
+    refusals: &'static [&'static str],
+}
+
+/// The name of a type and its schema.
+type NamedSchema = fn(&mut SchemaGenerator) -> (Cow<'static, str>, Schema);
+
+fn named_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> (Cow<'static, str>, Schema) {
+    (T::schema_name(), generator.subschema_for::<T>())
+}
+
+impl Operation {
+    /// An operation as `METHOD path`, in one line, and in full. It answers 204 unless `answer` follows.
+    pub const fn new(route: &'static str, summary: &'static str, about: &'static str) -> Operation {
+        Operation {
+            route,
+            summary,
+            about,
+            field: None,
+            parameters: None,
+            body: None,
+            answer: ("204", None),
+            refusals: &[],
+        }
+    }
+
+    /// The field of the path, and its text.
+    pub const fn field(self, name: &'static str, text: &'static str) -> Operation {
+        let field = Some((name, text));
+        Operation { field, ..self }
+    }
+
+    /// The struct that reads the query string.
+    pub const fn parameters<T: JsonSchema>(self) -> Operation {
+        let parameters: Option<NamedSchema> = Some(named_schema::<T>);
+        Operation { parameters, ..self }
+    }
+
+    /// The struct that reads the body.
+    pub const fn body<T: JsonSchema>(self) -> Operation {
+        let body: Option<NamedSchema> = Some(named_schema::<T>);
+        Operation { body, ..self }
+    }
+
+    /// The struct that writes the answer, whose status is 200.
+    pub const fn answer<T: JsonSchema>(self) -> Operation {
+        let answer: (&str, Option<NamedSchema>) = ("200", Some(named_schema::<T>));
+        Operation { answer, ..self }
+    }
+
+    /// The variants of `Error` that refuse a request.
+    pub const fn refusals(self, refusals: &'static [&'static str]) -> Operation {
+        Operation { refusals, ..self }
+    }
+}
+
+impl Noun {
+    /// The description, in the form of the files `schemas/*.json`.
+    pub fn document(&self) -> Value {
+        let mut requests = Schemas::new(self.name, SchemaSettings::draft2020_12().for_deserialize());
+        let mut answers = Schemas::new(self.name, SchemaSettings::draft2020_12().for_serialize());
+        let operations = self.operations.iter().map(|operation| {
+            let (status, answer) = operation.answer;
+            let mut text = json!({
+                "summary": operation.summary,
+                "about": operation.about,
+                "answers": {status: {}},
+                "refusals": operation.refusals,
+            });
+            if let Some((name, about)) = operation.field {
+                text["fields"] = json!({name: about});
+            }
+            if let Some(schema) = operation.parameters {
+                text["query"] = requests.add(schema);
+            }
+            if let Some(schema) = operation.body {
+                text["body"] = requests.add(schema);
+            }
+            if let Some(schema) = answer {
+                text["answers"][status]["body"] = answers.add(schema);
+            }
+            (operation.route.to_owned(), text)
+        });
+        let operations: Map<String, Value> = operations.collect();
+        json!({
+            "noun": self.about,
+            "operations": operations,
+            "requests": requests.document(),
+            "answers": answers.document(),
+        })
+    }
+}
+
+/// The schemas of requests or of answers.
+struct Schemas {
+    noun: &'static str,
+    generator: SchemaGenerator,
+    schemas: Map<String, Value>,
+}
+
+impl Schemas {
+    fn new(noun: &'static str, settings: SchemaSettings) -> Schemas {
+        let is_answer = settings.contract.is_serialize();
+        let settings = settings.with(|settings| settings.definitions_path = "/definitions".into());
+        Schemas {
+            noun,
+            generator: settings.with_transform(Plain { is_answer }).into_generator(),
+            schemas: Map::new(),
+        }
+    }
+
+    /// Adds a schema, and returns its name in the form `noun/name`.
+    fn add(&mut self, schema: NamedSchema) -> Value {
+        let (name, schema) = schema(&mut self.generator);
+        self.schemas.insert(name.to_string(), json!({NATIVE_STEP: schema}));
+        format!("{}/{name}", self.noun).into()
+    }
+
+    fn document(mut self) -> Value {
+        let definitions = self.generator.take_definitions(true);
+        self.schemas.insert("definitions".to_owned(), definitions.into());
+        self.schemas.into()
+    }
+}
+
+/// Writes texts in one line, and drops the names of Rust's numbers. An object of an answer has no other members.
+#[derive(Clone)]
+struct Plain {
+    is_answer: bool,
+}
+
+impl Transform for Plain {
+    fn transform(&mut self, schema: &mut Schema) {
+        if let Some(Value::String(text)) = schema.get_mut("description") {
+            *text = text.replace('\n', " ");
+        }
+        let format = schema.get("format").and_then(Value::as_str);
+        if format.is_some_and(|format| NUMBERS.contains(&format)) {
+            schema.remove("format");
+        }
+        if self.is_answer && schema.get("properties").is_some() {
+            schema.insert("additionalProperties".to_owned(), false.into());
+        }
+        transform_subschemas(self, schema);
+    }
+}
+
+/// The formats that schemars derives from Rust's numbers.
+const NUMBERS: [&str; 5] = ["double", "int64", "uint", "uint32", "uint64"];

@@ -1,0 +1,145 @@
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::types::{Nullable, PageLimit, Text};
+use super::*;
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Rank {
+    Fullest,
+    Emptiest,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    consumers: Vec<Consumer>,
+    #[serde(default)]
+    atomic: bool,
+    #[serde(default)]
+    amounts: BTreeMap<String, i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Consumer {
+    name: Option<Text<1, 4>>,
+    generation: Nullable<i64>,
+    rank: Option<Rank>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    #[serde(default)]
+    limit: PageLimit<10>,
+    #[serde(default)]
+    dry_run: bool,
+    after: Option<String>,
+}
+
+fn refusal(body: &str) -> String {
+    let read: Result<Body> = read_body(body.as_bytes());
+    read.map(drop).unwrap_err().to_string()
+}
+
+fn refused_parameter(query: &str) -> String {
+    let read: Result<Parameters> = read_query(query);
+    read.map(drop).unwrap_err().to_string()
+}
+
+#[test]
+fn a_body_is_read() {
+    let body = r#"{"atomic": true, "consumers": [{"generation": 1.0, "rank": "emptiest"}, {"generation": null}]}"#;
+    let body: Body = read_body(body.as_bytes()).unwrap();
+    assert!(body.atomic && body.amounts.is_empty());
+    assert_eq!(body.consumers[0].generation.0, Some(1));
+    assert_eq!(body.consumers[0].rank, Some(Rank::Emptiest));
+    assert_eq!(body.consumers[1].generation.0, None);
+}
+
+#[test]
+fn a_wrong_member_is_refused_with_its_path_what_was_given_and_what_is_allowed() {
+    for (body, sentence) in [
+        ("[]", "The body: a list is not an object."),
+        ("{}", "consumers is required."),
+        (r#"{"consumers": {}}"#, "consumers: an object is not a list."),
+        (r#"{"consumers": [5]}"#, "consumers[0]: 5 is not an object."),
+        (r#"{"consumers": [{}]}"#, "consumers[0].generation is required."),
+        (
+            r#"{"consumers": [{"generation": "1"}]}"#,
+            "consumers[0].generation: \"1\" is not a whole number or null.",
+        ),
+        (
+            r#"{"consumers": [{"generation": 1, "rank": "fullist"}]}"#,
+            "consumers[0].rank: \"fullist\" is none of fullest, emptiest.",
+        ),
+        (
+            r#"{"consumers": [{"generation": 1, "rank": 5}]}"#,
+            "consumers[0].rank: 5 is none of fullest, emptiest.",
+        ),
+        (
+            r#"{"consumers": [{"generation": 1, "ranc": "fullest"}]}"#,
+            "consumers[0].ranc is unknown; the members are name, generation, rank.",
+        ),
+        (
+            r#"{"consumers": [{"generation": 1, "name": ""}]}"#,
+            "consumers[0].name: \"\" is not a text of 1 to 4 characters.",
+        ),
+        (
+            r#"{"consumers": [], "atomic": "yes"}"#,
+            "atomic: \"yes\" is not true or false.",
+        ),
+        (
+            r#"{"consumers": [], "amounts": {"VCPU": 0.5}}"#,
+            "amounts.VCPU: 0.5 is not a whole number.",
+        ),
+    ] {
+        assert_eq!(refusal(body), sentence, "{body}");
+    }
+}
+
+#[test]
+fn a_refusal_does_not_repeat_a_long_request() {
+    let long = "x".repeat(100_000);
+    for body in [
+        format!(r#"{{"consumers": "{long}"}}"#),
+        format!(r#"{{"{long}": 1}}"#),
+        format!(r#"{{"consumers": [], "amounts": {{"{long}": true}}}}"#),
+    ] {
+        assert!(refusal(&body).len() < 1_000, "{}", &body[..40]);
+    }
+}
+
+#[test]
+fn parameters_are_read_from_texts() {
+    let read: Parameters = read_query("limit=7&dry_run=true&after=5").unwrap();
+    assert_eq!(
+        (read.limit.0, read.dry_run, read.after.as_deref()),
+        (7, true, Some("5"))
+    );
+    let none: Parameters = read_query("").unwrap();
+    assert_eq!((none.limit.0, none.dry_run, none.after), (10, false, None));
+}
+
+#[test]
+fn a_wrong_parameter_is_refused_by_name() {
+    for (query, sentence) in [
+        ("limit=11", "limit: 11 is not a whole number from 1 to 10."),
+        ("limit=0", "limit: 0 is not a whole number from 1 to 10."),
+        ("limit=-1", "limit: \"-1\" is not a whole number."),
+        ("dry_run=yes", "dry_run: \"yes\" is not true or false."),
+        (
+            "limits=5",
+            "limits is unknown; the parameters are limit, dry_run, after.",
+        ),
+        ("after=%00", "Query parameter 'after' has a NUL character."),
+        ("limit=1&limit=2", "Query parameter 'limit' may be specified only once."),
+    ] {
+        assert_eq!(refused_parameter(query), sentence, "{query}");
+    }
+    let refused = read_query::<NoParameters>("limit=1").map(drop).unwrap_err().to_string();
+    assert_eq!(refused, "limit is unknown; there are no parameters.");
+}
