@@ -12,7 +12,7 @@
 use serde_json::Value;
 
 use super::native::Noun;
-use super::{domains, limits};
+use super::{domains, limits, providers, v1};
 
 /// The description of a noun, from its file or from its structs.
 enum Document {
@@ -39,11 +39,11 @@ static DOCUMENTS: &[Document] = &[
     file!("usages"),
     file!("reshaper"),
     file!("openapi"),
-    file!("v1"),
+    Document::Native(&v1::NOUN),
     file!("candidates"),
     file!("claims"),
     Document::Native(&domains::NOUN),
-    file!("providers"),
+    Document::Native(&providers::NOUN),
     Document::Native(&limits::NOUN),
     file!("workloads"),
     file!("violations"),

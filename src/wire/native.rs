@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use input::Input;
 pub use noun::{Noun, Operation};
-pub use types::{NoParameters, Nullable, PageLimit, Text};
+pub use types::{List, Name, Named, NoParameters, Nullable, PageLimit, Text, Uuid};
 
 use super::json;
 use super::query::Query;

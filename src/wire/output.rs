@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::value::Value;
@@ -214,8 +215,10 @@ impl Serialize for Number {
 }
 
 /// A link.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct Link<'a> {
+    /// The kind of the related resource.
     pub rel: &'a str,
+    /// A URL, relative to the host.
     pub href: String,
 }

@@ -1,37 +1,138 @@
 //! `/v1/providers`: what providers are.
 
+mod body;
+
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use self::body::{DescribeAllBody, DescribeBody, Property, describe};
+use super::native::{Name, NoParameters, Noun, Operation, PageLimit, Uuid, read_body, read_query};
 use super::output::json;
-use super::query::Query;
-use super::schema::NativeSchema;
 use super::uuid;
-use super::value::Value;
 use super::workloads::read_stored;
 use crate::error::{Error, Result};
-use crate::model::providers::{Describe, DescribeAll, Described};
-use crate::search::{BUILT_IN_PROPERTIES, Description, PropertyValue, ProviderState, domain_path};
+use crate::model::providers::{DescribeAll, Described};
+use crate::search::{Description, ProviderState};
 
-const SCHEMAS: &str = include_str!("schemas/providers.json");
-static ONE: NativeSchema = NativeSchema::of_body(SCHEMAS, "describe");
-static ALL: NativeSchema = NativeSchema::of_body(SCHEMAS, "describe_all");
-static WRITE_PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "write_parameters");
-static LIST_PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "list_parameters");
-static NO_PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "no_parameters");
+const UUID: &str = "The provider's uuid.";
 
-/// The most providers of a call, and of a page.
-const MAX_PROVIDERS: usize = 1_000;
-/// The most properties that a provider sets or hides.
-const MAX_PROPERTIES: usize = 64;
-/// The most domains of a provider, one a dimension.
-const MAX_DOMAINS: usize = 16;
-/// The most characters of a name, a text or a type.
-const MAX_TEXT: usize = 255;
-/// The most characters of a domain.
-const MAX_PATH: usize = 1_024;
+/// The description of the noun.
+pub static NOUN: Noun = Noun {
+    name: "providers",
+    about: "What a provider is: its type, typed properties, domains and state, with a generation of their own.",
+    operations: &[
+        Operation::new(
+            "GET /v1/providers",
+            "List what providers are",
+            "All providers, ordered by uuid, at most `limit` (1000 by default) after the uuid `after`; a page ends \
+            earlier with the provider that brings it to 4 MiB. `next` is the `after` of the next page, or null. What \
+            a provider inherits is not repeated.",
+        )
+        .parameters::<ListParameters>()
+        .answer::<ProviderList>()
+        .refusals(&["BadRequest", "DuplicateQueryKey"]),
+        Operation::new(
+            "PUT /v1/providers",
+            "Describe up to 1000 providers",
+            "All of them or none. Each is as in `PUT /v1/providers/{uuid}`, with its `uuid`. A refusal names every \
+            wrong member by its path.",
+        )
+        .parameters::<WriteParameters>()
+        .body::<DescribeAllBody>()
+        .answer::<ProviderList>()
+        .refusals(&[
+            "BadRequest",
+            "DuplicateQueryKey",
+            "StaleDescriptions",
+            "DomainInUse",
+            "ProviderGenerationLimit",
+        ]),
+        Operation::new(
+            "GET /v1/providers/{uuid}",
+            "Show what a provider is",
+            "`generation` is null if the provider was never described.",
+        )
+        .field("uuid", UUID)
+        .parameters::<NoParameters>()
+        .answer::<ProviderAnswer>()
+        .refusals(&["BadRequest", "DuplicateQueryKey", "ProviderNotFound"]),
+        Operation::new(
+            "PUT /v1/providers/{uuid}",
+            "Describe a provider",
+            "Replaces the whole description. A property is a text, a boolean or a whole number of 64 bits; providers \
+            inherit properties and domains from their parents, and `null` hides an inherited property. A domain is a \
+            path of any depth in a dimension, such as `fd:/dc1/r0` in `fault`. Hosts that are `draining`, `off` or \
+            `lost` get nothing new: they are no candidates of `/v1`, and the root provider gets the trait \
+            COMPUTE_STATUS_DISABLED, which Nova forbids. placet takes the trait away again only if placet had set it. \
+            `generation` is the one that was read, and null for a provider that was never described. If nothing \
+            changes the generation stays. A host keeps its domains while replicas stand there whose workloads are \
+            spread over them: another domain in such a dimension is refused, unless with `force=true`. Then `GET \
+            /v1/violations` shows what breaks a rule. With `dry_run=true` nothing is written.",
+        )
+        .field("uuid", UUID)
+        .parameters::<WriteParameters>()
+        .body::<DescribeBody>()
+        .answer::<ProviderAnswer>()
+        .refusals(&[
+            "BadRequest",
+            "DuplicateQueryKey",
+            "ProviderNotFound",
+            "StaleDescriptions",
+            "DomainInUse",
+            "ProviderGenerationLimit",
+        ]),
+    ],
+};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ListParameters {
+    /// The most providers of the page.
+    #[serde(default)]
+    limit: PageLimit<1_000>,
+    /// The uuid of the provider after which the page begins.
+    after: Option<Uuid>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct WriteParameters {
+    /// `true`: nothing is written. The answer is the description as it would be.
+    #[serde(default)]
+    dry_run: bool,
+    /// `true`: domains change although replicas stand there whose workloads are spread over them.
+    #[serde(default)]
+    force: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ProviderAnswer<'a> {
+    /// The provider's uuid.
+    uuid: &'a str,
+    /// The provider's name.
+    name: &'a str,
+    /// A number that increases when the description changes; `null` if the provider was never described.
+    generation: Option<i64>,
+    /// The type of the provider.
+    #[serde(rename = "type")]
+    kind: Option<&'a str>,
+    /// The properties by name. `null` hides an inherited property.
+    properties: BTreeMap<&'a str, Option<Property>>,
+    /// The domains by dimension, each a path such as `fd:/dc1/r0`.
+    domains: BTreeMap<&'a str, &'a str>,
+    /// `up`, `draining`, `off` or `lost`. A host that is not up gets nothing new.
+    state: Name<ProviderState>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ProviderList<'a> {
+    /// The providers.
+    providers: Vec<ProviderAnswer<'a>>,
+    /// The `after` of the next page; `null` on the last page.
+    next: Option<&'a str>,
+}
 
 /// A page of the list.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,67 +145,74 @@ pub struct Page {
 /// Reads the query string of `GET /v1/providers`.
 ///
 /// # Errors
-/// `InvalidQuery` for other parameters and values.
+/// The first wrong parameter.
 pub fn read_list(query: &str) -> Result<Page> {
-    let query = Query::read_native(&LIST_PARAMETERS, query)?;
-    let limit = query.page_limit(MAX_PROVIDERS, "providers")?;
-    let after = query.last("after").and_then(uuid::canonical);
-    Ok(Page { limit, after })
+    let ListParameters { limit, after } = read_query(query)?;
+    Ok(Page {
+        limit: limit.0,
+        after: after.map(|uuid| uuid.0),
+    })
 }
 
 /// Reads the query string of `GET /v1/providers/{uuid}`, which has no parameters.
 ///
 /// # Errors
-/// `InvalidQuery` if there is one.
+/// The first parameter.
 pub fn read_show(query: &str) -> Result<()> {
-    Query::read_native(&NO_PARAMETERS, query).map(drop)
+    read_query::<NoParameters>(query).map(drop)
 }
 
 /// Reads `PUT /v1/providers/{uuid}`, and whether it is a dry run.
 ///
 /// # Errors
-/// Every member that is wrong, by its path.
+/// The first member of a wrong type, or every wrong value, by its path.
 pub fn read_describe(provider: &str, query: &str, body: &[u8]) -> Result<(DescribeAll, bool)> {
-    let parameters = Query::read_native(&WRITE_PARAMETERS, query)?;
-    let body = ONE.read(body)?;
+    let WriteParameters { dry_run, force } = read_query(query)?;
+    let body: DescribeBody = read_body(body)?;
     let mut mistakes = Vec::new();
+    let of_path = uuid::canonical(provider);
+    if let Some(Uuid(uuid)) = body.uuid.as_ref().filter(|uuid| of_path.as_ref() != Some(&uuid.0)) {
+        mistakes.push(format!("uuid: {uuid} differs from the uuid of the path"));
+    }
     let command = DescribeAll {
-        providers: vec![one(provider.to_owned(), "", &body, &mut mistakes)],
+        providers: vec![describe(provider.to_owned(), "", body, &mut mistakes)],
         is_list: false,
-        is_forced: parameters.last("force") == Some("true"),
+        is_forced: force,
         read: read_stored,
     };
     refuse(mistakes)?;
-    Ok((command, parameters.last("dry_run") == Some("true")))
+    Ok((command, dry_run))
 }
 
 /// Reads `PUT /v1/providers`, and whether it is a dry run.
 ///
 /// # Errors
-/// Every member that is wrong, by its path.
+/// The first member of a wrong type, or every wrong value, by its path.
 pub fn read_describe_all(query: &str, body: &[u8]) -> Result<(DescribeAll, bool)> {
-    let parameters = Query::read_native(&WRITE_PARAMETERS, query)?;
-    let body = ALL.read(body)?;
-    let items = body.field("providers").items();
-    let mut mistakes = Vec::new();
-    check_count("providers", items.len(), MAX_PROVIDERS, &mut mistakes);
-    refuse(std::mem::take(&mut mistakes))?;
-    let (mut providers, mut uuids) = (Vec::new(), HashSet::new());
-    for (at, item) in items.iter().enumerate() {
-        let provider = uuid::canonical(item.field("uuid").text()).unwrap_or_default();
+    let WriteParameters { dry_run, force } = read_query(query)?;
+    let DescribeAllBody { providers: items } = read_body(body)?;
+    let (mut mistakes, mut providers, mut uuids) = (Vec::new(), Vec::new(), HashSet::new());
+    for (at, item) in items.0.into_iter().enumerate() {
+        let provider = match &item.uuid {
+            Some(Uuid(uuid)) => uuid.clone(),
+            None => {
+                mistakes.push(format!("providers[{at}].uuid is required"));
+                continue;
+            }
+        };
         if !uuids.insert(provider.clone()) {
             mistakes.push(format!("providers[{at}].uuid: {provider} occurs twice"));
         }
-        providers.push(one(provider, &format!("providers[{at}]."), item, &mut mistakes));
+        providers.push(describe(provider, &format!("providers[{at}]."), item, &mut mistakes));
     }
     refuse(mistakes)?;
     let command = DescribeAll {
         providers,
         is_list: true,
-        is_forced: parameters.last("force") == Some("true"),
+        is_forced: force,
         read: read_stored,
     };
-    Ok((command, parameters.last("dry_run") == Some("true")))
+    Ok((command, dry_run))
 }
 
 fn refuse(mistakes: Vec<String>) -> Result<()> {
@@ -116,164 +224,27 @@ fn refuse(mistakes: Vec<String>) -> Result<()> {
     })
 }
 
-fn check_count(path: &str, count: usize, max: usize, mistakes: &mut Vec<String>) {
-    if count > max {
-        mistakes.push(format!("{path} has {count} items; at most {max} are allowed"));
-    }
-}
-
-fn check_length(path: &str, text: &str, max: usize, mistakes: &mut Vec<String>) {
-    let count = text.chars().count();
-    if count == 0 || count > max {
-        mistakes.push(format!("{path} has {count} characters; from 1 to {max} are allowed"));
-    }
-}
-
-/// Reads one description. `path` is empty, or leads to it and ends with a full stop.
-fn one(provider: String, path: &str, body: &Value, mistakes: &mut Vec<String>) -> Describe {
-    let generation = match body.field("generation") {
-        Value::Null => None,
-        generation => Some(generation.integer()),
-    };
-    let kind = match body.field("type") {
-        Value::String(text) => {
-            check_length(&format!("{path}type"), text, MAX_TEXT, mistakes);
-            Some((&**text).into())
-        }
-        _ => None,
-    };
-    Describe {
-        provider,
-        generation,
-        description: Description {
-            kind,
-            properties: properties(path, body.field("properties"), mistakes),
-            domains: domains(path, body.field("domains"), mistakes),
-            // The schema has checked the name.
-            state: ProviderState::by_name(body.field("state").text()).unwrap_or_default(),
-        },
-    }
-}
-
-fn properties(path: &str, members: &Value, mistakes: &mut Vec<String>) -> BTreeMap<Arc<str>, Option<PropertyValue>> {
-    let mut properties = BTreeMap::new();
-    for (name, value) in members.members() {
-        let path = format!("{path}properties.{name}");
-        if BUILT_IN_PROPERTIES.contains(&name) {
-            mistakes.push(format!("{path} is built in and cannot be set"));
-        } else if !is_property_name(name) {
-            mistakes.push(format!(
-                "{path}: a name begins with a letter or _, and has at most {MAX_TEXT} letters, digits, _, . and -"
-            ));
-        }
-        let value = match value {
-            Value::Null => None,
-            Value::Bool(boolean) => Some(PropertyValue::Boolean(*boolean)),
-            Value::Int(integer) => Some(PropertyValue::Integer(*integer)),
-            Value::String(text) => {
-                if text.chars().count() > MAX_TEXT {
-                    mistakes.push(format!("{path} is a text of more than {MAX_TEXT} characters"));
-                }
-                Some(PropertyValue::Text((&**text).into()))
-            }
-            _ => {
-                mistakes.push(format!("{path} is no text, boolean, whole number of 64 bits or null"));
-                None
-            }
-        };
-        properties.insert(name.into(), value);
-    }
-    check_count(&format!("{path}properties"), properties.len(), MAX_PROPERTIES, mistakes);
-    properties
-}
-
-fn is_property_name(name: &str) -> bool {
-    let is_first = |c: char| c.is_ascii_alphabetic() || c == '_';
-    name.len() <= MAX_TEXT
-        && name.starts_with(is_first)
-        && name
-            .chars()
-            .all(|c| is_first(c) || c.is_ascii_digit() || c == '.' || c == '-')
-}
-
-fn domains(path: &str, members: &Value, mistakes: &mut Vec<String>) -> BTreeMap<Arc<str>, Arc<str>> {
-    let mut domains = BTreeMap::new();
-    for (dimension, value) in members.members() {
-        let path = format!("{path}domains.{dimension}");
-        if !is_property_name(dimension) {
-            mistakes.push(format!(
-                "{path}: a dimension begins with a letter or _, and has at most {MAX_TEXT} letters, digits, _, . and -"
-            ));
-        } else if dimension == "host" {
-            mistakes.push(format!("{path} is built in: each host is a domain of its own"));
-        }
-        let domain = domain_path(value.text());
-        if domain.contains("//") {
-            mistakes.push(format!("{path}: a level of the path is empty, because of //"));
-        }
-        check_length(&path, domain, MAX_PATH, mistakes);
-        domains.insert(dimension.into(), domain.into());
-    }
-    check_count(&format!("{path}domains"), domains.len(), MAX_DOMAINS, mistakes);
-    domains
-}
-
-#[derive(Serialize)]
-struct One<'a> {
-    uuid: &'a str,
-    name: &'a str,
-    generation: Option<i64>,
-    #[serde(rename = "type")]
-    kind: Option<&'a str>,
-    properties: BTreeMap<&'a str, Option<Property<'a>>>,
-    domains: BTreeMap<&'a str, &'a str>,
-    state: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Property<'a> {
-    Text(&'a str),
-    Boolean(bool),
-    Integer(i64),
-}
-
-#[derive(Serialize)]
-struct List<'a> {
-    providers: Vec<One<'a>>,
-    next: Option<&'a str>,
-}
-
-fn answer(described: &Described) -> One<'_> {
+fn answer(described: &Described) -> ProviderAnswer<'_> {
     let Description {
         kind,
         properties,
         domains,
         state,
     } = &described.description;
-    let property = |value: &'_ PropertyValue| match value {
-        PropertyValue::Boolean(boolean) => Property::Boolean(*boolean),
-        PropertyValue::Integer(integer) => Property::Integer(*integer),
-        PropertyValue::Text(_) => Property::Text(""),
-    };
-    let properties = properties.iter().map(|(name, value)| {
-        let value = match value {
-            Some(PropertyValue::Text(text)) => Some(Property::Text(text)),
-            other => other.as_ref().map(property),
-        };
-        (&**name, value)
-    });
-    One {
+    let properties = properties.iter();
+    ProviderAnswer {
         uuid: &described.uuid,
         name: &described.name,
         generation: described.generation,
         kind: kind.as_deref(),
-        properties: properties.collect(),
+        properties: properties
+            .map(|(name, value)| (&**name, value.clone().map(Property)))
+            .collect(),
         domains: domains
             .iter()
             .map(|(dimension, path)| (&**dimension, &**path))
             .collect(),
-        state: state.name(),
+        state: Name(*state),
     }
 }
 
@@ -284,48 +255,11 @@ pub fn write_one(described: &Described) -> Vec<u8> {
 
 /// Writes a page of providers. `next` is the uuid after which the next page begins.
 pub fn write_list(described: &[Described], next: Option<&str>) -> Vec<u8> {
-    json(&List {
+    json(&ProviderList {
         providers: described.iter().map(answer).collect(),
         next,
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn refused(members: &str) -> String {
-        let body = format!(r#"{{"generation": null, {members}}}"#);
-        read_describe("p", "", body.as_bytes()).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn every_wrong_member_is_named_by_its_path() {
-        let detail = refused(
-            r#""properties": {"NodeName": 1, "1st": true, "Half": 0.5, "Large": 9223372036854775808},
-                "domains": {"host": "a", "fault": "/", "rack": "dc1//r1"}"#,
-        );
-        for part in [
-            "properties.NodeName is built in",
-            "properties.1st: a name begins",
-            "properties.Half is no text",
-            "properties.Large is no text",
-            "domains.host is built in",
-            "domains.fault has 0 characters",
-            "domains.rack: a level of the path is empty",
-        ] {
-            assert!(detail.contains(part), "{part}: {detail}");
-        }
-    }
-
-    #[test]
-    fn counts_and_lengths_are_bounded() {
-        let many: Vec<String> = (0..65).map(|at| format!(r#""P{at}": {at}"#)).collect();
-        let detail = refused(&format!(r#""properties": {{{}}}"#, many.join(", ")));
-        assert!(detail.contains("properties has 65 items; at most 64"), "{detail}");
-        let detail = refused(&format!(r#""domains": {{"fault": "{}"}}"#, "x".repeat(1_025)));
-        assert!(detail.contains("domains.fault has 1025 characters"), "{detail}");
-        let detail = refused(&format!(r#""type": "{}""#, "x".repeat(256)));
-        assert!(detail.contains("type has 256 characters"), "{detail}");
-    }
-}
+mod tests;

@@ -1,41 +1,65 @@
 //! `/v1/`: the operations of the native API.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::documents::NATIVE_STEP;
+use super::native::{self, NoParameters, Noun, read_query};
 use super::output::{Link, json};
-use super::query::Query;
-use super::schema::NativeSchema;
 use crate::error::Result;
 
-static SHOW: NativeSchema = NativeSchema::of_query(include_str!("schemas/v1.json"), "show");
+/// The description of the API and of its root.
+pub static NOUN: Noun = Noun {
+    name: NATIVE_STEP,
+    about: "placet's native API, below `/v1`. It has no microversions, because changes only add to it. Its errors always \
+        have a `code`.",
+    operations: &[native::Operation::new(
+        "GET /v1/",
+        "List the operations of the native API",
+        "Each operation has the policy rule that authorizes it. So a client can check whether this version of \
+            placet has an operation.",
+    )
+    .parameters::<NoParameters>()
+    .answer::<Api>()
+    .refusals(&["BadRequest", "DuplicateQueryKey"])],
+};
 
 /// One operation of the native API.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Operation {
+    /// The HTTP method.
+    #[schemars(extend("enum" = ["DELETE", "GET", "POST", "PUT"]))]
     pub method: &'static str,
+    /// The path, with the names of its fields in braces.
+    #[schemars(regex(pattern = "^/v1/"))]
     pub path: &'static str,
+    /// The operation in one line.
     pub summary: String,
-    /// The policy rule that authorizes it.
+    /// The policy rule that authorizes the operation.
+    #[schemars(regex(pattern = "^placet:"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<&'static str>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Api<'a> {
+    /// The version of the native API.
+    #[schemars(extend("enum" = ["v1"]))]
     api: &'static str,
     /// The version of placet.
     placet: &'static str,
+    /// The operations of the native API.
     operations: &'a [Operation],
-    links: [Link<'a>; 1],
+    /// The URLs of related resources.
+    links: Vec<Link<'a>>,
 }
 
 /// Reads the query string of `GET /v1/`, which has no parameters.
 ///
 /// # Errors
-/// `InvalidQuery` if there is one.
+/// The first parameter.
 pub fn read(query: &str) -> Result<()> {
-    Query::read_native(&SHOW, query).map(drop)
+    read_query::<NoParameters>(query).map(drop)
 }
 
 /// Writes the answer. `description` is the URL of the OpenAPI document.
@@ -44,7 +68,7 @@ pub fn write(operations: &[Operation], description: &str) -> Vec<u8> {
         api: NATIVE_STEP,
         placet: env!("CARGO_PKG_VERSION"),
         operations,
-        links: [Link {
+        links: vec![Link {
             rel: "describedby",
             href: description.to_owned(),
         }],
@@ -59,6 +83,6 @@ mod tests {
     fn an_unknown_parameter_is_refused_by_name() {
         assert!(read("").is_ok());
         let refused = read("limit=1").unwrap_err().to_string();
-        assert!(refused.contains("'limit'"), "{refused}");
+        assert!(refused.starts_with("limit is unknown"), "{refused}");
     }
 }

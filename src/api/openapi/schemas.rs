@@ -180,7 +180,7 @@ impl<'a> Schemas<'a> {
                 "patternProperties" => self.members(source, value, false),
                 "items" => self.schema(source, value),
                 "additionalProperties" if value.is_object() => self.schema(source, value),
-                "anyOf" | "oneOf" => {
+                "allOf" | "anyOf" | "oneOf" => {
                     let options = value.as_array().into_iter().flatten();
                     options.map(|option| self.schema(source, option)).collect()
                 }

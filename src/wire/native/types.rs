@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::problem::quoted;
+use super::problem::{none_of, quoted};
+use crate::wire::uuid;
 
 /// The parameters of an operation that has none.
 #[derive(Deserialize, JsonSchema)]
@@ -82,5 +83,109 @@ impl<const MAX: usize> JsonSchema for PageLimit<MAX> {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": "integer", "minimum": 1, "maximum": MAX})
+    }
+}
+
+/// A list of `MIN` to `MAX` items.
+#[derive(Debug)]
+pub struct List<T, const MIN: usize, const MAX: usize>(pub Vec<T>);
+
+impl<'de, T: Deserialize<'de>, const MIN: usize, const MAX: usize> Deserialize<'de> for List<T, MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let items = Vec::deserialize(deserializer)?;
+        match items.len() {
+            count if (MIN..=MAX).contains(&count) => Ok(List(items)),
+            count => Err(D::Error::custom(format_args!(
+                "{count} items; from {MIN} to {MAX} are allowed"
+            ))),
+        }
+    }
+}
+
+impl<T: JsonSchema, const MIN: usize, const MAX: usize> JsonSchema for List<T, MIN, MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("List_{MIN}_{MAX}_of_{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let items = generator.subschema_for::<T>();
+        json_schema!({"type": "array", "minItems": MIN, "maxItems": MAX, "items": items})
+    }
+}
+
+/// A uuid in any spelling that the API reads, in lower case with dashes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uuid(pub String);
+
+impl<'de> Deserialize<'de> for Uuid {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match uuid::canonical(&text) {
+            Some(uuid) => Ok(Uuid(uuid)),
+            None => Err(D::Error::custom(format_args!("{} is not a uuid", quoted(&text)))),
+        }
+    }
+}
+
+impl JsonSchema for Uuid {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Uuid".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "format": "uuid"})
+    }
+}
+
+/// A type whose values have names.
+pub trait Named: Copy + PartialEq + 'static {
+    /// All values with their names.
+    const NAMES: &'static [(&'static str, Self)];
+}
+
+/// A value by its name.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Name<T>(pub T);
+
+impl<'de, T: Named> Deserialize<'de> for Name<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match T::NAMES.iter().find(|(name, _)| *name == text) {
+            Some((_, value)) => Ok(Name(*value)),
+            None => {
+                let names = none_of(T::NAMES.iter().map(|(name, _)| *name));
+                Err(D::Error::custom(format_args!("{} is {names}", quoted(&text))))
+            }
+        }
+    }
+}
+
+impl<T: Named> Serialize for Name<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let name = T::NAMES.iter().find(|(_, value)| *value == self.0);
+        serializer.serialize_str(name.map_or("", |(name, _)| name))
+    }
+}
+
+impl<T: Named> JsonSchema for Name<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        std::any::type_name::<T>().into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = T::NAMES.iter().map(|(name, _)| *name).collect();
+        json_schema!({"type": "string", "enum": names})
     }
 }

@@ -1,0 +1,206 @@
+//! Descriptions of providers in bodies, and the checks of their values.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::model::providers::Describe;
+use crate::search::{BUILT_IN_PROPERTIES, Description, PropertyValue, ProviderState, domain_path};
+use crate::wire::native::{List, Name, Named, Nullable, Text, Uuid};
+
+/// The most properties that a provider sets or hides.
+const MAX_PROPERTIES: usize = 64;
+/// The most domains of a provider, one a dimension.
+const MAX_DOMAINS: usize = 16;
+/// The most characters of a name, a text or a type.
+const MAX_TEXT: usize = 255;
+/// The most characters of a domain.
+const MAX_PATH: usize = 1_024;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DescribeAllBody {
+    /// The providers, each once.
+    #[schemars(schema_with = "items")]
+    pub providers: List<DescribeBody, 1, 1_000>,
+}
+
+/// In a list each description names its provider.
+fn items(generator: &mut SchemaGenerator) -> Schema {
+    let mut list = List::<DescribeBody, 1, 1_000>::json_schema(generator);
+    let item = list.remove("items");
+    list.insert(
+        "items".to_owned(),
+        serde_json::json!({"allOf": [item, {"required": ["uuid"]}]}),
+    );
+    list
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DescribeBody {
+    /// The provider's uuid. If the path has a uuid, the same, or absent.
+    pub uuid: Option<Uuid>,
+    /// The generation that the client has read, or `null` for a provider that was never described. Another value is
+    /// refused with 409.
+    generation: Nullable<i64>,
+    /// The type of the provider: any text.
+    #[serde(rename = "type")]
+    kind: Option<Text<1, MAX_TEXT>>,
+    /// The properties by name: texts, booleans or whole numbers of 64 bits. `null` hides an inherited property.
+    #[serde(default)]
+    properties: BTreeMap<String, Option<Property>>,
+    /// The domains by dimension, each a path such as `fd:/dc1/r0`.
+    #[serde(default)]
+    domains: BTreeMap<String, String>,
+    /// `up`, `draining`, `off` or `lost`. A host that is not up gets nothing new.
+    #[serde(default)]
+    state: Name<ProviderState>,
+}
+
+/// The value of a property.
+pub struct Property(pub PropertyValue);
+
+impl<'de> Deserialize<'de> for Property {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Property, D::Error> {
+        deserializer.deserialize_any(PropertyVisitor).map(Property)
+    }
+}
+
+struct PropertyVisitor;
+
+impl Visitor<'_> for PropertyVisitor {
+    type Value = PropertyValue;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a text, a boolean, a whole number of 64 bits or null")
+    }
+
+    fn visit_bool<E>(self, boolean: bool) -> std::result::Result<PropertyValue, E> {
+        Ok(PropertyValue::Boolean(boolean))
+    }
+
+    fn visit_i64<E>(self, integer: i64) -> std::result::Result<PropertyValue, E> {
+        Ok(PropertyValue::Integer(integer))
+    }
+
+    fn visit_str<E>(self, text: &str) -> std::result::Result<PropertyValue, E> {
+        Ok(PropertyValue::Text(text.into()))
+    }
+}
+
+impl Serialize for Property {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match &self.0 {
+            PropertyValue::Boolean(boolean) => serializer.serialize_bool(*boolean),
+            PropertyValue::Integer(integer) => serializer.serialize_i64(*integer),
+            PropertyValue::Text(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+impl JsonSchema for Property {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Property".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "boolean", "integer"]})
+    }
+}
+
+impl Named for ProviderState {
+    const NAMES: &'static [(&'static str, ProviderState)] = &ProviderState::ALL;
+}
+
+fn check_count(path: &str, count: usize, max: usize, mistakes: &mut Vec<String>) {
+    if count > max {
+        mistakes.push(format!("{path} has {count} items; at most {max} are allowed"));
+    }
+}
+
+fn check_length(path: &str, text: &str, max: usize, mistakes: &mut Vec<String>) {
+    let count = text.chars().count();
+    if count == 0 || count > max {
+        mistakes.push(format!("{path} has {count} characters; from 1 to {max} are allowed"));
+    }
+}
+
+/// Checks one description. `path` is empty, or leads to it and ends with a full stop.
+pub fn describe(provider: String, path: &str, body: DescribeBody, mistakes: &mut Vec<String>) -> Describe {
+    Describe {
+        provider,
+        generation: body.generation.0,
+        description: Description {
+            kind: body.kind.map(|kind| kind.0.into()),
+            properties: properties(path, body.properties, mistakes),
+            domains: domains(path, body.domains, mistakes),
+            state: body.state.0,
+        },
+    }
+}
+
+fn properties(
+    path: &str,
+    given: BTreeMap<String, Option<Property>>,
+    mistakes: &mut Vec<String>,
+) -> BTreeMap<Arc<str>, Option<PropertyValue>> {
+    check_count(&format!("{path}properties"), given.len(), MAX_PROPERTIES, mistakes);
+    let mut properties = BTreeMap::new();
+    for (name, value) in given {
+        let path = format!("{path}properties.{name}");
+        if BUILT_IN_PROPERTIES.contains(&name.as_str()) {
+            mistakes.push(format!("{path} is built in and cannot be set"));
+        } else if !is_property_name(&name) {
+            mistakes.push(format!(
+                "{path}: a name begins with a letter or _, and has at most {MAX_TEXT} letters, digits, _, . and -"
+            ));
+        }
+        let value = value.map(|property| property.0);
+        if matches!(&value, Some(PropertyValue::Text(text)) if text.chars().count() > MAX_TEXT) {
+            mistakes.push(format!("{path} is a text of more than {MAX_TEXT} characters"));
+        }
+        properties.insert(name.into(), value);
+    }
+    properties
+}
+
+fn is_property_name(name: &str) -> bool {
+    let is_first = |c: char| c.is_ascii_alphabetic() || c == '_';
+    name.len() <= MAX_TEXT
+        && name.starts_with(is_first)
+        && name
+            .chars()
+            .all(|c| is_first(c) || c.is_ascii_digit() || c == '.' || c == '-')
+}
+
+fn domains(path: &str, given: BTreeMap<String, String>, mistakes: &mut Vec<String>) -> BTreeMap<Arc<str>, Arc<str>> {
+    check_count(&format!("{path}domains"), given.len(), MAX_DOMAINS, mistakes);
+    let mut domains = BTreeMap::new();
+    for (dimension, value) in given {
+        let path = format!("{path}domains.{dimension}");
+        if !is_property_name(&dimension) {
+            mistakes.push(format!(
+                "{path}: a dimension begins with a letter or _, and has at most {MAX_TEXT} letters, digits, _, . and -"
+            ));
+        } else if dimension == "host" {
+            mistakes.push(format!("{path} is built in: each host is a domain of its own"));
+        }
+        let domain = domain_path(&value);
+        if domain.contains("//") {
+            mistakes.push(format!("{path}: a level of the path is empty, because of //"));
+        }
+        check_length(&path, domain, MAX_PATH, mistakes);
+        domains.insert(dimension.into(), domain.into());
+    }
+    domains
+}

@@ -1,0 +1,66 @@
+use super::*;
+
+fn refused(members: &str) -> String {
+    let body = format!(r#"{{"generation": null, {members}}}"#);
+    read_describe("p", "", body.as_bytes()).unwrap_err().to_string()
+}
+
+#[test]
+fn every_wrong_member_is_named_by_its_path() {
+    let detail = refused(
+        r#""properties": {"NodeName": 1, "1st": true},
+            "domains": {"host": "a", "fault": "/", "rack": "dc1//r1"}"#,
+    );
+    for part in [
+        "properties.NodeName is built in",
+        "properties.1st: a name begins",
+        "domains.host is built in",
+        "domains.fault has 0 characters",
+        "domains.rack: a level of the path is empty",
+    ] {
+        assert!(detail.contains(part), "{part}: {detail}");
+    }
+}
+
+#[test]
+fn a_member_of_a_wrong_type_is_refused_alone() {
+    for (members, sentence) in [
+        (
+            r#""properties": {"Half": 0.5}"#,
+            "properties.Half: 0.5 is not a text, a boolean, a whole number of 64 bits or null.",
+        ),
+        (
+            r#""properties": {"Large": 9223372036854775808}"#,
+            "properties.Large: 9223372036854775808 is not a number of 64 bits.",
+        ),
+        (r#""state": "on""#, "state: \"on\" is none of up, draining, off, lost."),
+        (r#""domains": {"fault": 1}"#, "domains.fault: 1 is not a text."),
+    ] {
+        assert_eq!(refused(members), sentence);
+    }
+}
+
+#[test]
+fn a_list_names_each_provider_once_and_a_path_may_be_repeated() {
+    let uuid = "c4000000-0000-4000-8000-000000000001";
+    let item = format!(r#"{{"uuid": "{uuid}", "generation": null}}"#);
+    let refusal = |body: String| read_describe_all("", body.as_bytes()).unwrap_err().to_string();
+    let twice = refusal(format!(r#"{{"providers": [{item}, {item}]}}"#));
+    assert_eq!(twice, format!("providers[1].uuid: {uuid} occurs twice."));
+    let unnamed = refusal(r#"{"providers": [{"generation": 1}]}"#.to_owned());
+    assert_eq!(unnamed, "providers[0].uuid is required.");
+    assert!(read_describe(uuid, "", item.as_bytes()).is_ok());
+    assert!(read_describe("c4000000-0000-4000-8000-000000000002", "", item.as_bytes()).is_err());
+}
+
+#[test]
+fn counts_and_lengths_are_bounded() {
+    let many: Vec<String> = (0..65).map(|at| format!(r#""P{at}": {at}"#)).collect();
+    let detail = refused(&format!(r#""properties": {{{}}}"#, many.join(", ")));
+    assert!(detail.contains("properties has 65 items; at most 64"), "{detail}");
+    let detail = refused(&format!(r#""domains": {{"fault": "{}"}}"#, "x".repeat(1_025)));
+    assert!(detail.contains("domains.fault has 1025 characters"), "{detail}");
+    let detail = refused(&format!(r#""type": "{}""#, "x".repeat(256)));
+    assert!(detail.contains("is not a text of 1 to 255 characters"), "{detail}");
+    assert!(read_describe_all("", br#"{"providers": []}"#).is_err());
+}
