@@ -52,12 +52,13 @@ fn refused_parameter(query: &str) -> String {
 
 #[test]
 fn a_body_is_read() {
-    let body = r#"{"atomic": true, "consumers": [{"generation": 1.0, "rank": "emptiest"}, {"generation": null}]}"#;
+    let body = r#"{"atomic": true, "consumers": [{"generation": 1.0, "rank": "emptiest"}, {"generation": null, "name": "a"}]}"#;
     let body: Body = read_body(body.as_bytes()).unwrap();
     assert!(body.atomic && body.amounts.is_empty());
     assert_eq!(body.consumers[0].generation.0, Some(1));
     assert_eq!(body.consumers[0].rank, Some(Rank::Emptiest));
     assert_eq!(body.consumers[1].generation.0, None);
+    assert_eq!(body.consumers[1].name.as_ref().map(|name| name.0.as_str()), Some("a"));
 }
 
 #[test]
