@@ -1,4 +1,4 @@
-//! The schemas and the documentation of the API as data. A noun of the native API has them in its structs
+//! The schemas and the documentation of the API as data. A noun of the native API has both in structs
 //! (`native/noun.rs`). A noun of OpenStack has a file `schemas/<noun>.json`. The parts of both:
 //!
 //! - `noun`: a paragraph of introduction;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::native::Noun;
 use super::{domains, limits, providers, v1};
 
-/// The description of a noun, from its file or from its structs.
+/// The description of a noun, from a file or from structs.
 enum Document {
     File(&'static str, &'static str),
     Native(&'static Noun),

@@ -45,13 +45,13 @@ struct ListParameters {
     after: Option<Text<1, 1_024>>,
 }
 
-/// The form of the answer, for the description. A page is written domain by domain, until it is full.
+/// The form of the answer, for the description. A page is written domain by domain, until the page is full.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only described")]
 struct DomainList<'a> {
     /// The dimension of the request.
     dimension: &'a str,
-    /// The domains, each after the domain in which it lies.
+    /// The domains, each after the domain around.
     domains: Vec<DomainAnswer<'a>>,
     /// The `after` of the next page; `null` on the last page.
     next: Option<&'a str>,
@@ -65,27 +65,27 @@ struct DomainAnswer<'a> {
     parent: Option<&'a str>,
     /// The hosts in the domain.
     hosts: usize,
-    /// The hosts in the domain that are up.
+    /// The hosts in the domain with the state `up`.
     eligible_hosts: usize,
-    /// What all hosts in the domain have, by resource class.
+    /// The capacity of all hosts in the domain, by resource class.
     capacity: Object<'a>,
-    /// What is used of all hosts in the domain, by resource class.
+    /// The amounts in use on all hosts in the domain, by resource class.
     usage: Object<'a>,
-    /// Whether the domain has more hosts than its smallest sibling that has an eligible host.
+    /// Whether the domain has more hosts than the smallest sibling with an eligible host.
     heavy: bool,
-    /// What remains without the domain.
+    /// The effect of losing the domain.
     loss: LossAnswer<'a>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct LossAnswer<'a> {
-    /// The part of each sibling with an eligible host, in percent; `null` if there is none.
+    /// The part of each sibling with an eligible host, in percent; `null` without such siblings.
     share: Option<f64>,
-    /// The part of each other sibling in percent, once this domain is gone; `null` if there is none.
+    /// The part of each remaining sibling in percent, once this domain is gone; `null` without siblings.
     share_of_others: Option<f64>,
-    /// What eligible hosts outside of the domain have free, by resource class.
+    /// The free amounts of eligible hosts outside of the domain, by resource class.
     free_elsewhere: Object<'a>,
-    /// What is used in the domain beyond what is free elsewhere, by resource class.
+    /// The amounts in use in the domain beyond the free amounts elsewhere, by resource class.
     missing: Object<'a>,
 }
 
@@ -94,7 +94,7 @@ type Object<'a> = BTreeMap<&'a str, i64>;
 /// Reads the query string of `GET /v1/domains`.
 ///
 /// # Errors
-/// The first wrong parameter, or that there is no dimension.
+/// The first wrong parameter, or the missing dimension.
 pub fn read_list(query: &str) -> Result<Page> {
     let ListParameters {
         dimension,

@@ -74,7 +74,7 @@ struct ListParameters {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SetParameters {
-    /// `true`: nothing is written. The answer is the limit as it would be.
+    /// `true`: nothing is written. The answer is the limit as foreseen.
     #[serde(default)]
     dry_run: bool,
 }
@@ -82,8 +82,8 @@ struct SetParameters {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SetBody {
-    /// The generation that the client has read, or `null` for a limit that was never set. Another value is refused
-    /// with 409.
+    /// The generation that the client has read, or `null` for a limit that was never set. If the limit has a newer
+    /// generation, the request is refused with 409.
     generation: Nullable<i64>,
     /// The normal limit: an object with a `buffer`, `physical`, or `null` for none.
     normal: Nullable<Normal>,
@@ -174,10 +174,10 @@ pub fn read_show(query: &str) -> Result<()> {
     read_query::<NoParameters>(query).map(drop)
 }
 
-/// Reads `PUT /v1/limits/{class}`, and whether it is a dry run.
+/// Reads `PUT /v1/limits/{class}`, and whether the request is a dry run.
 ///
 /// # Errors
-/// The first wrong member, by its path.
+/// The first wrong member, by path.
 pub fn read_set(class: &str, query: &str, body: &[u8]) -> Result<(Set, bool)> {
     let SetParameters { dry_run } = read_query(query)?;
     let SetBody { generation, normal } = read_body(body)?;
@@ -203,7 +203,7 @@ fn answer(limit: &Limit) -> LimitAnswer<'_> {
     }
 }
 
-/// Writes one limit.
+/// Writes a limit.
 pub fn write_one(limit: &Limit) -> Vec<u8> {
     json(&answer(limit))
 }

@@ -1,5 +1,5 @@
 //! Requests of the native API as structs: serde reads a body or a query string into a struct, and a refusal names the
-//! wrong member by its path, what was given, and what is allowed. schemars derives the description from the same
+//! wrong member by the path, with the value that was given and the allowed values. schemars derives the description from the same
 //! structs (`noun.rs`).
 
 mod input;
@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 /// whole batch is decided again.
 ///
 /// # Errors
-/// [`Error::MalformedJson`], or the first wrong member, by its path.
+/// [`Error::MalformedJson`], or the first wrong member, by path.
 pub fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     let body = json::read(body, |_| Ok(()))?;
     let read = T::deserialize(Input::of_body(&body)).map_err(|problem| bad_request(problem.sentence("members")))?;
@@ -45,7 +45,7 @@ pub fn read_query<T: DeserializeOwned>(raw: &str) -> Result<T> {
     read_parameters(&query)
 }
 
-/// Reads parameters. Of several parameters of one name the last is read.
+/// Reads parameters. Of several parameters of a name the last is read.
 ///
 /// # Errors
 /// The first wrong parameter.

@@ -37,7 +37,7 @@ pub static NOUN: Noun = Noun {
             "PUT /v1/providers",
             "Describe up to 1000 providers",
             "All of them or none. Each is as in `PUT /v1/providers/{uuid}`, with its `uuid`. A refusal names every \
-            wrong member by its path.",
+            wrong member by path.",
         )
         .parameters::<WriteParameters>()
         .body::<DescribeAllBody>()
@@ -99,10 +99,10 @@ struct ListParameters {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WriteParameters {
-    /// `true`: nothing is written. The answer is the description as it would be.
+    /// `true`: nothing is written. The answer is the description as foreseen.
     #[serde(default)]
     dry_run: bool,
-    /// `true`: domains change although replicas stand there whose workloads are spread over them.
+    /// `true`: domains change although workloads with replicas on the host are spread over the domains.
     #[serde(default)]
     force: bool,
 }
@@ -162,10 +162,10 @@ pub fn read_show(query: &str) -> Result<()> {
     read_query::<NoParameters>(query).map(drop)
 }
 
-/// Reads `PUT /v1/providers/{uuid}`, and whether it is a dry run.
+/// Reads `PUT /v1/providers/{uuid}`, and whether the request is a dry run.
 ///
 /// # Errors
-/// The first member of a wrong type, or every wrong value, by its path.
+/// The first member of a wrong type, or every wrong value, by path.
 pub fn read_describe(provider: &str, query: &str, body: &[u8]) -> Result<(DescribeAll, bool)> {
     let WriteParameters { dry_run, force } = read_query(query)?;
     let body: DescribeBody = read_body(body)?;
@@ -184,10 +184,10 @@ pub fn read_describe(provider: &str, query: &str, body: &[u8]) -> Result<(Descri
     Ok((command, dry_run))
 }
 
-/// Reads `PUT /v1/providers`, and whether it is a dry run.
+/// Reads `PUT /v1/providers`, and whether the request is a dry run.
 ///
 /// # Errors
-/// The first member of a wrong type, or every wrong value, by its path.
+/// The first member of a wrong type, or every wrong value, by path.
 pub fn read_describe_all(query: &str, body: &[u8]) -> Result<(DescribeAll, bool)> {
     let WriteParameters { dry_run, force } = read_query(query)?;
     let DescribeAllBody { providers: items } = read_body(body)?;
@@ -248,7 +248,7 @@ fn answer(described: &Described) -> ProviderAnswer<'_> {
     }
 }
 
-/// Writes one provider.
+/// Writes a provider.
 pub fn write_one(described: &Described) -> Vec<u8> {
     json(&answer(described))
 }

@@ -8,7 +8,7 @@ use super::native::{self, NoParameters, Noun, read_query};
 use super::output::{Link, json};
 use crate::error::Result;
 
-/// The description of the API and of its root.
+/// The description of the API and the root.
 pub static NOUN: Noun = Noun {
     name: NATIVE_STEP,
     about: "placet's native API, below `/v1`. It has no microversions, because changes only add to it. Its errors always \
@@ -24,16 +24,16 @@ pub static NOUN: Noun = Noun {
     .refusals(&["BadRequest", "DuplicateQueryKey"])],
 };
 
-/// One operation of the native API.
+/// An operation of the native API.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Operation {
     /// The HTTP method.
     #[schemars(extend("enum" = ["DELETE", "GET", "POST", "PUT"]))]
     pub method: &'static str,
-    /// The path, with the names of its fields in braces.
+    /// The path, with the names of fields in braces.
     #[schemars(regex(pattern = "^/v1/"))]
     pub path: &'static str,
-    /// The operation in one line.
+    /// The operation in a line.
     pub summary: String,
     /// The policy rule that authorizes the operation.
     #[schemars(regex(pattern = "^placet:"))]

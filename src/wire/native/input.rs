@@ -14,7 +14,7 @@ use crate::wire::value::Value;
 #[derive(Clone, Copy)]
 pub struct Input<'a> {
     value: &'a Value,
-    /// In a query string all values are texts: `true` and `5` are read from them.
+    /// In a query string all values are texts, from which `true` and `5` are read.
     is_query: bool,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Input<'a> {
     fn whole(self) -> Result<i64, Problem> {
         match self.value {
             Value::Int(_) | Value::BigInt(_) => Ok(self.value.integer()),
-            // JSON has only one kind of number, so 1.0 is a whole one.
+            // JSON has a single kind of number, so 1.0 is whole.
             Value::Float(number) if number.fract() == 0.0 => Ok(self.value.integer()),
             Value::String(text) if self.is_query && is_digits(text) => Ok(text.parse().unwrap_or(i64::MAX)),
             _ => Err(self.is_not("a whole number")),
@@ -151,7 +151,7 @@ impl<'a> Deserializer<'a> for Input<'a> {
     ) -> Result<V::Value, Problem> {
         match self.value {
             Value::String(text) => visitor.visit_enum(BorrowedStrDeserializer::new(text)),
-            // A variant with a value is an object with one member.
+            // A variant with a value is an object with a single member.
             Value::Object(object) if object.len() == 1 => {
                 visitor.visit_enum(MapAccessDeserializer::new(self.unread_members()))
             }
@@ -165,7 +165,7 @@ impl<'a> Deserializer<'a> for Input<'a> {
     }
 }
 
-/// The items of a list that are not read yet.
+/// The unread items of a list.
 struct Items<'a> {
     items: Enumerate<Iter<'a, Value>>,
     is_query: bool,
@@ -188,7 +188,7 @@ impl<'a> SeqAccess<'a> for Items<'a> {
     }
 }
 
-/// The members of an object that are not read yet, and the member whose name was read.
+/// The unread members of an object, and the member whose name was read.
 struct Members<'a, I> {
     members: I,
     member: Option<(&'a str, &'a Value)>,

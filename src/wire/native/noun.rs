@@ -1,4 +1,4 @@
-//! The description of a noun of the native API: its operations, with the structs that they read and write.
+//! The description of a noun of the native API: the operations, with the structs of requests and answers.
 //!
 //! schemars derives the schemas from the structs, and their texts from the doc comments of the members.
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::wire::documents::NATIVE_STEP;
 
-/// A noun, and the operations on it.
+/// A noun with the operations.
 pub struct Noun {
     pub name: &'static str,
     /// A paragraph of introduction.
@@ -19,7 +19,7 @@ pub struct Noun {
     pub operations: &'static [Operation],
 }
 
-/// What a method does to a path.
+/// A method of a path.
 #[derive(Clone, Copy)]
 pub struct Operation {
     route: &'static str,
@@ -32,7 +32,7 @@ pub struct Operation {
     refusals: &'static [&'static str],
 }
 
-/// The name of a type and its schema.
+/// The name and the schema of a type.
 type NamedSchema = fn(&mut SchemaGenerator) -> (Cow<'static, str>, Schema);
 
 fn named_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> (Cow<'static, str>, Schema) {
@@ -40,7 +40,7 @@ fn named_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> (Cow<'static,
 }
 
 impl Operation {
-    /// An operation as `METHOD path`, in one line, and in full. It answers 204 unless `answer` follows.
+    /// An operation as `METHOD path`, in a line, and in full. The answer is 204 unless `answer` follows.
     pub const fn new(route: &'static str, summary: &'static str, about: &'static str) -> Operation {
         Operation {
             route,
@@ -54,31 +54,31 @@ impl Operation {
         }
     }
 
-    /// The field of the path, and its text.
+    /// The field of the path, with a text.
     pub const fn field(self, name: &'static str, text: &'static str) -> Operation {
         let field = Some((name, text));
         Operation { field, ..self }
     }
 
-    /// The struct that reads the query string.
+    /// The struct of the query string.
     pub const fn parameters<T: JsonSchema>(self) -> Operation {
         let parameters: Option<NamedSchema> = Some(named_schema::<T>);
         Operation { parameters, ..self }
     }
 
-    /// The struct that reads the body.
+    /// The struct of the body.
     pub const fn body<T: JsonSchema>(self) -> Operation {
         let body: Option<NamedSchema> = Some(named_schema::<T>);
         Operation { body, ..self }
     }
 
-    /// The struct that writes the answer, whose status is 200.
+    /// The struct of the answer, whose status is 200.
     pub const fn answer<T: JsonSchema>(self) -> Operation {
         let answer: (&str, Option<NamedSchema>) = ("200", Some(named_schema::<T>));
         Operation { answer, ..self }
     }
 
-    /// The variants of `Error` that refuse a request.
+    /// The variants of `Error` with which a request is refused.
     pub const fn refusals(self, refusals: &'static [&'static str]) -> Operation {
         Operation { refusals, ..self }
     }
@@ -139,7 +139,7 @@ impl Schemas {
         }
     }
 
-    /// Adds a schema, and returns its name in the form `noun/name`.
+    /// Adds a schema, and returns the name in the form `noun/name`.
     fn add(&mut self, schema: NamedSchema) -> Value {
         let (name, schema) = schema(&mut self.generator);
         self.schemas.insert(name.to_string(), json!({NATIVE_STEP: schema}));
@@ -153,7 +153,7 @@ impl Schemas {
     }
 }
 
-/// Writes texts in one line, and drops the names of Rust's numbers. An object of an answer has no other members.
+/// Writes each text in a line, and drops the names of Rust's numbers. An object of an answer has no more members.
 #[derive(Clone)]
 struct Plain {
     is_answer: bool,

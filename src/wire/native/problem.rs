@@ -1,4 +1,4 @@
-//! A wrong member of a request: its path, what was given, and what is allowed.
+//! A wrong member of a request: the path, the value that was given, and the allowed values.
 
 use std::fmt::{self, Display};
 
@@ -19,10 +19,10 @@ pub struct Problem {
 
 #[derive(Debug)]
 enum Kind {
-    /// The struct has no such member. The names are those that it has.
+    /// The struct lacks the member. The names are the members of the struct.
     Unknown(&'static [&'static str]),
     Missing,
-    /// The value is not what the sentence says.
+    /// The value is wrong, as the sentence says.
     Value(String),
 }
 
@@ -32,7 +32,7 @@ impl Problem {
         Problem { path, kind }
     }
 
-    /// A value that is not what is allowed: `"5" is not a whole number`.
+    /// A value outside of the allowed values: `"5" is not a whole number`.
     pub fn value(given: impl Display, allowed: impl Display) -> Problem {
         Problem::new("", Kind::Value(format!("{given} is {allowed}")))
     }
@@ -62,7 +62,7 @@ impl Problem {
         }
     }
 
-    /// The problem of a member that may be null too.
+    /// The problem of a member for which null is allowed too.
     pub fn or_null(mut self) -> Problem {
         if let (true, Kind::Value(sentence)) = (self.path.is_empty(), &mut self.kind) {
             sentence.push_str(" or null");
@@ -70,7 +70,7 @@ impl Problem {
         self
     }
 
-    /// The refusal. `members` is what the members of the request are called.
+    /// The refusal. `members` is the word for the members of the request.
     pub fn sentence(self, members: &str) -> String {
         let path = self.path;
         match self.kind {

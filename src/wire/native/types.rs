@@ -1,4 +1,4 @@
-//! Members with bounds: each type refuses what is outside of its bounds, and its schema shows them.
+//! Members with bounds: each type refuses values beyond the bounds, and shows the bounds in the schema.
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::problem::{none_of, quoted};
 use crate::wire::uuid;
 
-/// The parameters of an operation that has none.
+/// The parameters of an operation without parameters.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoParameters {}
 
-/// A member that is required, and may be null. A refusal adds `or null` to what is allowed (`input.rs`).
+/// A required member, which may be null. A refusal adds `or null` to the allowed values (`input.rs`).
 #[derive(Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Nullable<T>(pub Option<T>);
@@ -117,7 +117,7 @@ impl<T: JsonSchema, const MIN: usize, const MAX: usize> JsonSchema for List<T, M
     }
 }
 
-/// A uuid in any spelling that the API reads, in lower case with dashes.
+/// A uuid, in lower case with dashes. Every spelling of the API is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uuid(pub String);
 
@@ -151,7 +151,7 @@ pub trait Named: Copy + PartialEq + 'static {
     const NAMES: &'static [(&'static str, Self)];
 }
 
-/// A value by its name.
+/// A value by name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Name<T>(pub T);
 

@@ -15,7 +15,7 @@ use crate::wire::native::{List, Name, Named, Nullable, Text, Uuid};
 
 /// The most properties that a provider sets or hides.
 const MAX_PROPERTIES: usize = 64;
-/// The most domains of a provider, one a dimension.
+/// The most domains of a provider, each in a dimension of its own.
 const MAX_DOMAINS: usize = 16;
 /// The most characters of a name, a text or a type.
 const MAX_TEXT: usize = 255;
@@ -30,7 +30,7 @@ pub struct DescribeAllBody {
     pub providers: List<DescribeBody, 1, 1_000>,
 }
 
-/// In a list each description names its provider.
+/// In a list each description names the provider.
 fn items(generator: &mut SchemaGenerator) -> Schema {
     let mut list = List::<DescribeBody, 1, 1_000>::json_schema(generator);
     let item = list.remove("items");
@@ -46,8 +46,8 @@ fn items(generator: &mut SchemaGenerator) -> Schema {
 pub struct DescribeBody {
     /// The provider's uuid. If the path has a uuid, the same, or absent.
     pub uuid: Option<Uuid>,
-    /// The generation that the client has read, or `null` for a provider that was never described. Another value is
-    /// refused with 409.
+    /// The generation that the client has read, or `null` for a provider that was never described. If the description
+    /// has a newer generation, the request is refused with 409.
     generation: Nullable<i64>,
     /// The type of the provider: any text.
     #[serde(rename = "type")]
@@ -135,7 +135,7 @@ fn check_length(path: &str, text: &str, max: usize, mistakes: &mut Vec<String>) 
     }
 }
 
-/// Checks one description. `path` is empty, or leads to it and ends with a full stop.
+/// Checks a description. `path` is empty, or leads to the description and ends with a full stop.
 pub fn describe(provider: String, path: &str, body: DescribeBody, mistakes: &mut Vec<String>) -> Describe {
     Describe {
         provider,
