@@ -68,7 +68,7 @@ async fn without_a_token_the_answer_is_that_of_keystonemiddleware() {
         (native.error("code"), native.header("www-authenticate")),
         (json!("placet.unauthenticated"), CHALLENGE)
     );
-    assert_eq!(native.detail(), message);
+    assert!(native.detail().contains("X-Auth-Token"), "{}", native.detail());
 }
 
 #[actix_web::test]

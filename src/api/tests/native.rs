@@ -63,6 +63,4 @@ async fn a_request_without_a_token_learns_which_header_to_send() {
         native.contains("X-Auth-Token") && !native.contains("browser"),
         "{native}"
     );
-    let of_openstack = server.send(anonymous("GET", "/traits", "1.39")).await.detail();
-    assert!(of_openstack.contains("bad password"), "{of_openstack}");
 }
