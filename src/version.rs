@@ -7,6 +7,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+/// The key of a schema's step in the native API, which has no microversions.
+pub const NATIVE_STEP: &str = "v1";
+
 /// A microversion `1.minor`. The major number is always 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {

@@ -18,7 +18,6 @@ pub const KNOWN: &[(&str, usize)] = &[
     ("src/db/engines/dialect/migrations.rs", 4),
     ("src/db/engines/rows/statement.rs", 3),
     ("src/db/wal_checkpointer/room.rs", 2),
-    ("src/db/writer/queue.rs", 15),
     ("src/model/batch/decider/transaction.rs", 2),
     ("src/model/batch/savepoint.rs", 2),
     ("src/model/claims/memory.rs", 2),

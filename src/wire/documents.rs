@@ -70,9 +70,6 @@ pub fn documents() -> Vec<(&'static str, Value)> {
     documents.collect()
 }
 
-/// The key of a schema's step in the native API, which has no microversions.
-pub const NATIVE_STEP: &str = "v1";
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

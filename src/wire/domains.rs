@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::native::{Noun, Operation, PageLimit, Text, read_query};
-use super::output::{append, append_page};
+use super::output::{append, append_page, json};
 use crate::error::Result;
 use crate::model::domains::{Amounts, DomainReport, Page};
 
@@ -45,9 +45,8 @@ struct ListParameters {
     after: Option<Text<1, 1_024>>,
 }
 
-/// The form of the answer, for the description. A page is written domain by domain, until the page is full.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "only described")]
+/// The form of the answer. [`write_list`] writes a page domain by domain, until the page is full.
+#[derive(Serialize, JsonSchema)]
 struct DomainList<'a> {
     /// The dimension of the request.
     dimension: &'a str,
@@ -57,6 +56,7 @@ struct DomainList<'a> {
     next: Option<&'a str>,
 }
 
+/// A domain of the answer.
 #[derive(Serialize, JsonSchema)]
 struct DomainAnswer<'a> {
     /// The path of the domain.
@@ -152,6 +152,13 @@ fn answer(domain: &DomainReport) -> DomainAnswer<'_> {
 
 /// Writes a page of the domains of a dimension, and the path after which the next page begins.
 pub fn write_list(dimension: &str, domains: &[DomainReport], next: Option<&str>) -> Vec<u8> {
+    if domains.is_empty() {
+        return json(&DomainList {
+            dimension,
+            domains: Vec::new(),
+            next,
+        });
+    }
     let mut out = Vec::new();
     append(&mut out, "{\"dimension\":", dimension);
     let page = append_page(&mut out, ",\"domains\":", domains, answer);

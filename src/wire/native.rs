@@ -1,6 +1,6 @@
-//! Requests of the native API as structs: serde reads a body or a query string into a struct, and a refusal names the
-//! wrong member by the path, with the value that was given and the allowed values. schemars derives the description from the same
-//! structs (`noun.rs`).
+//! Requests of the native API as structs: serde reads a body or a query string into a struct. A refusal names the wrong
+//! member by the path, with the value that was given and the allowed values. schemars derives the description from the
+//! same structs (`noun.rs`).
 
 mod input;
 mod noun;

@@ -7,11 +7,10 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use super::documents::NATIVE_STEP;
 use super::value::Value;
 use super::{json, uuid, validation};
 use crate::error::{Error, Result};
-use crate::version::Version;
+use crate::version::{NATIVE_STEP, Version};
 
 /// Files to which the schemas of other nouns refer.
 const SHARED: [(&str, &str); 2] = [

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::documents::NATIVE_STEP;
 use super::native::{self, NoParameters, Noun, read_query};
 use super::output::{Link, json};
 use crate::error::Result;
+use crate::version::NATIVE_STEP;
 
 /// The description of the API and the root.
 pub static NOUN: Noun = Noun {

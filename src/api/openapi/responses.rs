@@ -10,7 +10,7 @@ use super::schemas::{Part, Schemas};
 use super::span::{Span, merged, one_of_steps};
 use crate::api::route;
 use crate::version::LAST_MODIFIED;
-use crate::wire::documents::NATIVE_STEP;
+use crate::version::NATIVE_STEP;
 
 /// Collects the responses by status.
 #[derive(Default)]

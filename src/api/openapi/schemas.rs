@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 use super::code_checks::CodeChecks;
 use super::span::Span;
 use super::texts::Texts;
+use crate::version::NATIVE_STEP;
 use crate::version::Version;
-use crate::wire::documents::{NATIVE_STEP, documents};
+use crate::wire::documents::documents;
 
 /// The part of a document that contains a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
-use crate::wire::documents::NATIVE_STEP;
+use crate::version::NATIVE_STEP;
 
 /// A noun with the operations.
 pub struct Noun {

@@ -1,3 +1,5 @@
+//! Refusals of wrong members and parameters, by path.
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;

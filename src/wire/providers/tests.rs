@@ -1,3 +1,5 @@
+//! Refusals of wrong descriptions of providers.
+
 use super::*;
 
 fn refused(members: &str) -> String {
