@@ -126,7 +126,8 @@ async fn place(
         let job = prepared.map(|prepared| prepared.job);
 
         let is_last = losses == LOSSES_MAX && !request.is_dry_run;
-        if (is_last || planned.refused != refused) && !std::mem::replace(&mut is_compared, true) {
+        if (is_last || planned.refused != refused) && !is_compared {
+            is_compared = true;
             if model.compare_before_refusal(deadline).await? {
                 continue;
             }

@@ -94,7 +94,8 @@ impl Model {
             let planned = until(deadline, search(job.clone())).await;
             let is_last = losses == LOSSES_MAX && !put.is_dry_run;
             let is_refused = matches!(&planned, Err(Error::NoPlace { .. } | Error::NoCapacity { .. }));
-            if (is_refused || is_last) && !std::mem::replace(&mut is_compared, true) {
+            if (is_refused || is_last) && !is_compared {
+                is_compared = true;
                 if self.compare_before_refusal(deadline).await? {
                     continue;
                 }
