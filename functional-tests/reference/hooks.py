@@ -94,4 +94,6 @@ def read_as_described(ctx, response, case):
     if positive(case) and response.status_code == 400 and not followed:
         said = detail(response)
         assert "JSON does not validate" not in said and "Malformed JSON" not in said, said
-        assert not re.search(" is (required|unknown|not a|none of)", said), said
+        # Of the native API alone: OpenStack's sentences about groups have these words too.
+        if case.path.startswith("/v1"):
+            assert not re.search(" is (required|unknown|not a|none of)", said), said
