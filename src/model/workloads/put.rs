@@ -8,8 +8,8 @@
 //!
 //! Rules between two workloads are guarded on both sides. A workload that is placed raises `named` of those that its
 //! rules name, and compares their generations. So of two that are planned in the same moment, the second sees the
-//! first. One that is deleted and created again has the same generations, but another [`Incarnation`], which is
-//! compared too.
+//! first. A workload that is deleted and created again has the same generations. The writer compares its
+//! [incarnation](super::Incarnation) too.
 //!
 //! A workload that rules of others name is deleted only by force. `named` guards that too: it rises if another workload
 //! begins to name this one. After that these rules are as if they named an empty workload. One that is created with the
