@@ -1,10 +1,12 @@
-//! Whether the database answers this process.
+//! Whether the database answers this process and accepts writes, and whether searches need it.
 
 use std::time::Duration;
 
 use super::snapshot::follower::Follower;
 use crate::db::Database;
+use crate::db::writer::write_state::WriteRefusal;
 use crate::error::Result;
+use crate::model::Model;
 
 /// Shows whether the database answers. Clones show the same.
 #[derive(Clone)]
@@ -33,5 +35,30 @@ impl DatabaseState {
             (Err(_), Some(follower)) => follower.fresh_blocking().map(drop),
             _ => probed,
         }
+    }
+}
+
+impl Model {
+    /// Shows whether the database answers this process. Outlives the model.
+    pub fn database_state(&self) -> DatabaseState {
+        DatabaseState {
+            database: self.database.clone(),
+            follower: (!self.exclusive).then(|| self.follower.clone()),
+        }
+    }
+
+    /// Why the database refuses writes; `None` if it accepts them, as far as this process knows.
+    pub fn write_refusal(&self) -> Option<WriteRefusal> {
+        self.writer.statistics().writes.refusal()
+    }
+
+    /// How long the snapshot has been invalid: searches wait for a reload, or are answered from the last valid one.
+    pub fn invalid_time(&self) -> Duration {
+        self.store.invalid_time()
+    }
+
+    /// Whether searches are answered from a snapshot of at most `max_age` while the database does not answer.
+    pub fn has_stale_reads(&self, max_age: Duration) -> bool {
+        !self.exclusive && !max_age.is_zero() && self.age() <= max_age
     }
 }

@@ -7,7 +7,6 @@ use super::batch::command::{Answer, Command, Write};
 use super::batch::decide::Rules;
 use super::batch::decider::Decider;
 use super::census::CensusCell;
-use super::database_state::DatabaseState;
 use super::reads::blocking::{on_blocking_thread, within_timeout};
 use super::reads::provider_reads::{ProviderReader, ProviderReads};
 use super::reads::reader::Reader;
@@ -23,7 +22,6 @@ use super::statistics::{ClaimStatistics, ClaimedConsumers, ConsumerCount};
 use crate::db::boot_instant::BootInstant;
 use crate::db::engines::dialect::{self, Precision};
 use crate::db::writer::queue::{Submitted, WhenHeld, WriterHandle};
-use crate::db::writer::write_state::WriteRefusal;
 use crate::db::writer::{self, RowNames, WriterSettings};
 use crate::db::{Database, DbConnection, Replica, SetupError, change_feed};
 use crate::error::{Error, Result};
@@ -379,29 +377,6 @@ impl Model {
         } else {
             self.follower.age()
         }
-    }
-
-    /// Shows whether the database answers this process. Outlives the model.
-    pub fn database_state(&self) -> DatabaseState {
-        DatabaseState {
-            database: self.database.clone(),
-            follower: (!self.exclusive).then(|| self.follower.clone()),
-        }
-    }
-
-    /// Why the database refuses writes; `None` if it accepts them, as far as this process knows.
-    pub fn write_refusal(&self) -> Option<WriteRefusal> {
-        self.writer.statistics().writes.refusal()
-    }
-
-    /// How long the snapshot has been invalid: searches wait for a reload, or are answered from the last valid one.
-    pub fn invalid_time(&self) -> Duration {
-        self.store.invalid_time()
-    }
-
-    /// Whether searches are answered from a snapshot of at most `max_age` while the database does not answer.
-    pub fn has_stale_reads(&self, max_age: Duration) -> bool {
-        !self.exclusive && !max_age.is_zero() && self.age() <= max_age
     }
 
     /// The number of providers in the snapshot.

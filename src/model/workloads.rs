@@ -7,6 +7,7 @@
 //! - `hosts`, `eligible_hosts`, `host_offers`: the hosts of a snapshot as `placing` asks for them;
 //! - `near`: the rules of a wish as those of `placing`;
 //! - `ids`: which ids replicas get; `plan`: what a request changes, decided beside the writer;
+//! - `planned`: the plan as rows to write, and as a report;
 //! - `admission`: whether there is normal room in sum; `refusal`: why replicas have no place;
 //! - `found`: what a request reads first; `put`: a request from its first read to the answer; `pending`: another try;
 //! - `in_batch`: a plan inside the batch of the writer, after several lost ones;
@@ -24,6 +25,7 @@ mod listing;
 mod near;
 mod pending;
 mod plan;
+mod planned;
 mod put;
 mod refusal;
 mod report;
@@ -41,7 +43,8 @@ pub use ids::natural_order;
 pub use in_batch::{PutInBatch, SetInBatch};
 pub use listing::Listed;
 pub use pending::PendingWorkloads;
-pub use plan::{PlanJob, Planned};
+pub use plan::PlanJob;
+pub use planned::Planned;
 pub use put::read_wish;
 #[cfg(test)]
 pub use report::ReportJob;

@@ -70,7 +70,7 @@ impl<B: Batch> LargeInserts<B> {
         self.pending.take_if(|insert| insert.is_due())
     }
 
-    /// Whether large jobs are batches of their own for now.
+    /// Whether large jobs are batches of their own until the pause has ended.
     pub fn is_paused(&self) -> bool {
         self.paused_until.is_some_and(|end| end > Instant::now())
     }

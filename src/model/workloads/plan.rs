@@ -18,12 +18,12 @@ use self::shares::{placements, shares};
 use super::eligible_hosts::EligibleHosts;
 use super::host_offers::Offered;
 use super::hosts::HostList;
-use super::report::Change;
+use super::planned::Planned;
 use super::report::Report;
 use super::time::{STEPS_A_REPLICA, too_long, whole};
 use super::unfit::Hosts;
 use super::wish::{Role, Wish};
-use super::{Adopted, Incarnation, Put, Replica, ReplicaRow, Set, SetAnswer, StoredWorkload, ids, near};
+use super::{Adopted, Put, Replica, ReplicaRow, StoredWorkload, ids, near};
 use crate::db::writer::RowNames;
 use crate::error::{Error, Result};
 use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
@@ -50,42 +50,6 @@ pub struct PlanJob {
     /// Rows that other transactions have locked. The plan avoids the providers among them.
     pub held: Arc<RowNames>,
     pub settings: SearchSettings,
-}
-
-/// What to write, and what the workload is then.
-#[derive(Debug, Clone)]
-pub struct Planned {
-    pub set: Set,
-    pub report: Report,
-}
-
-impl Planned {
-    /// With the random number of a new workload.
-    pub fn with_incarnation(mut self) -> Planned {
-        if let (None, Some(row)) = (self.set.known, &mut self.set.row) {
-            (row.named, _) = Incarnation::random().range();
-        }
-        self
-    }
-
-    /// Whether the plan writes nothing: the request asks for what is there, or is a retry that finds no place.
-    pub fn is_unchanged(&self, put: &Put) -> bool {
-        let Planned { set, .. } = self;
-        let is_same = set.row.as_ref().is_some_and(|row| Some(row.generation) == set.known);
-        is_same || put.is_retry && set.placed.is_empty()
-    }
-
-    /// The report of the write, with what the writer says.
-    pub fn written(self, claimed: &SetAnswer) -> Report {
-        let change = Change {
-            placed: self.set.placed.iter().map(|choice| choice.uuid().to_owned()).collect(),
-            released: self.set.released.len(),
-        };
-        Report {
-            change,
-            ..self.report.with_claimed(claimed)
-        }
-    }
 }
 
 /// A replica that stays.

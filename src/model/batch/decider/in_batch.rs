@@ -33,18 +33,14 @@ impl Decider {
             return Ok(unchanged(Decision::Granted(Answer::Placed(answer))));
         }
         let command = planned.command.clone().into_command();
-        let Executed { decisions, change } = self.decide_alone(conn, &command)?;
-        let decision = |decision| match decision {
-            Decision::Granted(Answer::Claim(claimed)) => Decision::Granted(Answer::Placed(PlacedInBatch {
+        let executed = self.decide_alone(conn, &command)?;
+        Ok(with_answer(executed, |answer| match answer {
+            Answer::Claim(claimed) => Answer::Placed(PlacedInBatch {
                 planned: planned.clone(),
                 answer: Some(claimed),
-            })),
-            refused => refused,
-        };
-        Ok(Executed {
-            decisions: decisions.into_iter().map(decision).collect(),
-            change,
-        })
+            }),
+            unplanned => unplanned,
+        }))
     }
 
     /// Plans the request about a workload, and decides it.
@@ -65,26 +61,22 @@ impl Decider {
         };
         let answer = |answer| {
             let planned = planned.clone();
-            Decision::Granted(Answer::WorkloadInBatch(Box::new(SetInBatch { planned, answer })))
+            Answer::WorkloadInBatch(Box::new(SetInBatch { planned, answer }))
         };
         if planned.is_unchanged(&put.job.put) {
-            return Ok(unchanged(answer(None)));
+            return Ok(unchanged(Decision::Granted(answer(None))));
         }
         let command = planned.set.clone().into_command();
-        let Executed { decisions, change } = self.decide_alone(conn, &command)?;
+        let executed = self.decide_alone(conn, &command)?;
         let is_stale = |it: &_| matches!(it, Decision::Refused(Error::ClaimRefused(refusal)) if refusal.is_stale());
-        if decisions.iter().any(is_stale) {
+        if executed.decisions.iter().any(is_stale) {
             // Another process changed a row after it was read for the plan, and before it was locked.
             return Err(WriteError::Conflict);
         }
-        let decision = |decision| match decision {
-            Decision::Granted(Answer::Workload(claimed)) => answer(Some(claimed)),
-            refused => refused,
-        };
-        Ok(Executed {
-            decisions: decisions.into_iter().map(decision).collect(),
-            change,
-        })
+        Ok(with_answer(executed, |written| match written {
+            Answer::Workload(claimed) => answer(Some(claimed)),
+            unplanned => unplanned,
+        }))
     }
 
     /// Decides a command on rows. A refusal counts only if the snapshot shows the same rows.
@@ -97,6 +89,18 @@ impl Decider {
             return Err(WriteError::Conflict);
         }
         Ok(executed)
+    }
+}
+
+/// The transaction with other answers to the granted commands.
+fn with_answer(executed: Executed<Decider>, answer: impl Fn(Answer) -> Answer) -> Executed<Decider> {
+    let decision = |decision| match decision {
+        Decision::Granted(granted) => Decision::Granted(answer(granted)),
+        refused => refused,
+    };
+    Executed {
+        decisions: executed.decisions.into_iter().map(decision).collect(),
+        change: executed.change,
     }
 }
 
