@@ -37,7 +37,6 @@ mod version;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use thiserror::Error;
@@ -237,11 +236,9 @@ impl Arguments {
     ///
     /// # Errors
     /// The failure, as a line to print.
-    pub fn run(self, program: &str) -> Result<ExitCode, String> {
+    pub fn run(self, program: &str) -> Result<u8, String> {
         if self.version {
-            return version::print()
-                .map(|()| ExitCode::SUCCESS)
-                .map_err(|failure| failure.to_string());
+            return version::print().map(|()| 0).map_err(|failure| failure.to_string());
         }
         let sources = ConfigSources {
             files: self.config_file,
@@ -279,7 +276,7 @@ fn globals_first(words: Vec<OsString>) -> Vec<OsString> {
     first
 }
 
-fn run(command: Option<Command>, sources: &ConfigSources, line: &CommandLine) -> Result<ExitCode, CommandError> {
+fn run(command: Option<Command>, sources: &ConfigSources, line: &CommandLine) -> Result<u8, CommandError> {
     let options = || -> Result<Options, CommandError> { Ok(crate::config::load(sources)?.options) };
     match command {
         None | Some(Command::Serve) => return start::run(sources, line),
@@ -300,7 +297,7 @@ fn run(command: Option<Command>, sources: &ConfigSources, line: &CommandLine) ->
         Some(Command::Policy { command }) => command.run(&options()?.oslo_policy),
         Some(Command::Token { command }) => command.run(&options()?),
     }?;
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! The program `placet`: parses the command line and runs the command.
 
-use std::process::ExitCode;
-
 use placet::cli::{Arguments, stderr};
 use tikv_jemallocator::Jemalloc;
 
@@ -10,13 +8,15 @@ use tikv_jemallocator::Jemalloc;
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 
-fn main() -> ExitCode {
+/// Ends without the exit handlers of the C libraries. These handlers free what OpenSSL and the database clients share,
+/// and a thread that waits for a database at that moment would use the freed memory. No output is left in a buffer.
+fn main() -> ! {
     let program = std::env::args().next().unwrap_or_else(|| "placet".to_owned());
-    match Arguments::of(std::env::args_os().collect()).run(&program) {
-        Ok(code) => code,
-        Err(failure) => {
+    let code = Arguments::of(std::env::args_os().collect())
+        .run(&program)
+        .unwrap_or_else(|failure| {
             stderr::line(&format!("placet: {failure}"));
-            ExitCode::FAILURE
-        }
-    }
+            1
+        });
+    signal_hook::low_level::exit(i32::from(code))
 }

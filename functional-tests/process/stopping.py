@@ -72,6 +72,22 @@ def stopped_at_its_start():
                     process.kill()
 
 
+@case("a process that ends runs no exit handler of a library, whose data another thread may use")
+def without_exit_handlers():
+    with folder() as here:
+        traced = environment(here) | {"LD_DEBUG": "libs"}  # the loader reports initializers and finalizers
+        trace = here / "trace"
+        with open(trace, "wb") as stderr, subprocess.Popen(
+                [binary(), "serve", "--bind", "127.0.0.1:0"], cwd=here, env=traced,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr) as process:
+            next(line for line in process.stdout if b"listens on" in line)
+            process.terminate()
+            equal(process.wait(HANG_SECONDS), 0, "exit code")
+        lines = trace.read_text()
+        check("calling init: " in lines, lines[:300])
+        check("calling fini: " not in lines, lines[-300:])
+
+
 @case("requests that had arrived at the signal are answered, on new connections and on idle ones")
 def arrived_requests():
     count = 300 if settings["full"] else 100

@@ -1,7 +1,5 @@
 //! `placet config`: prints or checks the configuration in force, or describes all options.
 
-use std::process::ExitCode;
-
 use clap::builder::PossibleValuesParser;
 use clap::{Subcommand, ValueEnum};
 
@@ -50,7 +48,7 @@ pub enum Format {
 }
 
 impl Command {
-    pub fn run(&self, sources: &ConfigSources, line: &CommandLine) -> Result<ExitCode, CommandError> {
+    pub fn run(&self, sources: &ConfigSources, line: &CommandLine) -> Result<u8, CommandError> {
         let mut errors = Vec::new();
         let text = match self {
             Self::Check(extent) => return config_check::run(sources, line, *extent),
@@ -71,6 +69,6 @@ impl Command {
         for error in &errors {
             stderr::line(&format!("ERROR {}", line.in_message(error)));
         }
-        Ok(ExitCode::from(if errors.is_empty() { 0 } else { 2 }))
+        Ok(if errors.is_empty() { 0 } else { 2 })
     }
 }

@@ -1,7 +1,5 @@
 //! `placet config check`: all mistakes in the configuration at once.
 
-use std::process::ExitCode;
-
 use super::command_line::CommandLine;
 use super::{CommandError, db, keystone, logging, parts, policy, sockets, stdout};
 use crate::config::{self, AuthStrategy, ConfigError, ConfigSources, Options};
@@ -36,7 +34,7 @@ pub struct Extent {
 ///
 /// # Errors
 /// [`CommandError::Stdout`].
-pub fn run(sources: &ConfigSources, line: &CommandLine, extent: Extent) -> Result<ExitCode, CommandError> {
+pub fn run(sources: &ConfigSources, line: &CommandLine, extent: Extent) -> Result<u8, CommandError> {
     find(sources, extent).print(line, extent.quiet)
 }
 
@@ -159,7 +157,7 @@ fn check_database(options: &Options, database: &Database, findings: &mut Finding
 }
 
 impl Findings {
-    fn print(&self, line: &CommandLine, quiet: bool) -> Result<ExitCode, CommandError> {
+    fn print(&self, line: &CommandLine, quiet: bool) -> Result<u8, CommandError> {
         let mut all = String::new();
         for (level, lines) in [
             ("note", &self.notes),
@@ -185,9 +183,9 @@ impl Findings {
         }
         stdout::print(&all)?;
         Ok(match (self.errors.is_empty(), self.warnings.is_empty()) {
-            (true, true) => ExitCode::SUCCESS,
-            (true, false) => ExitCode::from(1),
-            (false, _) => ExitCode::from(2),
+            (true, true) => 0,
+            (true, false) => 1,
+            (false, _) => 2,
         })
     }
 }

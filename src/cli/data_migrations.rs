@@ -1,7 +1,5 @@
 //! `placet db online_data_migrations`, with the same output and exit codes as `placement-manage`.
 
-use std::process::ExitCode;
-
 use super::{CommandError, stdout, table};
 use crate::config::Placement;
 use crate::db::{Database, DbConnection};
@@ -16,13 +14,13 @@ struct MigrationTotal {
     count: usize,
 }
 
-pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) -> Result<ExitCode, CommandError> {
+pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) -> Result<u8, CommandError> {
     let max_rows = match max_count.map(str::parse::<usize>) {
         None => BATCH_ROWS,
         Some(Ok(number)) if number > 0 => number,
         Some(_) => {
             stdout::line("Must supply a positive value for max_count")?;
-            return Ok(ExitCode::from(127));
+            return Ok(127);
         }
     };
     if max_count.is_none() {
@@ -55,9 +53,9 @@ pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) ->
     let limited_progress = max_count.is_some() && ran > 0;
     if failed && !limited_progress {
         stdout::line("Some migrations failed unexpectedly. Check log for details.")?;
-        return Ok(ExitCode::from(2));
+        return Ok(2);
     }
-    Ok(ExitCode::from(u8::from(ran > 0)))
+    Ok(u8::from(ran > 0))
 }
 
 /// Runs each migration once, until at most `max_rows` rows are changed. Returns the number of changed rows, and whether

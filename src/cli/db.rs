@@ -1,7 +1,6 @@
 //! `placet db …`, and the configured database and replica.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Subcommand;
@@ -48,7 +47,7 @@ pub enum Command {
 }
 
 impl Command {
-    pub fn run(&self, options: &Options, line: &CommandLine) -> Result<ExitCode, CommandError> {
+    pub fn run(&self, options: &Options, line: &CommandLine) -> Result<u8, CommandError> {
         let database = open(options)?;
         match self {
             Self::Backup { file } => {
@@ -80,7 +79,7 @@ impl Command {
                 }
             }
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(0)
     }
 }
 

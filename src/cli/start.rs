@@ -1,7 +1,5 @@
 //! `placet serve` with its log. The first lines say what starts, and the last line of a failed start says why.
 
-use std::process::ExitCode;
-
 use super::command_line::CommandLine;
 use super::reload::Reload;
 use super::{CommandError, config_check, logging, serve, version};
@@ -12,7 +10,7 @@ use crate::db::engines::built_in;
 ///
 /// # Errors
 /// Every reason why the service does not start, or ends. The log has the reason, too.
-pub fn run(sources: &ConfigSources, line: &CommandLine) -> Result<ExitCode, CommandError> {
+pub fn run(sources: &ConfigSources, line: &CommandLine) -> Result<u8, CommandError> {
     let configuration = config::load(sources).map_err(|error| {
         let failure = CommandError::from(error);
         if let Some((options, format)) = config::log_options(sources)
@@ -29,7 +27,7 @@ pub fn run(sources: &ConfigSources, line: &CommandLine) -> Result<ExitCode, Comm
     if let Err(failure) = &served {
         log_failure(failure, &options.default, sources, line);
     }
-    served.map(|()| ExitCode::SUCCESS)
+    served.map(|()| 0)
 }
 
 /// The first lines, which a report of a defect needs.

@@ -1,7 +1,6 @@
 //! `placet status upgrade check`, with the same table and exit codes as `placement-status`.
 
 use std::fs;
-use std::process::ExitCode;
 
 use clap::Subcommand;
 
@@ -44,7 +43,7 @@ struct UpgradeCheck {
 }
 
 impl Command {
-    pub fn run(&self, options: &Options, line: &CommandLine) -> Result<ExitCode, CommandError> {
+    pub fn run(&self, options: &Options, line: &CommandLine) -> Result<u8, CommandError> {
         let Self::Upgrade(Upgrade::Check) = self;
         let connection = db::open(options).and_then(|database| {
             database.check_log()?;
@@ -61,13 +60,13 @@ impl Command {
             Ok(checks) => checks,
             Err(failure) => {
                 stderr::line(&format!("placet: {}", line.in_message(&failure.to_string())));
-                return Ok(ExitCode::from(255));
+                return Ok(255);
             }
         };
         let cells: Vec<_> = checks.iter().map(UpgradeCheck::cell).collect();
         stdout::print(&table::boxed("Upgrade Check Results", &cells))?;
         let worst = checks.iter().map(|check| check.level).max().unwrap_or(Level::Success);
-        Ok(ExitCode::from(worst as u8))
+        Ok(worst as u8)
     }
 }
 
