@@ -1,13 +1,13 @@
-//! Place and claim in one call (`POST /v1/claims`): each consumer brings candidates in order of preference, or a query
-//! from which candidates are found, and gets the first that fits.
+//! Place and claim in one call (`POST /v1/claims`). Each consumer brings candidates in order of preference, or a query
+//! from which candidates are found. The consumer gets the first candidate that fits, or the reasons of the refusal.
 //!
 //! - `place` is the driver: plan, submit, answer, or plan again;
 //! - `preparation` brings the snapshot up to date;
 //! - `plan` finds the candidates of queries, in a version of the snapshot;
 //! - `refusal` says why a query has no candidate;
-//! - `planned` turns the plan into the command that claims it;
+//! - `planned` turns the plan into the command that claims the places;
 //! - `in_batch` plans inside the writer's batch, after other claims took the places of several plans;
-//! - `memory` keeps the answers to calls with an id, so that a call can be repeated.
+//! - `memory` keeps the answers to calls with an id, so a call can be repeated.
 
 mod in_batch;
 pub mod memory;
@@ -51,7 +51,7 @@ pub struct PlaceRequest {
 }
 
 impl PlaceRequest {
-    /// What is said about the repetition of the call, unless it is a dry run: that is always decided as a new call.
+    /// The id and digests of the call. `None` for a dry run, which is always decided as a new call.
     pub fn remembered(&self) -> Option<&RepeatableCall> {
         self.repeatable.as_ref().filter(|_| !self.is_dry_run)
     }
@@ -60,7 +60,7 @@ impl PlaceRequest {
 /// A consumer of a call.
 #[derive(Debug, Clone)]
 pub struct RequestedConsumer {
-    /// The claim without its allocations.
+    /// The claim without allocations.
     pub claim: ConsumerClaim,
     pub wanted: Wanted,
 }
@@ -68,47 +68,48 @@ pub struct RequestedConsumer {
 /// Where a consumer may be placed.
 #[derive(Debug, Clone)]
 pub enum Wanted {
-    /// At one of these, in order of preference; at least one.
+    /// In order of preference. Not empty.
     Candidates(Arc<[ClaimCandidate]>),
     /// Where the query with this index in [`PlaceRequest::queries`] finds a place.
     Query(usize),
 }
 
-/// A query for candidates, and which of them is the best.
+/// A query for candidates, and the rank by which the best candidate is chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimQuery {
     pub request: search::Request,
-    /// `None`: any.
+    /// `None`: any candidate.
     pub rank: Option<Rank>,
 }
 
 /// The answer to a call.
 #[derive(Debug, Clone)]
 pub struct Placed {
-    /// In the order of the call: what each consumer got, or why it got nothing.
+    /// The outcomes, in the order of the call.
     pub consumers: Vec<ClaimOutcome>,
-    /// False if a tree had too many combinations to compare all of them by `rank`.
+    /// False if a tree had too many combinations for a comparison of all by `rank`.
     pub is_exact: bool,
 }
 
-/// The answer to a call that may be a repetition.
+/// The answer to a call, which may be a repetition.
 #[derive(Debug, Clone)]
 pub enum PlaceAnswer {
     Placed(Placed),
-    /// The stored answer, as the client got it the first time.
+    /// The stored answer, byte for byte as the client got the first answer.
     Repeated(String),
 }
 
-/// A request to claim for several consumers, each with a choice. Each consumer sees the claims of those before it.
+/// A command: each consumer claims the first candidate that fits. A consumer sees the claims of the consumers before.
 #[derive(Debug, Clone)]
 pub struct ClaimFirst {
     /// Each consumer once.
     pub consumers: Vec<ConsumerChoice>,
-    /// If its answer is to be stored.
+    /// `None` if the answer is not stored.
     pub memory: Option<Arc<Memory>>,
-    /// If the candidates were found without reading the change feed: they count only while the snapshot has this stamp.
+    /// If the candidates were found without reading the change feed: the candidates count only while the snapshot has
+    /// this stamp.
     pub searched: Option<Stamp>,
-    /// About how many rows it writes.
+    /// An estimate of the rows to write.
     rows: usize,
 }
 
@@ -121,13 +122,13 @@ pub enum ClaimAnswer {
     Repeated(String),
 }
 
-/// The place of a consumer, or why it gets none.
+/// The place of a consumer, or the reasons of the refusal.
 pub type ClaimOutcome = std::result::Result<ClaimedConsumer, Reasons>;
 
-/// A consumer, and the places that it may get.
+/// A consumer with candidates for a place.
 #[derive(Debug, Clone)]
 pub struct ConsumerChoice {
-    /// The claim without its allocations, which come from a candidate.
+    /// The claim without allocations, which come from a candidate.
     pub claim: ConsumerClaim,
     pub candidates: Candidates,
     pub limits: Limits,
@@ -138,33 +139,35 @@ pub struct ConsumerChoice {
 /// Which limits hold for a claim with a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limits {
-    /// The normal limit of each class that has one.
+    /// The normal limit of each class that has a normal limit.
     Normal,
-    /// The normal limits, for all candidates first. If none is within them, the one that goes least over them.
+    /// The normal limits, for all candidates first. If no candidate is within them, the candidate with the least
+    /// excess.
     NormalFirst,
 }
 
-/// Candidates in order of preference. Consumers with the same request share the list, and begin at different ones.
+/// Candidates in order of preference. Consumers with the same request share the list, and begin at different indexes.
 #[derive(Debug, Clone)]
 pub struct Candidates {
-    /// At least one.
+    /// Empty only in the dry run that compares generations alone (`place`).
     pub list: Arc<[ClaimCandidate]>,
-    /// The index of the most preferred one. After the last one follows the first.
+    /// The index of the most preferred candidate. After the last candidate follows the first.
     pub first: usize,
-    /// How many of them are tried. It bounds the writer's work for a gang whose list has one for each consumer.
+    /// How many candidates are tried. This bounds the writer's work for a gang, whose list has a candidate per
+    /// consumer.
     pub tries: usize,
 }
 
-/// One place for one consumer, in the form that a search gives.
+/// A place for one consumer, in the form of an allocation request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimCandidate {
     /// By provider uuid: class names and amounts, which are at least 1. Not empty.
     pub allocations: Vec<(String, Vec<(String, i64)>)>,
-    /// The suffixes of the groups, each with the uuids of the providers that serve it, if the caller named them.
+    /// By suffix of a group, the uuids of the providers that serve the group. `None` if the caller named none.
     pub mappings: Option<Vec<(String, Vec<String>)>>,
 }
 
-/// What one consumer got.
+/// The place that one consumer got.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedConsumer {
     /// Uuid.
@@ -172,7 +175,7 @@ pub struct ClaimedConsumer {
     /// The index of the candidate in the list.
     pub candidate: usize,
     pub mappings: Option<Vec<(String, Vec<String>)>>,
-    /// The classes that it took beyond their normal limits.
+    /// The classes of which the consumer took more than the normal limit.
     pub over_normal: Vec<String>,
     /// The consumer's generation after the claim.
     pub generation: i64,
@@ -181,8 +184,8 @@ pub struct ClaimedConsumer {
 }
 
 impl Placed {
-    /// `refused` has the reasons of each consumer of the call that did not claim, `outcomes` those that did, in the
-    /// same order.
+    /// `refused` has the reasons of consumers that did not claim, `outcomes` the outcomes of the rest, in the same
+    /// order.
     pub fn new(refused: Vec<Option<Reasons>>, outcomes: &[ClaimOutcome], is_exact: bool) -> Placed {
         let mut outcomes = outcomes.iter().cloned();
         let outcome = |reasons: Option<Reasons>| match reasons {
@@ -195,7 +198,7 @@ impl Placed {
         }
     }
 
-    /// How many amounts all consumers together got, each of a class of a provider; one for a consumer without any.
+    /// How many amounts all consumers got, each of a class of a provider. A consumer without amounts counts as 1.
     pub fn amounts(&self) -> usize {
         let of_each = self.consumers.iter().map(|consumer| {
             let providers = consumer.iter().flat_map(|claimed| &claimed.providers);
@@ -210,7 +213,7 @@ impl Placed {
     }
 }
 
-/// As many candidates to try count as one row.
+/// This many candidates to try count as a row.
 const CANDIDATES_OF_A_ROW: usize = 16;
 
 impl ClaimFirst {
@@ -232,14 +235,14 @@ impl ClaimFirst {
         }
     }
 
-    /// About how many rows it writes. What it takes to try the candidates counts too.
+    /// An estimate of the rows to write. Candidates to try count, too.
     pub fn rows(&self) -> usize {
         self.rows
     }
 }
 
 impl Candidates {
-    /// All candidates of a list, from the first one on.
+    /// All candidates of a list, from the first on.
     pub fn all(list: Arc<[ClaimCandidate]>) -> Candidates {
         Candidates {
             tries: list.len(),
@@ -248,14 +251,14 @@ impl Candidates {
         }
     }
 
-    /// The candidates in order of preference, each with its index in the list.
+    /// The candidates to try in order of preference, each with the index in the list.
     pub fn in_order(&self) -> impl Iterator<Item = (usize, &ClaimCandidate)> {
         let (before, from_first) = self.list.split_at(self.first.min(self.list.len()));
         let from_first = from_first.iter().enumerate().map(|(at, it)| (before.len() + at, it));
         from_first.chain(before.iter().enumerate()).take(self.tries)
     }
 
-    /// Whether each candidate that is tried names one of these providers. An empty list has no such candidate.
+    /// Whether each candidate to try names any of these providers. False for an empty list.
     pub fn are_all_on(&self, providers: &BTreeSet<String>) -> bool {
         !self.list.is_empty() && self.in_order().all(|(_, candidate)| candidate.names_any(providers))
     }
@@ -274,14 +277,14 @@ impl Candidates {
 }
 
 impl ClaimCandidate {
-    /// Whether it names one of these providers.
+    /// Whether the candidate names any of these providers.
     pub fn names_any(&self, providers: &BTreeSet<String>) -> bool {
         !providers.is_empty() && self.allocations.iter().any(|(uuid, _)| providers.contains(uuid))
     }
 }
 
 impl Limits {
-    /// Those of a purpose.
+    /// The limits of a purpose.
     pub fn of(purpose: Purpose) -> Limits {
         if purpose.may_exceed_normal() {
             Limits::NormalFirst
@@ -297,7 +300,7 @@ impl ConsumerChoice {
         &self.claim.consumer
     }
 
-    /// The claim of one of the candidates.
+    /// The claim with the allocations of a candidate.
     pub fn claim_of(&self, candidate: &ClaimCandidate) -> ConsumerClaim {
         ConsumerClaim {
             allocations: candidate.allocations.clone(),

@@ -1,6 +1,6 @@
-//! A call that is planned inside the writer's batch, after it has lost its places several times.
+//! Plans a call inside the writer's batch, after several plans of the call have lost their places.
 //!
-//! A plan beside the writer can lose its places to other claims again and again, because the search takes longer than a
+//! A plan beside the writer can lose the places to other claims again and again, because the search takes longer than a
 //! claim. Inside the batch no claim of this process comes in between. The writer follows the change feed, plans, locks
 //! and reads the rows of the plan, and decides. If a row differs from the snapshot, the writer corrects the snapshot
 //! and plans again. So the call ends when the rows agree with the snapshot.
@@ -13,14 +13,14 @@ use crate::model::workloads::ended_by;
 use crate::search::Snapshot;
 use std::sync::Arc;
 
-/// A call to plan and claim in one batch.
+/// The command that plans and claims in the same batch.
 #[derive(Debug, Clone)]
 pub struct PlaceInBatch {
     /// The last search of the call, which is made again on the newest snapshot.
     pub job: PlanJob,
-    /// By consumer of the call, why it was refused before.
+    /// By consumer of the call, the reasons of an earlier refusal.
     pub refused: Vec<Option<Reasons>>,
-    /// The search ends then.
+    /// When the search has to end.
     pub deadline: BootInstant,
 }
 

@@ -1,14 +1,13 @@
 //! The idempotency keys of calls: a call with an id can be repeated, and is carried out once.
 //!
-//! Naively, a scheduler whose connection broke cannot know whether its call was carried out. So a call may have an id.
-//! If it claims anything, its answer is stored under the id, in the transaction of the claim. A repetition of the call,
+//! Naively, a scheduler whose connection broke cannot know whether the call was carried out. So a call may have an id.
+//! If the call claims anything, the transaction of the claim stores the answer under the id. A repetition of the call,
 //! at any process, gets this answer:
-//! - [`Model::place`](crate::model::Model::place) looks for it before it searches, and again before it refuses the
-//!   call;
-//! - the batch looks for it if the call was carried out since then: it finds its consumers, or the id.
+//! - [`Model::place`](crate::model::Model::place) looks for the answer before the search, and again before a refusal;
+//! - the batch looks for the answer if the call was carried out since then: the batch finds the consumers, or the id.
 //!
-//! A refusal is not stored: its repetition is decided as a new call. So is a dry run: it stores nothing, and is
-//! answered from the state that it finds.
+//! A refusal is not stored: a repetition is decided as a new call. So is a dry run, which stores nothing and is
+//! answered from the present state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,34 +30,34 @@ pub struct ClaimId {
     pub project: String,
 }
 
-/// What a call with an id says about its repetition.
+/// The id of a call, the digests that recognise a repetition, and the function that writes the answer.
 #[derive(Debug, Clone)]
 pub struct RepeatableCall {
     pub id: ClaimId,
     /// Differs if the call differs.
     pub digest: String,
-    /// That of the bytes of its body, which earlier versions stored instead. Such an answer may be there for `[placet]
-    /// claim_memory` after an upgrade. A repetition gets it if no byte differs.
+    /// The digest of the body's bytes, which earlier versions stored. After an upgrade the table has these digests for
+    /// `[placet] claim_memory`. A repetition gets the answer if no byte differs.
     pub digest_of_bytes: String,
-    /// Writes the answer as the client gets it.
+    /// Writes the body of the answer.
     pub write: fn(&PlaceRequest, &Placed) -> String,
 }
 
 /// The answer to an earlier call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAnswer {
-    /// Of the call that was answered.
+    /// Of the earlier call.
     pub digest: String,
-    /// As the client got it.
+    /// The body of the answer.
     pub answer: String,
 }
 
-/// What a claim needs to store its answer.
+/// The data from which a claim makes the answer to store.
 #[derive(Debug, Clone)]
 pub struct Memory {
     pub call: RepeatableCall,
     pub request: Arc<PlaceRequest>,
-    /// The outcome of each consumer of the call that the claim does not contain.
+    /// By consumer of the call, the reasons of a refusal. `None` for the consumers of the claim.
     pub refused: Vec<Option<Reasons>>,
     pub is_exact: bool,
 }
@@ -82,7 +81,7 @@ impl StoredAnswer {
     /// The answer to a repetition.
     ///
     /// # Errors
-    /// [`Error::IdReused`] if that is another call.
+    /// [`Error::IdReused`] if the stored answer is of a different call.
     pub fn repeated(&self, call: &RepeatableCall) -> Result<String> {
         if self.digest == call.digest || self.digest == call.digest_of_bytes {
             Ok(self.answer.clone())
@@ -93,7 +92,7 @@ impl StoredAnswer {
 }
 
 impl Model {
-    /// The answer to the call, if it is remembered and was carried out before.
+    /// The stored answer, if the call is remembered and was carried out before.
     ///
     /// # Errors
     /// [`Error::IdReused`].
@@ -111,7 +110,7 @@ impl Model {
 pub fn read(conn: &mut DbConnection, ids: &[&ClaimId]) -> DbResult<BTreeMap<ClaimId, StoredAnswer>> {
     use placet_claims as t;
     let uuids: Vec<&str> = ids.iter().map(|id| id.id.as_str()).collect();
-    // Other projects may use the same ids.
+    // Different projects may use the same ids.
     let rows: Vec<(String, String, String, String)> = in_lists(&uuids, |uuids| {
         t::table
             .filter(t::id.eq_any(uuids))

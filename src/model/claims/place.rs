@@ -1,24 +1,23 @@
-//! Places the consumers of a call: finds candidates for queries, and claims the first that fits.
+//! Places the consumers of a call: finds candidates for queries, and claims the first candidate that fits.
 //!
-//! Naively, the writer would search: one search after the other, and every other write waits behind them. So the search
-//! runs beside the writer, on the newest snapshot, as an optimistic plan. The writer decides which of a few candidates
-//! still fits.
+//! Naively, the writer would search, and every other write would wait for the searches. So the search runs beside the
+//! writer, on the newest snapshot, as an optimistic plan. The writer decides which of a few candidates still fits.
 //!
-//! 1. Plan. The snapshot must show every commit that was acknowledged before the request.
-//! 2. A consumer without a place in the plan is refused, if the call is not to be planned on a newer state.
-//! 3. Submit the claim of the other consumers.
+//! 1. Plan. The snapshot must show every commit acknowledged before the request.
+//! 2. Refuse a consumer without a place in the plan, unless the call has to be planned on a newer state.
+//! 3. Submit the claim of the remaining consumers.
 //! 4. If rows refuse the claim, the snapshot shows these rows now. If the plan was made on the same state, the refusal
 //!    is final. If not, plan again. Each lost plan was overtaken by another claim, so all callers together make
 //!    progress.
 //! 5. After [`LOSSES_MAX`] lost plans, plan inside the writer's batch (`in_batch`).
 //!
-//! Naively, the change feed is read before each search. While peers are idle it is not: the writer compares their
-//! revisions in the statement that writes the claim. With 32 schedulers on 10,000 nested hosts (PostgreSQL) that raised
-//! placements from 75% to 95% of plain claims. Only the first search of a call may skip the feed. If its claim fails,
-//! the snapshot may miss a commit, and only the feed shows the commit.
+//! Naively, the change feed is read before each search. While peers are idle, the call does not read the feed: the
+//! writer compares the peers' revisions in the statement that writes the claim. With 32 schedulers on 10,000 nested
+//! hosts (PostgreSQL), placements rose from 75% to 95% of plain claims. Only the first search of a call may skip the
+//! feed. If the claim fails, the snapshot may miss a commit, and only the feed shows the commit.
 //!
-//! A search avoids providers that are known to be held (`db::writer::held_rows`). If the writer finds another held
-//! provider, and the claim needs it, the call is planned again.
+//! A search avoids providers that are known to be held (`db::writer::held_rows`). If the writer finds a further held
+//! provider, and the claim needs the provider, the call is planned again.
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
@@ -37,7 +36,7 @@ use crate::mutants::{self, Mutant};
 use crate::pools::CallerKey;
 use crate::search::{SearchSettings, Snapshot};
 
-/// How many plans of a call, or of a request about a workload, may lose their places. The next one is made inside the
+/// How many plans of a call, or of a request about a workload, may lose their places. The next plan is made inside the
 /// writer's batch.
 pub const LOSSES_MAX: u32 = 3;
 
@@ -46,7 +45,7 @@ impl Model {
     ///
     /// # Errors
     /// - [`Error::ClaimRefused`] if the call is atomic and a consumer gets no place.
-    /// - [`Error::IdReused`] if its id belongs to another call.
+    /// - [`Error::IdReused`] if the id belongs to a different call.
     /// - [`Error::Busy`] if the call does not end within `commit_timeout`. Errors of the search.
     pub async fn place(
         &self,
@@ -75,7 +74,7 @@ impl Model {
         answer
     }
 
-    /// The answer to a call, or the stored one if the call was refused because it was carried out before.
+    /// The answer to a call. If a refused call was carried out before, the stored answer.
     async fn unless_repeated(&self, request: &PlaceRequest, answer: Result<PlaceAnswer>) -> Result<PlaceAnswer> {
         let is_refused = match &answer {
             _ if mutants::is(Mutant::LookOnce) => false,
@@ -105,7 +104,7 @@ async fn place(
     } else {
         Arc::clone(request)
     };
-    // By consumer, the refusals that are final.
+    // By consumer, the final refusals.
     let mut refused: Vec<Option<Reasons>> = vec![None; request.consumers.len()];
     let (mut is_first, mut is_compared, mut losses) = (true, false, 0);
     while BootInstant::now() < deadline {
@@ -161,7 +160,7 @@ async fn place(
             Ok(Some(ClaimAnswer::Claimed(outcomes))) => return Ok(PlaceAnswer::Placed(planned.placed(&outcomes))),
             Ok(Some(ClaimAnswer::Repeated(answer))) => return Ok(PlaceAnswer::Repeated(answer)),
             Ok(None) if planned.is_refusal(request) => return request.refused(planned),
-            // A row is held that the next plan avoids, or the snapshot was too old.
+            // A row is held, which the next plan avoids, or the snapshot was too old.
             Ok(None) => {}
             Err(Error::ClaimRefused(refusal)) => {
                 let is_final = is_last || job.is_none_or(|job| agrees(&job.snapshot, &model.store.newest(), &planned));
@@ -179,7 +178,7 @@ async fn place(
     })
 }
 
-/// A search that ends at the deadline.
+/// Runs a search until the deadline.
 async fn in_time(deadline: BootInstant, search: impl Future<Output = Result<Plan>>) -> Result<Plan> {
     let left = deadline.saturating_duration_since(BootInstant::now());
     let too_long = |_| Error::Busy {
@@ -188,7 +187,7 @@ async fn in_time(deadline: BootInstant, search: impl Future<Output = Result<Plan
     tokio::time::timeout(left, search).await.map_err(too_long)?
 }
 
-/// Whether the newest snapshot shows the candidates of the plan as the plan saw them.
+/// Whether the newest snapshot and the snapshot of the plan show the plan's candidates alike.
 fn agrees(plan: &Snapshot, newest: &Snapshot, planned: &PlannedCall) -> bool {
     let candidates = planned
         .command
@@ -201,7 +200,8 @@ fn agrees(plan: &Snapshot, newest: &Snapshot, planned: &PlannedCall) -> bool {
     shows_alike(plan, newest, providers, classes)
 }
 
-/// Notes the refusals of required consumers that no other plan can help.
+/// Notes the refusals that no further plan can change. With `is_final` these are the refusals of required consumers, or
+/// of all consumers if none is required. A refusal for a reason of the consumer itself always counts.
 fn note_refusals(
     request: &PlaceRequest,
     refused: &mut [Option<Reasons>],
@@ -233,9 +233,9 @@ fn note_refusals(
     }
 }
 
-/// Before the plan refuses a consumer: notes the consumers that have another generation than the caller expects. No
-/// place helps a stale consumer, and the room that it would take is free. In an atomic call all consumers are
-/// compared, because none will claim. Returns whether a consumer is stale.
+/// Before the plan refuses a consumer: notes the stale consumers, whose generation differs from the caller's. No place
+/// helps a stale consumer, and the consumer takes no room. In an atomic call all consumers are compared, because none
+/// will claim. Returns whether a consumer is stale.
 async fn take_stale(
     model: &Model,
     request: &PlaceRequest,

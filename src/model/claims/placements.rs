@@ -1,4 +1,4 @@
-//! Placements: in ids of the snapshot, as searches have them, and in names, as claims have them.
+//! Placements in ids of the snapshot, for searches, and in names, for claims.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::ClaimCandidate;
 use crate::db::writer::RowNames;
 use crate::search::{Candidate, Placement, Slot, Snapshot};
 
-/// A version of the snapshot without room on the providers that are held; `None` if none of its providers is.
+/// A version of the snapshot without room on held providers. `None` if the snapshot has no held provider.
 pub fn avoiding(snapshot: &Snapshot, held: &RowNames) -> Option<Arc<Snapshot>> {
     let slots: Vec<Slot> = held
         .providers
@@ -16,7 +16,7 @@ pub fn avoiding(snapshot: &Snapshot, held: &RowNames) -> Option<Arc<Snapshot>> {
     (!slots.is_empty()).then(|| Arc::new(snapshot.without_room_on(slots.into_iter())))
 }
 
-/// The placements with negative amounts: an allocation that is given back.
+/// The placements with negative amounts: allocations to give back.
 pub fn negated(placements: &[Placement]) -> Vec<Placement> {
     let negative = |it: &Placement| Placement {
         amount: -it.amount,

@@ -1,15 +1,15 @@
-//! Finds candidates for consumers that want a place by query, in one version of the snapshot. Pure: no SQL and no
+//! Finds candidates for consumers with a query, in a version of the snapshot. Checks posted candidates. No SQL, no
 //! clock.
 //!
-//! Consumers are placed one after the other. Each sees what the ones before it take, and what consumers that exist give
-//! back. Naively, each would be searched for on its own. But a gang mostly repeats one query, and one search finds
-//! places for all of it: see [`crate::search::CandidateSequence`].
+//! Consumers are placed one after the other. Each consumer sees the places of the consumers before, and the room that
+//! existing consumers give back. Naively, each consumer would need a search. But a gang mostly repeats one query, and
+//! one search finds places for the whole gang: see [`crate::search::CandidateSequence`].
 //!
 //! If a class has a normal limit, the search runs on a version of the snapshot in which normal limits replace
-//! capacities. A consumer that finds nothing there, and whose purpose allows it, gets what goes least over them.
+//! capacities. If nothing is found and the purpose allows an excess, the candidate with the least excess is taken.
 //!
-//! Each consumer keeps the candidates of all consumers with its query, and a few to spare. If its own candidate is gone
-//! when the claim is decided, the next one is tried.
+//! Each consumer keeps the candidates of all consumers with the same query, and a few to spare. If the consumer's own
+//! candidate is gone when the claim is decided, the next candidate is tried.
 
 mod posted_candidates;
 mod query_candidates;
@@ -27,27 +27,27 @@ use crate::search::{
     ClassId, Interrupt, OverSequence, Placement, PlannedUsage, ProviderId, Rank, SearchSettings, Snapshot,
 };
 
-/// How many candidates of a gang's list are tried for each consumer. If others took that many, it is planned again.
+/// How many candidates of a gang's list are tried for each consumer. If all are taken, the call is planned again.
 const GANG_TRIES: usize = 64;
 
-/// The allocations of consumers that exist.
+/// The allocations of existing consumers, by the consumers' names in the call.
 pub type OwnAllocations = HashMap<String, Vec<(ProviderId, ClassId, i64)>>;
 
-/// The search of one plan. Clones share all of it.
+/// The search of a plan. Clones share the data.
 #[derive(Clone, Debug)]
 pub struct PlanJob {
     pub(super) snapshot: Arc<Snapshot>,
-    /// With names as the tables spell them.
+    /// With names in the spelling of the tables.
     pub(super) request: Arc<PlaceRequest>,
     /// The indexes of the consumers to place.
     pub(super) pending: Arc<[usize]>,
     pub(super) own: Arc<OwnAllocations>,
-    /// Rows that other transactions have locked. The plan avoids the providers among them.
+    /// Rows locked by other transactions. The plan avoids the providers among these rows.
     pub(super) held: Arc<RowNames>,
     pub(super) settings: SearchSettings,
 }
 
-/// Candidates of each pending consumer, or why it has none.
+/// The candidates of each pending consumer, or the reasons of the refusal.
 pub struct Plan {
     pub consumers: Vec<std::result::Result<Planned, Reasons>>,
     pub is_exact: bool,
@@ -58,8 +58,8 @@ impl Plan {
         self.consumers.iter().any(std::result::Result::is_err)
     }
 
-    /// This plan, which avoids held providers, with the reasons of one that does not. The latter, if it refuses other
-    /// consumers.
+    /// This plan avoids held providers, and `with_held` does not. If both plans refuse the same consumers: this plan,
+    /// with the reasons of `with_held`. Otherwise `with_held`.
     fn or_with_held(self, with_held: Plan) -> Plan {
         let are_refused = |plan: &Plan| {
             plan.consumers
@@ -82,8 +82,7 @@ impl Plan {
 pub struct Planned {
     pub candidates: Candidates,
     pub limits: Limits,
-    /// The index of the one that the plan takes, because it fits beside what the consumers before it take; `None` if
-    /// none does.
+    /// The index of the candidate in the plan, which fits beside the places before. `None` if no candidate fits.
     pub taken: Option<usize>,
 }
 
@@ -95,8 +94,8 @@ struct Planning<'a> {
     usage: PlannedUsage,
     /// Within the capacity. `None` if no class has a normal limit.
     beyond: Option<PlannedUsage>,
-    /// The candidates that go least over the normal limits, of the query that needed them last: with those of each of
-    /// 1,000 queries, a call would take gigabytes.
+    /// The candidates with the least excess over the normal limits, for the last query that needed an excess.
+    /// Candidates for each of 1,000 queries would take gigabytes.
     over: Option<(usize, OverSequence)>,
     queries: BTreeMap<usize, PlannedQuery<'a>>,
     /// Whether every search beyond the normal limits compared all candidates.
@@ -105,8 +104,8 @@ struct Planning<'a> {
     explains: bool,
 }
 
-/// What is used above limits where a consumer has allocations. An excess may stay if the claim does not make it worse,
-/// so it does not count while the consumer is placed: then what it has fits there again, and no more.
+/// The usage above limits on the providers of an existing consumer. An excess may stay if the claim does not raise the
+/// excess. So the excess does not count during the placement: the present amounts fit there again, and no more.
 struct Excess {
     over_normal: Vec<Placement>,
     /// Empty if no class has a normal limit.
@@ -122,7 +121,7 @@ enum Place {
     },
     /// Beyond the normal limits.
     Beyond(ClaimCandidate),
-    /// The index of its first choice in the list of its query.
+    /// The index of the first choice in the list of the query.
     Chosen {
         query: usize,
         first: usize,
@@ -131,8 +130,8 @@ enum Place {
 }
 
 impl PlanJob {
-    /// Searches. A plan that `interrupt` ended is incomplete. Held providers are avoided, unless that leaves another
-    /// consumer without a place than those that have none anyway.
+    /// Searches. If `interrupt` ends the search, the plan is incomplete. The plan avoids held providers, unless the
+    /// avoidance changes the set of refused consumers.
     ///
     /// # Errors
     /// Of the search, as for `GET /allocation_candidates`.
@@ -208,7 +207,7 @@ impl<'a> Planning<'a> {
             Wanted::Query(query) => self.place_by_query(*query, consumer)?,
         };
         self.add_each(&excess.over_normal, &excess.over_capacity);
-        // A consumer that gets nothing keeps what it has.
+        // A consumer without a new place keeps the present allocations.
         self.add(if taken.is_empty() { &own } else { &taken });
         Ok(place)
     }
@@ -222,7 +221,7 @@ impl<'a> Planning<'a> {
         }
     }
 
-    /// What the consumer has, if it exists.
+    /// The consumer's allocations, if the consumer exists.
     fn own_placements(&self, consumer: &RequestedConsumer) -> Vec<Placement> {
         let own = self.job.own.get(&consumer.claim.consumer).into_iter().flatten();
         let placements = own.filter_map(|&(provider, class, amount)| {
@@ -237,7 +236,7 @@ impl<'a> Planning<'a> {
         self.add_each(placements, placements);
     }
 
-    /// Adds to the planned usage within the normal limits, and to that within the capacity.
+    /// Adds to the planned usage within the normal limits, and to the usage within the capacity.
     fn add_each(&mut self, normal: &[Placement], beyond: &[Placement]) {
         if let Some(usage) = &mut self.beyond {
             let change = usage.add(beyond);
@@ -252,7 +251,7 @@ impl<'a> Planning<'a> {
         planned.for_each(|planned| planned.sequence.note(&change));
     }
 
-    /// The place, and what it takes.
+    /// The place, and the amounts of the place.
     fn place_by_query(&mut self, query: usize, consumer: &RequestedConsumer) -> Result<(Place, Vec<Placement>)> {
         let planned = match self.queries.entry(query) {
             Entry::Occupied(entry) => entry.into_mut(),
@@ -272,7 +271,7 @@ impl<'a> Planning<'a> {
         Ok((Place::Nowhere(reasons), Vec::new()))
     }
 
-    /// The place that goes least over the normal limits, if the purpose allows that.
+    /// The place with the least excess over the normal limits, if the purpose allows an excess.
     fn place_beyond(&mut self, query: usize, consumer: &RequestedConsumer) -> Result<Option<(Place, Vec<Placement>)>> {
         let Some(beyond) = &mut self.beyond else {
             return Ok(None);
@@ -337,7 +336,7 @@ impl<'a> Planning<'a> {
                     list: Arc::clone(&lists[&query]),
                     first,
                 },
-                // Beyond them another host may have normal room: then it is planned again.
+                // If the normal room is taken, a different host may have some: then the call is planned again.
                 limits: Limits::Normal,
                 taken: Some(first),
             }),

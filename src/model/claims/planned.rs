@@ -1,4 +1,4 @@
-//! The plan of a call as the command that claims it: which consumers claim, and which are refused by the plan.
+//! Turns the plan of a call into the command that claims: some consumers claim, and the plan refuses the rest.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use crate::model::allocations::Expected;
 /// The plan of a call.
 #[derive(Debug, Clone)]
 pub struct PlannedCall {
-    /// By consumer of the call, why it does not claim; `None` for the consumers of the command.
+    /// By consumer of the call, the reasons of the refusal. `None` for the consumers of the command.
     pub refused: Vec<Option<Reasons>>,
-    /// False if a tree had too many combinations to compare all of them by rank.
+    /// False if a tree had too many combinations for a comparison of all by rank.
     pub is_exact: bool,
     pub command: ClaimFirst,
 }
 
 impl PlannedCall {
-    /// `refused` are the reasons of the consumers that were not planned, `plan` has the other ones.
+    /// `refused` has the reasons of the consumers without a plan, `plan` has the remaining consumers.
     pub fn new(request: &Arc<PlaceRequest>, mut refused: Vec<Option<Reasons>>, plan: Plan) -> PlannedCall {
         let mut choices = Vec::with_capacity(plan.consumers.len());
         let pending = request.pending(&refused);
@@ -61,12 +61,12 @@ impl PlannedCall {
 }
 
 impl PlaceRequest {
-    /// The indexes of the consumers that are not refused.
+    /// The indexes of the consumers without a refusal.
     pub fn pending(&self, refused: &[Option<Reasons>]) -> Vec<usize> {
         (0..self.consumers.len()).filter(|at| refused[*at].is_none()).collect()
     }
 
-    /// The plan of a call without queries: all candidates of each consumer. Rows alone decide about them.
+    /// The plan of a call without queries: all candidates of each consumer. Rows alone decide about the candidates.
     pub fn posted(&self, refused: &[Option<Reasons>]) -> Plan {
         let pending = self.pending(refused).into_iter();
         let lists = pending.filter_map(|at| match &self.consumers[at].wanted {
@@ -84,7 +84,7 @@ impl PlaceRequest {
         }
     }
 
-    /// Whether these consumers are new and have queries. Then no row but those of providers can refuse them.
+    /// Whether these consumers are new and have queries. If so, only rows of providers can refuse the claim.
     pub fn are_new_with_queries(&self, consumers: &[usize]) -> bool {
         let mut consumers = consumers.iter().map(|at| &self.consumers[*at]);
         consumers.all(|it| it.claim.generation == Expected::New && matches!(it.wanted, Wanted::Query(_)))
@@ -117,7 +117,7 @@ impl PlaceRequest {
     }
 }
 
-/// Why a consumer gets nothing that would have got a place.
+/// The reason for a consumer with a place, whose atomic call is refused.
 fn other_refused() -> Reasons {
     Reason::new(
         ReasonCode::OtherRefused,

@@ -27,9 +27,9 @@ pub struct PreparedPlan {
     pub searched: Option<Stamp>,
 }
 
-/// The search for the pending consumers, on a snapshot that shows every commit acknowledged before; `None` if the call
-/// has no queries. If the writer verifies the claim (`is_hasty`) and peers are idle, the snapshot is the newest one as
-/// it is.
+/// The search for the pending consumers, on a snapshot that shows every commit acknowledged before. `None` if the call
+/// has no queries. If the writer verifies the claim (`is_hasty`) and peers are idle, the newest snapshot serves as
+/// found.
 pub async fn prepare(
     model: &Model,
     request: &Arc<PlaceRequest>,
@@ -66,7 +66,7 @@ pub async fn prepare(
     }))
 }
 
-/// What the pending consumers have that may exist.
+/// The allocations of the pending consumers, of which some may not exist.
 async fn existing_allocations(model: &Model, request: &PlaceRequest, pending: &[usize]) -> Result<OwnAllocations> {
     let consumers = pending.iter().map(|at| &request.consumers[*at]);
     let may_exist = |consumer: &&RequestedConsumer| consumer.claim.generation != Expected::New;
@@ -108,7 +108,7 @@ impl NamedSearch for Arc<PlaceRequest> {
 }
 
 impl ClaimCandidate {
-    /// Names providers as the tables spell them. Allocations under two spellings of one provider are joined.
+    /// Names providers in the spelling of the tables. Joins allocations under two spellings of the same provider.
     fn respell(&mut self, stored: &StoredSpellings) {
         let mut joined: BTreeMap<String, Vec<(String, i64)>> = BTreeMap::new();
         for (mut provider, resources) in std::mem::take(&mut self.allocations) {

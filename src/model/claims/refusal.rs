@@ -1,6 +1,6 @@
-//! Why a query has no candidate: for each condition, how many providers it left out.
+//! Why a query has no candidate: for each condition, how many providers the condition left out.
 //!
-//! Only a refused query is examined so, because no block of providers can be skipped then.
+//! Only a refused query is examined in this way, because no block of providers can be skipped.
 
 mod together;
 mod words;
@@ -18,7 +18,7 @@ struct Counter<'a> {
     has_candidate: bool,
 }
 
-/// Providers, each once: a condition may leave one out for several parts of a request.
+/// Providers, each counted once: a condition may leave out a provider for several parts of a request.
 #[derive(Default)]
 struct Rejected {
     /// By the index of the slot.
@@ -43,7 +43,7 @@ impl Explain for Counter<'_> {
 }
 
 impl Counter<'_> {
-    /// Of the providers that a condition left out, the most that one of them has free of the class.
+    /// The largest free amount of the class on a provider that the condition left out.
     fn most_free(&self, rejection: &Rejection, class: ClassId) -> Option<i64> {
         let Rejected { is_counted, .. } = self.rejected.get(rejection)?;
         let free = self.snapshot.iter().filter_map(|slot| {
@@ -59,8 +59,8 @@ impl Counter<'_> {
     }
 }
 
-/// The reasons: first that there is no candidate, then [`conditions`].
-/// `beyond` is the snapshot without normal limits, if `snapshot` has them: what has room there lacks only normal room.
+/// The reasons: first the missing candidate, then [`conditions`]. `beyond` is the snapshot without normal limits, if
+/// `snapshot` has normal limits. A provider with room in `beyond` lacks only normal room.
 ///
 /// # Errors
 /// As of [`search::candidates`].
@@ -81,9 +81,8 @@ pub fn reasons(
     Ok(reasons)
 }
 
-/// What leaves a request without a candidate, each with the number of providers or trees. First what concerns the
-/// request as a whole; then the conditions that leave providers out, room among them, those that left out most before
-/// the others.
+/// The conditions that leave a request without a candidate, each with the number of providers or trees. First come
+/// conditions of the request as a whole. Conditions of providers follow, room among them, by the number of providers.
 ///
 /// # Errors
 /// As of [`search::candidates`].
@@ -130,7 +129,7 @@ pub fn conditions(
     Ok(reasons)
 }
 
-/// What one provider is rejected for: the code, and the class with the amount if it is about one.
+/// Why a single provider is rejected: the code, and the class with the amount if the code is about a class.
 pub fn of_one(snapshot: &Snapshot, request: &Request, rejection: Rejection) -> Reason {
     words::condition(snapshot, request, rejection, false, 1)
 }
@@ -148,7 +147,7 @@ fn count<'a>(snapshot: &'a Snapshot, request: &Request, settings: &SearchSetting
     })
 }
 
-/// Each `in_tree` that names no provider.
+/// A reason for each `in_tree` that names no provider.
 fn unknown_trees(snapshot: &Snapshot, request: &Request) -> impl Iterator<Item = Reason> {
     request.groups.iter().filter_map(|group| {
         let uuid = group.in_tree.as_deref()?;

@@ -1,12 +1,12 @@
-//! The candidates that a consumer brings: the first that fits beside what the plan gave to the consumers before it.
+//! The candidates of the caller: finds the first candidate that fits beside the planned places of the consumers before.
 
 use super::Planning;
 use crate::model::claims::{ClaimCandidate, Limits};
 use crate::search::{Placement, PlannedUsage, ProviderState, Snapshot};
 
 impl Planning<'_> {
-    /// The first of the posted candidates that fits within the normal limits; if there is none and the purpose allows
-    /// it, the one that goes least over them. With its index, what it takes, and the limits.
+    /// The first posted candidate within the normal limits. If there is none and the purpose allows an excess, the
+    /// candidate with the least excess over the normal limits. Returns the index, the placements and the limits.
     pub(super) fn first_that_fits(
         &self,
         list: &[ClaimCandidate],
@@ -38,7 +38,7 @@ fn may_take(snapshot: &Snapshot, own: &[Placement], placement: &Placement) -> bo
     placement.amount <= same.map(|it| it.amount).sum()
 }
 
-/// The index of each of the posted candidates that fits, and what it takes. The claim is decided by all rules.
+/// The index and the placements of each posted candidate that fits. The claim is decided by all rules.
 fn fitting<'a>(
     snapshot: &'a Snapshot,
     usage: &'a PlannedUsage,

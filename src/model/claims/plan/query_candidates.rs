@@ -1,4 +1,4 @@
-//! The candidates of one query of a plan: those that its consumers get, and a few to spare.
+//! The candidates of one query in a plan: the candidates of the consumers, and a few to spare.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,27 +10,27 @@ use crate::error::{Reasons, Result};
 use crate::model::claims::{ClaimCandidate, ClaimQuery, RequestedConsumer, Wanted};
 use crate::search::{CandidateSequence, Placement, PlannedUsage, Rank, Scoring, SearchSettings, Snapshot};
 
-/// How many candidates a list has beyond those of its consumers, for those that others take first: with a rank, by
-/// which many want the same ones.
+/// Spare candidates of a list with a rank, for candidates that other claims take first. Claims with a rank compete for
+/// the same candidates.
 const RANKED_SPARES: usize = 15;
-/// The same without a rank. Each costs some 2 µs on nested hosts.
+/// Spare candidates of a list without a rank. Each costs some 2 µs on nested hosts.
 const SPARES: usize = 3;
 
 /// The candidates of a query.
 pub struct PlannedQuery<'a> {
-    /// How many candidates to spare the list has.
+    /// The number of spare candidates in the list.
     spares: usize,
     pub sequence: CandidateSequence<'a>,
-    /// Those that consumers get, each once.
+    /// The candidates of consumers, each once.
     chosen: Vec<ClaimCandidate>,
     /// By number in the sequence, the index in `chosen`.
     chosen_at: HashMap<usize, usize>,
-    /// Why a consumer got none.
+    /// Why a consumer got no candidate.
     pub refusal: Option<Reasons>,
 }
 
-/// The settings of the search for a consumer. With a scoring its uuid alone is the seed, so that a claim gets the place
-/// that a dry run showed; without one each call has another seed.
+/// The settings of the search for a consumer. With a scoring, the seed is the consumer's uuid alone, so a claim gets
+/// the place of a dry run before. Without a scoring, each call has a different seed.
 pub(super) fn seeded(
     settings: &SearchSettings,
     scoring: Option<Scoring>,
@@ -46,8 +46,8 @@ pub(super) fn seeded(
 }
 
 impl<'a> PlannedQuery<'a> {
-    /// `consumer` is the first that has the query. Of equal candidates not all consumers shall get the same: it decides
-    /// where the search begins.
+    /// `consumer` is the first consumer with the query, and decides where the search begins. So different consumers get
+    /// different candidates of several equal candidates.
     pub fn new(job: &'a PlanJob, query: usize, consumer: &RequestedConsumer, settings: &SearchSettings) -> Self {
         let has_it = |it: &&RequestedConsumer| matches!(it.wanted, Wanted::Query(other) if other == query);
         let consumers = job.consumers().filter(has_it).count();
@@ -64,7 +64,7 @@ impl<'a> PlannedQuery<'a> {
         }
     }
 
-    /// The first choice of the next consumer: its index in the list, and what it takes.
+    /// The first choice of the next consumer: the index in the list, and the placements.
     pub fn choose(&mut self, usage: &mut PlannedUsage, snapshot: &Snapshot) -> Result<Option<(usize, Vec<Placement>)>> {
         let Some((number, candidate)) = self.sequence.next(usage)? else {
             return Ok(None);
@@ -77,7 +77,7 @@ impl<'a> PlannedQuery<'a> {
         Ok(Some((first, candidate.placements.clone())))
     }
 
-    /// The candidates that consumers get, then those to spare.
+    /// The candidates of consumers, and after them the spare candidates.
     pub fn into_list(self, snapshot: &Snapshot) -> Arc<[ClaimCandidate]> {
         let found = self.sequence.into_found();
         let spare = found.filter(|(number, _)| !self.chosen_at.contains_key(number));

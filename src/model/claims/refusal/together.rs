@@ -1,4 +1,4 @@
-//! Why no tree serves the groups of a query together, although trees have a provider for each part of them.
+//! Why no tree serves the groups of a query together, although trees have a provider for each part.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ fn listed(sums: &[(&str, i64)]) -> String {
     amounts.join(", ")
 }
 
-/// A relation as the query spells it.
+/// A relation in the spelling of the query.
 fn name(relation: Relation, request: &Request) -> String {
     let same_subtree = || {
         let rules = request.same_subtrees.iter();
@@ -101,7 +101,7 @@ fn name(relation: Relation, request: &Request) -> String {
     }
 }
 
-/// All that relates the groups of a request.
+/// All relations between the groups of a request.
 fn relations(request: &Request) -> String {
     let relates = |relation: &Relation| match relation {
         Relation::Isolate => request.group_policy == Some(GroupPolicy::Isolate),

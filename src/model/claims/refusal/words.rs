@@ -1,14 +1,14 @@
-//! The sentences of conditions that left providers out.
+//! The sentences about conditions that left providers out.
 
 use crate::error::{Reason, ReasonCode};
 use crate::search::{
     self, ClassId, Comparison, Expression, Group, Members, Rejection, Request, Snapshot, Traits, Verdict,
 };
 
-/// The most names that a sentence lists.
+/// The most names in a sentence.
 const MAX_NAMES: usize = 4;
 
-/// One condition, with the number of providers that it left out. `is_normal`: within the normal limit only.
+/// A condition, with the number of providers that the condition left out. `is_normal`: only within the normal limit.
 pub fn condition(
     snapshot: &Snapshot,
     request: &Request,
@@ -92,14 +92,14 @@ pub fn condition(
     }
 }
 
-/// The amount of a class that a group requests. `None` if it is greater than can be said.
+/// The amount of a class that a group requests. `None` for `i64::MAX`, which stands for any larger amount.
 fn requested(request: &Request, group: usize, class: &str) -> Option<i64> {
     let resources = &request.groups.get(group)?.resources;
     let (_, amount) = resources.iter().find(|(name, _)| name == class)?;
     Some(*amount).filter(|amount| *amount < i64::MAX)
 }
 
-/// The suffixes of this group and of those that ask for the same.
+/// The suffixes of the group, and of groups with the same request.
 fn suffixes(request: &Request, group: usize) -> impl Iterator<Item = &str> {
     let asks_the_same = move |other: &&Group| {
         let Some(group) = request.groups.get(group) else {
@@ -116,7 +116,7 @@ fn suffixes(request: &Request, group: usize) -> impl Iterator<Item = &str> {
     request.groups.iter().filter(asks_the_same).map(|group| &*group.suffix)
 }
 
-/// The keys of the query that say this of the group and of its like.
+/// The keys of the query with this name, for the group and for groups with the same request.
 fn keys(request: &Request, group: usize, name: &str) -> String {
     let keys: Vec<String> = suffixes(request, group)
         .map(|suffix| format!("{name}{suffix}"))
@@ -124,7 +124,7 @@ fn keys(request: &Request, group: usize, name: &str) -> String {
     listed(keys.iter())
 }
 
-/// Empty if there is one group alone.
+/// Empty if the request has a single group.
 fn of_group(request: &Request, group: usize) -> String {
     let suffixes: Vec<&str> = suffixes(request, group).collect();
     match suffixes[..] {
@@ -143,7 +143,7 @@ fn missing(traits: Option<&Traits>, index: usize) -> String {
     }
 }
 
-/// As `member_of` spells them.
+/// In the spelling of `member_of`.
 fn required_aggregates(members: &Members) -> String {
     let sets = members.any_of.iter().map(|any_of| match any_of.len() {
         1 => listed(any_of.iter()),
@@ -152,7 +152,7 @@ fn required_aggregates(members: &Members) -> String {
     sets.collect::<Vec<_>>().join(" and ")
 }
 
-/// As `root_required` spells them.
+/// In the spelling of `root_required`.
 fn root_traits(traits: &Traits) -> String {
     let required = traits.required.iter().map(|any_of| match any_of.len() {
         1 => listed(any_of.iter()),
@@ -208,7 +208,7 @@ fn is_known(snapshot: &Snapshot, name: &str) -> bool {
     search::BUILT_IN_PROPERTIES.contains(&name) || snapshot.is_described_by(name)
 }
 
-/// The beginning of a condition, enough to know which one it is.
+/// The beginning of a condition, long enough to recognise the condition.
 fn short(condition: &Expression) -> String {
     const MAX_CHARACTERS: usize = 100;
     let text = condition.to_string();
