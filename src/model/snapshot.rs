@@ -1,5 +1,5 @@
-//! Keeps the snapshot in memory equal to the tables: loads it, follows the change feed, publishes commits, and
-//! compares.
+//! Keeps the snapshot in memory equal to the tables: loads the snapshot, follows the change feed, publishes commits,
+//! and compares the snapshot with the tables.
 
 pub mod agreement;
 pub mod change;

@@ -1,14 +1,14 @@
-//! Whether rows that refused a plan agree with the snapshot of the plan. If they agree the refusal is final: another
-//! plan on the same state is the same plan.
+//! Whether rows that refused a plan agree with the snapshot of the plan. If the rows agree the refusal is final: a
+//! second plan on the same state would be the same plan.
 //!
-//! The rows themselves are not needed. A refusal on rows corrects the snapshot before the caller is
-//! answered (`batch::refusals`, `Batch::follow`). So the newest snapshot shows these rows, or newer ones.
+//! No row is read here. A refusal on rows corrects the snapshot before the caller is answered (`batch::refusals`,
+//! `Batch::follow`). So the newest snapshot shows these rows, or newer rows.
 
 use super::reload::row_without_time;
 use crate::search::Snapshot;
 
-/// Whether two versions show these providers alike, in all that a claim is decided on. `providers` are uuids, `classes`
-/// names.
+/// Whether two versions show these providers alike, in everything on which a claim is decided. `providers` are uuids,
+/// `classes` names.
 pub fn shows_alike<'a>(
     plan: &Snapshot,
     newest: &Snapshot,

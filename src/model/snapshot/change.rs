@@ -1,12 +1,12 @@
-//! The body of a row of `placet_changes`, as JSON: the record by which other processes learn what a commit changed.
+//! The body of a row of `placet_changes`, as JSON: the record by which other processes learn the changes of a commit.
 
 use serde::{Deserialize, Serialize};
 
 use super::committed::Committed;
 use crate::search::{ClassId, Delta, NameKinds, ProviderId};
 
-/// Provider id, by how much its generation moved, its new time in microseconds, usage changes by class, and its new
-/// generation, which receivers compare with their own.
+/// Provider id, number of moves of the generation, new time in microseconds, usage changes by class, and the new
+/// generation. Receivers compare the new generation with their own.
 type DeltaBody = (i32, u32, Option<i64>, Vec<(i32, i64)>, i64);
 
 /// Short keys, because every commit writes a row. An empty body is a fence.

@@ -1,9 +1,9 @@
-//! Compares the snapshot with the tables, a slice of the providers at a time, and corrects it. A foreign writer leaves
-//! no record in the change feed, so its changes are found here.
+//! Compares the snapshot with the tables, a slice of the providers at a time, and corrects the snapshot. A foreign
+//! writer leaves no record in the change feed, so only this comparison finds the foreign writer's changes.
 //!
 //! The comparison takes no lock, and the snapshot and the slice may show two moments. So a difference is only a
-//! suspicion: the suspects are read again with their whole trees and the revisions in one transaction. What still
-//! differs then was wrong.
+//! suspicion. The suspects are read again with their whole trees and the revisions in one transaction. If a suspect
+//! still differs, the snapshot was wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -45,7 +45,7 @@ pub struct OverCapacity {
     pub capacity: i64,
 }
 
-/// Compares the first `limit` providers with ids above `after`. After the last slice it compares the catalog too.
+/// Compares the first `limit` providers with ids above `after`. The comparison of the last slice includes the catalog.
 pub fn compare(store: &SnapshotStore, conn: &mut DbConnection, after: i32, limit: usize) -> DbResult<SliceResult> {
     let (ids, rows) = dialect::read_transaction(conn, |conn| read_slice(conn, after, limit))?;
     let next = (ids.len() == limit).then(|| ids.last().copied()).flatten();
@@ -74,12 +74,12 @@ pub fn compare(store: &SnapshotStore, conn: &mut DbConnection, after: i32, limit
     })
 }
 
-/// Corrects the snapshot after rows of a consistent read differed from it. `shown` is the snapshot before the read,
-/// `differing` the providers that it showed otherwise.
+/// Corrects the snapshot after rows of a consistent read differed from the snapshot. `shown` is the snapshot before the
+/// read, `differing` the providers with different rows.
 ///
 /// Mostly a commit of placet made the difference. So the change feed is followed first. A provider that has changed
-/// since `shown` is newer now than the rows, and needs no read. The other providers were changed by a foreign writer:
-/// they are read again, with their trees.
+/// since `shown` is newer now than the rows, and needs no read. The remaining providers were changed by a foreign
+/// writer. They are read again, with their trees.
 pub fn correct(
     store: &SnapshotStore,
     conn: &mut DbConnection,
@@ -130,8 +130,8 @@ fn suspects(snapshot: &Snapshot, range: RangeInclusive<i32>, rows: &[ProviderRow
     deleted.chain(changed.map(|row| row.id)).collect()
 }
 
-/// The suspects with their whole trees, in the snapshot and in the tables: if a tree moved, every provider of it has
-/// another root.
+/// The suspects with their whole trees, in the snapshot and in the tables. If a tree moved, every provider of the tree
+/// has a new root.
 fn with_trees(
     conn: &mut DbConnection,
     snapshot: &Snapshot,

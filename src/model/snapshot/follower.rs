@@ -1,8 +1,8 @@
-//! The follower: a thread that reads the change feed for all requests that wait at the same time (coalescing). It also
-//! reloads an invalid snapshot while no request waits.
+//! The follower: a thread that reads the change feed for all requests that wait at the same time (coalescing). The
+//! thread also reloads an invalid snapshot while no request waits.
 //!
-//! A request is answered from a query that was sent after the request arrived. A query in flight is not enough: it may
-//! have been sent before another process acknowledged a write.
+//! A request is answered from a query that was sent after the request arrived. A query in flight is too old: a process
+//! may have acknowledged a write after the query was sent.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,15 +17,15 @@ use crate::error::{Error, Result};
 use crate::mutants::{self, Mutant};
 use crate::search::Snapshot;
 
-/// The time between attempts to reload an invalid snapshot while no request waits for it.
+/// The time between attempts to reload an invalid snapshot while no request waits for the reload.
 const RELOAD_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The time after which the change feed is read if no request asks for it. Far less than changes are kept
+/// The time after which the change feed is read without a request. Changes are kept for far longer
 /// (`db::change_feed::pruning`), so a process without requests lacks none.
 const IDLE_FOLLOW_INTERVAL: Duration = Duration::from_secs(60);
 
-/// After a reload because of foreign commits, the next one comes after this many times its duration. So a foreign
-/// writer that commits all the time does not keep the thread busy.
+/// The pause after a reload because of foreign commits, as a multiple of the reload's duration. So a foreign writer
+/// with many commits does not keep the thread busy.
 const FOREIGN_RELOAD_PAUSE_FACTOR: u32 = 9;
 
 type SnapshotReply = oneshot::Sender<Result<Arc<Snapshot>>>;
@@ -36,13 +36,13 @@ pub struct Follower {
     /// `None` wakes the thread without a request.
     queue: Sender<Option<SnapshotReply>>,
     timeout: Duration,
-    /// When the last successful query was sent; before the first one, when the thread was started.
+    /// When the last successful query was sent. Before the first query: when the thread was started.
     last_query: Arc<Mutex<BootInstant>>,
 }
 
 impl Follower {
-    /// Starts the thread. `exclusive`: no other process writes, so that there is nothing to follow while no request
-    /// asks. `timeout`: the longest that a request waits for the database.
+    /// Starts the thread. `exclusive`: no other process writes, so there is nothing to follow without a request.
+    /// `timeout`: the longest time for which a request waits for the database.
     pub fn start(
         database: Database,
         store: Arc<SnapshotStore>,
@@ -87,13 +87,13 @@ impl Follower {
         answer.blocking_recv().unwrap_or_else(|_| Err(stopped()))
     }
 
-    /// How old the snapshot is at most: the time since the last successful query was sent. The writer may have
+    /// The largest possible age of the snapshot: the time since the last successful query was sent. The writer may have
     /// published newer commits of its own.
     pub fn age(&self) -> Duration {
         self.last_query.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 
-    /// Starts a reload of an invalid snapshot, and does not wait for it.
+    /// Starts a reload of an invalid snapshot, and does not wait for the end of the reload.
     pub fn wake(&self) {
         if self.queue.send(None).is_err() {
             log::debug!("Shutting down: the snapshot is not reloaded");
@@ -107,8 +107,8 @@ fn stopped() -> Error {
     }
 }
 
-/// For a mutant, which answers later requests from an earlier query: waits for a while after the query, and returns the
-/// requests that arrived since it was sent.
+/// For a mutant, which answers later requests from an earlier query. Waits for a while after the query, and returns the
+/// requests that arrived since the query was sent.
 fn arrived_in_flight(requests: &Receiver<Option<SnapshotReply>>) -> impl Iterator<Item = SnapshotReply> {
     const MUTANT_DELAY: Duration = Duration::from_millis(100);
     std::thread::sleep(MUTANT_DELAY);
@@ -119,7 +119,7 @@ struct FollowerThread {
     database: Database,
     store: Arc<SnapshotStore>,
     exclusive: bool,
-    /// `None` until it is needed, and after an error.
+    /// `None` before the first query, and after an error.
     conn: Option<DbConnection>,
     /// Whether there was a connection before.
     was_connected: bool,
@@ -170,7 +170,7 @@ impl FollowerThread {
         self.foreign_reload_due = Instant::now() + pause;
     }
 
-    /// How long to wait for a request before the feed is read without one.
+    /// How long to wait for a request before the feed is read without a request.
     fn idle_time(&self) -> Duration {
         if self.store.is_invalid() {
             RELOAD_RETRY_INTERVAL
@@ -183,7 +183,7 @@ impl FollowerThread {
         }
     }
 
-    /// Reads the feed, and catches a panic: it must not end the thread.
+    /// Reads the feed, and catches a panic, which must not end the thread.
     fn follow(&mut self) -> Result<Arc<Snapshot>> {
         let sent = BootInstant::now();
         let began = Instant::now();
@@ -206,7 +206,7 @@ impl FollowerThread {
         result
     }
 
-    /// Reads the feed, and tries once more on a new connection if the old one broke: the database may have come back
+    /// Reads the feed. If the connection broke, reads once more on a new connection: the database may have come back
     /// since.
     fn follow_or_reconnect(&mut self) -> Result<Arc<Snapshot>> {
         if let Some(conn) = self.conn.as_mut() {

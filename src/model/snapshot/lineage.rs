@@ -15,8 +15,8 @@ use crate::search::{ProviderId, ProviderRow, ProviderState, Slot, Snapshot};
 pub struct Lineage(HashMap<ProviderId, (ProviderState, Option<ProviderId>)>);
 
 impl Lineage {
-    /// The lineage of providers that were read, as the tables show the states. With the providers locked, the lineage
-    /// holds until COMMIT: a change from up to a different state moves the generations of the whole subtree.
+    /// The lineage of providers of which rows were read, with the states in the tables. With the providers locked, the
+    /// lineage holds until COMMIT: a change from up to a different state moves the generations of the whole subtree.
     pub fn of_rows(conn: &mut DbConnection, rows: &[ProviderRow]) -> DbResult<Lineage> {
         use resource_providers as t;
         let nested = rows.iter().filter(|row| row.parent.is_some());

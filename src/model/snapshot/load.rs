@@ -1,7 +1,7 @@
-//! Loads providers with everything that belongs to them, in a number of statements that does not depend on their
-//! number.
+//! Loads providers with their inventories, usage, traits and aggregates. The number of statements does not depend on
+//! the number of providers.
 //!
-//! The caller's transaction must see one moment: usage from another moment than its generation would be wrong.
+//! The caller's transaction must see one moment: usage and generation from two moments would not fit together.
 
 pub mod parts;
 
@@ -20,8 +20,8 @@ use crate::db::{DbConnection, DbResult};
 use crate::model::limits;
 use crate::search::{AggregateId, Catalog, ClassId, NameKinds, ProviderRow, TraitId};
 
-/// Usage by provider and class, of all allocations or of those that a filter selects. A macro, because the type of the
-/// query has no name in diesel.
+/// Usage by provider and class, of all allocations or of the allocations that a filter selects. A macro, because the
+/// type of the query has no name in diesel.
 macro_rules! used {
     ($($filter:expr)?) => {
         allocations::table
@@ -43,7 +43,7 @@ pub fn catalog(conn: &mut DbConnection) -> DbResult<Catalog> {
     renewed_catalog(conn, &Catalog::default(), NameKinds::ALL)
 }
 
-/// `known`, with the names of these kinds as the tables have them now, and the normal limits with the classes.
+/// `known`, with the current names of these kinds from the tables. With the classes, the normal limits are read too.
 pub fn renewed_catalog(conn: &mut DbConnection, known: &Catalog, kinds: NameKinds) -> DbResult<Catalog> {
     let limits = kinds.classes.then(|| limits::normal_limits(conn)).transpose()?;
     let classes = kinds.classes.then(|| classes(conn)).transpose()?;
@@ -63,7 +63,7 @@ fn aggregates(conn: &mut DbConnection) -> DbResult<Vec<(AggregateId, Arc<str>)>>
     Ok(aggregate_uuids(t::table.select((t::id, t::uuid)).load(conn)?))
 }
 
-/// Those of the traits that exist. MariaDB may find another spelling.
+/// The existing traits among `names`. MariaDB may find a different spelling.
 pub fn traits_named(conn: &mut DbConnection, names: &[&str]) -> DbResult<Vec<(TraitId, Arc<str>)>> {
     use traits as t;
     let rows = in_lists(names, |names| {
@@ -75,7 +75,7 @@ pub fn traits_named(conn: &mut DbConnection, names: &[&str]) -> DbResult<Vec<(Tr
     Ok(trait_names(rows))
 }
 
-/// Those of the aggregates that exist. MariaDB may find another spelling.
+/// The existing aggregates among `uuids`. MariaDB may find a different spelling.
 pub fn aggregates_named(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<Vec<(AggregateId, Arc<str>)>> {
     use placement_aggregates as t;
     let rows = in_lists(uuids, |uuids| {
@@ -98,8 +98,8 @@ fn aggregate_uuids(rows: Vec<(i32, Option<String>)>) -> Vec<(AggregateId, Arc<st
     named.collect()
 }
 
-/// Everything: the catalog and every provider, tree by tree. `check` runs after the catalog and after each statement
-/// that follows. Its error ends the reading.
+/// Everything: the catalog and every provider, tree by tree. `check` runs after the catalog and after each later
+/// statement. An error of `check` ends the reading.
 pub fn snapshot_parts<F: Fn() -> DbResult<()>>(
     conn: &mut DbConnection,
     check: F,

@@ -1,4 +1,4 @@
-//! Merges change records: deltas to add, and marks of what must be read again. Knows no database.
+//! Merges change records: adds up deltas, and collects the providers and names to read again. Knows no database.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,7 +12,7 @@ pub struct MergedChanges {
     deltas: Vec<Delta>,
     /// Providers whose whole change is known.
     rewritten: Vec<Rewritten>,
-    /// Providers to read again. If the tables lack one then, it was deleted.
+    /// Providers to read again. A provider without a row in the tables was deleted.
     pub marked: BTreeSet<ProviderId>,
     /// The kinds of names to read again.
     pub names: NameKinds,
@@ -21,8 +21,8 @@ pub struct MergedChanges {
 impl MergedChanges {
     /// The sum of commits that are applied together. Deltas of different writers may come in any order.
     ///
-    /// A commit of this process need not read again what it wrote. Precondition: the snapshot shows every earlier
-    /// commit that concerns the written rows.
+    /// Rows that a commit of this process wrote need no read. Precondition: the snapshot shows every earlier commit on
+    /// the written rows.
     pub fn of_commits(commits: impl IntoIterator<Item = Committed>) -> MergedChanges {
         let mut merged = MergedChanges::default();
         commits.into_iter().for_each(|committed| merged.add(committed));
@@ -40,7 +40,7 @@ impl MergedChanges {
         self.names = self.names.or(committed.names);
     }
 
-    /// Marks providers that `snapshot` does not have: deltas alone cannot bring them up to date.
+    /// Marks providers that `snapshot` does not have: deltas alone cannot bring these providers up to date.
     pub fn mark_unknown(&mut self, snapshot: &Snapshot) {
         let changed = self.all_deltas().map(|delta| delta.provider);
         let unknown: Vec<ProviderId> = changed.filter(|id| snapshot.by_id(*id).is_none()).collect();
@@ -52,13 +52,13 @@ impl MergedChanges {
         self.deltas.iter().map(|delta| delta.provider).collect()
     }
 
-    /// Whether something must be read before the change can be published.
+    /// Whether rows must be read before the change can be published.
     pub fn needs_reload(&self) -> bool {
         self.names.any() || !self.marked.is_empty()
     }
 
-    /// The change of `snapshot`, with what was read: rows of the marked providers, and the catalog if names were
-    /// marked. A row already contains the deltas of its provider.
+    /// The change of `snapshot`, with the rows of the marked providers, and with the catalog if names were marked. A
+    /// row already contains the deltas of its provider.
     pub fn snapshot_change(
         &self,
         snapshot: &Snapshot,
@@ -85,7 +85,7 @@ impl MergedChanges {
         self.deltas.iter().chain(of_rewritten)
     }
 
-    /// The deltas to apply: those of providers that are not marked.
+    /// The deltas to apply: the deltas of unmarked providers.
     fn unmarked_deltas(&self, snapshot: &Snapshot) -> Vec<Delta> {
         let unmarked = self
             .deltas
@@ -98,8 +98,8 @@ impl MergedChanges {
         deltas
     }
 
-    /// Providers whose generation in `next` is behind the one that a writer saw: a foreign writer moved it, and left no
-    /// record.
+    /// Providers whose generation in `next` is behind the generation that a writer saw: a foreign writer moved the
+    /// generation, and left no record.
     pub fn lagging_providers(&self, next: &Snapshot) -> BTreeSet<ProviderId> {
         let lags = |delta: &&Delta| {
             next.by_id(delta.provider)
@@ -110,7 +110,7 @@ impl MergedChanges {
     }
 }
 
-/// A provider as `snapshot` shows it, with the written values; `None` if `snapshot` does not have it.
+/// A provider as in `snapshot`, with the written values; `None` if `snapshot` does not have the provider.
 fn rewritten_row(snapshot: &Snapshot, rewritten: &Rewritten) -> Option<ProviderRow> {
     let Rewritten { delta, inventories } = rewritten;
     let mut row = snapshot.row(snapshot.by_id(delta.provider)?);
@@ -124,7 +124,7 @@ fn rewritten_row(snapshot: &Snapshot, rewritten: &Rewritten) -> Option<ProviderR
     Some(row)
 }
 
-/// For a mutant: sets the generation that the delta names, instead of adding to the one in the snapshot.
+/// For a mutant: sets the generation that the delta names, instead of adding to the generation in the snapshot.
 fn set_generation(delta: &mut Delta, snapshot: &Snapshot) {
     if let Some(slot) = snapshot.by_id(delta.provider) {
         let moves = delta.generation - snapshot.generation(slot);

@@ -1,7 +1,7 @@
-//! Reloads what change records alone cannot update, together with the revisions that it belongs to.
+//! Reloads rows that change records alone cannot update, together with the revisions of the rows.
 //!
-//! It runs in one transaction that sees one moment. The deltas of all other providers are applied up to the same
-//! revisions, so that a delta is never added to a sum that already contains it.
+//! A reload runs in one transaction that sees one moment. The deltas of all other providers are applied up to the same
+//! revisions. So a delta is never added to a sum that already contains the delta.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ pub struct Reload {
     pub revisions: Revisions,
     /// Suspects that differed from the snapshot.
     pub differing: Vec<ProviderId>,
-    /// The providers that were read. Empty if everything was.
+    /// The providers of which rows were read. Empty after a reload of everything.
     pub read: BTreeSet<ProviderId>,
-    /// Whether a record names a change that has no record of its own: a foreign writer made it.
+    /// Whether a record names a change that has no record of its own: a foreign writer made the change.
     pub has_foreign_changes: bool,
 }
 
-/// Loads all tables. `check` runs between the statements, and its error ends the reading.
+/// Loads all tables. `check` runs between the statements. An error of `check` ends the reading.
 pub fn everything(conn: &mut DbConnection, check: impl Fn() -> DbResult<()>) -> DbResult<Reload> {
     let revisions = change_feed::revisions(conn)?;
     let (catalog, rows) = load::snapshot_parts(conn, &check)?;
@@ -45,9 +45,9 @@ pub fn everything(conn: &mut DbConnection, check: impl Fn() -> DbResult<()>) -> 
     })
 }
 
-/// Advances `snapshot` from the revisions `known` to those of `page`. Reads the providers that the page marks and the
-/// `suspects`, and the `names` with those that are marked. An error if the page is not enough: then everything must be
-/// read.
+/// Advances `snapshot` from the revisions `known` to the revisions of `page`. Reads the providers that the page marks,
+/// the `suspects`, and the names of the kinds that the page marks or `names` has. An error if the page is not enough:
+/// everything must be read.
 pub fn marked(
     conn: &mut DbConnection,
     snapshot: &Snapshot,
@@ -91,7 +91,6 @@ pub fn marked(
     }))
 }
 
-/// Merges the records.
 fn merge(records: &[ChangeRecord]) -> Result<MergedChanges, FeedError> {
     let decode = |record: &ChangeRecord| {
         change::decode(&record.body).ok_or_else(|| FeedError::Unreadable(record.writer.clone()))
@@ -110,8 +109,8 @@ fn read_marked(conn: &mut DbConnection, snapshot: &Snapshot, merged: &MergedChan
     Ok(snapshot.apply(&SnapshotChange { descriptions, ..change }))
 }
 
-/// Whether a provider that was read has a class, trait or aggregate that the catalog lacks. A foreign writer creates
-/// one without a record.
+/// Whether a provider in `read` has a class, trait or aggregate that the catalog lacks. A foreign writer creates names
+/// without a record.
 fn has_unknown_names(next: &Snapshot, read: &BTreeSet<ProviderId>) -> bool {
     let catalog = next.catalog();
     read.iter().filter_map(|id| next.by_id(*id)).any(|slot| {
@@ -122,8 +121,8 @@ fn has_unknown_names(next: &Snapshot, read: &BTreeSet<ProviderId>) -> bool {
     })
 }
 
-/// All providers in the trees of those that were read and whose parent or root the snapshot lacks. A foreign writer
-/// created the missing ones.
+/// All providers in the trees of providers in `read` whose parent or root the snapshot lacks. A foreign writer created
+/// the parent or root.
 fn incomplete_trees(
     conn: &mut DbConnection,
     next: &Snapshot,
@@ -149,7 +148,7 @@ pub fn trees(conn: &mut DbConnection, roots: &BTreeSet<ProviderId>) -> DbResult<
     Ok(ids.into_iter().map(ProviderId).collect())
 }
 
-/// The row of a provider without its time, which some engines store less exactly than a delta carries it.
+/// The row of a provider without its time, which some engines store less exactly than a delta has it.
 pub fn row_without_time(snapshot: &Snapshot, id: ProviderId) -> Option<ProviderRow> {
     let row = snapshot.row(snapshot.by_id(id)?);
     Some(ProviderRow { modified: 0, ..row })

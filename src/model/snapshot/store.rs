@@ -1,12 +1,12 @@
-//! The snapshot store: holds the newest snapshot, and keeps it current with the commits of this process and of its
-//! peers.
+//! The snapshot store: holds the newest snapshot, and keeps the snapshot current with the commits of this process and
+//! of its peers.
 //!
-//! A snapshot is published only under the lock of `Applied`, the position in the change feed that the snapshot shows.
-//! It is a lock and not a thread, because two threads publish: the writer, before it acknowledges a commit, and the
-//! follower. Each has a connection of its own. Readers take no lock.
+//! A snapshot is published only under the lock of `Applied`, the position in the change feed that the snapshot shows. A
+//! lock, and not a thread, because two threads publish: the writer, before acknowledging a commit, and the follower.
+//! Each has a connection of its own. Readers take no lock.
 //!
-//! No statement runs while the lock is held, so no thread waits for another's connection. Rows are read without it
-//! (`row_reads.rs`).
+//! No statement runs while the lock is held, so no thread waits for the connection of a different thread. Rows are read
+//! without the lock (`row_reads.rs`).
 
 mod own_commits;
 mod row_reads;
@@ -34,22 +34,22 @@ use crate::db::{Commit, DbConnection, DbResult};
 use crate::model::statistics::SnapshotStatistics;
 use crate::search::{NameKinds, ProviderId, Snapshot};
 
-/// The newest snapshot, with the position that it shows.
+/// The newest snapshot, with its position.
 pub struct SnapshotStore {
     current: ArcSwap<Snapshot>,
     applied: Mutex<Applied>,
-    /// Whether the snapshot may lack a commit that the change feed cannot supply. Then it must not be used.
+    /// Whether the snapshot may lack a commit that the change feed cannot supply. An invalid snapshot must not be used.
     invalid: AtomicBool,
     /// Notified when the snapshot is invalidated.
     invalidated: Notify,
-    /// Whether a foreign writer has committed since everything was read. Then no decision rests on the snapshot.
+    /// Whether a foreign writer has committed since everything was read. If so, no decision rests on the snapshot.
     has_foreign_commits: AtomicBool,
     /// Rows that other transactions are known to have locked.
     held: ArcSwap<RowNames>,
     statistics: Arc<SnapshotStatistics>,
 }
 
-/// The applied position. It is replaced together with the snapshot, under its lock.
+/// The applied position. The position is replaced together with the snapshot, under the lock of the position.
 struct Applied {
     revisions: Revisions,
     stamp: Stamp,
@@ -57,7 +57,7 @@ struct Applied {
     invalid_since: Option<BootInstant>,
     /// The changes that were published while rows are being read.
     published: PublishedLog,
-    /// This process's writer, once it has committed anything.
+    /// This process's writer; `None` before the first commit.
     own_writer: Option<String>,
     contention: ContentionTracker,
     /// How many polls in a row found no commit of a peer.
@@ -67,20 +67,20 @@ struct Applied {
     foreign_write_found: Option<BootInstant>,
 }
 
-/// The speculative snapshot: `base` with a commit in flight. It is published when the commit has happened, if `base` is
-/// still the newest snapshot.
+/// The speculative snapshot: `base` with a commit in flight. `next` is published after COMMIT, if `base` is still the
+/// newest snapshot.
 struct Speculative {
     commit: Commit,
     base: Arc<Snapshot>,
     next: Arc<Snapshot>,
 }
 
-/// Peers are idle after this many polls in a row without a commit of theirs, because one empty poll may be chance. The
+/// Peers are idle after this many polls in a row without a commit of a peer, because one empty poll may be chance. The
 /// store counts the polls of readers, and the writer counts its own: a series of searches says nothing about the next
 /// batch.
 pub const IDLE_POLLS: u32 = 2;
 
-/// The snapshot and its position, as they were together at one moment.
+/// The snapshot and its position at one moment.
 struct Shown {
     snapshot: Arc<Snapshot>,
     revisions: Revisions,
@@ -130,14 +130,14 @@ impl SnapshotStore {
         &self.statistics
     }
 
-    /// The newest snapshot. It shows every change that this process acknowledged, unless it is invalid.
+    /// The newest snapshot. Unless invalid, the snapshot shows every change that this process acknowledged.
     pub fn newest(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
 
-    /// The newest snapshot with its stamp, if peers are idle. It may lack their last commits: what is found there is
-    /// valid if the stamp is the same when the change feed has been read, or when the peers' revisions have been
-    /// compared.
+    /// The newest snapshot with its stamp, if peers are idle. The snapshot may lack the last commits of peers. An
+    /// answer from the snapshot is valid in two cases: the stamp is the same after a read of the change feed, or after
+    /// a comparison of the peers' revisions.
     pub fn newest_if_idle(&self) -> Option<(Arc<Snapshot>, Stamp)> {
         let shown = self.shown()?;
         let may_use = shown.peers_are_idle && !self.has_foreign_commits();
@@ -165,8 +165,8 @@ impl SnapshotStore {
         self.applied().stamp.invalidations
     }
 
-    /// Brings the snapshot up to everything committed before the call, and reloads everything if it must. For a thread
-    /// that may take as long as that.
+    /// Brings the snapshot up to everything committed before the call, and reloads everything if necessary. For a
+    /// thread that may wait for a reload.
     pub fn follow(&self, conn: &mut DbConnection) -> DbResult<Arc<Snapshot>> {
         loop {
             if let Some(newest) = self.try_follow(conn)? {
@@ -176,8 +176,8 @@ impl SnapshotStore {
         }
     }
 
-    /// Brings the snapshot up to everything committed before the call. That takes one query; more only if rows must be
-    /// read, or if a peer that was idle has committed. `None` if everything must be reloaded: the snapshot is invalid.
+    /// Brings the snapshot up to everything committed before the call. One query is enough, unless rows must be read or
+    /// an idle peer has committed. `None` if everything must be reloaded: the snapshot is invalid.
     pub fn try_follow(&self, conn: &mut DbConnection) -> DbResult<Option<Arc<Snapshot>>> {
         while let Some(shown) = self.shown() {
             // Idle peers: only their revisions are queried.
@@ -206,7 +206,7 @@ impl SnapshotStore {
         Ok(None)
     }
 
-    /// As `try_follow`, but with deltas alone, inside the caller's transaction; false if they are not enough.
+    /// As `try_follow`, but with deltas alone, inside the caller's transaction. False if deltas are not enough.
     pub fn catch_up(&self, conn: &mut DbConnection) -> DbResult<bool> {
         let Some(shown) = self.shown() else {
             return Ok(false);
@@ -215,7 +215,7 @@ impl SnapshotStore {
         Ok(matches!(self.apply_page(&shown, page), PageOutcome::Published(_)))
     }
 
-    /// What the snapshot shows now; `None` if it is invalid.
+    /// The newest snapshot with its position; `None` if the snapshot is invalid.
     fn shown(&self) -> Option<Shown> {
         let applied = self.applied();
         (!self.is_invalid()).then(|| Shown {
@@ -226,12 +226,12 @@ impl SnapshotStore {
         })
     }
 
-    /// The rows that other transactions are known to have locked. Searches avoid the providers among them.
+    /// The rows that other transactions are known to have locked. Searches avoid the providers among these rows.
     pub fn held(&self) -> Arc<RowNames> {
         self.held.load_full()
     }
 
-    /// Takes over which rows are known to be held.
+    /// Replaces the list of rows that are known to be held.
     pub fn note_held(&self, rows: &RowNames) {
         if **self.held.load() != *rows {
             self.held.store(Arc::new(rows.clone()));
@@ -243,7 +243,7 @@ impl SnapshotStore {
         self.applied().contention.contended(Instant::now())
     }
 
-    /// Applies a feed page that was queried after `shown`, with its deltas alone.
+    /// Applies a feed page that was queried after `shown`, with the deltas of the page alone.
     fn apply_page(&self, shown: &Shown, page: FeedPage) -> PageOutcome {
         let mut applied = self.applied();
         if !applied.stamp.is_same_reload(&shown.stamp) || applied.revisions.epoch != shown.revisions.epoch {
@@ -252,7 +252,7 @@ impl SnapshotStore {
         let Ok(records) = page.after(&shown.revisions) else {
             return PageOutcome::NeedsRows;
         };
-        // The writer may have published its own commits since: each is applied once.
+        // The writer may have published commits of its own since `shown`: each commit is applied once.
         let revisions = &applied.revisions;
         let unapplied = || {
             records
@@ -289,7 +289,7 @@ impl SnapshotStore {
             .map(|_| ())
     }
 
-    /// Reads `suspects` again. Returns those of them that differed from the snapshot; none if that is invalid.
+    /// Reads `suspects` again. Returns the suspects that differed from the snapshot; none if the snapshot is invalid.
     pub fn reload_suspects(
         &self,
         conn: &mut DbConnection,
@@ -311,12 +311,12 @@ impl SnapshotStore {
     }
 
     fn applied(&self) -> MutexGuard<'_, Applied> {
-        // The snapshot is replaced in the last step, so a panic leaves the one before.
+        // The snapshot is replaced in the last step, so a panic leaves the snapshot before.
         self.applied.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// `snapshot` with the changes, if deltas are enough to make it.
+/// `snapshot` with the changes; `None` if deltas are not enough.
 fn next_snapshot(snapshot: &Snapshot, mut merged: MergedChanges) -> Option<Snapshot> {
     merged.mark_unknown(snapshot);
     if merged.needs_reload() {

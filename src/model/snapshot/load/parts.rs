@@ -11,7 +11,7 @@ use crate::db::engines::dialect::ratio;
 use crate::model::modified_micros;
 use crate::search::{AggregateId, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
 
-/// The rows of each table. Those of a provider that does not exist are ignored.
+/// The rows of each table. Rows of a provider that does not exist are ignored.
 #[derive(Default)]
 pub struct Parts {
     pub providers: Vec<ProviderColumns>,
@@ -46,7 +46,7 @@ pub struct ProviderColumns {
 
 impl Parts {
     /// Iterates tree by tree, roots first. Each row is built on demand: all rows together take twice the memory of the
-    /// snapshot's columns that are made from them.
+    /// snapshot's columns, which are made from the rows.
     pub fn into_rows(mut self, conn: &DbConnection) -> impl ExactSizeIterator<Item = ProviderRow> + use<> {
         for columns in &mut self.inventories {
             columns.allocation_ratio = ratio(conn, columns.allocation_ratio);
@@ -89,7 +89,7 @@ impl Parts {
 }
 
 impl ProviderColumns {
-    /// A provider whose place in its tree is not needed.
+    /// A provider without a place in a tree, for callers that do not need the place.
     pub fn unplaced(id: i32, uuid: String, name: Option<String>, generation: i32) -> ProviderColumns {
         ProviderColumns {
             id,

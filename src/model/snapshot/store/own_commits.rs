@@ -1,4 +1,4 @@
-//! The commits of this process: the snapshot is speculated while one is in flight, and published when it has happened.
+//! The commits of this process: a speculative snapshot is made while a commit is in flight, and published after COMMIT.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::mutants::{self, Mutant};
 use crate::search::Snapshot;
 
 impl SnapshotStore {
-    /// The snapshot as if a commit of this process that is in flight had happened; `None` if deltas are not enough, or
-    /// if the follower has applied the commit already.
+    /// The snapshot as if a commit in flight of this process had happened. `None` if deltas are not enough, or if the
+    /// follower has applied the commit already.
     pub fn speculate(&self, committed: &Committed, commit: &Commit) -> Option<Arc<Snapshot>> {
         let mut applied = self.applied();
         if self.is_invalid() || applied.revisions.of(&commit.writer) + 1 != commit.revision {
@@ -28,8 +28,8 @@ impl SnapshotStore {
         Some(next)
     }
 
-    /// Publishes a commit of this process. Returns false if deltas are not enough, or if the revision before it is not
-    /// applied yet. If the follower has applied the commit already, nothing is left to do.
+    /// Publishes a commit of this process. Returns false if deltas are not enough, or if the revision before the commit
+    /// is not applied yet. If the follower has applied the commit already, nothing is left to do.
     pub fn publish(&self, committed: Committed, commit: &Commit) -> bool {
         let mut applied = self.applied();
         let speculative = applied.speculative.take();
@@ -42,7 +42,7 @@ impl SnapshotStore {
         };
         applied.published.push_own(&committed, &commit.writer, &position);
         if self.is_invalid() {
-            // The reload reads the commit from the tables, or adds it if it began before.
+            // The reload reads the commit from the tables, or adds the commit from the log.
             return true;
         }
         let known = applied.revisions.of(&commit.writer);

@@ -1,17 +1,16 @@
-//! Reads rows for the snapshot without the store's lock, and publishes them under it.
+//! Reads rows for the snapshot without the store's lock, and publishes the rows under the lock.
 //!
-//! Naively, rows are read with the lock held, so that no commit is published between reading and publishing: the rows
-//! would remove it again. Then a commit of this process waits for another thread's connection, and for as long as a
-//! start if everything is read.
+//! Naive solution: hold the lock from the read to the publication, because the rows would undo a commit in between. But
+//! a commit of this process would wait for the connection of a second thread, for as long as a start takes.
 //!
 //! So every change that is published while rows are being read is kept in a log. Happy path: the rows belong to some
-//! revisions, and the changes beyond these are added to them, in the order in which they were published.
+//! revisions. Later changes are added to the rows, in the order of publication.
 //!
 //! Unhappy paths:
-//! - The snapshot was invalidated, or another thread published rows: what was read is obsolete, and is read again.
-//! - A change of the log cannot be added by its deltas: rows are read again, and then include it.
-//! - While everything was read, another thread published rows of some providers: a foreign writer's changes of these
-//!   are in no log. They are read again.
+//! - The snapshot was invalidated, or a second thread published rows: the rows are obsolete, and are read again.
+//! - A change of the log cannot be added by its deltas: rows are read again, and include the change.
+//! - While everything was read, a second thread published rows of some providers. No log has the foreign changes of
+//!   these providers, so the providers are read again.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -40,18 +39,18 @@ pub(super) struct PublishedChange {
     pub committed: Committed,
 }
 
-/// What was applied together.
+/// The changes that were applied together.
 type LogEntry = Arc<Vec<PublishedChange>>;
 
-/// The number of entries that are kept. A thread that needs an older one reads rows again.
+/// The number of entries that are kept. A thread that needs an older entry reads rows again.
 const LOG_ENTRIES_MAX: usize = 20_000;
 
-/// What was published while rows are being read.
+/// The changes that were published while rows are being read.
 #[derive(Default)]
 pub(super) struct PublishedLog {
     /// How many threads are reading rows.
     readers: usize,
-    /// How many entries were dropped. The first one that is kept has this number.
+    /// How many entries were dropped. Also the number of the first entry in `entries`.
     dropped: usize,
     entries: VecDeque<LogEntry>,
     /// The providers of which rows were published.
@@ -59,7 +58,7 @@ pub(super) struct PublishedLog {
 }
 
 impl PublishedLog {
-    /// Adds what was applied together. Costs nothing if no thread is reading rows.
+    /// Adds changes that were applied together. Costs nothing if no thread is reading rows.
     pub fn push(&mut self, changes: Vec<PublishedChange>) {
         if self.readers == 0 {
             return;
@@ -71,7 +70,7 @@ impl PublishedLog {
         self.entries.push_back(Arc::new(changes));
     }
 
-    /// Adds a commit of this process, whether or not it could be applied.
+    /// Adds a commit of this process, even if the commit could not be applied.
     pub fn push_own(&mut self, committed: &Committed, writer: &str, position: &Position) {
         if self.readers > 0 {
             self.push(vec![PublishedChange {
@@ -82,12 +81,12 @@ impl PublishedLog {
         }
     }
 
-    /// The number of the entry that comes next.
+    /// The number of the next entry.
     fn end(&self) -> usize {
         self.dropped + self.entries.len()
     }
 
-    /// The entries from this number on; `None` if some of them were dropped.
+    /// The entries from this number on; `None` if some of these entries were dropped.
     fn since(&self, number: usize) -> Option<Vec<LogEntry>> {
         let index = number.checked_sub(self.dropped)?;
         Some(self.entries.range(index..).cloned().collect())
@@ -103,10 +102,10 @@ impl PublishedLog {
     }
 }
 
-/// A thread that is reading rows. While it exists, published changes are kept.
+/// A thread that is reading rows. During the life of a `RowReader`, published changes are kept.
 struct RowReader<'a> {
     store: &'a SnapshotStore,
-    /// The number of the first entry that is published after this reader began.
+    /// The number of the first entry published after this reader began.
     first_entry: usize,
     stamp: Stamp,
 }
@@ -122,15 +121,15 @@ enum Attempt {
     Published,
     /// The snapshot was invalidated or reloaded since the reading began.
     Obsolete,
-    /// More was published since than may be added under the lock, or rows of some providers were.
+    /// Since the reading, rows of some providers or more than `LOCKED_ENTRIES_MAX` entries were published.
     Behind,
 }
 
-/// The number of entries that are added to a reload of everything under the lock. More are added before, without it.
+/// The most entries added to a reload of everything under the lock. More entries are added before, without the lock.
 const LOCKED_ENTRIES_MAX: usize = 8;
 
 impl SnapshotStore {
-    /// Begins to read rows, whether or not the snapshot is valid.
+    /// Begins to read rows, even if the snapshot is invalid.
     fn begin_row_read(&self) -> RowReader<'_> {
         let mut applied = self.applied();
         applied.published.readers += 1;
@@ -142,7 +141,7 @@ impl SnapshotStore {
     }
 
     /// Reads the rows that peers marked, the suspects, and these names. Returns the suspects that differed from the
-    /// snapshot; `None` if everything must be reloaded, because the snapshot is invalid.
+    /// snapshot. `None` if the snapshot is invalid: everything must be reloaded.
     pub(super) fn read_marked(
         &self,
         conn: &mut DbConnection,
@@ -165,8 +164,8 @@ impl SnapshotStore {
         }
     }
 
-    /// Publishes rows with the changes that were published since. `None` if they are obsolete, or if a change cannot be
-    /// added.
+    /// Publishes rows with the changes published since the rows were read. `None` if the rows are obsolete, or if a
+    /// change cannot be added.
     fn publish_marked(&self, reader: &RowReader<'_>, shown: &Shown, mut reload: Reload) -> Option<Vec<ProviderId>> {
         let mut applied = self.applied();
         if !applied.stamp.is_same_read(&shown.stamp) || applied.revisions.epoch != shown.revisions.epoch {
@@ -177,7 +176,7 @@ impl SnapshotStore {
             return None;
         }
         applied.stamp.row_reads += 1;
-        // This reader is one of them. Another one may be reading everything.
+        // `readers` counts this reader too. A second reader may be reading everything.
         if applied.published.readers > 1 {
             applied.published.read.extend(reload.read);
         }
@@ -188,8 +187,8 @@ impl SnapshotStore {
         Some(reload.differing)
     }
 
-    /// After a page that changes alone cannot apply: takes over the new epoch if only writers were pruned whose last
-    /// commit the snapshot shows. Otherwise invalidates the snapshot.
+    /// After a page that changes alone cannot apply. If only writers were pruned whose last commit the snapshot shows,
+    /// takes over the new epoch. Otherwise invalidates the snapshot.
     fn adopt_epoch_or_invalidate(&self, conn: &mut DbConnection, shown: &Shown, error: &FeedError) -> DbResult<()> {
         if let FeedError::EpochChanged { epoch } = error
             && let Some(revisions) = change_feed::carry_over(conn, &shown.revisions, epoch)?
@@ -207,12 +206,12 @@ impl SnapshotStore {
         Ok(())
     }
 
-    /// Reads everything if decisions may not rest on the snapshot, and publishes it unless the snapshot was invalidated
-    /// or reloaded since: then the next attempt begins after that.
+    /// Reads everything if decisions may not rest on the snapshot, and publishes the reload. If the snapshot was
+    /// invalidated or reloaded since, the reload is discarded: the next attempt begins after the invalidation.
     pub fn reload_everything(&self, conn: &mut DbConnection) -> DbResult<()> {
         let reader = self.begin_row_read();
         if self.may_decide() {
-            // Another thread has reloaded it.
+            // A second thread has reloaded the snapshot.
             return Ok(());
         }
         let began = Instant::now();
@@ -228,7 +227,8 @@ impl SnapshotStore {
         Ok(())
     }
 
-    /// Adds to a reload of everything what was published since, and publishes it. False if it is obsolete.
+    /// Adds the changes published since to a reload of everything, and publishes the reload. False if the reload is
+    /// obsolete.
     fn complete_and_publish(
         &self,
         conn: &mut DbConnection,
@@ -252,7 +252,7 @@ impl SnapshotStore {
             let is_added =
                 corrected.is_none() && published.is_some_and(|it| !it.is_empty() && add_entries(&mut reload, &it));
             if !is_added {
-                // These rows include everything that was published until now.
+                // The rows include everything published until now.
                 let names = corrected.as_ref().map_or(NameKinds::default(), |_| NameKinds::ALL);
                 let suspects = corrected.unwrap_or_default();
                 match read_rows(conn, &reload.snapshot, &reload.revisions, &suspects, names)? {
@@ -263,7 +263,7 @@ impl SnapshotStore {
         }
     }
 
-    /// An error once the snapshot was invalidated or reloaded since the reading began: it would be discarded.
+    /// An error if the snapshot was invalidated or reloaded since the reading began: the reload would be discarded.
     fn check_wanted(&self, reader: &RowReader<'_>) -> DbResult<()> {
         if self.applied().stamp.is_same_reload(&reader.stamp) {
             return Ok(());
@@ -272,7 +272,7 @@ impl SnapshotStore {
         Err(DbError::RollbackTransaction)
     }
 
-    /// `known`: the next entry of the log, and how often rows had been published, when `reload` was read.
+    /// `known`: the next entry of the log, and the number of row reads, at the time when `reload` was read.
     fn publish_everything(&self, reader: &RowReader<'_>, known: (usize, u64), reload: &mut Reload) -> Attempt {
         let (next_entry, row_reads) = known;
         let mut applied = self.applied();
@@ -281,7 +281,7 @@ impl SnapshotStore {
         }
         let published = applied.published.since(next_entry);
         let is_added = published.is_some_and(|it| it.len() <= LOCKED_ENTRIES_MAX && add_entries(reload, &it));
-        // A valid snapshot may show more of peers than was read.
+        // A valid snapshot may show more commits of peers than the reload.
         let is_behind = !self.is_invalid() && is_behind(&reload.revisions, &applied.revisions);
         if !is_added || is_behind || applied.stamp.row_reads != row_reads {
             return Attempt::Behind;
@@ -293,7 +293,7 @@ impl SnapshotStore {
         let is_foreign = applied.stamp.foreign_commits != reader.stamp.foreign_commits;
         self.has_foreign_commits.store(is_foreign, Ordering::Release);
         drop(applied);
-        // To free a large snapshot takes milliseconds, so the lock is released before.
+        // Freeing a large snapshot takes milliseconds, so the lock is released first.
         drop(replaced);
         Attempt::Published
     }
@@ -312,7 +312,7 @@ fn is_behind(revisions: &Revisions, other: &Revisions) -> bool {
     writers.any(|(writer, position)| revisions.of(writer) < position.revision)
 }
 
-/// Reads, in one transaction, what changed since `revisions`: the marked rows, the suspects, and these names.
+/// Reads the changes since `revisions` in one transaction: the marked rows, the suspects, and these names.
 fn read_rows(
     conn: &mut DbConnection,
     snapshot: &Snapshot,
@@ -330,7 +330,8 @@ fn read_rows(
     })
 }
 
-/// With the mutant `revisions-before`, a page read before the transaction that reads the rows; `None` without it.
+/// With the mutant `revisions-before`, a page read before the transaction that reads the rows; `None` without the
+/// mutant.
 fn early_page(conn: &mut DbConnection, known: &Revisions) -> DbResult<Option<FeedPage>> {
     if !mutants::is(Mutant::RevisionsBefore) {
         return Ok(None);
@@ -340,8 +341,8 @@ fn early_page(conn: &mut DbConnection, known: &Revisions) -> DbResult<Option<Fee
     Ok(Some(page))
 }
 
-/// Adds to rows that were read the published changes that they do not include. False if one of them cannot be added:
-/// those before it are.
+/// Adds published changes that the rows do not include yet. Returns false at the first change that cannot be added. All
+/// changes before are added.
 fn add_entries(reload: &mut Reload, entries: &[LogEntry]) -> bool {
     mutants::is(Mutant::DropPublished) || entries.iter().all(|changes| add_changes(reload, changes))
 }

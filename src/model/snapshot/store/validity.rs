@@ -1,5 +1,5 @@
-//! Whether the snapshot may be used: it is invalid if it may lack a commit, and no decision rests on it while another
-//! program's commits were not read.
+//! Whether the snapshot may be used. An invalid snapshot, which may lack a commit, may not be used at all. No decision
+//! rests on a snapshot that may lack a foreign writer's commits.
 
 use std::pin::pin;
 use std::sync::atomic::Ordering;
@@ -14,13 +14,13 @@ use crate::model::statistics::ReloadReason;
 use crate::mutants::{self, Mutant};
 
 impl SnapshotStore {
-    /// Marks the snapshot as invalid: nothing is answered from it until everything was reloaded.
+    /// Marks the snapshot as invalid: no request is answered from the snapshot until everything was reloaded.
     pub fn invalidate(&self) {
         self.invalidate_under(&mut self.applied(), ReloadReason::Writer);
     }
 
     /// Invalidates the snapshot, unless it was reloaded or invalidated after `stamp`. Two threads may have the same
-    /// reason. The second one must not make the reload obsolete that the first one began.
+    /// reason: the second thread must not make the reload of the first thread obsolete.
     pub(super) fn invalidate_since(&self, stamp: &Stamp, kind: ReloadReason, reason: impl std::fmt::Display) {
         let mut applied = self.applied();
         if applied.stamp.is_same_reload(stamp) {
@@ -29,7 +29,7 @@ impl SnapshotStore {
         }
     }
 
-    /// Under the lock: a reload that began before this must not make the snapshot valid again.
+    /// Under the lock: a reload that began earlier must not make the snapshot valid again.
     pub(super) fn invalidate_under(&self, applied: &mut Applied, reason: ReloadReason) {
         if applied.invalid_since.is_none() {
             self.statistics.note_reload(reason);
@@ -40,13 +40,13 @@ impl SnapshotStore {
         self.invalidated.notify_waiters();
     }
 
-    /// For a new connection: invalidates the snapshot, unless the database still has every commit that it shows. After
-    /// a failover or a restore it may lack some.
+    /// For a new connection: invalidates the snapshot if the database lacks a commit that the snapshot shows. After a
+    /// failover or a restore the database may lack commits.
     pub fn revalidate(&self, conn: &mut DbConnection) -> DbResult<()> {
         if mutants::is(Mutant::TrustReconnect) {
             return Ok(());
         }
-        // What was reloaded in between may come from the database before.
+        // A reload in between may come from the database before the failover or the restore.
         while let Some(shown) = self.shown() {
             if change_feed::contains(conn, &shown.revisions)? {
                 break;
@@ -79,8 +79,8 @@ impl SnapshotStore {
         self.has_foreign_commits.load(Ordering::Acquire)
     }
 
-    /// A batch found rows that differ from the snapshot of the revisions `shown`, and `writer` has committed it and
-    /// published it since. If every commit of a peer is in that snapshot, a foreign writer changed the rows.
+    /// A batch found rows that differ from the snapshot of the revisions `shown`. Since, `writer` has committed and
+    /// published the batch. If every commit of a peer is in the snapshot of `shown`, a foreign writer changed the rows.
     pub fn note_differing_rows(&self, shown: &Revisions, writer: &str) {
         let mut applied = self.applied();
         let is_shown = |(peer, position): (&String, &Position)| peer == writer || position.revision == shown.of(peer);
