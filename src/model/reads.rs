@@ -1,4 +1,4 @@
-//! Reads that go to the database: the reader, coalesced reads, and look-ups of names that the snapshot does not have.
+//! Reads that go to the database: the reader, coalesced reads, and look-ups of names that the snapshot lacks.
 
 pub mod blocking;
 pub mod coalescer;

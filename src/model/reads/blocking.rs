@@ -9,18 +9,18 @@ use crate::db::{Database, ReadPermit};
 use crate::error::{Error, Result};
 use crate::log_context;
 
-/// Runs work that waits for the database on a blocking thread. It waits for a permit first, without a thread: there are
-/// as many permits as connections, and not a thread for each request.
+/// Runs work that waits for the database on a blocking thread. The request waits for a permit first, without a thread:
+/// there are as many permits as connections.
 pub async fn on_blocking_thread<T: Send + 'static>(
     database: &Database,
     work: impl FnOnce(&ReadPermit) -> Result<T> + Send + 'static,
 ) -> Result<T> {
     let permit = database.read_permit().await?;
-    // The permit belongs to the thread: if the request is dropped, the thread keeps it until the database answers.
+    // If the request is dropped, the thread keeps the permit until the database answers.
     spawn_blocking(move || work(&permit)).await
 }
 
-/// Runs work on a blocking thread, and waits for it.
+/// Runs work on a blocking thread, and waits for the end of the work.
 pub async fn spawn_blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     // If the request is dropped, the set aborts work that has not started.
     let mut tasks = JoinSet::new();
@@ -34,7 +34,7 @@ pub async fn spawn_blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> 
 }
 
 /// Waits for `work`, at most as long as the timeout. A server that hangs, or a Galera node that waits for its cluster,
-/// closes no connection, and the client library of MariaDB has no timeout of its own here.
+/// closes no connection. MariaDB's client library has no timeout of its own here.
 pub async fn within_timeout<T>(timeout: Duration, work: impl Future<Output = Result<T>>) -> Result<T> {
     let timed_out = || Error::Unavailable {
         detail: "it did not answer in time".into(),

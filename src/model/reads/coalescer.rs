@@ -11,10 +11,10 @@ use tokio::sync::oneshot;
 use crate::db::{Database, SetupError, thread};
 use crate::error::{Error, Result};
 
-/// At most this many requests share a read, so that no request waits for the rows of hundreds.
+/// At most this many requests share a read: no request waits for the rows of hundreds of requests.
 const REQUESTS_PER_READ_MAX: usize = 64;
 
-/// Answers several requests, in their order, by one read.
+/// Answers several requests, in the order of the requests, by one read.
 type ReadMany<K, V> = dyn Fn(&Database, &[&K]) -> Result<Vec<V>> + Send + Sync;
 
 /// A request that waits for a thread.
@@ -23,13 +23,13 @@ struct Pending<K, V> {
     reply: oneshot::Sender<Result<V>>,
 }
 
-/// A handle of the threads. They end when it is dropped. `K` is what is asked, `V` the answer.
+/// A handle of the threads. The threads end when the handle is dropped. `K` is the question, `V` the answer.
 pub struct Coalescer<K, V> {
     queue: Sender<Pending<K, V>>,
 }
 
 impl<K: Send + 'static, V: Send + 'static> Coalescer<K, V> {
-    /// Starts `threads` threads, which read on connections of the pool. Requests that arrive while all of them are busy
+    /// Starts `threads` threads, which read on connections of the pool. Requests that arrive while all threads are busy
     /// share a read.
     pub fn start(
         database: &Database,
@@ -78,7 +78,7 @@ impl<K, V> Worker<K, V> {
         }
     }
 
-    /// An answer for each key. If one key may have failed the read of all, each is read alone.
+    /// An answer for each key. If a single key may have failed the whole read, each key is read alone.
     fn read_each(&self, keys: &[&K]) -> Vec<Result<V>> {
         let alone = |key: &&K| {
             self.read(&[key])
@@ -96,7 +96,7 @@ impl<K, V> Worker<K, V> {
         }
     }
 
-    /// Reads, and catches a panic: it must not end the thread.
+    /// Reads, and catches a panic, which must not end the thread.
     fn read(&self, keys: &[&K]) -> Result<Vec<V>> {
         let read = || (self.read_many)(&self.database, keys);
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|_| Err(defect()))
@@ -109,8 +109,8 @@ fn defect() -> Error {
     }
 }
 
-/// Waits for a request, and returns it with those that are queued behind it. Requests that were dropped are skipped.
-/// `None` when the handle is dropped.
+/// Waits for a request, and returns the request with all requests in the queue. Requests whose caller is gone are
+/// skipped. `None` when the handle is dropped.
 fn next_batch<K, V>(requests: &Mutex<Receiver<Pending<K, V>>>) -> Option<Vec<Pending<K, V>>> {
     let requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
     let is_open = |request: &Pending<K, V>| !request.reply.is_closed();

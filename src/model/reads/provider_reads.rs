@@ -1,9 +1,9 @@
 //! The reads that compute nodes repeat for their provider, coalesced.
 //!
-//! Every change of inventories and traits moves the provider's generation. So they are answered from the snapshot if
-//! one statement, sent after the request arrived, finds the provider at the generation and time that the snapshot
-//! shows. Changes of aggregates may move no generation, and allocations are not in memory, so both are read from the
-//! tables. If the snapshot and the row differ, or the uuid is spelled in another way, the request reads by itself.
+//! Every change of inventories and traits moves the provider's generation. One statement, sent after the request
+//! arrived, reads the generation and time. If the snapshot shows the same, the request is answered from the snapshot.
+//! Changes of aggregates may move no generation, and allocations are not in memory, so both are read from the tables.
+//! If the snapshot and the row differ, or the uuid has a different spelling, the request reads alone.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -23,7 +23,7 @@ use crate::model::standard::FIRST_CUSTOM_CLASS;
 use crate::model::traits::{self, ProviderTraits, Trait};
 use crate::search::{Catalog, Slot, Snapshot, TraitId};
 
-/// The coalesced reads, and the caches that answer some of them.
+/// The coalesced reads, and the caches of the reads.
 pub struct ProviderReads {
     store: Arc<SnapshotStore>,
     versions: Coalescer<String, Option<ProviderVersion>>,
@@ -32,14 +32,14 @@ pub struct ProviderReads {
     trait_times: RwLock<TraitTimes>,
 }
 
-/// The times of traits, read while the snapshot had this catalog. A trait that a provider has cannot be deleted, so its
-/// time cannot change while its id is the same.
+/// The times of traits, read while the snapshot had this catalog. A trait that a provider has cannot be deleted. So the
+/// trait's time cannot change while the trait's id is the same.
 struct TraitTimes {
     catalog: Catalog,
     by_id: HashMap<TraitId, Moment>,
 }
 
-/// Reads each of several providers by a statement that reads them all. `None` for a uuid that the tables do not have in
+/// Turns a statement that reads several providers into a read of each. `None` for a uuid that the tables do not have in
 /// this spelling.
 fn each<T: Clone>(
     read_all: impl Fn(&mut DbConnection, &[&str]) -> Result<HashMap<String, T>>,
@@ -54,8 +54,8 @@ fn each<T: Clone>(
 
 impl ProviderReads {
     pub fn start(database: &Database, store: Arc<SnapshotStore>) -> std::result::Result<ProviderReads, SetupError> {
-        // One thread for reads that take hardly longer than their round trip, so that many requests share each. Two for
-        // allocations, which have many rows: while one thread processes them, the server works for the other.
+        // One thread for reads that take hardly longer than their round trip, so that many requests share each read.
+        // Two for allocations, which have many rows: while one thread processes rows, the server works for the second.
         Ok(ProviderReads {
             store,
             versions: Coalescer::start(database, 1, each(resource_providers::versions))?,
@@ -68,7 +68,7 @@ impl ProviderReads {
         })
     }
 
-    /// The provider in the newest snapshot, if the database has the same version of it.
+    /// The provider in the newest snapshot, if the database has the same version of the provider.
     async fn verified(&self, uuid: &str) -> Result<Option<(Arc<Snapshot>, Slot, ProviderVersion)>> {
         let Some(version) = self.versions.read(uuid.to_owned()).await? else {
             return Ok(None);
@@ -82,13 +82,13 @@ impl ProviderReads {
         Ok(slot.filter(is_same).map(|slot| (snapshot, slot, version)))
     }
 
-    /// The inventories from the snapshot; `None` if they must be read from the tables.
+    /// The inventories from the snapshot; `None` if the tables must be read.
     async fn inventories(&self, uuid: &str) -> Result<Option<Inventories>> {
         let Some((snapshot, slot, version)) = self.verified(uuid).await? else {
             return Ok(None);
         };
         let named = |(class, inventory, _used)| {
-            // A custom class may have been renamed, and that moves no generation.
+            // A custom class may have been renamed. A rename moves no generation.
             let name = snapshot
                 .catalog()
                 .class_name(class)
@@ -107,7 +107,7 @@ impl ProviderReads {
         }))
     }
 
-    /// The traits from the snapshot; `None` if they must be read from the tables.
+    /// The traits from the snapshot; `None` if the tables must be read.
     async fn traits(&self, uuid: &str) -> Result<Option<ProviderTraits>> {
         let Some((snapshot, slot, version)) = self.verified(uuid).await? else {
             return Ok(None);
@@ -131,7 +131,7 @@ impl ProviderReads {
         }))
     }
 
-    /// Caches the times of traits that were read while the snapshot had `catalog`.
+    /// Caches the times of traits, read while the snapshot had `catalog`.
     fn cache_trait_times(&self, found: &ProviderTraits, catalog: &Catalog) {
         if !catalog.ptr_eq(self.store.newest().catalog()) {
             return;
@@ -147,8 +147,8 @@ impl ProviderReads {
     }
 }
 
-/// Whether the text looks like a uuid. Any other text is read by itself: if the database refuses it, only this request
-/// fails, and not every request of its statement.
+/// Whether the text looks like a uuid. Any different text is read alone: if the database refuses the text, only this
+/// request fails, and not every request of the statement.
 fn may_coalesce(uuid: &str) -> bool {
     uuid.len() == 36 && uuid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
@@ -165,7 +165,7 @@ impl ProviderReader {
         ProviderReader { reader, coalesced }
     }
 
-    /// Reads with the `coalesced` read if possible, else with the `single` one; both within the timeout.
+    /// Reads with the `coalesced` read if possible, else with the `single` read; both within the timeout.
     async fn coalesced_or<T: Send + 'static>(
         self,
         uuid: String,

@@ -66,7 +66,7 @@ impl Reader {
     }
 }
 
-/// Reads from the replica; `None` if it cannot answer.
+/// Reads from the replica; `None` if the replica cannot answer.
 async fn read_replica<T: Send + 'static>(
     replica: Replica,
     primary: Database,

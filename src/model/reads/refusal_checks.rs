@@ -1,6 +1,6 @@
 //! Checks refusals against the tables, for requests whose commands were refused on the snapshot.
 //!
-//! On a database server requests that wait at the same time share one consistent read. On SQLite each reads by itself.
+//! On a database server, requests that wait at the same time share one consistent read. On SQLite each reads alone.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::model::batch::refusals;
 use crate::model::snapshot::store::SnapshotStore;
 use crate::pools::LargeValue;
 
-/// A command with more rows takes longer to free than another thread to wake.
+/// A command with more rows takes longer to free than a thread takes to wake.
 const MANY_ROWS: usize = 1_000;
 
 /// Checks refusals. Clones share the thread.
@@ -26,7 +26,7 @@ pub struct RefusalChecks {
     coalescer: Option<Arc<Coalescer<Arc<Command>, Result<Answer>>>>,
 }
 
-/// What a check needs besides a connection.
+/// The snapshot and the rules of a check.
 #[derive(Clone)]
 struct Tables {
     store: Arc<SnapshotStore>,
@@ -34,7 +34,7 @@ struct Tables {
 }
 
 impl Tables {
-    /// What each command would be answered.
+    /// The answer that each command would get.
     fn verify(&self, conn: &mut DbConnection, commands: &[&Command]) -> Result<Vec<Result<Answer>>> {
         Ok(refusals::verify(&self.store, &self.rules, conn, commands)?)
     }
@@ -67,10 +67,10 @@ impl RefusalChecks {
         })
     }
 
-    /// Returns the command if the tables would grant it.
+    /// Returns the command if the tables would grant the command.
     ///
     /// # Errors
-    /// The refusal, which rests on one consistent read that began after the call; or that the database cannot be read.
+    /// The refusal, which rests on one consistent read that began after the call. Or an error of the database.
     pub async fn check(&self, command: Command, deadline: BootInstant) -> Result<Command> {
         let is_large = command.written_rows() > MANY_ROWS;
         let command = LargeValue::new(Arc::new(command), is_large);
@@ -78,7 +78,7 @@ impl RefusalChecks {
         Ok(Arc::unwrap_or_clone(command.into_inner()))
     }
 
-    /// What the command would be answered now. Nothing is changed.
+    /// The answer that the command would get now. Nothing is changed.
     ///
     /// # Errors
     /// As [`Self::check`].

@@ -1,10 +1,10 @@
-//! Looks up names of a search that the snapshot does not have.
+//! Looks up names of a search that the snapshot lacks.
 //!
-//! A foreign writer may have created them. A name is unknown only if the tables do not have it either.
+//! A foreign writer may have created these names. A name is unknown only if the tables lack the name too.
 //!
-//! The tables may also have a provider in another spelling: MariaDB's usual collations ignore case and trailing spaces,
-//! and OpenStack Placement finds the provider there. The snapshot compares exactly, so names in the search are replaced
-//! by the spelling in the tables. Classes, traits and aggregates are compared exactly on every database, as in
+//! The tables may also have a provider in a different spelling: MariaDB's usual collations ignore case and trailing
+//! spaces, and OpenStack Placement finds the provider there. The snapshot compares exactly, so names in the search are
+//! replaced by the spelling in the tables. Classes, traits and aggregates are compared exactly on every database, as in
 //! OpenStack Placement.
 
 use std::collections::{BTreeSet, HashMap};
@@ -24,7 +24,7 @@ pub trait NamedSearch: Send + 'static {
     fn respell(&mut self, stored: &StoredSpellings);
 }
 
-/// The names of a search, or those of them that are looked up.
+/// The names of a search, or the names to look up.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Names {
     classes: BTreeSet<String>,
@@ -38,7 +38,7 @@ pub struct Names {
 
 /// The result of a look-up in the tables.
 pub struct StoredSpellings {
-    /// Whether the tables have a class, a trait or an aggregate that the snapshot does not have.
+    /// Whether the tables have a class, a trait or an aggregate that the snapshot lacks.
     pub has_foreign_names: bool,
     fold: Folding,
     /// Stored uuids of providers by their folded form.
@@ -103,7 +103,7 @@ impl Names {
         self.providers.extend(uuids.cloned());
     }
 
-    /// Adds the names of another search, except the name of a provider.
+    /// Adds the names of a second search, except the name of a provider.
     pub fn extend(&mut self, other: Names) {
         self.classes.extend(other.classes);
         self.traits.extend(other.traits);
@@ -111,9 +111,9 @@ impl Names {
         self.providers.extend(other.providers);
     }
 
-    /// The names that `snapshot` does not have, and the tables may have. Names of providers are dropped if the database
-    /// compares exactly: the snapshot has every provider, so only another spelling is worth a look-up. No class and no
-    /// trait has a NUL in its name, which PostgreSQL refuses even in a comparison.
+    /// The names that `snapshot` lacks, and the tables may have. Names of providers are dropped if the database
+    /// compares exactly: the snapshot has every provider, so only a different spelling is worth a look-up. No class and
+    /// no trait has a NUL in its name, which PostgreSQL refuses even in a comparison.
     pub fn unknown_to(mut self, snapshot: &Snapshot, compares_exactly: bool) -> Names {
         let catalog = snapshot.catalog();
         let may_exist = |name: &String| !name.contains('\0');
@@ -166,7 +166,7 @@ impl Names {
         })
     }
 
-    /// The stored spelling of the provider's name. The database is asked, because only it knows which names its
+    /// The stored spelling of the provider's name. Asks the database, because only the database knows which names its
     /// collation equates.
     fn stored_name(&self, conn: &mut DbConnection) -> DbResult<Option<String>> {
         use resource_providers as t;
