@@ -1,19 +1,17 @@
-//! Candidates that several providers serve together: providers of one tree, and sharing providers that reach it.
+//! Candidates of several providers together: providers of one tree, and sharing providers that reach the tree.
 //!
-//! Naively, one would combine every provider that suits a group with every provider that suits the next, and keep the
-//! combinations that hold. That takes time exponential in the number of groups, even if only one candidate is wanted or
-//! none exists. Instead:
+//! Naively, every provider for a group is combined with every provider for the next group, and valid combinations are
+//! kept. The time is exponential in the number of groups, even if only one candidate is wanted or none exists. Instead:
 //!
 //! - `split_request` splits a request into parts, each of which one provider serves;
 //! - `root_filter` rejects most trees that cannot serve, 64 at a time, by `fit_cache`;
-//! - `roots` iterates over the other trees, and collects what each of them offers (`offers`), with the sharing
-//!   providers that reach it (`sharing`);
+//! - `roots` iterates over the remaining trees, and collects their offers (`offers`) with sharing providers
+//!   (`sharing`);
 //! - `backtracking` searches the solutions of one tree lazily. Dead ends are avoided by necessary conditions (`bound`),
-//!   by recorded nogoods (`nogoods`), and by an exact test of bin packing (`packing`, `bin_completion`,
-//!   `capacity_bound`);
-//! - this module takes the solutions of one tree after the other, or round-robin, and turns them into candidates;
+//!   by recorded nogoods (`nogoods`), and by exact bin packing (`packing`, `bin_completion`, `capacity_bound`);
+//! - this module takes the solutions of one tree after the other, or round-robin, and makes candidates of solutions;
 //! - `ranking` keeps the best of all candidates. Trees then come in the order of lower bounds of their costs
-//!   (`tree_bounds`, `best_first`), until none that remains can have a better one.
+//!   (`tree_bounds`, `best_first`), until no remaining tree can have a better candidate.
 //!
 //! Many hosts of a cloud are alike. So a tree is skipped if a tree with the same signature has no solution.
 
@@ -51,28 +49,27 @@ pub(super) use split_request::SplitRequest;
 pub(super) struct Trees<E> {
     roots: RootIter<E>,
     tree_order: TreeOrder,
-    /// Trees that were begun and may have more solutions, in the order of their next rounds. At most one if
-    /// depth-first.
+    /// Begun trees that may have more solutions, in the order of their next rounds. At most one tree if depth-first.
     waiting: VecDeque<WaitingTree>,
-    /// The size of those in memory, in words.
+    /// The size of the waiting trees in memory, in words.
     waiting_words: usize,
-    /// The last solutions of the evicted ones, one after the other: for each part the option that it took.
+    /// The last solutions of the evicted trees, one after the other: for each part its option.
     evicted_solutions: VecDeque<u32>,
-    /// The search of a finished tree, whose memory the next one takes over.
+    /// The search of a finished tree, whose memory the next tree takes over.
     spare: Option<Box<TreeSearch>>,
     no_more_trees: bool,
-    /// Yielded solutions of sharing providers alone, by part. All trees that these providers reach have the same ones.
+    /// Yielded solutions of sharing providers alone, by part. All trees in reach of these have the same solutions.
     yielded_shared: HashSet<Box<[Slot]>>,
     /// A buffer: the last solution, by part.
     placed: Vec<Slot>,
     steps: u64,
-    /// The number of trees that were given up.
+    /// The number of trees given up.
     given_up: u32,
-    /// The signatures of trees without a solution, and whether they were given up: trees with the same one are skipped.
+    /// By signature of a tree without a solution, whether the tree was given up. Trees of equal signature are skipped.
     infeasible: HashMap<Box<[u64]>, bool>,
-    /// A tree is abandoned after this many solutions if it has more.
+    /// A tree with more solutions is abandoned after this number.
     max_solutions: usize,
-    /// Whether a tree was abandoned so.
+    /// Whether a tree was abandoned after `max_solutions`.
     abandoned: bool,
     /// Whether sharing providers alone may be a candidate. Set if the best candidate of each host is wanted.
     may_be_all_shared: bool,
@@ -86,9 +83,9 @@ const MAX_SIGNATURES: usize = 1 << 14;
 
 /// A tree that waits for its next round.
 enum WaitingTree {
-    /// The state of its search, with its size in words.
+    /// The state of the tree's search, with its size in words.
     InMemory(Box<TreeSearch>, usize),
-    /// Its root alone. Its last solution is in [`Trees::evicted_solutions`].
+    /// The root of the tree alone. The tree's last solution is in [`Trees::evicted_solutions`].
     Evicted(Slot),
 }
 
@@ -100,7 +97,7 @@ struct TreeSearch {
     search: BacktrackingSearch,
     /// The number of solutions found.
     solutions: usize,
-    /// A lower bound of their costs, if candidates are ranked.
+    /// A lower bound of the solutions' costs, if candidates are ranked.
     bound: f64,
     /// The least cost found, if only the best candidate of each tree is wanted.
     least: Option<f64>,
@@ -147,7 +144,7 @@ impl<E: Explain> Trees<E> {
             .then(|| candidate(&self.roots.request, &self.placed))
     }
 
-    /// Called instead of `next`: the root of the next tree that has a provider for each part. Whether these serve
+    /// Called instead of `next`: the root of the next tree with a provider for each part. Whether these providers serve
     /// together is not searched.
     pub fn next_root(&mut self, snapshot: &Snapshot) -> Option<Slot> {
         let mut tree = self.spare.take().unwrap_or_default();
@@ -156,7 +153,7 @@ impl<E: Explain> Trees<E> {
         root
     }
 
-    /// Finds the next candidate: `placed` then has the provider of each part. False after the last one.
+    /// Finds the next candidate: `placed` then has the provider of each part. False after the last candidate.
     fn advance(&mut self, snapshot: &Snapshot) -> bool {
         while self.given_up < 2 * MAX_TREES_GIVEN_UP && !self.roots.request.interrupt.is_set() {
             let Some(mut tree) = self.next_tree(snapshot) else {
@@ -211,7 +208,7 @@ impl<E: Explain> Trees<E> {
         }
     }
 
-    /// `Some` if a tree with the same signature was searched and has no solution: whether that search was given up.
+    /// `Some` if a tree with the same signature was searched and has no solution: whether the search was given up.
     fn known_infeasible(&self, offers: &TreeOffers) -> Option<bool> {
         if self.infeasible.is_empty() {
             return None;
@@ -222,7 +219,7 @@ impl<E: Explain> Trees<E> {
     }
 
     /// The next tree to search. Breadth-first, all trees are begun first, and then take rounds (round-robin).
-    /// Depth-first, one tree continues until it has no more solutions.
+    /// Depth-first, one tree continues until all its solutions were yielded.
     fn next_tree(&mut self, snapshot: &Snapshot) -> Option<Box<TreeSearch>> {
         let begin = self.waiting.is_empty() || self.tree_order == TreeOrder::BreadthFirst;
         if begin && !self.no_more_trees {
@@ -262,8 +259,8 @@ impl<E: Explain> Trees<E> {
 
     /// Puts a tree at the end of the queue, to wait for its next round.
     ///
-    /// Most searches end in the first round. So in that round a tree is evicted, unless its search recorded nogoods.
-    /// The next tree reuses its memory, which is still in the processor's cache.
+    /// Most searches end in the first round. So in the first round a tree is evicted, unless its search recorded
+    /// nogoods. The next tree reuses the memory, which is still in the processor's cache.
     fn enqueue(&mut self, mut tree: Box<TreeSearch>) {
         let first_round = self.tree_order == TreeOrder::BreadthFirst && !self.no_more_trees;
         let words = size_of::<TreeSearch>() / 8 + tree.offers.size() + tree.search.size();

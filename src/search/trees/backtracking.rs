@@ -1,11 +1,11 @@
 //! A backtracking search for the solutions of one tree: every way to place all parts of a request on its providers.
 //!
-//! It places one part after the other (depth-first), those with the fewest options first, and undoes the last one if no
-//! option is left. Plain backtracking may enter dead ends exponentially often before it finds the next solution, or
-//! proves that there is none. So each step is checked:
+//! The search places one part after the other (depth-first), the parts with the fewest options first. If no option is
+//! left, the last placement is undone. Plain backtracking may enter dead ends exponentially often before the next
+//! solution is found, or proven not to exist. So each step is checked:
 //!
 //! - `bound`: necessary conditions, as sums of room and matchings;
-//! - `nogoods`: a state without a solution is recorded and not entered again, nor is one that differs only by an
+//! - `nogoods`: a state without a solution is recorded and not entered again, nor is a state that differs only by an
 //!   exchange of equal providers (symmetry);
 //! - `packing`: whether the remaining parts can be packed at all, once several dead ends were met.
 //!
@@ -24,13 +24,13 @@ use super::subtrees::Subtrees;
 pub(super) struct BacktrackingSearch {
     /// The parts in the order in which they are placed.
     pub order: Vec<usize>,
-    /// How many of them are placed.
+    /// The number of parts that are placed.
     pub depth: usize,
     /// By depth, the provider of the part.
     pub chosen: Vec<u32>,
-    /// By depth, the option that is tried next.
+    /// By depth, the option to try next.
     next_option: Vec<usize>,
-    /// By depth, whether a solution was found with the parts before it as they are.
+    /// By depth, whether a solution was found with the parts before this depth as they are.
     found_below: Vec<bool>,
     /// By provider and contested class, the sum of the amounts placed.
     pub load: Vec<i64>,
@@ -40,14 +40,14 @@ pub(super) struct BacktrackingSearch {
     covered: Vec<u64>,
     /// By depth, the required traits that the options of the remaining parts have.
     coverable: Vec<u64>,
-    /// The number of words of such a set of required traits.
+    /// The number of words of a set of required traits.
     trait_words: usize,
     pub subtrees: Subtrees,
     nogoods: Nogoods,
-    /// Whether the search met a dead end: a state without a solution below it. From then on bounds and nogoods are
-    /// checked.
+    /// Whether the search met a dead end: a state without a solution below. From the first dead end on, bounds and
+    /// nogoods are checked.
     has_dead_end: bool,
-    /// Whether it met several, after which each step is checked for bin packing.
+    /// Whether the search met several dead ends, after which each step is checked for bin packing.
     checks_packing: bool,
     packing: Packing,
     /// Whether the current state is a solution that was returned.
@@ -66,15 +66,15 @@ pub(super) struct BacktrackingSearch {
 /// The number of steps without a solution after which the rest of a tree is given up. A step of a very large request
 /// counts as several.
 ///
-/// Bounds, nogoods and packing decide repeated amounts, amounts with a common divisor and equal providers in far fewer.
-/// What remains is bin packing of amounts that are all different in several classes, which no method decides fast.
+/// Bounds, nogoods and packing decide repeated amounts, amounts with a common divisor and equal providers in far fewer
+/// steps. Bin packing of amounts that are all different in several classes remains: no method decides it fast.
 pub const MAX_FAILED_STEPS: u64 = 200_000;
 
 /// The number of steps without a solution after which bin packing is checked.
 const STEPS_BEFORE_PACKING: u64 = 16;
 
 impl BacktrackingSearch {
-    /// Begins the search of a tree. The more trees were `given_up` before, the fewer steps it may take.
+    /// Begins the search of a tree. The more trees were `given_up` before, the fewer steps the search may take.
     pub fn begin(&mut self, request: &SplitRequest, offers: &TreeOffers, given_up: u32) {
         let (parts, providers) = (request.parts.len(), offers.slots.len());
         self.order.clear();
@@ -130,7 +130,7 @@ impl BacktrackingSearch {
         }
     }
 
-    /// Finds the next solution: `chosen` then has the provider of each part in `order`. False after the last one.
+    /// Finds the next solution: `chosen` has the provider of each part in `order`. False after the last solution.
     pub fn next(&mut self, request: &SplitRequest, offers: &TreeOffers) -> bool {
         while !self.exhausted && !request.interrupt.is_set() {
             if self.failed_steps > self.max_failed_steps {
@@ -168,7 +168,7 @@ impl BacktrackingSearch {
         false
     }
 
-    /// Whether the search met a dead end, so that it has nogoods which it would have to find again after an eviction.
+    /// Whether the search met a dead end, and so has nogoods that would have to be found again after an eviction.
     pub fn has_learned(&self) -> bool {
         self.has_dead_end
     }
@@ -178,13 +178,12 @@ impl BacktrackingSearch {
         4 * self.order.len() + self.load.len() + self.granular_parts.len() + self.subtrees.size() + self.nogoods.size()
     }
 
-    /// The solution that was just found, as [`BacktrackingSearch::resume`] needs it: by depth, the option that was
-    /// taken.
+    /// The solution that was just found, as [`BacktrackingSearch::resume`] needs it: by depth, the option taken.
     pub fn solution(&self) -> impl Iterator<Item = u32> {
         self.next_option.iter().map(|&next| next as u32 - 1)
     }
 
-    /// Begins the search of the same tree again, and continues after a solution that it found before.
+    /// Begins the search of the same tree again, and continues after a solution that was found before.
     pub fn resume(
         &mut self,
         request: &SplitRequest,
@@ -284,8 +283,7 @@ impl BacktrackingSearch {
         }
     }
 
-    /// Whether the parts from `depth` on can be packed, in addition to those before it. `depth` is 0 or the current
-    /// one.
+    /// Whether the parts from `depth` on can be packed after the parts before. `depth` is 0 or the current depth.
     fn check_packing(&mut self, request: &SplitRequest, offers: &TreeOffers, depth: usize) -> PackingVerdict {
         let kind = |&part: &usize| request.parts[part].kind;
         let chosen = self.chosen.iter().map(|&provider| provider as usize);
@@ -343,7 +341,7 @@ impl BacktrackingSearch {
         }
         let is_due = self.has_dead_end && self.failed_steps > request.limits.steps_before_bound;
         if self.depth < self.order.len() && (is_due || self.depth == 0 && request.parts_compete()) {
-            // The checks visit each kind with each provider, so for a large request they count as steps.
+            // The checks visit each kind with each provider, so for a large request the checks count as steps.
             self.failed_steps += (request.kinds.len() * offers.slots.len() / 2048) as u64;
             return bound::may_succeed(request, offers, self)
                 && !self.with_nogoods(|nogoods, this| nogoods.contains(request, offers, this))

@@ -9,22 +9,22 @@ use super::tree_bounds::TreeBounds;
 use crate::search::block_walk::BlockWalk;
 use crate::search::explain::Explain;
 
-/// The blocks that were not visited yet, and the trees of visited blocks.
+/// The blocks not visited yet, and the trees of visited blocks.
 #[derive(Debug)]
 pub(super) struct BestFirst {
     bounds: TreeBounds,
     blocks: BoundQueue<(usize, u64)>,
     trees: BoundQueue<Slot>,
-    /// Only candidates that cost less are wanted.
+    /// Only candidates of lower cost are wanted.
     pub max_cost: f64,
-    /// The bound of the tree that was returned last.
+    /// The bound of the last returned tree.
     pub bound: f64,
 }
 
-/// What comes next.
+/// The next item: a tree to search, or a block to visit.
 pub(super) enum Next {
     Tree(Slot),
-    /// A block with the lanes that may be roots. Its trees are to be added with [`BestFirst::add_trees`].
+    /// A block with the lanes of possible roots. The block's trees are to be added with [`BestFirst::add_trees`].
     Block(usize, u64),
 }
 
@@ -39,7 +39,7 @@ impl BestFirst {
         }
     }
 
-    /// `None` if no candidate of the trees that remain is wanted.
+    /// `None` if no candidate of the remaining trees is wanted.
     pub fn next(&mut self) -> Option<Next> {
         let is_wanted = |bound: f64| bound < self.max_cost;
         let is_tree = match (self.trees.bound(), self.blocks.bound()) {

@@ -1,16 +1,16 @@
 //! An exact search for a packing, by bin completion: bins are filled one after the other, each with a set of items.
 //!
-//! Naively, one would place item by item and try every bin for each. With many equal bins and items, that tries the
-//! same packing in very many orders. Bin completion fills bin after bin instead. It searches only for the first
-//! packing in a lexicographic order. The counts of the first bin are compared first, then those of the second and so
-//! on. More and larger items come first. So it prunes:
+//! Naively, item by item is placed, with a try of every bin for each item. With many equal bins and items, the same
+//! packing is tried in very many orders. Bin completion fills bin after bin instead, and searches only for the first
+//! packing in a lexicographic order. The counts of the first bin are compared first, then the counts of the second and
+//! so on. More and larger items come first. So the search prunes:
 //!
 //! - sets to which an item could be added (a set must be maximal);
-//! - dominated sets: a larger remaining item could replace one or two smaller items of the set, which then fit wherever
-//!   the larger one does;
-//! - of two equal neighbouring bins, a set of the second that is greater than the set of the first (symmetry);
-//! - sets that leave more to the bins after it than these can take (`capacity_bound`);
-//! - states from which no packing was found before: a bin with the remaining items (nogoods).
+//! - dominated sets: a larger remaining item could replace one or two smaller items, which fit wherever the larger
+//!   does;
+//! - of two equal neighbouring bins, a set of the second greater than the set of the first (symmetry);
+//! - sets that leave more to the later bins than the later bins can take (`capacity_bound`);
+//! - states without a packing, found before: a bin with the remaining items (nogoods).
 
 use std::collections::HashSet;
 
@@ -18,26 +18,26 @@ use super::capacity_bound::CapacityBound;
 use super::packing::{PackingProblem, PackingVerdict, add_back, fits, subtract};
 use crate::interrupt::Interrupt;
 
-/// The maximum number of nogoods. When it is reached, all are dropped.
+/// The maximum number of nogoods. When the maximum is reached, all nogoods are dropped.
 const MAX_NOGOODS: usize = 1 << 16;
 
 pub(super) struct BinCompletion<'a> {
     problem: &'a PackingProblem,
-    /// By item, how many are not packed yet.
+    /// By item, the number not packed yet.
     remaining: Vec<u16>,
-    /// By bin and item, how many the bin has.
+    /// By bin and item, the number in the bin.
     counts: Vec<u16>,
-    /// By bin, the room that is free.
+    /// By bin, the free room.
     free: Vec<Vec<i64>>,
-    /// By bin, item and dimension: how much this item and those after it could still add to the bin.
+    /// By bin, item and dimension: how much this item and the later items could still add to the bin.
     addable: Vec<i64>,
-    /// By bin and dimension: the least that the bin must take, so that the bins after it can take the rest.
+    /// By bin and dimension: the least that the bin must take, so that the later bins can take the rest.
     min_fill: Vec<Vec<i64>>,
-    /// By item, the last bin that can take it.
+    /// By item, the last bin that can take the item.
     last_bin: Vec<usize>,
     /// By two items, whether the second fits wherever the first does.
     replaces: Vec<bool>,
-    /// Bins with the remaining items, from which no packing was found.
+    /// Bins with the remaining items, if no packing was found from this state.
     nogoods: HashSet<Box<[u16]>>,
     max_choices: u64,
     interrupt: &'a Interrupt,
@@ -45,7 +45,7 @@ pub(super) struct BinCompletion<'a> {
 }
 
 impl<'a> BinCompletion<'a> {
-    /// Gives up after `max_choices`, or if it is interrupted.
+    /// Gives up after `max_choices`, or if interrupted.
     pub fn new(problem: &'a PackingProblem, max_choices: u64, interrupt: &'a Interrupt) -> Self {
         let (items, bins, dimensions) = (problem.items.len(), problem.bins.len(), problem.dimensions);
         let last_bin = |item: usize| problem.bins.iter().rposition(|bin| bin.takes[item]).unwrap_or(0);
@@ -77,7 +77,7 @@ impl<'a> BinCompletion<'a> {
         self.fill(0)
     }
 
-    /// The packing that was found: kinds with providers.
+    /// The packing found: kinds with providers.
     pub fn found(&self) -> Vec<(usize, usize)> {
         let items = self.remaining.len();
         let placed = self.counts.iter().enumerate().flat_map(|(at, &count)| {
@@ -90,7 +90,7 @@ impl<'a> BinCompletion<'a> {
         placed.collect()
     }
 
-    /// Packs all remaining items into this bin and those after it.
+    /// Packs all remaining items into this bin and the later bins.
     fn fill(&mut self, bin: usize) -> PackingVerdict {
         if self.remaining.iter().all(|&count| count == 0) {
             return PackingVerdict::Fits;
@@ -98,8 +98,8 @@ impl<'a> BinCompletion<'a> {
         if bin == self.problem.bins.len() {
             return PackingVerdict::Impossible;
         }
-        // The state does not say whether an equal bin before this one bounds its set (symmetry): the sets that this
-        // forbids were tried before, with the two bins exchanged.
+        // The state does not say whether an equal previous bin bounds the set of this bin (symmetry). Sets beyond this
+        // bound were tried before, with the two bins exchanged.
         let state: Box<[u16]> = self.remaining.iter().copied().chain([bin as u16]).collect();
         if self.nogoods.contains(&state) {
             return PackingVerdict::Impossible;
@@ -121,7 +121,7 @@ impl<'a> BinCompletion<'a> {
         verdict
     }
 
-    /// False if this bin and those after it cannot take all remaining items, by a bound for each dimension.
+    /// False if this bin and the later bins cannot take all remaining items, by a bound for each dimension.
     fn check_capacity(&mut self, bin: usize) -> bool {
         // The bounds cost about as much as this many choices.
         self.choices += 1 + ((self.problem.bins.len() - bin) * self.remaining.len() / 16) as u64;
@@ -135,7 +135,7 @@ impl<'a> BinCompletion<'a> {
         })
     }
 
-    /// By item, how many a bin has.
+    /// By item, the number in a bin.
     fn counts_of(&self, bin: usize) -> &[u16] {
         let items = self.remaining.len();
         &self.counts[bin * items..(bin + 1) * items]
@@ -159,8 +159,8 @@ impl<'a> BinCompletion<'a> {
         }
     }
 
-    /// Chooses how many of `item` and of the items after it this bin takes. `bounded`: the bin before it is equal and
-    /// has the same counts of the items so far. Then its count of the next item is the maximum for this bin.
+    /// Chooses how many of `item` and of the later items this bin takes. `bounded`: the previous bin is equal and has
+    /// the same counts of the items so far. The previous bin's count of the next item is then the maximum for this bin.
     fn choose(&mut self, bin: usize, mut item: usize, bounded: bool) -> PackingVerdict {
         let items = self.remaining.len();
         while item < items && self.max_count(bin, item) == 0 {
@@ -233,7 +233,7 @@ impl<'a> BinCompletion<'a> {
         }
     }
 
-    /// Whether items from `item` on can still fill this bin as far as it must be filled.
+    /// Whether items from `item` on can still fill this bin to its minimum.
     fn can_be_filled(&self, bin: usize, item: usize) -> bool {
         let dimensions = self.problem.dimensions;
         let first = (bin * (self.remaining.len() + 1) + item) * dimensions;
@@ -244,7 +244,7 @@ impl<'a> BinCompletion<'a> {
         })
     }
 
-    /// Continues with the next bin, if the set of this one is maximal and not dominated.
+    /// Continues with the next bin, if the set of this bin is maximal and not dominated.
     fn close_bin(&mut self, bin: usize) -> PackingVerdict {
         if (0..self.remaining.len()).any(|item| self.max_count(bin, item) > 0) || self.is_dominated(bin) {
             return PackingVerdict::Impossible;
@@ -252,7 +252,7 @@ impl<'a> BinCompletion<'a> {
         self.fill(bin + 1)
     }
 
-    /// Whether a larger remaining item could replace one or two items of this bin, and these fit wherever it does.
+    /// Whether a larger remaining item could replace one or two items of this bin, which fit wherever the larger does.
     fn is_dominated(&self, bin: usize) -> bool {
         let items = self.remaining.len();
         let packed: Vec<usize> = (0..items).filter(|&item| self.counts_of(bin)[item] > 0).collect();

@@ -1,6 +1,6 @@
 //! A matrix of bits, whose rows are sets of providers or of required traits.
 
-/// Rows of equal width, each in as many 64-bit words as it needs.
+/// Rows of equal width, each in as many 64-bit words as the width needs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BitMatrix {
     row_words: usize,
@@ -8,14 +8,14 @@ pub(super) struct BitMatrix {
 }
 
 impl BitMatrix {
-    /// Resizes it to `rows` rows of `width` bits, all zero.
+    /// Resizes the matrix to `rows` rows of `width` bits, all zero.
     pub fn reset(&mut self, rows: usize, width: usize) {
         self.row_words = width.div_ceil(64);
         self.bits.clear();
         self.bits.resize(rows * self.row_words, 0);
     }
 
-    /// Its size in words.
+    /// The size in words.
     pub fn size(&self) -> usize {
         self.bits.len()
     }
@@ -28,7 +28,7 @@ impl BitMatrix {
         &mut self.bits[row * self.row_words..(row + 1) * self.row_words]
     }
 
-    /// Copies one row to another.
+    /// Copies the row `from` to the row `to`.
     pub fn copy(&mut self, from: usize, to: usize) {
         // Nearly every row is one word, for which the call of `copy_within` would take most of the time.
         if self.row_words == 1 {

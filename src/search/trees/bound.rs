@@ -1,11 +1,11 @@
 //! Bounds: necessary conditions for placing the remaining parts, which are cheap to check.
 //!
-//! - Every part has a provider that can take it.
+//! - Every part has a provider that can take the part.
 //! - Parts that need a provider each (isolation) can be matched with providers (bipartite matching, Hall's condition).
 //! - For each contested class, the sum of amounts is at most the sum of room.
-//! - For each contested class, parts can be matched with providers as if each were as small as the smallest.
+//! - For each contested class, parts can be matched with providers as if each part were as small as the smallest.
 //!
-//! Together these decide everything but bin packing, which is `packing`.
+//! Together the bounds decide everything but bin packing, which is `packing`.
 
 use super::backtracking::BacktrackingSearch;
 use super::offers::TreeOffers;
@@ -38,7 +38,7 @@ pub(super) fn may_succeed(request: &SplitRequest, offers: &TreeOffers, search: &
     (0..request.classes.len()).all(|class| has_room(request, offers, search, &demands, class))
 }
 
-/// The remaining parts of one kind, and the providers that can take one.
+/// The remaining parts of one kind, and the providers with room for a part.
 struct Demand<'a> {
     kind: &'a PartKind,
     count: usize,
@@ -85,7 +85,7 @@ pub(super) fn gcd(one: i64, other: i64) -> i64 {
     if other == 0 { one } else { gcd(other, one % other) }
 }
 
-/// Whether each part can have one of its open providers, if a provider takes at most `capacity` of them.
+/// Whether each part can have one of its open providers, if a provider takes at most `capacity` parts.
 fn can_be_matched(demands: &[&Demand<'_>], providers: usize, capacity: impl Fn(usize) -> usize) -> bool {
     let all: usize = demands.iter().map(|demand| demand.count).sum();
     // If every part has at least as many open providers as there are parts, a matching always exists.
@@ -118,16 +118,16 @@ fn can_be_matched(demands: &[&Demand<'_>], providers: usize, capacity: impl Fn(u
 
 /// A bipartite matching of parts with providers, which grows by augmenting paths (Kuhn's algorithm).
 struct Matching<'a> {
-    /// By part, its open providers.
+    /// By part, the open providers.
     parts: Vec<&'a [u32]>,
-    /// By provider, its parts.
+    /// By provider, the assigned parts.
     assigned: Vec<Vec<usize>>,
-    /// By provider, whether the current path has tried it.
+    /// By provider, whether the current path has tried the provider.
     seen: Vec<bool>,
 }
 
 impl Matching<'_> {
-    /// Matches one more part, moving others if it must. False if that is impossible.
+    /// Matches one more part, moving matched parts if necessary. False if no matching exists.
     fn augment(&mut self, part: usize, capacity: &impl Fn(usize) -> usize) -> bool {
         let open = self.parts[part];
         for &provider in open {

@@ -1,11 +1,11 @@
-//! A bound on what the remaining bins can take: sums and counts that hold for every packing.
+//! A bound on the capacity of the remaining bins: sums and counts that hold for every packing.
 //!
-//! Naively, the sum of the remaining items is compared with the sum of all room. That is too weak: large items may fit
-//! into few bins, and no sum of items may fill a bin exactly. So the bound considers, for every threshold, only the
-//! items that need at least that amount of a class. A bin takes at most a certain number of them, and at most the
-//! greatest sum that fits into it. That is a subset sum, which may be less than its room. If the remaining bins
-//! together take fewer items, or a smaller sum, than remain, there is no packing. This is a Hall-type condition on
-//! nested sets of items.
+//! Naively, the sum of the remaining items is compared with the sum of all room. This bound is too weak: large items
+//! may fit into few bins, and no sum of items may fill a bin exactly. So for every threshold, only the items with at
+//! least this need of a class are considered. A bin takes at most a certain number of these items, and at most the
+//! greatest sum within its room. The greatest sum is a subset sum, which may be less than the room. If the remaining
+//! bins together take fewer items or a smaller sum than remain, there is no packing. This is a Hall-type condition on
+//! nested sets.
 
 use super::packing::{Bin, PackingProblem};
 
@@ -16,10 +16,9 @@ const MAX_EXACT_UNITS: i64 = 4096;
 #[derive(Debug)]
 pub(super) struct CapacityBound {
     class: usize,
-    /// The items that need it, the largest needs first.
+    /// The items with a need of the class, the largest needs first.
     items: Vec<usize>,
-    /// By item and bin: of the items up to this one, the maximum number and the maximum sum that all bins from this one
-    /// on can take.
+    /// By item and bin: of the items up to this item, the maximum number and sum in all bins from this bin on.
     max: Vec<(i64, i64)>,
     bins: usize,
 }
@@ -56,8 +55,8 @@ impl CapacityBound {
         bound
     }
 
-    /// How much of the class this bin can take at most, and how much of the capacity of all bins from this one on may
-    /// be wasted. `None` if they cannot take all `remaining` items.
+    /// How much of the class this bin can take at most, and how much of the capacity of all bins from this bin on may
+    /// be wasted. `None` if these bins cannot take all `remaining` items.
     pub fn usable(&self, problem: &PackingProblem, bin: usize, remaining: &[u16]) -> Option<(i64, i64)> {
         let (mut count, mut sum, mut wasted, mut usable) = (0, 0i64, 0, 0);
         for (at_item, &item) in self.items.iter().enumerate() {
@@ -73,7 +72,7 @@ impl CapacityBound {
         Some((usable, wasted))
     }
 
-    /// By item: of the items up to this one, the maximum number and the maximum sum that one bin can take.
+    /// By item: of the items up to this item, the maximum number and the maximum sum in one bin.
     fn of_bin(&self, problem: &PackingProblem, bin: &Bin, unit: i64, remaining: &[u16]) -> Vec<(i64, i64)> {
         let room = bin.room[self.class];
         let mut sums = SubsetSums::new(room, unit);
@@ -91,7 +90,7 @@ impl CapacityBound {
     }
 }
 
-/// The highest number of items that fit, by taking the smallest ones. Items are added from large to small.
+/// The highest number of items that fit, by taking the smallest items. Items are added from large to small.
 #[derive(Default)]
 struct SmallestItems {
     queue: std::collections::VecDeque<(i64, i64)>,
@@ -101,7 +100,7 @@ struct SmallestItems {
 
 impl SmallestItems {
     fn add(&mut self, need: i64, count: i64, room: i64) {
-        // More of them than fit alone make no difference.
+        // More items than fit alone make no difference.
         let count = count.min(room / need);
         self.queue.push_back((need, count));
         self.count += count;
@@ -121,7 +120,7 @@ impl SmallestItems {
     }
 }
 
-/// The sums that subsets of the items can have, up to a room.
+/// The possible sums of subsets of the items, up to a room.
 enum SubsetSums {
     /// A bit for each sum, in units that divide all needs.
     Exact { bits: Vec<u64>, room: i64, unit: i64 },

@@ -14,7 +14,7 @@ use crate::search::resolve::ProviderFilter;
 /// [`FitCache::members_or_below`].
 pub(in crate::search) struct FitCache<E> {
     columns: usize,
-    /// A filter with the required aggregates of the group without a suffix, if it names any.
+    /// A filter with the required aggregates of the group without a suffix, if the group names any.
     required_aggregates: Option<ProviderFilter>,
     masks: Vec<u64>,
     computed: Vec<bool>,
@@ -63,9 +63,9 @@ impl<E: Explain> FitCache<E> {
         &mut self.explain
     }
 
-    /// Whether this one provider could serve a part of `kind`. It must be a member of the aggregates that the group
-    /// requires. The rest of its block is scanned only if reasons are wanted: the trees of the block may all be
-    /// rejected before this kind.
+    /// Whether this one provider could serve a part of `kind`. For the group without a suffix, the caller checks
+    /// [`FitCache::is_member`]. The rest of the block is scanned only if reasons are wanted: the trees of the block may
+    /// all be rejected before this kind.
     pub fn fits(&mut self, snapshot: &Snapshot, request: &SplitRequest, slot: Slot, kind: usize) -> bool {
         if E::ENABLED {
             return self.lanes(snapshot, request, slot.block(), kind) & slot.bit() != 0;
@@ -96,8 +96,7 @@ impl<E: Explain> FitCache<E> {
     }
 
     /// The lanes whose provider or root is in the aggregates that the group without a suffix requires. Only these
-    /// providers serve a part of that group. They are often few, and the others need no scan. `None` if it requires
-    /// none.
+    /// providers, often few, serve a part of the group, so the rest needs no scan. `None` if the group requires none.
     pub fn members_or_below(&mut self, snapshot: &Snapshot, block: usize) -> Option<u64> {
         let group = self.required_aggregates.as_ref()?.group;
         let at = block * self.columns + self.columns - 1;

@@ -1,15 +1,15 @@
-//! Nogood recording: states without a solution are recorded, so that the search of a tree does not enter them again.
+//! Nogood recording: states without a solution are recorded, and not entered again in the search of the tree.
 //!
-//! Naively, a state would be the parts that are placed, with their providers. Such a state never recurs in one search.
-//! But most of it is irrelevant to the remaining parts, so a recorded state contains only:
+//! Naively, a state would be the placed parts with their providers. Such a state never recurs in one search. But most
+//! of the state is irrelevant to the remaining parts, so a recorded state contains only:
 //!
-//! - how many parts are placed, and the required traits that are covered;
-//! - by provider, if a remaining part asks for it: the load of contested classes, whether it has a part that excludes
-//!   others (`isolate`), and the rules of `same_subtree` that it serves. The load of all classes counts if sums have to
-//!   be multiples of `step_size`, which is checked at the end;
+//! - the number of placed parts, and the covered required traits;
+//! - by provider, if a remaining part depends on the value: the load of contested classes, whether the provider has a
+//!   granular part (`isolate`), and the served rules of `same_subtree`. The load of all classes counts if sums have to
+//!   be multiples of `step_size`, because sums are checked at the end;
 //! - which providers are used at all, if the request is not nested: a tree then serves with one provider only.
 //!
-//! States are also equal up to symmetry. Two providers are interchangeable if all that the search depends on is equal:
+//! States are also equal up to symmetry. Two providers are interchangeable if their inputs to the search are equal:
 //! kinds, room, units, required traits and, if they matter, tree and relatives. States that differ only in which of
 //! several interchangeable providers took which part are the same.
 
@@ -19,7 +19,7 @@ use super::backtracking::BacktrackingSearch;
 use super::offers::TreeOffers;
 use super::split_request::SplitRequest;
 
-/// The maximum number of states, some 10 MB. When it is reached, all are dropped.
+/// The maximum number of states, some 10 MB. When the maximum is reached, all states are dropped.
 const MAX_NOGOODS: usize = 1 << 17;
 
 #[derive(Debug, Default)]
@@ -35,12 +35,12 @@ impl Nogoods {
         self.symmetry_classes.clear();
     }
 
-    /// Its approximate size, as [`TreeOffers::size`].
+    /// The approximate size, as [`TreeOffers::size`].
     pub fn size(&self) -> usize {
         self.symmetry_classes.len() + self.states.len() * (4 + self.states.iter().next().map_or(0, |state| state.len()))
     }
 
-    /// Whether the current state is known to have no solution.
+    /// Whether the current state is a known state without a solution.
     pub fn contains(&self, request: &SplitRequest, offers: &TreeOffers, search: &BacktrackingSearch) -> bool {
         !self.states.is_empty() && self.states.contains(&*self.state(request, offers, search))
     }
@@ -57,7 +57,7 @@ impl Nogoods {
         self.states.insert(state.into());
     }
 
-    /// The current state, as far as it matters to the remaining parts.
+    /// The current state, as far as the remaining parts depend on the state.
     fn state(&self, request: &SplitRequest, offers: &TreeOffers, search: &BacktrackingSearch) -> Vec<u64> {
         let remaining = search.order[search.depth..]
             .iter()
@@ -67,7 +67,7 @@ impl Nogoods {
         let isolated = request.isolate && any_remaining(&|kind| request.kinds[kind].granular);
         let needs_class =
             |kind: usize, class: usize| request.kinds[kind].contested.iter().any(|&(other, _)| other == class);
-        // Sums that `step_size` may not allow are checked at the end, so they matter until then.
+        // Sums that `step_size` may not allow are checked at the end, so all loads matter until the end.
         let open_class = |class| !offers.unaligned.is_empty() || any_remaining(&|kind| needs_class(kind, class));
         let classes: Vec<usize> = (0..request.classes.len()).filter(|&class| open_class(class)).collect();
         let rules: Vec<usize> = (0..request.subtrees)
@@ -103,8 +103,8 @@ impl Nogoods {
     }
 }
 
-/// Everything that the search of a tree depends on: of trees with the same signature, all have a solution or none has.
-/// `None` if the request is not nested: the rows then name the tree, so no two trees have equal ones.
+/// All inputs of the search of a tree: of trees with the same signature, all have a solution or none has. `None` if the
+/// request is not nested: the rows name the tree, so no two trees have equal rows.
 pub(super) fn signature(request: &SplitRequest, offers: &TreeOffers) -> Option<Box<[u64]>> {
     if !request.nested {
         return None;
@@ -119,7 +119,7 @@ pub(super) fn signature(request: &SplitRequest, offers: &TreeOffers) -> Option<B
     Some(with_length.collect())
 }
 
-/// By provider, a number that it shares with the providers whose rows are equal.
+/// By provider, a number common to all providers with equal rows.
 fn symmetry_classes(request: &SplitRequest, offers: &TreeOffers) -> Vec<u64> {
     let mut known: HashMap<Vec<u64>, u64> = HashMap::new();
     let rows = provider_rows(request, offers).into_iter();
@@ -130,7 +130,7 @@ fn symmetry_classes(request: &SplitRequest, offers: &TreeOffers) -> Vec<u64> {
     .collect()
 }
 
-/// By provider, everything that the search depends on. Providers with equal rows are interchangeable.
+/// By provider, all inputs of the search. Providers with equal rows are interchangeable.
 fn provider_rows(request: &SplitRequest, offers: &TreeOffers) -> Vec<Vec<u64>> {
     let providers = offers.slots.len();
     let classes = request.classes.len();
@@ -169,7 +169,7 @@ fn provider_rows(request: &SplitRequest, offers: &TreeOffers) -> Vec<Vec<u64>> {
     rows
 }
 
-/// Adds the other providers above a provider, and those below it.
+/// Adds the ancestors and the descendants of a provider.
 fn add_relatives(offers: &TreeOffers, provider: usize, row: &mut Vec<u64>) {
     let others = || (0..offers.slots.len()).filter(|&other| other != provider);
     row.push(u64::MAX);

@@ -1,7 +1,5 @@
-//! What one tree offers for a request, with the sharing providers that reach it.
-//!
-//! That is the providers that suit each kind of part, their free capacity, and their data for constraints on several
-//! parts.
+//! The offers of one tree for a request: the suitable providers for each kind of part, their free capacity, and their
+//! data for constraints on several parts. Sharing providers that reach the tree are included.
 
 use super::super::snapshot::{LANES, Slot, Snapshot, Units, lanes_of};
 use super::bit_matrix::{BitMatrix, union_with};
@@ -12,16 +10,16 @@ use super::split_request::SplitRequest;
 #[derive(Debug, Default)]
 pub(super) struct TreeOffers {
     pub slots: Vec<Slot>,
-    /// By kind of part, the providers that could serve it.
+    /// By kind of part, the providers that could serve the part.
     pub options: Vec<Vec<u32>>,
-    /// By provider and contested class, the highest sum that it could give; zero without an inventory.
+    /// By provider and contested class, the highest possible sum; zero without an inventory.
     pub room: Vec<i64>,
     /// The inventories whose sums of allowed amounts need not be multiples of `step_size`.
     pub unaligned: Vec<UnalignedInventory>,
-    /// By provider, the sets of required traits that it satisfies. They are those of the group without a suffix.
+    /// By provider, the satisfied sets of required traits of the group without a suffix.
     pub covers: BitMatrix,
-    /// By provider, itself and its ancestors, at their [`TreeOffers::bit`]. Only computed if the request has rules of
-    /// `same_subtree`. Bits of providers that are not offered may be set too and have no effect.
+    /// By provider, the provider and its ancestors, at their [`TreeOffers::bit`]. Only computed if the request has
+    /// rules of `same_subtree`. Bits of providers that are not offered may be set too and have no effect.
     pub above: BitMatrix,
     /// By kind of part, the options again. Computed together with `above`.
     pub option_bits: BitMatrix,
@@ -38,11 +36,11 @@ pub(super) struct TreeOffers {
 struct OfferedBlock {
     block: usize,
     lanes: u64,
-    /// The index of the provider in the lowest lane. The others follow.
+    /// The index of the provider in the lowest lane. The indexes of higher lanes follow.
     first: usize,
 }
 
-/// An inventory whose sums of allowed amounts need not be multiples of `step_size`, because its `min_unit` is none.
+/// An inventory whose sums of allowed amounts need not be multiples of `step_size`, because `min_unit` is no multiple.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnalignedInventory {
     pub provider: usize,
@@ -91,7 +89,7 @@ impl TreeOffers {
         kinds.iter().for_each(|&kind| self.options[kind].push(index));
     }
 
-    /// Computes what the constraints of the request need.
+    /// Computes the data for the constraints of the request.
     pub fn finish(&mut self, snapshot: &Snapshot, request: &SplitRequest) {
         self.find_room(snapshot, request);
         self.find_traits(snapshot, request);
@@ -103,7 +101,7 @@ impl TreeOffers {
         }
     }
 
-    /// Its approximate size in 8-byte words: all that grows with the number of providers.
+    /// The approximate size in 8-byte words: all that grows with the number of providers.
     pub fn size(&self) -> usize {
         let options: usize = self.options.iter().map(Vec::len).sum();
         let tables = [&self.covers, &self.above, &self.option_bits];
@@ -166,7 +164,7 @@ impl TreeOffers {
         if self.in_one_block { LANES } else { self.slots.len() }
     }
 
-    /// The bit of a provider in such a row.
+    /// The bit of a provider in a row of `above` or `option_bits`.
     pub fn bit(&self, provider: usize) -> usize {
         if self.in_one_block {
             self.slots[provider].lane()
@@ -175,12 +173,12 @@ impl TreeOffers {
         }
     }
 
-    /// Whether one provider is the other or an ancestor of it.
+    /// Whether `one` is the provider `other` or an ancestor of `other`.
     pub fn is_above(&self, one: usize, other: usize) -> bool {
         self.above.get(other, self.bit(one))
     }
 
-    /// False if a provider or an ancestor of one is in another block.
+    /// False if the providers and their ancestors are in several blocks.
     fn find_above_by_layout(&mut self, snapshot: &Snapshot) -> bool {
         let [OfferedBlock { block, .. }] = self.blocks[..] else {
             return false;
@@ -221,7 +219,7 @@ impl TreeOffers {
     }
 }
 
-/// The index of a provider, if it is in `blocks`, which are sorted.
+/// The index of a provider, if the provider is in `blocks`, which are sorted.
 fn index(blocks: &[OfferedBlock], slot: Slot) -> Option<usize> {
     let first = blocks.partition_point(|offered| offered.block < slot.block());
     let mut same_block = blocks[first..]

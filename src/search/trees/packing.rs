@@ -1,13 +1,13 @@
 //! Bin packing: whether all remaining parts together fit into the remaining room.
 //!
-//! This is a relaxation: it considers room, and that isolated groups need a provider each, but not traits, subtrees or
-//! steps of sums. So what is refused here cannot be placed, and what is packed may still fail for another reason.
+//! The check is a relaxation. It considers room, and a provider for each isolated group, but not traits, subtrees or
+//! steps of sums. So parts without a packing cannot be placed, and parts with a packing may still fail.
 //!
-//! The backtracking search uses it after several dead ends. The first of these methods that can decide does:
+//! The backtracking search checks packing after several dead ends. The first method with a verdict decides:
 //!
-//! 1. The last packing that was found still contains what is placed.
+//! 1. The last packing found still contains the placed parts.
 //! 2. A greedy heuristic packs the rest: largest items first, by best fit, worst fit and first fit.
-//! 3. An exact search (`bin_completion`), with a budget. Once a tree has exhausted it, packing is not checked any more.
+//! 3. An exact search (`bin_completion`), with a budget. A tree that has exhausted the budget is not checked again.
 
 use super::bin_completion::BinCompletion;
 use super::offers::TreeOffers;
@@ -19,7 +19,7 @@ use crate::interrupt::Interrupt;
 pub(super) enum PackingVerdict {
     Fits,
     Impossible,
-    /// The budget was exhausted before it was decided.
+    /// The budget was exhausted without a verdict.
     Unknown,
 }
 
@@ -37,9 +37,9 @@ pub(super) struct Item {
 #[derive(Clone, Debug)]
 pub(super) struct Bin {
     pub provider: usize,
-    /// Its room in the dimensions of [`Item::need`].
+    /// The room in the dimensions of [`Item::need`].
     pub room: Vec<i64>,
-    /// By item, whether it can take one.
+    /// By item, whether the bin can take an item.
     pub takes: Vec<bool>,
 }
 
@@ -58,38 +58,37 @@ pub(super) struct PackingProblem {
     pub dimensions: usize,
 }
 
-/// The number of choices that one exact search may take. A choice is far cheaper than a step of the backtracking
-/// search.
+/// The number of choices that one exact search may take. A choice is far cheaper than a step of the search.
 const MAX_CHOICES: u64 = 600_000;
 
 /// The number of choices that all checks of one tree may take.
 const MAX_CHOICES_PER_TREE: u64 = 3_000_000;
 
-/// A state of the backtracking search: the parts that are placed, and those that remain.
+/// A state of the backtracking search: the placed and the remaining parts.
 pub(super) struct PartialAssignment<'a> {
     /// Kinds of parts with their providers.
     pub placed: &'a [(usize, usize)],
     /// Kinds of parts.
     pub remaining: &'a [usize],
-    /// What placed parts take of each provider: fields of [`super::backtracking::BacktrackingSearch`].
+    /// The loads of providers by placed parts: fields of [`super::backtracking::BacktrackingSearch`].
     pub load: &'a [i64],
     pub granular_parts: &'a [u32],
 }
 
-/// Checks of one tree, with the budget that they share.
+/// Checks of one tree, with their common budget.
 #[derive(Debug, Default)]
 pub(super) struct Packing {
-    /// The last packing of all parts that was found: kinds with providers.
+    /// The last packing of all parts: kinds with providers.
     last_packing: Vec<(usize, usize)>,
     choices: u64,
-    /// How many trees were given up before. Each halves the budget.
+    /// How many trees were given up before. Each tree given up halves the budget.
     given_up: u32,
-    /// Whether the budget was not enough, so that the tree is not checked any more.
+    /// Whether the budget was exhausted. The tree is not checked again.
     pub budget_exhausted: bool,
 }
 
 impl Packing {
-    /// Begins with a new tree. The more trees were `given_up` before, the smaller is its budget.
+    /// Begins with a new tree. The more trees were `given_up` before, the smaller is the budget of the new tree.
     pub fn begin(&mut self, given_up: u32) {
         self.last_packing.clear();
         (self.choices, self.budget_exhausted) = (0, false);
@@ -125,8 +124,7 @@ impl Packing {
         verdict
     }
 
-    /// Searches exactly, with the bins in two orders, because a problem that is hard in one order may be easy in the
-    /// other.
+    /// Searches exactly, with the bins in two orders: a problem may be hard in one order and easy in the reverse.
     fn search(&mut self, mut problem: PackingProblem, interrupt: &Interrupt) -> (PackingVerdict, Vec<(usize, usize)>) {
         for _ in 0..2 {
             let mut completion = BinCompletion::new(&problem, (MAX_CHOICES / 2) >> self.given_up, interrupt);
@@ -140,7 +138,7 @@ impl Packing {
         (PackingVerdict::Unknown, Vec::new())
     }
 
-    /// Whether the known packing contains what is placed. Parts of one kind are interchangeable.
+    /// Whether the known packing contains the placed parts. Parts of one kind are interchangeable.
     fn last_packing_contains(&self, request: &SplitRequest, offers: &TreeOffers, placed: &[(usize, usize)]) -> bool {
         if self.last_packing.is_empty() {
             return false;
@@ -148,7 +146,7 @@ impl Packing {
         let mut counts = vec![0i32; request.kinds.len() * offers.slots.len()];
         let at = |&(kind, provider): &(usize, usize)| kind * offers.slots.len() + provider;
         self.last_packing.iter().for_each(|pair| counts[at(pair)] += 1);
-        // Parts that need no room fit into every packing.
+        // Parts without a need for room fit into every packing.
         let needs_room = |kind: usize| {
             let part_kind = &request.kinds[kind];
             !part_kind.contested.is_empty() || request.isolate && part_kind.granular
@@ -214,7 +212,7 @@ impl PackingProblem {
     }
 }
 
-/// The remaining parts, counted by kind, without those that need no room.
+/// The remaining parts, counted by kind, without parts that need no room.
 fn items(request: &SplitRequest, remaining: &[usize], dimensions: usize) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut index = vec![usize::MAX; request.kinds.len()];
@@ -238,7 +236,7 @@ fn items(request: &SplitRequest, remaining: &[usize], dimensions: usize) -> Vec<
     items
 }
 
-/// All providers with the room that is left, none of which takes an item yet.
+/// All providers with their free room. No bin takes an item yet.
 fn bins(request: &SplitRequest, offers: &TreeOffers, assignment: &PartialAssignment<'_>, items: usize) -> Vec<Bin> {
     let classes = request.classes.len();
     let room = |provider: usize| {

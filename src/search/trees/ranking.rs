@@ -7,7 +7,7 @@ use super::super::settings::TreeOrder;
 use super::super::snapshot::{Slot, Snapshot};
 use super::{Trees, WaitingTree, add_placements, candidate};
 
-/// The best candidate of one tree, if it has any: its cost, and the provider of each part.
+/// The best candidate of one tree, if there is any: its cost, and the provider of each part.
 #[derive(Default)]
 struct BestInTree {
     root: Option<Slot>,
@@ -50,9 +50,9 @@ impl<E: Explain> Trees<E> {
             .collect()
     }
 
-    /// Keeps the last solution if it is the best of its tree. That of the tree before it is complete then.
+    /// Keeps the last solution if it is the best of its tree. When a new tree begins, the previous best is offered.
     fn offer_in_tree(&mut self, cost: f64, of_tree: &mut BestInTree, best: &mut BestOf<Box<[Slot]>>) {
-        // Depth-first, the tree of the last solution is the only one that waits, and stays in memory.
+        // Depth-first, the tree of the last solution is the only waiting tree, and stays in memory.
         let Some(WaitingTree::InMemory(tree, _)) = self.waiting.back_mut() else {
             return;
         };
@@ -66,8 +66,8 @@ impl<E: Explain> Trees<E> {
         }
     }
 
-    /// Before the first candidate: calls `found` with candidates, among them the best one of each host; with the host,
-    /// the cost, and what builds the candidate.
+    /// Before the first candidate: calls `found` with candidates, among them the best candidate of each host. `found`
+    /// receives the host, the cost, and a function that builds the candidate.
     pub fn each_host(
         &mut self,
         snapshot: &Snapshot,
@@ -88,20 +88,20 @@ impl<E: Explain> Trees<E> {
             let host = snapshot.host_of(&placements).unwrap_or(self.placed[0]);
             let cost = scoring.map_or(0.0, |scoring| scoring.cost(snapshot, &placements));
             found(host, cost, &|| candidate(&self.roots.request, &self.placed));
-            // Without a scoring no further one is better.
+            // Without a scoring no further candidate is better.
             self.note_cost(host, scoring.map_or(Scoring::NO_BOUND, |_| cost));
         }
     }
 
-    /// Of the tree that was searched last, only candidates that cost less are wanted, if this one is of its host.
+    /// After a candidate of the last searched tree's host, only candidates of lower cost are wanted of the tree.
     ///
-    /// Unless it may have candidates of other hosts: those of sharing providers alone. No other tree may give them, as
-    /// their own may not meet the conditions on the root.
+    /// An exception is a tree that may have candidates of sharing providers alone, which are of other hosts. Perhaps no
+    /// other tree gives these candidates: the sharing providers' own trees may not meet the conditions on the root.
     fn note_cost(&mut self, host: Slot, cost: f64) {
         if self.may_be_all_shared {
             return;
         }
-        // Depth-first, that tree is the only one that waits, and stays in memory.
+        // Depth-first, the last searched tree is the only waiting tree, and stays in memory.
         let Some(WaitingTree::InMemory(tree, _)) = self.waiting.back_mut() else {
             return;
         };
@@ -110,7 +110,7 @@ impl<E: Explain> Trees<E> {
         }
     }
 
-    /// Before the first candidate: only those of the tree of this root are wanted.
+    /// Before the first candidate: only candidates of the tree of this root are wanted.
     pub fn restrict(&mut self, root: Slot) {
         self.roots.restrict(root);
     }

@@ -1,4 +1,4 @@
-//! Rejects trees that cannot serve a request, a block of roots at a time, before anything is collected of them.
+//! Rejects trees that cannot serve a request, a block of roots at a time, before any offers are collected.
 
 use super::super::scan;
 use super::super::snapshot::{Layout, Slot, Snapshot, TraitId, lanes_of};
@@ -13,16 +13,16 @@ use crate::search::zone_filter::ZoneFilter;
 pub(super) struct RootFilter {
     /// The conditions on the root itself, if there are any.
     root: Option<ProviderFilter>,
-    /// The sets of traits that the group without a suffix requires and of which no sharing provider has any, each with
-    /// its index.
+    /// The sets of traits that the group without a suffix requires and of which no sharing provider has any, with their
+    /// indexes.
     required: Vec<(usize, Vec<TraitId>)>,
     /// [`super::split_request::UnsuffixedGroup::group`].
     unsuffixed: usize,
     pub zones: ZoneFilter,
-    /// The kinds of parts that no sharing provider serves, each with the number of providers that a tree needs for it.
-    /// A kind that rejected all trees of a block is checked first in the next block.
+    /// The kinds of parts that no sharing provider serves, each with the number of providers needed in a tree. A kind
+    /// that rejected all trees of a block is checked first in the next block.
     local: Vec<(usize, u32)>,
-    /// Whether one of these kinds is of the group without a suffix.
+    /// Whether a kind in `local` is of the group without a suffix.
     unsuffixed_is_local: bool,
 }
 
@@ -35,8 +35,7 @@ struct RootBlock<'a> {
 }
 
 impl RootFilter {
-    /// `local` are the kinds that no sharing provider serves; `only_tree` is the one to which the search is
-    /// restricted.
+    /// `local`: the kinds that no sharing provider serves. `only_tree`: the tree to which the search is restricted.
     pub fn new(
         snapshot: &Snapshot,
         request: &SplitRequest,
@@ -103,8 +102,7 @@ impl RootFilter {
             }
             roots = matching;
         }
-        // With explanations every rejected provider needs its own reason, so these two conditions on whole trees are
-        // left to the search.
+        // With explanations every rejected provider needs its own reason, so the search checks these two conditions.
         if E::ENABLED {
             self.explain_traits(snapshot, fits.explain(), block, roots);
         } else if roots != 0 {
@@ -129,7 +127,7 @@ impl RootFilter {
         roots
     }
 
-    /// Those of `roots` whose trees may have a provider in the required aggregates of the group without a suffix.
+    /// The subset of `roots` whose trees may have a provider in the required aggregates of the group without a suffix.
     fn having_members<E: Explain>(&self, snapshot: &Snapshot, fits: &mut FitCache<E>, block: usize, roots: u64) -> u64 {
         if !self.unsuffixed_is_local || roots == 0 {
             return roots;
@@ -140,7 +138,7 @@ impl RootFilter {
         }
     }
 
-    /// Those of `roots` whose trees may have each of the required traits.
+    /// The subset of `roots` whose trees may have each of the required traits.
     fn having_traits(&self, snapshot: &Snapshot, block: usize, roots: u64) -> u64 {
         if self.required.is_empty() {
             return roots;
@@ -181,14 +179,14 @@ fn root_rejection(snapshot: &Snapshot, root: &ProviderFilter, slot: Slot) -> Rej
     }
 }
 
-/// Those of `roots` whose trees have one of these lanes. A tree with providers in other blocks always passes, because
-/// those providers are not checked.
+/// The subset of `roots` whose trees have one of these lanes. A tree with providers in other blocks always passes,
+/// because the providers in other blocks are not checked.
 fn having_any(layout: &Layout, roots: u64, lanes: u64) -> u64 {
     let has = |lane: &usize| (layout.trees[*lane] & lanes != 0) || layout.spilling >> lane & 1 == 1;
     lanes_of(roots).filter(has).fold(0, |lanes, lane| lanes | 1 << lane)
 }
 
-/// Those of `roots` whose trees have at least `min` providers for `kind`.
+/// The subset of `roots` whose trees have at least `min` providers for `kind`.
 fn having_providers<E: Explain>(
     snapshot: &Snapshot,
     request: &SplitRequest,
@@ -199,9 +197,9 @@ fn having_providers<E: Explain>(
 ) -> u64 {
     let (layout, granular) = (root_block.layout, request.kinds[kind].granular);
     let fit = fits.lanes(snapshot, request, root_block.block, kind);
-    // In most blocks no provider fits, so that nothing else is to be checked.
+    // In most blocks no provider fits. Only trees with providers in other blocks remain.
     let mut passing = if fit == 0 { roots & layout.spilling } else { roots };
-    // Aggregates of the root count for its whole tree.
+    // Aggregates of the root count for the whole tree.
     let whole_tree = |lane: usize| granular || root_block.members >> lane & 1 == 1;
     let is_enough = |lanes: u64| match min {
         1 => lanes != 0,

@@ -1,4 +1,4 @@
-//! Iterates over the trees that could serve a request, and collects what each of them offers.
+//! Iterates over the trees that could serve a request, and collects the offers of each tree.
 
 use std::collections::HashSet;
 
@@ -25,8 +25,8 @@ pub(in crate::search) struct RootIter<E> {
     /// The roots of the current stripe that were not returned yet.
     stripe: StripeLanes,
     seed: u64,
-    /// Sets of sharing providers that reached a tree which itself offers nothing. Another such tree with the same set
-    /// has the same candidates.
+    /// Sets of sharing providers that reached a tree without offers of its own. A second tree without offers and with
+    /// the same set has the same candidates.
     seen_sharing_sets: HashSet<Vec<usize>>,
     /// Buffers, whose memory is reused for the next tree.
     reached: Vec<usize>,
@@ -68,7 +68,7 @@ impl<E: Explain> RootIter<E> {
         }
     }
 
-    /// Before the first tree: only the one of this root is wanted.
+    /// Before the first tree: only the tree of this root is wanted.
     pub(super) fn restrict(&mut self, root: Slot) {
         self.walk.restrict(&by_block(vec![root]));
         self.filter.zones = ZoneFilter::off();
@@ -79,7 +79,7 @@ impl<E: Explain> RootIter<E> {
         (0..self.request.kinds.len()).all(|kind| self.sharing.any_serves(kind))
     }
 
-    /// Before the first tree: candidates are ranked, so that trees come in the order of their bounds.
+    /// Before the first tree: candidates are ranked, so trees come in the order of their bounds.
     pub(super) fn rank(&mut self, snapshot: &Snapshot, scoring: Scoring) {
         let bounds = TreeBounds::new(snapshot, &self.request, &self.sharing, scoring);
         let (request, filter) = (&self.request, &mut self.filter);
@@ -87,7 +87,7 @@ impl<E: Explain> RootIter<E> {
             if filter.can_skip::<E>(snapshot, request, block) {
                 return None;
             }
-            // Providers in other blocks would have to be looked up.
+            // A bound would have to look up the providers in other blocks.
             let bound = if filter.spills(snapshot, block) {
                 Scoring::NO_BOUND
             } else {
@@ -99,27 +99,27 @@ impl<E: Explain> RootIter<E> {
         self.best_first = Some(Box::new(BestFirst::new(bounds, blocks)));
     }
 
-    /// From now on only candidates that cost less are wanted.
+    /// From now on only candidates of lower cost are wanted.
     pub(super) fn set_max_cost(&mut self, max_cost: f64) {
         if let Some(best_first) = &mut self.best_first {
             best_first.max_cost = max_cost;
         }
     }
 
-    /// A lower bound of the costs of the candidates of the tree that was returned last.
+    /// A lower bound of the costs of the candidates of the last returned tree.
     pub(super) fn bound(&self) -> f64 {
         let best_first = self.best_first.as_ref();
         best_first.map_or(Scoring::NO_BOUND, |best_first| best_first.bound)
     }
 
-    /// Whether a tree with this bound may have a candidate that is wanted.
+    /// Whether a tree with this bound may have a wanted candidate.
     pub(super) fn is_wanted(&self, bound: f64) -> bool {
         let best_first = self.best_first.as_ref();
         best_first.is_none_or(|best_first| bound < best_first.max_cost)
     }
 
-    /// Collects what the next tree offers and returns its root; `None` after the last one. The tree may still turn out
-    /// to have no candidate.
+    /// Collects the offers of the next tree and returns its root; `None` after the last tree. The tree may still turn
+    /// out to have no candidate.
     pub(super) fn next(&mut self, snapshot: &Snapshot, offers: &mut TreeOffers) -> Option<Slot> {
         loop {
             let root = match self.best_first {
@@ -166,12 +166,12 @@ impl<E: Explain> RootIter<E> {
         }
     }
 
-    /// Collects again what a tree that [`RootIter::next`] returned offers, in the same order.
+    /// Collects again the offers of a tree that [`RootIter::next`] returned, in the same order.
     pub(super) fn collect_again(&mut self, snapshot: &Snapshot, root: Slot, offers: &mut TreeOffers) {
         self.collect(snapshot, root, offers, true);
     }
 
-    /// Collects what a tree offers. False if it cannot have a candidate, or none that an earlier tree did not have.
+    /// Collects the offers of a tree. False if the tree cannot have a candidate that no earlier tree had.
     fn collect(&mut self, snapshot: &Snapshot, root: Slot, offers: &mut TreeOffers, is_repeated: bool) -> bool {
         self.collect_providers(snapshot, root, offers);
         let reached = &self.reached;
@@ -198,7 +198,7 @@ impl<E: Explain> RootIter<E> {
         true
     }
 
-    /// Offers the providers of the tree, and finds the sharing providers of other trees that reach it.
+    /// Offers the providers of the tree, and finds the sharing providers of other trees in reach.
     fn collect_providers(&mut self, snapshot: &Snapshot, root: Slot, offers: &mut TreeOffers) {
         let layout = snapshot.layout(root.block());
         let request = &self.request;

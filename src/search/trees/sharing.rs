@@ -1,7 +1,7 @@
 //! Sharing providers that could serve a request for trees other than their own, and which trees they reach.
 //!
-//! A sharing provider (trait `MISC_SHARES_VIA_AGGREGATE`) reaches a tree if it has an aggregate in common with any
-//! provider of the tree.
+//! A sharing provider (trait `MISC_SHARES_VIA_AGGREGATE`) reaches a tree if the provider has an aggregate in common
+//! with any provider of the tree.
 
 use std::collections::HashMap;
 
@@ -10,14 +10,14 @@ use super::fit_cache::FitCache;
 use super::split_request::SplitRequest;
 use crate::search::explain::Explain;
 
-/// The sharing providers that could serve a part of a request for a tree that is not theirs.
+/// The sharing providers that could serve a part of a request for a foreign tree.
 #[derive(Debug, Default)]
 pub(in crate::search) struct SharingProviders {
     /// Sorted by slot.
     pub providers: Vec<SharingProvider>,
     /// Aggregates with an index into `providers`, sorted.
     by_aggregate: Vec<(AggregateId, usize)>,
-    /// By block, computed when first needed: lanes, with the index of a sharing provider that reaches them.
+    /// By block, computed when first needed: lanes, with the index of a sharing provider that reaches these lanes.
     reach: HashMap<usize, Box<[(u64, usize)]>>,
 }
 
@@ -25,7 +25,7 @@ pub(in crate::search) struct SharingProviders {
 pub(in crate::search) struct SharingProvider {
     pub slot: Slot,
     pub root: Slot,
-    /// The kinds of parts that it could serve.
+    /// The kinds of parts that the provider could serve.
     pub kinds: Vec<usize>,
 }
 
@@ -53,32 +53,32 @@ impl SharingProviders {
         sharing
     }
 
-    /// Whether any of them could serve a part of this kind.
+    /// Whether any sharing provider could serve a part of this kind.
     pub fn any_serves(&self, kind: usize) -> bool {
         self.providers.iter().any(|provider| provider.kinds.contains(&kind))
     }
 
-    /// Whether any of them has one of these traits.
+    /// Whether any sharing provider has one of these traits.
     pub fn any_has_trait(&self, snapshot: &Snapshot, any_of: &[TraitId]) -> bool {
         let has = |slot| any_of.iter().any(|&id| snapshot.has_trait(slot, id));
         self.providers.iter().any(|provider| has(provider.slot))
     }
 
-    /// Whether a provider is one of them, so that other trees may use it too.
+    /// Whether a provider is in this set, and so may serve several trees.
     pub fn contains(&self, slot: Slot) -> bool {
         self.providers
             .binary_search_by_key(&slot, |provider| provider.slot)
             .is_ok()
     }
 
-    /// Adds the indexes of those that reach these lanes; an index may be added twice.
+    /// Adds the indexes of the sharing providers that reach these lanes; an index may be added twice.
     pub fn add_reaching(&mut self, snapshot: &Snapshot, block: usize, lanes: u64, found: &mut Vec<usize>) {
         let reaching = self.reaching(snapshot, block).iter();
         let reaching = reaching.filter(|(reached, _)| reached & lanes != 0);
         found.extend(reaching.map(|&(_, provider)| provider));
     }
 
-    /// Lanes of a block, each time with the index of one that reaches them.
+    /// Lanes of a block, each time with the index of a sharing provider that reaches these lanes.
     pub fn reaching(&mut self, snapshot: &Snapshot, block: usize) -> &[(u64, usize)] {
         if self.providers.is_empty() {
             return &[];

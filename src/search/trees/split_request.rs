@@ -1,8 +1,7 @@
 //! Splits a request into parts, each of which one provider serves.
 //!
-//! The search of a tree is a constraint satisfaction problem. The parts are its variables, and the providers that suit
-//! a part are its values. Room, required traits, isolation and `same_subtree` are constraints that relate several
-//! parts.
+//! The search of a tree is a constraint satisfaction problem. The parts are the variables, and the suitable providers
+//! are the values. Room, required traits, isolation and `same_subtree` are constraints that relate several parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,12 +13,12 @@ use crate::interrupt::Interrupt;
 use crate::search::described_filter::HostFilter;
 use crate::search::resolve::{MemberIds, ProviderFilter, RootConditions, TraitIds};
 
-/// The parts of a request, and the constraints on all of them together.
+/// The parts of a request, and the constraints on all parts together.
 #[derive(Debug)]
 pub(in crate::search) struct SplitRequest {
-    /// Required and forbidden for the root of the tree that serves.
+    /// Required and forbidden traits of the root of the serving tree.
     pub root: TraitIds,
-    /// Conditions on the description of that root.
+    /// Conditions on the description of the root.
     pub host: Option<Arc<HostFilter>>,
     pub unsuffixed: Option<UnsuffixedGroup>,
     pub kinds: Vec<PartKind>,
@@ -43,34 +42,34 @@ pub(in crate::search) struct SplitRequest {
     pub steps_a_block: u64,
 }
 
-/// What the group without a suffix requires of all its providers together.
+/// The conditions of the group without a suffix on all providers of the group together.
 #[derive(Debug)]
 pub(in crate::search) struct UnsuffixedGroup {
-    /// Its index, as in [`ProviderFilter::group`].
+    /// The index of the group, as in [`ProviderFilter::group`].
     pub group: usize,
     pub required: Vec<Vec<TraitId>>,
     pub members: MemberIds,
     pub tree: Option<Slot>,
 }
 
-/// What a part asks for: one class of the group without a suffix, or a granular group. Equal parts have the same kind.
+/// The demand of a part: one class of the group without a suffix, or a granular group. Equal parts have the same kind.
 #[derive(Debug, PartialEq)]
 pub(in crate::search) struct PartKind {
-    /// What a provider needs, whatever tree it serves.
+    /// The conditions on a provider, whatever tree the provider serves.
     pub filter: ProviderFilter,
     pub granular: bool,
-    /// The rules of `same_subtree` that name its group.
+    /// The rules of `same_subtree` that name the part's group.
     pub subtrees: Vec<usize>,
     /// The amounts of classes for which several parts may compete on one provider. Each is an index into
     /// [`SplitRequest::classes`] and an amount.
     pub contested: Vec<(usize, i64)>,
     /// The largest of these amounts.
     pub largest: Option<i64>,
-    /// By block, the lanes of the tree `filter.tree`, if it has one.
+    /// By block, the lanes of the tree `filter.tree`, if the filter has a tree.
     pub lanes: Option<BTreeMap<usize, u64>>,
 }
 
-/// One part: it is placed on one provider.
+/// A part of a request. One provider serves the part.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::search) struct RequestPart {
     pub group: usize,
@@ -78,7 +77,7 @@ pub(in crate::search) struct RequestPart {
 }
 
 impl SplitRequest {
-    /// `filters` are those of the request's groups.
+    /// `filters` are the filters of the request's groups.
     pub fn new(
         snapshot: &Snapshot,
         request: &Request,
@@ -182,7 +181,7 @@ impl SplitRequest {
         self.add(index, kind);
     }
 
-    /// Adds a part, with a new kind if none is equal.
+    /// Adds a part, with a new kind if no equal kind exists.
     fn add(&mut self, group: usize, kind: PartKind) {
         let known = self.kinds.iter().position(|other| *other == kind);
         let kind = known.unwrap_or_else(|| {
@@ -192,7 +191,7 @@ impl SplitRequest {
         self.parts.push(RequestPart { group, kind });
     }
 
-    /// The minimum number of providers in a tree that must suit a kind.
+    /// The minimum number of suitable providers for a kind in a tree.
     pub fn min_providers(&self, kind: usize) -> u32 {
         if !(self.isolate && self.kinds[kind].granular) {
             return 1;
@@ -200,13 +199,13 @@ impl SplitRequest {
         self.parts.iter().map(|part| u32::from(part.kind == kind)).sum()
     }
 
-    /// Whether placing one part may make another impossible.
+    /// Whether a placed part may leave no provider for a second part.
     pub fn parts_compete(&self) -> bool {
         self.isolate || !self.classes.is_empty()
     }
 
-    /// A class is contested if two parts that want it may share a provider. For all other classes, a provider that
-    /// suits a part alone also suits it after other parts were placed.
+    /// A class is contested if two parts with an amount of the class may share a provider. For all other classes, a
+    /// provider that suits a part alone also suits the part after more parts were placed.
     fn find_contested(&mut self) {
         let mut by_class: BTreeMap<ClassId, (usize, usize, i64)> = BTreeMap::new();
         for part in &self.parts {
@@ -231,8 +230,7 @@ impl SplitRequest {
     }
 }
 
-/// The rules of `same_subtree` that constrain anything, without repetitions: every rule costs time for each part
-/// placed.
+/// The rules of `same_subtree` with several groups, without repetitions: each rule costs time for each placed part.
 fn rules(request: &Request) -> Vec<BTreeSet<&str>> {
     let all = request.same_subtrees.iter();
     let all: BTreeSet<BTreeSet<&str>> = all.map(|rule| rule.iter().map(String::as_str).collect()).collect();

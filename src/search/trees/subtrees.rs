@@ -1,7 +1,7 @@
 //! The rules of `same_subtree`: which providers can still be the common ancestor that a rule demands.
 //!
-//! A rule holds if one of the providers that serve its groups is an ancestor of all the others. The state is a set of
-//! providers for each rule and depth of the search, so that undoing a step costs nothing.
+//! A rule holds if one of the providers that serve its groups is at or above all these providers. The state is a set of
+//! providers for each rule and depth of the search, so undoing a step costs nothing.
 
 use super::bit_matrix::{BitMatrix, intersect_with, union_with};
 use super::offers::TreeOffers;
@@ -14,11 +14,11 @@ pub(super) struct Subtrees {
     rows: BitMatrix,
 }
 
-/// The providers that are at or above all that serve a part of the rule so far.
+/// The providers at or above all providers that serve a part of the rule so far.
 const COMMON: usize = 0;
 /// The providers that serve a part of the rule so far.
 const MEMBERS: usize = 1;
-/// The providers that could serve a part of the rule that is not placed yet.
+/// The providers that could serve a part of the rule not placed yet.
 const OPTIONS: usize = 2;
 const ROWS: usize = 3;
 
@@ -62,14 +62,13 @@ impl Subtrees {
         }
     }
 
-    /// Whether the rule can still hold: a provider that serves a part of it, or could, is at or above all providers
-    /// that serve a part.
+    /// Whether the rule can still hold: a current or possible provider of the rule is at or above all current
+    /// providers.
     pub fn can_hold(&self, rule: usize, depth: usize) -> bool {
         self.possible_ancestors(rule, depth).any(|ancestors| ancestors != 0)
     }
 
-    /// Whether the rule can still hold if a part of it is placed on a provider. `above`: this
-    /// provider and its ancestors.
+    /// Whether the rule can still hold with a part of the rule on a provider. `above`: the provider and its ancestors.
     pub fn can_hold_with(&self, rule: usize, depth: usize, above: &[u64]) -> bool {
         self.possible_ancestors(rule, depth)
             .zip(above)

@@ -1,12 +1,12 @@
-//! Lower bounds of the costs of a tree's candidates, for a search that ranks them (branch and bound): trees are visited
-//! in the order of their bounds, until no bound is better than the worst candidate kept so far.
+//! Lower bounds of the costs of a tree's candidates, for a search that ranks candidates (branch and bound). Trees are
+//! visited in the order of their bounds, until no bound is better than the worst kept candidate.
 //!
-//! A bound has the least cost of each kind of part over the providers that could serve it, whatever the other parts
-//! need. Parts that may share a provider cost more or less together than alone. So a contested class counts with the
-//! amount that makes its cost least: the demand of all parts where a higher usage is better, or the part's own.
+//! A bound has the least cost of each kind of part over the possible providers, whatever the needs of all other parts.
+//! Parts on a common provider may cost more or less together than alone. So a contested class counts with the amount of
+//! least cost: the demand of all parts if a higher usage is better, or the amount of the part alone.
 //!
-//! Blocks are bounded first, from the summary of their free capacity. Only a block whose bound is good enough is looked
-//! at provider by provider, which bounds its trees.
+//! Blocks are bounded first, from the summary of their free capacity. The trees of a block are bounded provider by
+//! provider, only if the bound of the block is good enough.
 
 use super::super::rank::Scoring;
 use super::super::snapshot::{ClassId, LANES, Snapshot, lanes_of};
@@ -15,13 +15,13 @@ use super::sharing::SharingProviders;
 use super::split_request::SplitRequest;
 use crate::search::explain::Explain;
 
-/// What bounds the costs of trees.
+/// The data for bounds of the costs of trees.
 #[derive(Debug)]
 pub(in crate::search) struct TreeBounds {
     scoring: Scoring,
-    /// By kind of part, the amounts that make its cost least.
+    /// By kind of part, the amounts of least cost.
     amounts: Vec<Vec<(ClassId, i64)>>,
-    /// By sharing provider, its cost for each kind of part that it serves.
+    /// By sharing provider, the cost for each kind of part that the provider serves.
     shared: Vec<Vec<(usize, f64)>>,
     /// By kind of part, the least of these costs.
     least_shared: Vec<f64>,
@@ -53,7 +53,7 @@ impl TreeBounds {
         }
     }
 
-    /// A lower bound of the costs of all trees with their root in a block, all of which are in this block.
+    /// A lower bound of the costs of all trees with their root in a block. All trees must lie in this block.
     pub fn of_block(&self, snapshot: &Snapshot, block: usize) -> f64 {
         let kinds = self.amounts.iter().zip(&self.least_shared);
         let bounds =
@@ -61,7 +61,7 @@ impl TreeBounds {
         bounds.fold(self.scoring.no_cost(), |all, bound| self.scoring.fold(all, bound))
     }
 
-    /// The lower bounds of trees of a block, by the lane of their root. Those of other lanes than `roots` mean nothing.
+    /// The lower bounds of trees of a block, by the lane of their root. Bounds of lanes outside `roots` mean nothing.
     pub fn of_trees<E: Explain>(
         &self,
         snapshot: &Snapshot,
@@ -99,7 +99,7 @@ fn lesser(one: f64, other: f64) -> f64 {
     if other < one { other } else { one }
 }
 
-/// The amounts of a kind of part that make its cost least.
+/// The amounts of a kind of part with the least cost.
 fn least_amounts(request: &SplitRequest, scoring: Scoring, kind: usize) -> Vec<(ClassId, i64)> {
     let contested = |class: ClassId| request.classes.binary_search(&class).ok();
     let wants = |kind: usize, class: ClassId| {
