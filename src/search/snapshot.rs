@@ -1,18 +1,18 @@
 //! The snapshot: one immutable version of all data that searches read.
 //!
 //! Naively, all providers would be in one structure behind a lock, and searches and commits would wait for each other.
-//! Or each commit would make a copy, of 100,000 providers to change one sum. So the snapshot is a persistent data
-//! structure (structural sharing, copy-on-write). A new version shares every part that did not change with the old one,
-//! and readers keep the version that they began with.
+//! Or each commit would copy 100,000 providers to change one sum. So the snapshot is a persistent data structure
+//! (structural sharing, copy-on-write). A new version shares every unchanged part with the old version, and readers
+//! keep the version with which they began.
 //!
-//! - Providers stand in blocks of 64. A block has three parts that are copied apart, by how often they change: identity
-//!   (uuid, name, parent), profile (inventories, traits, aggregates) and usage (sums and generations, about 4 KB). A
-//!   claim copies one usage part and the path to it, however many providers there are.
-//! - Inside a part the data is in columns. A trait or an aggregate that occurs in the block is one 64-bit mask, a bit
-//!   for each provider. A resource class is an array of 64 limits beside an array of 64 sums. So a scan decides 64
-//!   providers at a time.
-//! - Data derived from a block or a region is computed when a search first needs it, and kept until its source changes.
-//!   It is in `layout`, `free_capacity`, `zone_map`, and the caches of other layers (`derived_cache`).
+//! - Providers stand in blocks of 64. A block has three parts, copied apart by how often they change: identity (uuid,
+//!   name, parent), profile (inventories, traits, aggregates) and usage (sums and generations, about 4 KB). A claim
+//!   copies one usage part and the path to the part, however many providers there are.
+//! - Inside a part the data is in columns. A trait or an aggregate of the block is one 64-bit mask, a bit for each
+//!   provider. A resource class is an array of 64 limits beside an array of 64 sums. So a scan decides 64 providers at
+//!   once.
+//! - Data derived from a block or a region is computed when a search first needs the data, and kept until the source
+//!   changes. Derived are `layout`, `free_capacity`, `zone_map`, and the caches of other layers (`derived_cache`).
 
 mod block;
 mod block_slots;

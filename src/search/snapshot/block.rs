@@ -19,14 +19,14 @@ const MAX_USAGE_CHANGES: u8 = 32;
 /// Pointers to the parts of a block; a copy shares all parts.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct Block {
-    /// The lanes that have a provider.
+    /// The lanes with a provider.
     pub present: u64,
     /// The lanes whose provider has no parent.
     pub roots: u64,
     pub identity: Arc<IdentityColumns>,
     pub profile: Arc<ProfileColumns>,
     pub usage: Arc<UsageColumns>,
-    /// `None` if no provider of the block, nor any above one of them, ever had a description.
+    /// `None` if no provider of the block, nor any ancestor of its providers, ever had a description.
     pub described: Option<Arc<BlockDescriptions>>,
     /// Computed when a search first needs it, dropped when a tree of the block changes.
     pub layout: Arc<OnceLock<Layout>>,
@@ -36,7 +36,7 @@ pub(in crate::search) struct Block {
     stale_lanes: Arc<OnceLock<u64>>,
     /// How often usage changed since `derived` was dropped.
     usage_changes: u8,
-    /// Computed by readers from identity and profile, dropped when one of these changes.
+    /// Computed by readers from identity and profile, dropped when identity or profile changes.
     pub derived: Arc<BlockCache>,
 }
 
@@ -98,15 +98,15 @@ impl Block {
         *self.stale_lanes.get_or_init(find)
     }
 
-    /// Invalidates the data that readers derived from this block. Must be called when the source of that data changes.
+    /// Invalidates the data that readers derived from this block. Must be called when the source of the data changes.
     pub fn drop_derived(&mut self) {
         self.derived = Arc::default();
         self.stale_lanes = Arc::default();
         self.usage_changes = 0;
     }
 
-    /// Replaces the profile and the usage of a lane. An unchanged profile, as most reloaded rows have, stays
-    /// shared. Returns whether the profile changed.
+    /// Replaces the profile and the usage of a lane. An unchanged profile, as most reloaded rows have, stays shared.
+    /// Returns whether the profile changed.
     pub fn set_profile_and_usage(&mut self, lane: usize, row: &ProviderRow) -> bool {
         let has_changed = !self.profile.has_profile_of(lane, row);
         if has_changed {
@@ -129,8 +129,7 @@ impl Block {
         self.free_capacity = Arc::default();
     }
 
-    /// Makes a lane vacant. All caches are replaced, not cleared: readers of the version before this one still use
-    /// them.
+    /// Makes a lane vacant. Caches are replaced, not cleared: readers of the previous version still use the old caches.
     pub fn clear(&mut self, lane: usize) {
         self.present &= !(1 << lane);
         self.roots &= !(1 << lane);

@@ -1,4 +1,4 @@
-//! The slots of one block, so that data of the block is looked up once for all slots.
+//! The slots of one block. Data of the block is looked up once for all slots.
 
 use super::ids::Slot;
 
@@ -14,7 +14,7 @@ impl BlockSlots {
         BlockSlots { block, lanes }
     }
 
-    /// Adds lanes of a block to a list, whose last entry is extended if it is of the same block.
+    /// Adds lanes of a block to a list. If the last entry is of the same block, the entry is extended.
     pub(in crate::search) fn add(all: &mut Vec<BlockSlots>, block: usize, lanes: u64) {
         match all.last_mut() {
             Some(last) if last.block == block => last.lanes |= lanes,

@@ -1,4 +1,4 @@
-//! Builds a version of the snapshot: from whole tables, or from the version before.
+//! Builds a version of the snapshot: from whole tables, or from the previous version.
 
 use std::sync::Arc;
 
@@ -11,22 +11,22 @@ use super::index::{IdIndex, TextIndex};
 use super::persistent_vec::PersistentVec;
 use super::version::Snapshot;
 
-/// The standard trait of a sharing provider, whose inventories serve all trees with which it shares an aggregate.
+/// The standard trait of a sharing provider, whose inventories serve all trees with a common aggregate.
 const SHARING_TRAIT: &str = "MISC_SHARES_VIA_AGGREGATE";
 
-/// Derived data of a block is dropped if no reader used it in this many versions. That is a minute of claims at full
-/// speed, or hours of an idle cloud, which has little derived data anyway.
+/// Derived data of a block is dropped if no reader used the data in this many versions. They are a minute of claims at
+/// full speed, or hours of an idle cloud, which has little derived data anyway.
 pub(in crate::search) const IDLE_VERSIONS: u64 = 1 << 16;
 /// The number of versions between two sweeps for idle derived data.
 const SWEEP_INTERVAL: u64 = 1 << 10;
 
-/// A tree of at most this many providers is placed in one block when the first version is built. That may leave the end
-/// of a block empty, at most a quarter of it.
+/// A tree of at most this many providers is placed in one block when the first version is built. At most a quarter of a
+/// block may stay empty at the end.
 const MAX_PADDED_TREE: usize = LANES / 4;
 
 impl Snapshot {
-    /// The first version, from whole tables. Providers are sorted tree by tree, roots by id, so that a tree is in one
-    /// block or in few.
+    /// The first version, from whole tables. Providers are sorted tree by tree, roots by id, so a tree is in few
+    /// blocks.
     pub fn build(catalog: Catalog, providers: Vec<ProviderRow>) -> Snapshot {
         Snapshot::lay_out(catalog, Snapshot::sorted_by_tree(providers))
     }
@@ -36,7 +36,7 @@ impl Snapshot {
         providers
     }
 
-    /// As [`Snapshot::build`], from providers that are sorted: those of a tree must come one after the other.
+    /// As [`Snapshot::build`], from sorted providers: the providers of a tree must come one after the other.
     pub fn lay_out(catalog: Catalog, providers: impl IntoIterator<Item = ProviderRow>) -> Snapshot {
         Snapshot::lay_out_with(TextIndex::default, catalog, providers)
     }
@@ -65,7 +65,7 @@ impl Snapshot {
         let (mut gaps, mut shrunk) = (Vec::new(), 0);
         let mut rows = providers.into_iter().peekable();
         while let Some(first) = rows.next() {
-            // Rows are freed tree by tree, so that the columns reuse their memory.
+            // Rows are freed tree by tree, and the columns reuse their memory.
             let root = first.root;
             let mut tree = vec![first];
             tree.extend(std::iter::from_fn(|| rows.next_if(|row| row.root == root)));
@@ -81,8 +81,8 @@ impl Snapshot {
         snapshot
     }
 
-    /// Leaves the rest of the last block empty if a tree of this many providers does not fit in it and is small.
-    /// Returns the slots that it leaves.
+    /// Leaves the rest of the last block empty if a small tree of this many providers does not fit. Returns empty
+    /// slots.
     fn skip_to_next_block(&mut self, providers: usize) -> Vec<Slot> {
         let free_lanes = (LANES - self.slot_count % LANES) % LANES;
         if free_lanes >= providers || providers > MAX_PADDED_TREE {
@@ -94,7 +94,7 @@ impl Snapshot {
         gap
     }
 
-    /// A new version, which shares with this one all that `change` does not touch.
+    /// A new version, which shares with this version all parts that `change` does not touch.
     pub fn apply(&self, change: &SnapshotChange) -> Snapshot {
         let mut next = self.clone();
         next.version += 1;
@@ -124,8 +124,8 @@ impl Snapshot {
         }
     }
 
-    /// Finds the sharing providers again if the trait has another id, as after a reload from another database. If names
-    /// were only added, the id is the same.
+    /// Finds the sharing providers again if the trait's id changed, as after a reload from a different database. If
+    /// names were only added, the id is the same.
     fn find_sharing(&mut self) {
         let trait_id = self.catalog.trait_id(SHARING_TRAIT);
         if trait_id != self.sharing_trait {
@@ -166,8 +166,7 @@ impl Snapshot {
             .for_each(|&(class, amount)| usage.add(lane, class, amount));
     }
 
-    /// Replaces providers by rows, or adds them. Parents are linked at the end, because a parent may come after its
-    /// child.
+    /// Replaces or adds providers by rows. Parents are linked at the end, because a parent may come after its child.
     fn reload(&mut self, rows: &[ProviderRow]) {
         let mut moved = Vec::new();
         for row in rows {
@@ -187,7 +186,7 @@ impl Snapshot {
         moved.into_iter().for_each(|slot| self.drop_inherited(slot));
     }
 
-    /// The slot of a removed provider, or a new one.
+    /// The slot of a removed provider, or a new slot.
     fn free_slot(&mut self) -> Slot {
         if !self.free_slots.is_empty() {
             return Arc::make_mut(&mut self.free_slots)
@@ -202,11 +201,11 @@ impl Snapshot {
         slot
     }
 
-    /// Whether the provider has the uuid, name, parent and root of `row`. All fields are named, so that a new one
-    /// cannot be forgotten here.
+    /// Whether the provider has the uuid, name, parent and root of `row`. All fields are named, so no new field can be
+    /// forgotten here.
     fn has_identity_of(&self, slot: Slot, row: &ProviderRow) -> bool {
         let ProviderRow {
-            // The slot was found by it.
+            // The slot was found by the id.
             id: _,
             uuid,
             name,
@@ -231,7 +230,7 @@ impl Snapshot {
         self.drop_derived_from_all();
         if is_known {
             if self.uuid(slot) != &*row.uuid {
-                // Another provider, to which SQLite gave the id of a removed one.
+                // A new provider, to which SQLite gave the id of a removed provider.
                 self.forget_description(slot);
             }
             self.unlink_from_parent(slot);
@@ -283,7 +282,7 @@ impl Snapshot {
         }
     }
 
-    /// Drops the layout of the block that has the root of the provider's tree.
+    /// Drops the layout of the block with the root of the provider's tree.
     fn drop_layout(&mut self, slot: Slot) {
         let root = self.root(slot);
         self.blocks.get_mut(root.block()).drop_layout();

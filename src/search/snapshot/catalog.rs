@@ -9,7 +9,7 @@ use super::derived_cache::DerivedCache;
 use super::ids::{AggregateId, ClassId, TraitId};
 use super::limits::NormalLimit;
 
-/// The names of one kind. They are listed by id, so standard names come before custom ones.
+/// The names of one kind, listed by id: standard names come before custom names.
 #[derive(Debug, PartialEq)]
 struct NameTable<K: Eq + Hash> {
     by_id: BTreeMap<K, Arc<str>>,
@@ -92,8 +92,8 @@ impl Catalog {
         }))
     }
 
-    /// As this catalog, with whole tables of the kinds that are given. The others are shared, so that a new trait costs
-    /// the same beside any number of aggregates.
+    /// As this catalog, with whole tables of the given kinds. The rest is shared, so a new trait costs the same beside
+    /// any number of aggregates.
     pub fn renewed(
         &self,
         classes: Option<Vec<(ClassId, Arc<str>)>>,
@@ -129,7 +129,7 @@ impl Catalog {
         }))
     }
 
-    /// As this catalog, with the normal limits of another.
+    /// As this catalog, with the normal limits of `other`.
     pub fn with_limits_of(&self, other: &Self) -> Self {
         self.with_limits((*other.0.limits).clone())
     }
@@ -144,7 +144,7 @@ impl Catalog {
         self.0.limits.get(class).copied()
     }
 
-    /// The classes that have a normal limit.
+    /// The classes with a normal limit.
     pub fn normal_limits(&self) -> impl Iterator<Item = (ClassId, NormalLimit)> {
         let limits = self.0.limits.iter();
         limits.filter_map(|(name, limit)| Some((self.class_id(name)?, *limit)))
@@ -160,7 +160,7 @@ impl Catalog {
         self.0.derived.is_filled()
     }
 
-    /// Whether both are clones of one catalog, so that no name was added or removed in between.
+    /// Whether both are clones of one catalog, without a name added or removed in between.
     pub fn ptr_eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -16,13 +16,13 @@ pub struct ProviderRow {
     pub name: Arc<str>,
     pub generation: i64,
     pub parent: Option<ProviderId>,
-    /// The provider itself, if it has no parent.
+    /// The provider's own id, if there is no parent.
     pub root: ProviderId,
     /// `updated_at` or else `created_at`, in microseconds since the Unix epoch, UTC.
     pub modified: i64,
     pub inventories: BTreeMap<ClassId, Inventory>,
-    /// Sums of allocations; none is zero, and a class may have no inventory. Signed: a release may arrive before its
-    /// claim, which makes a sum negative.
+    /// Sums of allocations, each unequal to zero; a class may have no inventory. Signed: a release may arrive before
+    /// its claim, which makes a sum negative.
     pub used: BTreeMap<ClassId, i64>,
     pub traits: BTreeSet<TraitId>,
     pub aggregates: BTreeSet<AggregateId>,
@@ -47,37 +47,37 @@ impl ProviderRow {
     }
 }
 
-/// What one or several commits changed.
+/// The changes of one or several commits.
 ///
 /// The lists are applied in this order: `removed`, `deltas`, `reloaded`, `descriptions`. So a reloaded row replaces the
-/// results of deltas for the same provider; it was read later and contains them. A reloaded row also replaces a
-/// provider that has the same id and another uuid, because SQLite reuses ids.
+/// results of deltas for the same provider; the row was read later and contains the deltas. A reloaded row also
+/// replaces a provider of the same id and a different uuid, because SQLite reuses ids.
 #[derive(Clone, Debug, Default)]
 pub struct SnapshotChange {
     pub deltas: Vec<Delta>,
     /// Whole rows, also of new providers. Their parents are in the snapshot or in the same change. If a tree moved, all
-    /// of its providers are here, because each has another root.
+    /// providers of the tree are here, because the root of each changed.
     pub reloaded: Vec<ProviderRow>,
     pub removed: Vec<ProviderId>,
-    /// The descriptions that were set, each the provider's own, whole. An empty one removes what it had. Applied last,
-    /// so that providers of `reloaded` may be described; a reloaded row keeps the description that it had.
+    /// The new descriptions, each the provider's own, whole. An empty description removes the old description. Applied
+    /// last, so that providers of `reloaded` may be described; a reloaded row keeps its old description.
     pub descriptions: Vec<(ProviderId, Description)>,
     /// The whole catalog, if a name was added or removed.
     pub catalog: Option<Catalog>,
 }
 
-/// How claims changed one provider. Numbers are added to those of the snapshot, never set, so that deltas of several
-/// writers may arrive in any order. A delta of an unknown provider has no effect: a later reload will contain it.
+/// The effect of claims on one provider. Numbers are added to the snapshot's, never set, so deltas of several writers
+/// may arrive in any order. A delta of an unknown provider has no effect: a later reload contains the delta.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delta {
     pub provider: ProviderId,
-    /// By how much its generation increased.
+    /// The increase of the provider's generation.
     pub moves: u32,
-    /// Its generation afterwards. Only compared, never set: a generation that is set would claim that the snapshot has
-    /// all usage up to it.
+    /// The provider's generation afterwards. Only compared, never set: a set generation would claim that the snapshot
+    /// has all usage up to this generation.
     pub generation: i64,
-    /// Its `updated_at`, as in [`ProviderRow::modified`]; the latest one wins.
+    /// The provider's `updated_at`, as in [`ProviderRow::modified`]; the latest time wins.
     pub modified: Option<i64>,
-    /// Signed changes of its sums of usage.
+    /// Signed changes of the provider's sums of usage.
     pub used: Vec<(ClassId, i64)>,
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// One value, derived by the first reader that needs it. It does not take part in comparisons of its source.
+/// One value, derived by the first reader in need. The cache takes no part in comparisons of the source.
 #[derive(Default)]
 pub(super) struct DerivedCache(OnceLock<Box<dyn Any + Send + Sync>>);
 
@@ -22,7 +22,7 @@ impl DerivedCache {
         self.0.get().is_some()
     }
 
-    /// Leaves this owner with an empty cache. Others that share it keep theirs.
+    /// Leaves this owner with an empty cache. Other owners keep the shared cache.
     pub fn drop_of(shared: &mut Arc<DerivedCache>) {
         match Arc::get_mut(shared) {
             Some(own) => *own = DerivedCache::default(),
@@ -52,14 +52,14 @@ pub(in crate::search) struct BlockCache {
 
 impl BlockCache {
     pub fn get<T: Any + Send + Sync>(&self, version: u64, derive: impl FnOnce() -> T) -> &T {
-        // Written only once per version, because readers of all threads share its cache line.
+        // Written only once per version, because readers of all threads share the cache line.
         if self.last_used.load(Ordering::Relaxed) < version {
             self.last_used.store(version, Ordering::Relaxed);
         }
         self.value.get(derive)
     }
 
-    /// Whether there is a value that no reader used since `version`.
+    /// Whether there is a value without a reader since `version`.
     pub fn is_idle(&self, version: u64) -> bool {
         self.value.is_filled() && self.last_used.load(Ordering::Relaxed) < version
     }

@@ -13,13 +13,13 @@ use super::layout::by_block;
 use super::version::Snapshot;
 use crate::search::expression::{Expression, PROVIDER_TYPE, Verdict};
 
-/// What concerns all descriptions of a version.
+/// The names and counts of all descriptions of a version.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Described {
     names: DescriptionNames,
     /// The number of providers with a description.
     providers: usize,
-    /// The number of those that are not up themselves.
+    /// The number of providers not up themselves.
     not_up: usize,
 }
 
@@ -27,9 +27,9 @@ pub(super) struct Described {
 #[derive(Clone, Debug, Default)]
 pub(in crate::search) struct BlockDescriptions {
     own: Arc<DescribedLanes>,
-    /// Those of the providers with what they inherit.
+    /// The descriptions of the providers with inherited values.
     inherited: OnceLock<Arc<DescribedLanes>>,
-    /// The lanes that are not up, or below one that is not.
+    /// The lanes not up themselves, or below a provider that is not up.
     unavailable: OnceLock<u64>,
 }
 
@@ -65,7 +65,7 @@ impl Snapshot {
         }
     }
 
-    /// Removes the description of a provider, if it has one.
+    /// Removes the description of a provider, if there is any.
     pub(super) fn forget_description(&mut self, slot: Slot) {
         let old = self.description(slot);
         if old.is_empty() {
@@ -79,8 +79,8 @@ impl Snapshot {
         }
     }
 
-    /// Must be called if a description changes, or a provider joins or leaves a tree: what the providers below it
-    /// inherit is computed again.
+    /// Must be called if a description changes, or a provider joins or leaves a tree. The values inherited by the
+    /// providers below are computed again.
     pub(super) fn drop_inherited(&mut self, slot: Slot) {
         if self.described.providers == 0 {
             return;
@@ -93,7 +93,7 @@ impl Snapshot {
         }
     }
 
-    /// What a provider itself says, without what it inherits.
+    /// The own description of a provider, without inherited values.
     pub fn description(&self, slot: Slot) -> Description {
         match &self.blocks.get(slot.block()).described {
             Some(described) => described.own.of(slot.lane(), &self.described.names),
@@ -101,7 +101,7 @@ impl Snapshot {
         }
     }
 
-    /// What a provider is, with what it inherits. A property that it hides is `None`.
+    /// The description of a provider with inherited values. A hidden property is `None`.
     pub fn effective_description(&self, slot: Slot) -> Description {
         let lineage: Vec<Slot> = self.lineage(slot).collect();
         let mut effective = Description::default();
@@ -141,7 +141,7 @@ impl Snapshot {
         paths.next()
     }
 
-    /// The path that a provider itself has in a dimension, without those above it.
+    /// The own path of a provider in a dimension, without the paths of its ancestors.
     pub fn own_domain(&self, slot: Slot, dimension: &str) -> Option<&Arc<str>> {
         let id = self.property_name(dimension)?;
         self.own_of(slot)?.path(slot.lane(), id)
@@ -152,13 +152,13 @@ impl Snapshot {
         self.described.not_up == 0
     }
 
-    /// The state that a provider itself has, without those above it.
+    /// The own state of a provider, without the states of its ancestors.
     pub fn own_state(&self, slot: Slot) -> ProviderState {
         let own = self.own_of(slot);
         own.map_or(ProviderState::Up, |own| own.state(slot.lane()))
     }
 
-    /// The state of a provider: its own, or if that is `Up` the nearest other one above it.
+    /// The state of a provider: its own, or if its own is `Up` the nearest state of an ancestor that is not `Up`.
     pub fn state(&self, slot: Slot) -> ProviderState {
         let states = self
             .lineage(slot)
@@ -167,12 +167,12 @@ impl Snapshot {
         not_up.next().unwrap_or_default()
     }
 
-    /// What an expression says about a provider.
+    /// The verdict of an expression about a provider.
     pub fn judge(&self, slot: Slot, expression: &Expression) -> Verdict {
         expression.judge(|name| self.property(slot, name))
     }
 
-    /// Whether any provider has a property of this name, or is hidden an inherited one.
+    /// Whether the own description of any provider gives a value to a property of this name.
     pub fn is_described_by(&self, name: &str) -> bool {
         let Some(id) = self.property_name(name) else {
             return false;
@@ -181,7 +181,7 @@ impl Snapshot {
         (0..self.blocks.len()).any(has)
     }
 
-    /// The number of a property's or a dimension's name; `None` if no description has it.
+    /// The number of the name of a property or dimension; `None` if no description has the name.
     pub(in crate::search) fn property_name(&self, name: &str) -> Option<NameId> {
         self.described.names.id(name)
     }
@@ -191,13 +191,13 @@ impl Snapshot {
         self.described.names.text(id)
     }
 
-    /// What the providers of a block say, without what they inherit. Roots inherit nothing.
+    /// The own descriptions of the providers of a block, without inherited values. Roots inherit nothing.
     pub(in crate::search) fn described_lanes(&self, block: usize) -> &DescribedLanes {
         let described = self.blocks.get(block).described.as_ref();
         described.map_or(&UNDESCRIBED, |described| &described.own)
     }
 
-    /// What the providers of a block are, with what they inherit.
+    /// The descriptions of the providers of a block with inherited values.
     pub(in crate::search) fn inheriting_lanes(&self, block: usize) -> &DescribedLanes {
         let Some(described) = &self.blocks.get(block).described else {
             return &UNDESCRIBED;
@@ -207,7 +207,7 @@ impl Snapshot {
             .get_or_init(|| self.inherited(block, &described.own))
     }
 
-    /// The lanes of a block that get nothing new, because they or a provider above them are not up.
+    /// The lanes of a block that get nothing new, because they or an ancestor are not up.
     pub(in crate::search) fn unavailable_lanes(&self, block: usize) -> u64 {
         if self.are_all_up() {
             return 0;
@@ -228,7 +228,7 @@ impl Snapshot {
             return Arc::clone(own);
         }
         let mut inherited = DescribedLanes::clone(own);
-        // Their names are known, because every one is of a description.
+        // The names are known, because every name is from a description.
         let mut names = self.described.names.clone();
         for lane in lanes_of(children) {
             inherited.set(lane, &self.effective_description(Slot::new(block, lane)), &mut names);
@@ -241,8 +241,8 @@ impl Snapshot {
         Some(&described.own)
     }
 
-    /// A provider and those above it, up to the root. A cycle of parents, which another program may have left in the
-    /// tables, ends too.
+    /// A provider and its ancestors, up to the root. Ends even at a cycle of parents, which a foreign writer may have
+    /// left.
     pub fn lineage(&self, slot: Slot) -> impl Iterator<Item = Slot> {
         std::iter::successors(Some(slot), |&slot| self.parent(slot)).take(self.len())
     }

@@ -7,7 +7,7 @@ use super::description_names::{DescriptionNames, NameId};
 use super::descriptions::{Description, PropertyValue, ProviderState};
 use crate::search::expression::PROVIDER_TYPE;
 
-/// What the providers of one block are.
+/// The descriptions of the providers of one block.
 #[derive(Clone, Debug, Default)]
 pub(in crate::search) struct DescribedLanes {
     /// Sorted by name and value; `None` hides an inherited property.
@@ -25,7 +25,7 @@ struct Entry<V> {
     lanes: u64,
 }
 
-/// Of a block without descriptions.
+/// The columns of a block without descriptions.
 pub(super) static UNDESCRIBED: DescribedLanes = DescribedLanes {
     properties: Vec::new(),
     domains: Vec::new(),
@@ -45,12 +45,12 @@ impl DescribedLanes {
         found.map(|entry| (&entry.value, entry.lanes))
     }
 
-    /// The dimensions, each with the lanes that have a path in it; one may occur several times.
+    /// The dimensions, each with the lanes of a path in the dimension; a dimension may occur several times.
     pub fn dimensions(&self) -> impl Iterator<Item = (NameId, u64)> {
         self.domains.iter().map(|entry| (entry.name, entry.lanes))
     }
 
-    /// What a lane says about a property: `Some(None)` if it hides it.
+    /// The statement of a lane about a property: `Some(None)` if the lane hides the property.
     pub fn property(&self, lane: usize, name: NameId) -> Option<Option<&PropertyValue>> {
         let mut found = of_name(&self.properties, name).iter();
         found
@@ -71,7 +71,7 @@ impl DescribedLanes {
         states.next().map_or(ProviderState::Up, |((_, state), _)| *state)
     }
 
-    /// The lanes that are not up.
+    /// The lanes in a state other than `Up`.
     pub fn not_up(&self) -> u64 {
         self.states.iter().fold(0, |all, lanes| all | lanes)
     }

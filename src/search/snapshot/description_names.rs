@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The number of a name in a snapshot and in all versions that follow it.
+/// The number of a name in a snapshot and in all later versions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::search) struct NameId(u32);
 
-/// All names that descriptions used since the snapshot was built. A copy shares them until a new one is added.
+/// All names that descriptions used since the snapshot was built. Copies share the names until a new name is added.
 #[derive(Clone, Debug, Default)]
 pub(in crate::search) struct DescriptionNames(Arc<Names>);
 
@@ -26,7 +26,7 @@ impl DescriptionNames {
         &self.0.texts[id.0 as usize]
     }
 
-    /// The number of a name, which is added if it is new.
+    /// The number of a name. An unknown name is added.
     pub fn intern(&mut self, name: &Arc<str>) -> NameId {
         if let Some(id) = self.id(name) {
             return id;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The own description of one provider, without what it inherits. The default says nothing.
+/// The own description of one provider, without inherited values. The default says nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
     /// The built-in property `ProviderType`.
@@ -24,7 +24,7 @@ pub enum PropertyValue {
     Integer(i64),
 }
 
-/// Whether a provider may get anything new. A provider below one that is not up gets nothing either.
+/// Whether a provider may get anything new. A provider below a provider that is not up gets nothing either.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProviderState {
     #[default]
@@ -54,7 +54,7 @@ impl ProviderState {
 }
 
 impl Description {
-    /// Whether it says nothing, so that it needs no room in the snapshot.
+    /// Whether the description says nothing, and needs no room in the snapshot.
     pub fn is_empty(&self) -> bool {
         *self == Description::default()
     }
@@ -65,7 +65,7 @@ pub fn domain_path(path: &str) -> &str {
     path.trim_end_matches('/')
 }
 
-/// Whether a path is the domain `top` or lies in it. Whole segments are compared.
+/// Whether a path is the domain `top` or lies in the domain. Whole segments are compared.
 pub fn is_in_domain(path: &str, top: &str) -> bool {
     path.strip_prefix(top)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -1,5 +1,5 @@
 //! Free capacity per class, summarised for a block and for a region. If the maximum is too small, the block or region
-//! is skipped; if the minimum is enough, the providers of a block need no check one by one.
+//! is skipped; if the minimum is enough, the providers of a block need no individual check.
 //!
 //! The summaries assume the form of the rule at [`super::Inventory::limit`].
 
@@ -10,23 +10,23 @@ use super::inventory::Units;
 use super::profile_columns::{Column, ProfileColumns};
 use super::usage_columns::UsageColumns;
 
-/// The free capacity of a block: classes of which it has inventories, sorted. It is one allocation, and usually all
-/// that a search reads of the block's inventories.
+/// The free capacity of a block by class, sorted: classes with an inventory in the block. One allocation, and usually
+/// the only data of the block's inventories that a search reads.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct FreeCapacity(Box<[(ClassId, ClassCapacity)]>);
 
 /// One class in a block.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::search) struct ClassCapacity {
-    /// The lanes that have an inventory of the class.
+    /// The lanes with an inventory of the class.
     pub present: u64,
     /// The maximum and the minimum of limit less usage over these lanes.
     pub max_free: i64,
     pub min_free: i64,
-    /// The extremes of usages and of limits over the lanes that have any left, from which costs are bounded.
+    /// The extremes of usages and of limits over the lanes with free capacity, from which costs are bounded.
     pub used: (i64, i64),
     pub limits: (i64, i64),
-    /// The bounds of an amount, if they are the same for all these lanes.
+    /// The bounds of an amount, if the bounds are the same for all these lanes.
     pub units: Option<Units>,
 }
 

@@ -6,8 +6,7 @@ use super::lane_offsets::LaneOffsets;
 
 /// The part of a block that changes if a provider is created, renamed, moved or removed.
 ///
-/// Parents and roots are ids, not slots: the id of a removed provider finds nothing, its slot may find another
-/// provider.
+/// Parents and roots are ids, not slots: the id of a removed provider finds nothing, its slot may find a new provider.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct IdentityColumns {
     pub ids: [ProviderId; LANES],
@@ -30,7 +29,7 @@ impl IdentityColumns {
         }
     }
 
-    /// Replaces all of one lane but its children, which change with the children's own rows.
+    /// Replaces all data of one lane except the children, which change with the children's own rows.
     pub fn set(&mut self, lane: usize, row: &ProviderRow) {
         self.ids[lane] = row.id;
         self.uuids.set(lane, &row.uuid);

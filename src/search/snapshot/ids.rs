@@ -19,10 +19,10 @@ pub struct AggregateId(pub i32);
 /// Providers per block: one for each bit of a mask.
 pub const LANES: usize = 64;
 
-/// The position of a provider in one version of the snapshot: a block and a lane in it.
+/// The position of a provider in one version of the snapshot: a block and a lane in the block.
 ///
-/// It is an index, not an identity: a new provider gets the slot of a removed one. So a slot is valid only for the
-/// version that it came from.
+/// A slot is an index, not an identity: a new provider gets the slot of a removed provider. So a slot is valid only for
+/// the version from which it came.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Slot(u32);
 
@@ -33,7 +33,7 @@ impl Slot {
         Self(u32::try_from(block * LANES + lane).expect("more slots than 32-bit ids"))
     }
 
-    /// A dense index below [`super::Snapshot::slots`], for a caller's own arrays that belong to one version.
+    /// A dense index below [`super::Snapshot::slots`], for a caller's own arrays, valid for one version.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -42,7 +42,7 @@ impl Slot {
         self.index() / LANES
     }
 
-    /// Its position in its block ([`super::Snapshot::same_block`]), below [`LANES`].
+    /// The position in the slot's block ([`super::Snapshot::same_block`]), below [`LANES`].
     pub fn lane(self) -> usize {
         self.index() % LANES
     }

@@ -1,4 +1,4 @@
-//! Indexes from uuid, name and id to a slot, as persistent maps: a copy shares the pages that did not change.
+//! Indexes from uuid, name and id to a slot, as persistent maps: a copy shares the unchanged pages.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
@@ -7,19 +7,19 @@ use std::sync::Arc;
 
 use super::ids::{ProviderId, Slot};
 
-/// Shards of an index of texts: adding a provider copies one of them, a few hundred entries at 100,000 providers.
+/// Shards of an index of texts: a new provider copies one shard, a few hundred entries at 100,000 providers.
 const SHARDS: usize = 512;
 
-/// Slots with the upper half of their text's hash, sorted by it.
+/// Slots with the upper half of their text's hash, sorted by the hash.
 type Shard = Arc<Vec<(u32, Slot)>>;
 
-/// An index from texts to slots. It holds hashes, not texts, which only the blocks have: a lookup compares the texts of
-/// the few slots whose hash is equal.
+/// An index from texts to slots. The index holds hashes, and only the blocks have the texts: a lookup compares the
+/// texts of the few slots with an equal hash.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct TextIndex {
-    /// A power of two of them.
+    /// The number of shards is a power of two.
     shards: Arc<Vec<Shard>>,
-    /// The bits of a hash that are compared.
+    /// The compared bits of a hash.
     hash_mask: u32,
     hasher: RandomState,
 }
@@ -45,7 +45,7 @@ impl TextIndex {
         Self::new(2, 0b11)
     }
 
-    /// The shard of a text, by the lower half of its hash, and the upper half.
+    /// The shard of a text, by the lower half of the text's hash, and the upper half.
     fn locate(&self, text: &str) -> (usize, u32) {
         let hash = self.hasher.hash_one(text);
         let shard = hash as usize & (self.shards.len() - 1);
@@ -79,15 +79,14 @@ impl TextIndex {
         self.shard_mut(shard).retain(|&entry| entry != (hash, slot));
     }
 
-    /// Returns memory that it reserved while it grew.
+    /// Returns memory that the shards reserved while they grew.
     pub fn shrink(&mut self) {
         let shards = Arc::make_mut(&mut self.shards).iter_mut();
         shards.for_each(|shard| Arc::make_mut(shard).shrink_to_fit());
     }
 }
 
-/// Ids per page. Ids are nearly dense; a page has fewer entries if several writers count in steps or hosts were
-/// deleted.
+/// Ids per page. Ids are nearly dense; a page has fewer if several writers count in steps or hosts were deleted.
 const IDS_PER_PAGE: i32 = 2048;
 
 /// An index from ids to slots, in the order of ids.

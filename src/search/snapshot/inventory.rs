@@ -24,8 +24,8 @@ impl Inventory {
         }
     }
 
-    /// `(total - reserved) * allocation_ratio`, not rounded: OpenStack Placement compares the float (it refuses a claim
-    /// if capacity < used + amount) and rounds down only what it shows.
+    /// `(total - reserved) * allocation_ratio`, not rounded. OpenStack Placement compares the float (a claim is refused
+    /// if capacity < used + amount), and only the displayed number is rounded down.
     pub fn capacity(&self) -> f64 {
         (f64::from(self.total) - f64::from(self.reserved)) * self.allocation_ratio
     }
@@ -34,15 +34,15 @@ impl Inventory {
     /// the snapshot holds integers. Clamped to ±2^62, so that `limit - amount` never overflows.
     ///
     /// The rule of capacity is `used + amount <= limit`. [`Inventory::has_room`] is the rule for claims. The search
-    /// does not call it: its pruning compares `limit - used` with amounts, their maxima and their sums. A rule of
-    /// another form, such as a limit that depends on the amount, must be changed in all these places:
+    /// does not call `has_room`: its pruning compares `limit - used` with amounts, their maxima and their sums. A rule
+    /// of a different form, such as a limit that depends on the amount, must be changed in all these places:
     ///
     /// - `scan.rs`, `lanes_with_room`: 64 providers at once;
     /// - `snapshot/free_capacity.rs` and `snapshot/zone_map.rs`: maximum and minimum of `limit - used` in a block and a
     ///   region;
     /// - `snapshot/version.rs`, `Snapshot::room`, from which `trees/offers.rs` has the room of each provider;
     /// - `trees/backtracking.rs` (`can_take`), `trees/bound.rs`, `trees/packing.rs`, `trees/bin_completion.rs` and
-    ///   `trees/capacity_bound.rs`: sums of amounts against that room;
+    ///   `trees/capacity_bound.rs`: sums of amounts against the room of a provider;
     /// - `tests/oracle.rs`: the tests' own form of the rule.
     ///
     /// Outside of the search, `model/batch/decide/inventories.rs` and `model/snapshot/comparison.rs` compare usage with
@@ -78,7 +78,7 @@ impl Inventory {
     }
 }
 
-/// The bounds of one amount. Hosts of one kind have the same bounds, so a block stores them once for many lanes.
+/// The bounds of one amount. Hosts of one kind have the same bounds, so a block stores the bounds once for many lanes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::search) struct Units {
     pub min_unit: i32,

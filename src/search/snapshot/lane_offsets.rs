@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use super::ids::LANES;
 
-/// By lane, the end of its range, at which the range of the next lane begins. A lane without entries has an empty
-/// range.
+/// By lane, the end of the lane's range and the beginning of the next range. A lane without entries has an empty range.
 #[derive(Clone, Debug)]
 pub(super) struct LaneOffsets([u32; LANES]);
 
@@ -22,7 +21,7 @@ impl LaneOffsets {
         start as usize..self.0[lane] as usize
     }
 
-    /// Gives the range of a lane another length, and moves those behind it.
+    /// Changes the length of a lane's range, and moves the ranges behind.
     pub fn resize(&mut self, lane: usize, length: usize) {
         let (old, new) = (self.range(lane).len() as u32, length as u32);
         self.0[lane..].iter_mut().for_each(|end| *end = *end - old + new);

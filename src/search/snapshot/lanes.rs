@@ -1,7 +1,7 @@
 //! A bitmap index: a small sorted map from a key, such as a trait, to the lanes of a block with the key.
 
-/// The keys that occur in a block, each with a bit for every lane that has it. There may be a thousand traits, but a
-/// block of 64 similar providers has few different ones, so "which of these have trait T" is one binary search.
+/// The keys in a block, each with a bit for every lane with the key. There may be a thousand traits, but a block of 64
+/// similar providers has few different traits. So all providers with trait T are found by one binary search.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct Lanes<K>(Vec<(K, u64)>);
 
@@ -12,14 +12,14 @@ impl<K> Default for Lanes<K> {
 }
 
 impl<K: Copy + Ord> Lanes<K> {
-    /// The lanes that have `key`.
+    /// The lanes with `key`.
     pub fn get(&self, key: K) -> u64 {
         self.0
             .binary_search_by_key(&key, |&(k, _)| k)
             .map_or(0, |at| self.0[at].1)
     }
 
-    /// The lanes that have at least one of `keys`.
+    /// The lanes with at least one of `keys`.
     pub fn any(&self, keys: &[K]) -> u64 {
         keys.iter().fold(0, |lanes, &key| lanes | self.get(key))
     }

@@ -1,4 +1,4 @@
-//! The layout of a block: the lanes that form a tree, and the trees that continue in further blocks.
+//! The layout of a block: the lanes of each tree, and the trees that continue in further blocks.
 
 use super::block_slots::BlockSlots;
 use super::ids::{LANES, Slot, lanes_of};
@@ -7,9 +7,9 @@ use super::version::Snapshot;
 /// The trees of one block as masks of lanes, so that a search need not follow parents and children one by one.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct Layout {
-    /// For the lane of a root: the lanes of its tree in this block, itself included. Zero for other lanes.
+    /// For the lane of a root: the lanes of its tree in this block, including the root's lane. Zero for other lanes.
     pub trees: [u64; LANES],
-    /// For each lane: itself and its ancestors, if they are all in this block; otherwise zero.
+    /// For each lane: the lane and its ancestors, if all are in this block; zero if not.
     pub above: [u64; LANES],
     /// The lane of each provider's parent and root, or `NONE` or `ELSEWHERE`.
     parents: [u8; LANES],
@@ -18,7 +18,7 @@ pub(in crate::search) struct Layout {
     pub rooted_elsewhere: u64,
     /// The lanes of roots whose trees have providers in other blocks too.
     pub spilling: u64,
-    /// By the lane of such a root: the blocks and lanes of its whole tree.
+    /// By the lane of a root in `spilling`: the blocks and lanes of the whole tree.
     spilled: Vec<(usize, Vec<(usize, u64)>)>,
 }
 
@@ -84,7 +84,7 @@ impl Layout {
         }
     }
 
-    /// The blocks and lanes of the whole tree of a root, if some of it is in other blocks.
+    /// The blocks and lanes of the whole tree of a root, if the tree continues in other blocks.
     pub fn spilled(&self, lane: usize) -> Option<&[(usize, u64)]> {
         let found = self.spilled.iter().find(|(root, _)| *root == lane);
         found.map(|(_, blocks)| blocks.as_slice())
@@ -101,7 +101,7 @@ impl Snapshot {
         }
     }
 
-    /// Adds the providers of [`Snapshot::tree`] of a root, in any order, by the layout if they are in one block.
+    /// Adds the providers of [`Snapshot::tree`] of a root, in any order, by the layout if all are in one block.
     pub(in crate::search) fn cached_tree(&self, root: Slot, into: &mut Vec<BlockSlots>) {
         let layout = self.layout(root.block());
         let is_root = self.blocks().get(root.block()).roots & root.bit() != 0;

@@ -1,4 +1,4 @@
-//! Normal limits: how far a class may be used as a rule, below what its inventories allow.
+//! Normal limits: how far a class may be used as a rule, below the limits of its inventories.
 
 use std::fmt;
 use std::str::FromStr;
@@ -29,7 +29,7 @@ impl NormalLimit {
             NormalLimit::Buffer(buffer) => {
                 let kept = i128::from(MILLION - buffer.min(MILLION));
                 let normal = (i128::from(limit) * kept).div_euclid(i128::from(MILLION));
-                // A limit below zero is as low as it can be.
+                // A limit below zero is already the lowest.
                 i64::try_from(normal).unwrap_or(limit).min(limit)
             }
             NormalLimit::Physical => limit.min(i64::from(inventory.total) - i64::from(inventory.reserved)),
@@ -52,7 +52,7 @@ impl fmt::Display for NormalLimit {
     }
 }
 
-/// Reads what [`fmt::Display`] writes. A buffer is a decimal from 0 to 1 with at most six decimals.
+/// Reads the text that [`fmt::Display`] writes. A buffer is a decimal from 0 to 1 with at most six decimals.
 impl FromStr for NormalLimit {
     type Err = ();
 
@@ -75,9 +75,8 @@ impl FromStr for NormalLimit {
 }
 
 impl Snapshot {
-    /// This version with the normal limits in place of the inventories' own. Slots are the same in both, and
-    /// [`Snapshot::inventory`] returns the inventory as it is. The cost grows with the number of providers that have a
-    /// limited class.
+    /// This version with the normal limits in place of the inventories' own. Slots are the same in both versions, and
+    /// [`Snapshot::inventory`] is unchanged. The cost grows with the number of providers with a limited class.
     pub fn at_normal_limits(&self) -> Snapshot {
         let limited: Vec<(ClassId, NormalLimit)> = self.catalog.normal_limits().collect();
         let mut lowered = self.clone();
@@ -94,12 +93,12 @@ impl Snapshot {
     }
 }
 
-/// More than any claim, and so little that sums of it do not overflow.
+/// More than any claim, and so little that sums do not overflow.
 const UNLIMITED: i64 = 1 << 48;
 
 impl Snapshot {
-    /// This version with room for anything in each inventory: what a request finds there it may use, if room does not
-    /// count. Units of inventories still hold. Slots are the same in both.
+    /// This version with unlimited room in each inventory: the providers found here suit a request if room does not
+    /// count. Units of inventories still hold. Slots are the same in both versions.
     pub fn with_unlimited_room(&self) -> Snapshot {
         let mut raised = self.clone();
         for at in 0..raised.blocks.len() {

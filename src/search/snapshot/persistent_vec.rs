@@ -7,10 +7,10 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// Entries per node. With blocks of 64 providers a node covers 4,096, so a version of a million providers is a vector
-/// of 245 pointers. A change copies that vector and the nodes that it touches.
+/// of 245 pointers. A change copies this vector and the touched nodes.
 const NODE_LEN: usize = 64;
 
-/// A vector in two levels of shared nodes. It never shrinks. `S` is a summary of the entries of a node.
+/// A vector in two levels of shared nodes, which never shrinks. `S` is a summary of the entries of a node.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct PersistentVec<T, S = ()> {
     nodes: Vec<Arc<VecNode<T, S>>>,
@@ -20,7 +20,7 @@ pub(in crate::search) struct PersistentVec<T, S = ()> {
 #[derive(Clone, Debug)]
 struct VecNode<T, S> {
     entries: Vec<T>,
-    /// Computed when it is first needed, dropped with every change of an entry.
+    /// Computed when first needed, dropped with every change of an entry.
     summary: OnceLock<S>,
 }
 
@@ -43,20 +43,20 @@ impl<T: Clone, S: Clone> PersistentVec<T, S> {
         &self.nodes[at / NODE_LEN].entries[at % NODE_LEN]
     }
 
-    /// An entry, to be changed. Its node is copied if another version shares it. Panics beyond `len`.
+    /// An entry, to be changed. The entry's node is copied if a second version shares the node. Panics beyond `len`.
     pub fn get_mut(&mut self, at: usize) -> &mut T {
         let node = Arc::make_mut(&mut self.nodes[at / NODE_LEN]);
         node.summary = OnceLock::new();
         &mut node.entries[at % NODE_LEN]
     }
 
-    /// The index of the node that an entry is in.
+    /// The index of the node of an entry.
     pub fn node(at: usize) -> usize {
         at / NODE_LEN
     }
 
-    /// The summary of the node that the entry at `at` is in. `make` gets the positions of the node's entries. It must
-    /// use these entries alone, because the summary is cached until one of them changes.
+    /// The summary of the node of the entry at `at`. `make` gets the positions of the node's entries, and must use
+    /// these entries alone, because the summary is cached until an entry changes.
     pub fn summary(&self, at: usize, make: impl FnOnce(Range<usize>) -> S) -> &S {
         let first = at / NODE_LEN * NODE_LEN;
         let positions = first..self.len.min(first + NODE_LEN);

@@ -11,7 +11,7 @@ use super::limits::NormalLimit;
 pub(in crate::search) struct ProfileColumns {
     pub traits: Lanes<TraitId>,
     pub aggregates: Lanes<AggregateId>,
-    /// The classes, sorted. Their columns are apart, so that finding one class touches no other's column.
+    /// The classes, sorted. The columns are apart, so that finding one class touches no column of other classes.
     classes: Vec<ClassId>,
     columns: Vec<Column>,
 }
@@ -22,7 +22,7 @@ impl ProfileColumns {
         Some(&self.columns[at])
     }
 
-    /// All classes of which the block has an inventory, sorted.
+    /// All classes with an inventory in the block, sorted.
     pub fn columns(&self) -> impl Iterator<Item = (ClassId, &Column)> {
         self.classes.iter().copied().zip(&self.columns)
     }
@@ -33,8 +33,8 @@ impl ProfileColumns {
         columns.filter_map(move |(class, column)| Some((*class, column.inventory(lane)?)))
     }
 
-    /// Whether the lane has the traits, aggregates and inventories of `row`. All fields are named, so that a new one
-    /// cannot be forgotten here.
+    /// Whether the lane has the traits, aggregates and inventories of `row`. All fields are named, so no new field can
+    /// be forgotten here.
     pub fn has_profile_of(&self, lane: usize, row: &ProviderRow) -> bool {
         let ProviderRow {
             traits,
@@ -57,7 +57,7 @@ impl ProfileColumns {
             && self.inventories(lane).eq(inventories)
     }
 
-    /// Replaces all of one lane.
+    /// Replaces all data of one lane.
     pub fn set(&mut self, lane: usize, row: &ProviderRow) {
         self.clear(lane);
         self.traits.set(lane, row.traits.iter().copied());
@@ -84,7 +84,7 @@ impl ProfileColumns {
         self.columns.retain(|column| column.present != 0);
     }
 
-    /// Replaces the limits of these classes by their normal limits. The other terms of the inventories stay.
+    /// Replaces the limits of these classes by their normal limits. All other terms of the inventories stay.
     pub fn lower_limits(&mut self, limited: &[(ClassId, NormalLimit)]) {
         for (class, normal) in limited {
             let Ok(at) = self.classes.binary_search(class) else {
@@ -99,7 +99,7 @@ impl ProfileColumns {
         }
     }
 
-    /// Replaces the limits of all inventories. The other terms stay.
+    /// Replaces the limits of all inventories. All other terms stay.
     pub fn raise_limits(&mut self, to: i64) {
         for column in &mut self.columns {
             for lane in lanes_of(column.present) {
@@ -123,13 +123,13 @@ impl ProfileColumns {
 /// One class in a block.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct Column {
-    /// The lanes that have an inventory of the class.
+    /// The lanes with an inventory of the class.
     pub present: u64,
     /// [`Inventory::limit`] of each lane.
     pub limits: [i64; LANES],
     pub units: Lanes<Units>,
-    /// The other fields of the inventories, only for lanes in `present`, in their order: few providers of a tree have
-    /// the same class.
+    /// The remaining fields of the inventories, only for lanes in `present`, in their order: few providers of a tree
+    /// have the same class.
     limit_terms: Vec<LimitTerms>,
 }
 
@@ -151,7 +151,7 @@ impl Column {
         }
     }
 
-    /// The index of a lane in `limit_terms`, or the index at which it would be inserted.
+    /// The index of a lane in `limit_terms`, or the index for inserting the lane.
     fn position(&self, lane: usize) -> usize {
         (self.present & ((1 << lane) - 1)).count_ones() as usize
     }
@@ -173,7 +173,7 @@ impl Column {
         })
     }
 
-    /// Adds the inventory of a lane that has none.
+    /// Adds the inventory of a lane without one.
     fn set(&mut self, lane: usize, inventory: &Inventory) {
         let terms = LimitTerms {
             total: inventory.total,

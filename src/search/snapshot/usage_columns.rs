@@ -3,18 +3,18 @@
 use super::change::ProviderRow;
 use super::ids::{ClassId, LANES};
 
-/// The part of a block that claims change, and that is therefore copied for every batch.
+/// Claims change this part of a block, so the part is copied for every batch.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct UsageColumns {
     pub generations: [i64; LANES],
     pub modified: [i64; LANES],
-    /// The classes that are used, sorted; classes without inventory too. Their sums are apart, so that finding one
-    /// class touches no other's sums.
+    /// The used classes, sorted; classes without inventory too. The sums are apart, so that finding one class touches
+    /// no sums of other classes.
     classes: Vec<ClassId>,
     sums: Vec<[i64; LANES]>,
 }
 
-/// The sums of a class that is not used in a block.
+/// The sums of an unused class in a block.
 static UNUSED: [i64; LANES] = [0; LANES];
 
 impl UsageColumns {
@@ -33,7 +33,7 @@ impl UsageColumns {
         at.map_or(&UNUSED, |at| &self.sums[at])
     }
 
-    /// The sums of one lane that are not zero, ordered by class.
+    /// The sums of one lane unequal to zero, ordered by class.
     pub fn sums(&self, lane: usize) -> impl Iterator<Item = (ClassId, i64)> {
         let sums = self.classes.iter().zip(&self.sums);
         sums.map(move |(class, sums)| (*class, sums[lane]))
@@ -42,7 +42,7 @@ impl UsageColumns {
 
     pub fn add(&mut self, lane: usize, class: ClassId, amount: i64) {
         let at = self.classes.binary_search(&class).unwrap_or_else(|at| {
-            // A copy has no spare capacity, and a plain insert would double it.
+            // A copy has no spare capacity, and a plain insert would double the capacity.
             self.classes.reserve_exact(1);
             self.sums.reserve_exact(1);
             self.classes.insert(at, class);
@@ -50,11 +50,11 @@ impl UsageColumns {
             at
         });
         let sum = &mut self.sums[at][lane];
-        // Wrapping addition, so that deltas commute whatever their values.
+        // Wrapping addition, so deltas commute whatever their values.
         *sum = sum.wrapping_add(amount);
     }
 
-    /// Replaces all of one lane.
+    /// Replaces all data of one lane.
     pub fn set(&mut self, lane: usize, row: &ProviderRow) {
         self.clear(lane);
         self.generations[lane] = row.generation;

@@ -1,4 +1,4 @@
-//! One version of the snapshot, and how it is read.
+//! One version of the snapshot, and its readers' functions.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -16,10 +16,10 @@ use super::layout::Layout;
 use super::persistent_vec::PersistentVec;
 use super::zone_map::ZoneMap;
 
-/// All data of all providers at one moment, as this process knows it. Immutable: readers share it, and
-/// [`Snapshot::apply`] makes the next version, which shares all that did not change. A clone copies pointers.
+/// All data of all providers at one moment, as this process knows the data. Immutable: readers share a version, and
+/// [`Snapshot::apply`] makes the next version, which shares all unchanged parts. A clone copies pointers.
 ///
-/// A `Slot` is valid only for the version that it came from.
+/// A `Slot` is valid only for the version from which it came.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub(super) catalog: Catalog,
@@ -29,17 +29,17 @@ pub struct Snapshot {
     pub(super) by_id: IdIndex,
     /// Slots without a provider: of removed providers, and gaps at the end of blocks.
     pub(super) free_slots: Arc<Vec<Slot>>,
-    /// Slots that exist, vacant ones included.
+    /// The number of existing slots, including vacant slots.
     pub(super) slot_count: usize,
-    /// The number of providers that have a parent. If there are none, trees need not be looked at.
+    /// The number of providers with a parent. If there are none, trees need no check.
     pub(super) child_count: usize,
-    /// `MISC_SHARES_VIA_AGGREGATE`, and the providers that have it.
+    /// `MISC_SHARES_VIA_AGGREGATE`, and the providers with this trait.
     pub(super) sharing_trait: Option<TraitId>,
     pub(super) sharing: Arc<BTreeSet<Slot>>,
     pub(super) described: Described,
-    /// What readers derived from all providers, shared with versions that differ in usage alone.
+    /// Data that readers derived from all providers, shared with versions that differ in usage alone.
     pub(super) derived: Arc<DerivedCache>,
-    /// The number of versions before this one.
+    /// The number of earlier versions.
     pub(super) version: u64,
 }
 
@@ -57,7 +57,7 @@ impl Snapshot {
         self.len() == 0
     }
 
-    /// The number of slots, vacant ones included: one more than the highest index.
+    /// The number of slots, including vacant slots: one more than the highest index.
     pub fn slots(&self) -> usize {
         self.slot_count
     }
@@ -89,8 +89,8 @@ impl Snapshot {
         }
     }
 
-    /// A provider's row without its traits and aggregates, which may be many and which decisions on claims and
-    /// inventories do not need.
+    /// A provider's row without its traits and aggregates, which may be many. Decisions on claims and inventories do
+    /// not need traits and aggregates.
     pub fn capacity_row(&self, slot: Slot) -> ProviderRow {
         let identity = &self.block(slot).identity;
         ProviderRow {
@@ -136,7 +136,7 @@ impl Snapshot {
         self.by_id(self.block(slot).identity.parents[slot.lane()]?)
     }
 
-    /// The root of the provider's tree; the provider itself if it has no parent.
+    /// The root of the provider's tree; the provider itself if there is no parent.
     pub fn root(&self, slot: Slot) -> Slot {
         let block = self.block(slot);
         if block.roots & slot.bit() != 0 {
@@ -151,7 +151,7 @@ impl Snapshot {
     }
 
     /// A provider and its descendants, parents before children. Each provider once: a foreign writer may have left a
-    /// cycle of parents in the tables. As each has one parent, a cycle that is reached goes through `top`.
+    /// cycle of parents in the tables. Each provider has one parent, so a reachable cycle goes through `top`.
     pub fn tree(&self, top: Slot) -> Vec<Slot> {
         let mut found = Vec::new();
         let mut stack = vec![top];
@@ -195,7 +195,7 @@ impl Snapshot {
         self.block(slot).profile.column(class)?.inventory(slot.lane())
     }
 
-    /// The sum of usage of a class, with or without an inventory of it.
+    /// The sum of usage of a class, with or without an inventory of the class.
     pub fn used(&self, slot: Slot, class: ClassId) -> i64 {
         self.block(slot).usage.used(class)[slot.lane()]
     }
@@ -206,12 +206,12 @@ impl Snapshot {
         move |class| usage.used(class)[slot.lane()]
     }
 
-    /// The sums of usage that are not zero, ordered by class; classes without an inventory too.
+    /// The sums of usage unequal to zero, ordered by class; classes without an inventory too.
     pub fn sums(&self, slot: Slot) -> impl Iterator<Item = (ClassId, i64)> {
         self.block(slot).usage.sums(slot.lane())
     }
 
-    /// The providers in the block of `slot`, itself among them, in the order of their lanes.
+    /// The providers in the block of `slot`, including `slot`, in the order of their lanes.
     pub fn same_block(&self, slot: Slot) -> impl Iterator<Item = Slot> {
         lanes_of(self.block(slot).present).map(move |lane| Slot::new(slot.block(), lane))
     }
@@ -219,17 +219,17 @@ impl Snapshot {
     /// Data that a reader derives from all providers in the block of `slot`, cached with the block.
     ///
     /// `derive` may use identities, inventories, traits and aggregates of these providers and all names of the catalog:
-    /// the cache is dropped when one of these changes. It must not use generations or other blocks. Usage may be used
-    /// if the reader checks it with [`Snapshot::stale_lanes`], because the cache is dropped only after several changes
-    /// of usage. All readers must use the same type `T`.
+    /// the cache is dropped when any of these changes. `derive` must not use generations or other blocks. Usage may be
+    /// used if the reader checks the data with [`Snapshot::stale_lanes`], because the cache is dropped only after
+    /// several changes of usage. All readers must use the same type `T`.
     pub fn derived<T: Any + Send + Sync>(&self, slot: Slot, derive: impl FnOnce() -> T) -> &T {
         self.block(slot).derived.get(self.version, derive)
     }
 
     /// Data that a reader derives from all providers, cached until something but usage changes.
     ///
-    /// `derive` may use identities, inventories without their limits, traits, aggregates, descriptions and names, and
-    /// so may what it returns if it is filled later. All readers must use the same type `T`.
+    /// `derive` may use identities, inventories without their limits, traits, aggregates, descriptions and names. The
+    /// same holds for the returned data, if the data is filled later. All readers must use the same type `T`.
     pub fn derived_from_all<T: Any + Send + Sync>(&self, derive: impl FnOnce() -> T) -> &T {
         self.derived.get(derive)
     }
@@ -253,13 +253,13 @@ impl Snapshot {
         &self.blocks
     }
 
-    /// How trees lie in a block.
+    /// The trees of a block.
     pub(in crate::search) fn layout(&self, block: usize) -> &Layout {
         self.blocks.get(block).layout.get_or_init(|| Layout::of(self, block))
     }
 
     /// The highest amount of a class that capacity and `max_unit` grant now, and the units of the inventory. `None`
-    /// without an inventory. It assumes the form of the rule at [`Inventory::limit`].
+    /// without an inventory. Assumes the form of the rule at [`Inventory::limit`].
     pub(in crate::search) fn room(&self, slot: Slot, class: ClassId) -> Option<(i64, Units)> {
         let block = self.block(slot);
         let column = block.profile.column(class)?;

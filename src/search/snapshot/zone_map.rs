@@ -5,7 +5,7 @@ use super::ids::ClassId;
 use super::persistent_vec::PersistentVec;
 use super::version::Snapshot;
 
-/// The summary of one region: 64 blocks that are one node of the vector of blocks.
+/// The summary of one region: 64 blocks, which are one node of the vector of blocks.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct ZoneMap {
     max_free: MaxFree,
