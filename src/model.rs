@@ -1,5 +1,5 @@
-//! The state that placet keeps, and its rules: one file for each noun of the API, with its SQL. It knows neither
-//! versions nor JSON of the API.
+//! The state that placet keeps, and its rules: one file for each noun of the API, with the noun's SQL. The model knows
+//! neither versions nor JSON of the API.
 
 pub mod aggregates;
 pub mod allocations;
@@ -44,12 +44,12 @@ fn modified(updated_at: Option<NaiveDateTime>, created_at: Option<NaiveDateTime>
     Some(updated_at.or(created_at)?.and_utc())
 }
 
-/// The same time in microseconds, as the snapshot stores it; 0 if there is none.
+/// The time of `modified` in microseconds, as in the snapshot; 0 without a time.
 fn modified_micros(updated_at: Option<NaiveDateTime>, created_at: Option<NaiveDateTime>) -> i64 {
     modified(updated_at, created_at).map_or(0, |time| time.timestamp_micros())
 }
 
-/// A moment in UTC. The tables store it in microseconds or more coarsely.
+/// A moment in UTC. The tables store moments in microseconds or more coarsely.
 pub type Moment = DateTime<Utc>;
 
 #[cfg(test)]

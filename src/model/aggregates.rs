@@ -25,11 +25,11 @@ pub struct ProviderAggregates {
 pub struct Replace {
     pub provider: String,
     pub aggregates: Vec<String>,
-    /// From 1.19 the provider's generation guards the change and moves with it; before, neither.
+    /// From 1.19 the provider's generation guards the change, and moves with the change. Before 1.19, neither.
     pub generation: Option<i64>,
 }
 
-/// The query for providers that a filter selects. A macro, because its type has no name in diesel.
+/// The query for providers that a filter selects. A macro, because the type of the query has no name in diesel.
 macro_rules! rows {
     ($filter:expr, $columns:expr) => {
         providers::table

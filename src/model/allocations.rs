@@ -1,4 +1,4 @@
-//! Allocations: the amounts that consumers use of providers, and the claims that create them.
+//! Allocations: the amounts that consumers use of providers, and the claims that create allocations.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::db::schema::resource_providers as providers;
 use crate::db::schema::{allocations, consumer_types, consumers, projects, resource_classes, users};
 use crate::error::{Error, Result};
 
-/// The consumer type that is shown if a consumer has none.
+/// The consumer type in answers about a consumer without a type.
 pub const UNKNOWN_TYPE: &str = "unknown";
 
-/// One request to replace what consumers have: `PUT /allocations/{consumer}` and `POST /allocations`. All or nothing.
+/// Replaces allocations of consumers (`PUT /allocations/{consumer}` and `POST /allocations`). All or nothing.
 #[derive(Debug, Clone)]
 pub struct Claim {
     pub consumers: Vec<ConsumerClaim>,
@@ -30,13 +30,13 @@ pub struct Claim {
 #[derive(Debug, Clone)]
 pub struct ConsumerClaim {
     pub consumer: String,
-    /// By provider uuid: class names and amounts, which are at least 1. If empty, all its allocations are removed.
+    /// By provider uuid: class names and amounts, which are at least 1. An empty list removes all allocations.
     pub allocations: Vec<(String, Vec<(String, i64)>)>,
-    /// Project and user; before 1.8 a claim may leave them out.
+    /// Project and user. Before 1.8 a claim may leave both out.
     pub owner: Option<Owner>,
     pub generation: Expected,
     pub takeover: Takeover,
-    /// From 1.38; before, a new consumer has none and an existing one keeps its own.
+    /// From 1.38. Before, a new consumer has no type, and an existing consumer keeps its type.
     pub consumer_type: Option<String>,
 }
 
@@ -55,20 +55,20 @@ pub enum Takeover {
     OwnProject,
 }
 
-/// What a claim expects of its consumer (from 1.28).
+/// The expectation of a claim about the consumer's generation (from 1.28).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
-    /// Before 1.28: nothing.
+    /// Before 1.28: no expectation.
     Any,
-    /// `null`: that it does not exist.
+    /// `null`: the consumer must not exist.
     New,
-    /// That its generation is this.
+    /// The consumer must have this generation.
     Is(i64),
     /// As `Is`, for a number that is not written in its canonical digits.
     Raw(Given),
 }
 
-/// A generation as a request names it.
+/// A generation as in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     pub generation: i64,
@@ -91,12 +91,12 @@ pub struct Release {
     pub consumer: String,
 }
 
-/// The allocations of one consumer. If it has none, the other fields are `None`.
+/// The allocations of one consumer. Without allocations, the remaining fields are `None`.
 #[derive(Debug, Clone, Default)]
 pub struct ConsumerAllocations {
     pub providers: Vec<ProviderShare>,
     pub consumer: Option<Consumer>,
-    /// When the newest of them was written.
+    /// When the newest allocation was written.
     pub modified: Option<Moment>,
 }
 
@@ -104,7 +104,7 @@ pub struct ConsumerAllocations {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderShare {
     pub provider: Arc<str>,
-    /// The provider's name; `None` if no answer shows it.
+    /// The provider's name; `None` if no answer shows the name.
     pub name: Option<Arc<str>>,
     /// The provider's generation.
     pub generation: i64,
@@ -117,7 +117,7 @@ pub struct Consumer {
     pub project: String,
     pub user: String,
     pub generation: i64,
-    /// `unknown` if it was created without one.
+    /// `unknown` if the consumer was created without a type.
     pub consumer_type: String,
 }
 
@@ -130,7 +130,7 @@ pub struct ProviderAllocations {
     pub modified: Option<Moment>,
 }
 
-/// The allocations of one consumer from the provider in question.
+/// The allocations of one consumer from the provider of [`ProviderAllocations`].
 #[derive(Debug, Clone)]
 pub struct ConsumerShare {
     pub consumer: Arc<str>,
@@ -223,7 +223,7 @@ fn find_consumer(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<Cons
     }))
 }
 
-/// The query for providers that a filter selects. A macro, because its type has no name in diesel.
+/// The query for providers that a filter selects. A macro, because the type of the query has no name in diesel.
 macro_rules! rows {
     ($filter:expr, $columns:expr) => {
         providers::table
@@ -295,7 +295,7 @@ struct Share {
     resources: Vec<(Arc<str>, i64)>,
 }
 
-/// Groups the rows by uuid, in the order in which they come, and finds the newest time.
+/// Groups the rows by uuid, in the order of the rows, and finds the newest time.
 fn group(rows: Vec<ShareRow>) -> (Vec<Share>, Option<Moment>) {
     let mut shares: Vec<Share> = Vec::new();
     let mut positions: HashMap<String, usize> = HashMap::new();

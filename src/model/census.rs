@@ -1,7 +1,7 @@
-//! The census: how many replicas lack a place, and which rules are broken, in all workloads. Metrics show the last one.
+//! The census of all workloads: how many replicas lack a place, and which rules are broken. Metrics show the result.
 //!
-//! No table has these numbers, and judging all workloads may take minutes. So a scrape does not count: a background
-//! task of each process does, now and then.
+//! No table has these numbers, and judging all workloads may take minutes. So a scrape does not count. A background
+//! task of each process counts from time to time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,12 +23,12 @@ pub struct Figures {
     pub workloads: u64,
     /// Workloads that would lose their majority with one domain, or with the hosts that are not up.
     pub not_safe: u64,
-    /// Replicas with a place, and without one.
+    /// Replicas with a place, and without a place.
     pub placed: u64,
     pub pending: u64,
-    /// By what is broken, and how the rule binds.
+    /// By the code of the broken rule, and by the level of the rule.
     pub violations: HashMap<(ReasonCode, Level), u64>,
-    /// Workloads whose spec cannot be read. Nothing is known of their violations.
+    /// Workloads whose spec cannot be read. Violations of these workloads are unknown.
     pub unreadable: u64,
 }
 
@@ -40,10 +40,10 @@ pub struct LastCensus {
     pub took: Duration,
 }
 
-/// The counts of a process, as far as they are known.
+/// The counts of a process, as far as known.
 #[derive(Debug, Clone, Default)]
 pub struct Censuses {
-    /// When the thread began that counts; `None` if it is disabled.
+    /// When the counting thread began; `None` if the census is disabled.
     pub began: Option<Instant>,
     /// `None` before the first count.
     pub last: Option<LastCensus>,
@@ -79,7 +79,7 @@ impl Keep for Count {
         })
     }
 
-    /// Its replicas count; what it wants is unknown.
+    /// The replicas count; the violations are unknown.
     fn keep_unreadable(&self, stored: &StoredWorkload, _: &Error) -> Option<Counted> {
         let placed = stored.replicas.iter().filter(|replica| replica.is_placed()).count();
         Some(Counted {
@@ -109,7 +109,7 @@ impl Figures {
     }
 }
 
-/// Counts, for a thread of its own. It waits for the database, and for the pool in which workloads are judged.
+/// Counts, for a thread of its own. The thread waits for the database, and for the pool in which workloads are judged.
 pub struct Census {
     model: Model,
     read: ReadWish,
@@ -131,13 +131,13 @@ impl Census {
         })
     }
 
-    /// What ends the count that runs, and each later one: for the thread that stops this one.
+    /// Ends the running count and each later count: for the thread that stops the counting thread.
     pub fn interrupt(&self) -> impl FnOnce() + Send + use<> {
         let stop = self.stop.clone();
         move || stop.set()
     }
 
-    /// The thread begins to count: from now on metrics show how old the last count is.
+    /// Marks the beginning of the counting thread: from now on metrics show the age of the last count.
     pub fn begin(&self) {
         self.counts().began = Some(Instant::now());
     }
@@ -149,7 +149,7 @@ impl Census {
     /// Counts all workloads, and publishes the numbers.
     ///
     /// # Errors
-    /// [`Error::Busy`] if it was interrupted, or if too many searches wait. Errors of the database.
+    /// [`Error::Busy`] if the count was interrupted, or if too many searches wait. Errors of the database.
     pub fn count(&self) -> Result<()> {
         let began = Instant::now();
         let figures = self

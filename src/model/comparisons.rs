@@ -1,10 +1,9 @@
-//! Compares the snapshot with the tables, to find what foreign writers changed: they leave no record in the change
-//! feed.
+//! Compares the snapshot with the tables, to find the changes of foreign writers: a foreign writer leaves no record in
+//! the change feed.
 //!
-//! A background task compares slice by slice. A call that is refused because of the snapshot must not wait for that:
-//! the room that it needs may have been released long ago. So the comparison of all providers is brought forward before
-//! such a refusal, if a foreign writer was noticed lately. It runs at most once a second; calls that wait for it share
-//! it.
+//! A background task compares slice by slice. A call that is refused because of the snapshot must not wait for the
+//! task: the capacity may have been released long ago. So if a foreign writer was noticed lately, all providers are
+//! compared before the refusal. This comparison runs at most once a second, and all waiting calls share the result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,27 +18,27 @@ use crate::db::boot_instant::BootInstant;
 use crate::db::{DbConnection, ReadPermit, change_feed};
 use crate::error::Result;
 
-/// After this time without another sign of it, a foreign writer is taken to have ended. The comparison in the
-/// background finds it again.
+/// A foreign writer is taken to have ended after this time without a further sign. The comparison in the background
+/// finds the foreign writer again.
 const FOREIGN_WRITER_MEMORY: Duration = Duration::from_secs(600);
-/// The time from the beginning of one early comparison to that of the next.
+/// The time from the beginning of one early comparison to the beginning of the next.
 const EARLY_COMPARISON_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Model {
     /// Compares the first `limit` providers with ids above `after` with the tables, and corrects the snapshot. Blocks
-    /// until that is done.
+    /// until the comparison is done.
     pub fn compare(&self, after: i32, limit: usize) -> Result<SliceResult> {
         let mut conn = change_feed::connect(&self.database)?;
         Ok(comparison::compare(&self.store, &mut conn, after, limit)?)
     }
 
     /// Compares all providers with the tables, if a foreign writer was noticed lately. The comparison begins after the
-    /// call. Returns whether there was one.
+    /// call. Returns whether a comparison was made.
     pub(super) async fn compare_before_refusal(&self, deadline: BootInstant) -> Result<bool> {
         let arrived = BootInstant::now();
         if self.exclusive {
-            // The writer's connection alone can tell commits of other programs from those of this process. It does so
-            // before each batch.
+            // Only the writer's connection can distinguish commits of a foreign writer from commits of this process.
+            // The writer checks before each batch, so an empty command is sent.
             self.submit_until(ClaimFirst::new(Vec::new(), None), deadline).await?;
         }
         if !self.store.had_foreign_writes(FOREIGN_WRITER_MEMORY) {
@@ -60,7 +59,8 @@ impl Model {
         within_timeout(deadline.saturating_duration_since(arrived), compare).await
     }
 
-    /// A comparison that has begun goes on if its caller gives up, and keeps the lock: no second one runs beside it.
+    /// A running comparison goes on if its caller gives up, and keeps the lock: two comparisons never run at the same
+    /// time.
     async fn compare_all(&self, mut last_began: OwnedMutexGuard<Option<BootInstant>>) -> Result<()> {
         let store = Arc::clone(&self.store);
         let compare = move |conn: &mut DbConnection| {

@@ -1,4 +1,4 @@
-//! Whether the database answers this process and accepts writes, and whether searches need it.
+//! Whether the database answers this process and accepts writes, and whether searches need the database.
 
 use std::time::Duration;
 
@@ -27,8 +27,8 @@ impl DatabaseState {
         self.database.beat()
     }
 
-    /// Has the database answer a statement. Blocks until it has, or until it cannot. If the server gives no connection
-    /// to a reader, the connection is asked that follows other processes: searches need no other one.
+    /// Sends a statement to the database. Blocks until the answer or the failure. If the server gives a reader no
+    /// connection, the follower's connection is used: searches need no further connection.
     pub fn probe(&self) -> Result<()> {
         let probed = self.database.probe();
         match (&probed, &self.follower) {
@@ -52,7 +52,7 @@ impl Model {
         self.writer.statistics().writes.refusal()
     }
 
-    /// How long the snapshot has been invalid: searches wait for a reload, or are answered from the last valid one.
+    /// How long the snapshot has been invalid. Searches wait for a reload, or use the last valid snapshot.
     pub fn invalid_time(&self) -> Duration {
         self.store.invalid_time()
     }

@@ -16,31 +16,31 @@ const MAX_INLINE_PROVIDERS: usize = 300;
 /// Amounts by class. A limit may be 2^62, so sums over hosts are wider than a limit.
 pub type Amounts = BTreeMap<Arc<str>, i128>;
 
-/// A domain with the hosts in it and in the domains that lie in it.
+/// A domain with the hosts in the domain itself and in the domains inside.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DomainReport {
     pub path: String,
-    /// The path of the domain in which it lies; `None` at the top.
+    /// The path of the parent domain; `None` at the top.
     pub parent: Option<String>,
     pub hosts: usize,
     /// Hosts that are up.
     pub eligible_hosts: usize,
-    /// Of all hosts, with the providers below them.
+    /// Of all hosts, with the providers below each host.
     pub capacity: Amounts,
     pub usage: Amounts,
-    /// Whether it has more hosts than its smallest sibling that has an eligible one.
+    /// Whether the domain has more hosts than its smallest sibling with an eligible host.
     pub is_heavy: bool,
     pub loss: Loss,
 }
 
-/// What the loss of a domain needs.
+/// The consequences of the loss of a domain.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Loss {
-    /// The domains with an eligible host below the same parent, itself among them.
+    /// The domains with an eligible host below the same parent, including the domain itself.
     pub siblings: usize,
-    /// What eligible hosts outside of the domain have free.
+    /// The free amounts of eligible hosts outside of the domain.
     pub free_elsewhere: Amounts,
-    /// What is used in the domain beyond that; only classes that lack room.
+    /// The usage in the domain beyond `free_elsewhere`; only classes whose free amounts are too small.
     pub missing: Amounts,
 }
 
@@ -80,7 +80,7 @@ struct Hosts {
 /// The domains with an eligible host below one parent.
 struct Siblings {
     number: usize,
-    /// The fewest hosts that one of them has.
+    /// The fewest hosts of one of the siblings.
     least: usize,
 }
 
@@ -89,7 +89,7 @@ struct Siblings {
 struct Sums {
     capacity: HashMap<ClassId, i128>,
     usage: HashMap<ClassId, i128>,
-    /// What its eligible hosts have free.
+    /// The free amounts of the domain's eligible hosts.
     free: HashMap<ClassId, i128>,
 }
 
@@ -97,15 +97,15 @@ struct Sums {
 struct PageSums<'p> {
     /// By path.
     of_domains: HashMap<&'p str, Sums>,
-    /// What all eligible hosts have free.
+    /// The free amounts of all eligible hosts.
     free: HashMap<ClassId, i128>,
 }
 
-/// The domains of a page. All domains are counted, and only those of the page are summed: a path may have hundreds of
-/// segments, each of which ends a domain.
+/// The domains of a page. All domains are counted, but only the domains of the page are summed. A path may have
+/// hundreds of segments, each of which ends a domain.
 ///
 /// # Errors
-/// [`crate::error::Error::Busy`] if it was interrupted.
+/// [`crate::error::Error::Busy`] if the search was interrupted.
 pub fn page_of(snapshot: &Snapshot, page: &Page, interrupt: &Interrupt) -> Result<PageOfDomains> {
     let hosts = count_hosts(snapshot, &page.dimension, interrupt)?;
     let siblings = siblings(&hosts, interrupt)?;
@@ -167,7 +167,7 @@ fn siblings<'s>(hosts: &HashMap<&'s str, Hosts>, interrupt: &Interrupt) -> Resul
     Ok(found)
 }
 
-/// The sums of these domains, and what all eligible hosts have free.
+/// The sums of these domains, and the free amounts of all eligible hosts.
 fn sum<'p>(snapshot: &Snapshot, page: &Page, paths: &[&'p str], interrupt: &Interrupt) -> Result<PageSums<'p>> {
     let mut found: HashMap<&str, Sums> = paths.iter().map(|path| (*path, Sums::default())).collect();
     let mut free = HashMap::new();
@@ -239,13 +239,13 @@ fn hosts(snapshot: &Snapshot) -> impl Iterator<Item = Slot> {
     snapshot.iter().filter(|slot| snapshot.parent(*slot).is_none())
 }
 
-/// The path with the paths in which it lies, the longest last.
+/// The paths of all domains around the domain `path`, and at the end `path` itself.
 fn prefixes(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
     ends.chain([path.len()]).map(|end| &path[..end])
 }
 
-/// The path of the domain in which this one lies; `None` at the top.
+/// The path of the parent domain; `None` at the top.
 fn parent(path: &str) -> Option<&str> {
     path.rfind('/').filter(|at| *at > 0).map(|at| &path[..at])
 }

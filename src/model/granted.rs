@@ -1,5 +1,5 @@
-//! What a write granted, in one text of bounded length: who got what where. It is for the line of the log about the
-//! request.
+//! The result of a write as one text of bounded length, for the request's line in the log: the consumers, the amounts
+//! and the providers.
 
 use super::Model;
 use super::allocations::{Claim, ProviderShare};
@@ -7,23 +7,23 @@ use super::claims::Placed;
 use super::workloads::Report;
 use crate::error::named;
 
-/// The most providers of the first consumer that are named, and the most classes of each.
+/// The most providers of the first consumer in the text, and the most classes of each provider.
 const NAMED_PROVIDERS: usize = 3;
 const NAMED_CLASSES: usize = 8;
 
-/// A provider's uuid, and the amounts of it by class.
+/// A provider's uuid, and the amounts by class.
 type Share<'a> = (&'a str, Vec<(&'a str, i64)>);
 
-/// Consumers that got allocations, and consumers that lost theirs.
+/// The numbers of consumers that got allocations, and of consumers that lost allocations.
 struct Granted<'a> {
     granted: usize,
     released: usize,
-    /// The first consumer that got some, with all that it got.
+    /// The first consumer with new allocations, and all these allocations.
     first: Option<(&'a str, Vec<Share<'a>>)>,
 }
 
 impl Model {
-    /// What a claim of OpenStack's routes gives.
+    /// The allocations by a claim of OpenStack's routes.
     pub fn granted_by_claim(&self, claim: &Claim) -> String {
         let mut granting = claim.consumers.iter().filter(|it| !it.allocations.is_empty());
         let first = granting.next();
@@ -42,7 +42,7 @@ impl Model {
         })
     }
 
-    /// What a call of `POST /v1/claims` gave; `None` if it gave nothing.
+    /// The allocations by a call of `POST /v1/claims`; `None` without allocations.
     pub fn granted_by_call(&self, placed: &Placed) -> Option<String> {
         let mut granted = placed.consumers.iter().flatten();
         let first = granted.next()?;
@@ -59,7 +59,7 @@ impl Model {
         })
     }
 
-    /// What a write gave replicas of a workload, and took from them; `None` if neither.
+    /// The allocations and releases of a workload's replicas by a write; `None` if there are neither.
     pub fn granted_to_workload(&self, report: &Report) -> Option<String> {
         let change = &report.change;
         if change.placed.is_empty() && change.released == 0 {
@@ -96,7 +96,7 @@ impl Model {
         parts.join("; ")
     }
 
-    /// The first providers by name and uuid, with what is taken from them.
+    /// The first providers by name and uuid, with the amounts.
     fn places(&self, shares: &[Share<'_>]) -> String {
         let snapshot = self.store.newest();
         let place = |(provider, amounts): &Share<'_>| {

@@ -14,7 +14,7 @@ use crate::db::schema::{inventories, resource_classes, resource_providers as pro
 use crate::error::{Error, Result};
 pub use crate::search::Inventory;
 
-/// The inventories of one provider, or the one that was written or requested.
+/// All inventories of one provider, or the inventory that was written or requested.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inventories {
     pub provider: Arc<str>,
@@ -22,11 +22,11 @@ pub struct Inventories {
     pub generation: i64,
     /// By class name, in the order of class ids.
     pub inventories: Vec<(Arc<str>, Inventory)>,
-    /// When the newest of them was written; `None` if there are none.
+    /// When the newest inventory was written; `None` without inventories.
     pub modified: Option<Moment>,
 }
 
-/// `PUT …/inventories`: replaces all inventories by these.
+/// `PUT …/inventories`: replaces all inventories.
 #[derive(Debug, Clone)]
 pub struct Replace {
     pub provider: String,
@@ -36,7 +36,7 @@ pub struct Replace {
     pub reserved_may_equal_total: bool,
 }
 
-/// `POST …/inventories`: adds one.
+/// `POST …/inventories`: adds an inventory.
 #[derive(Debug, Clone)]
 pub struct Add {
     pub provider: String,
@@ -123,7 +123,7 @@ pub async fn fetch(reader: Reader, provider: String, class: String) -> Result<In
     reader.ask(move |conn| show(conn, &provider, &class)).await
 }
 
-/// One inventory of a provider, by the exact name of its class: MariaDB's collation finds it in another spelling too.
+/// The inventory of one class, by the exact name of the class: MariaDB's collation also finds different spellings.
 pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inventories> {
     let of_class = resource_classes::id
         .eq(inventories::resource_class_id)

@@ -1,8 +1,8 @@
-//! Judges stored workloads page by page: lists of workloads and of violations, and the census.
+//! Judges stored workloads page by page: for lists of workloads and of violations, and for the census.
 //!
-//! The workloads of a page are read and judged, some at a time, on one snapshot after the other and as
-//! `GET /v1/workloads/{uuid}` judges one of them. A page ends when its time is over or when it is long, at the earliest
-//! after one workload.
+//! The workloads of a page are read and judged some at a time, each time on the newest snapshot. A workload is judged
+//! as by `GET /v1/workloads/{uuid}`. A page ends when its time is over or when it is long, but not before the first
+//! workload.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -21,45 +21,45 @@ use crate::search::{Interrupt, SearchSettings, Snapshot};
 
 /// How many workloads are read and judged at once.
 pub const AT_ONCE: usize = 100;
-/// A page ends with the workloads that bring it to this number of violations.
+/// A page ends with the workloads that bring the page to this number of violations.
 const VIOLATIONS_MAX: usize = 10_000;
 
-/// What an answer needs of workloads that were judged.
+/// The part of judged workloads that an answer needs.
 pub trait Keep: Send + Sync + 'static {
     type Kept: Send + 'static;
 
-    /// Of a workload that was judged; `None` if it is left out.
+    /// The part of a judged workload; `None` if the answer leaves out the workload.
     fn keep(&self, report: Report) -> Option<Self::Kept>;
 
-    /// Of a workload that cannot be judged, because its spec cannot be read; `None` if it is left out.
+    /// The part of a workload whose spec cannot be read; `None` if the answer leaves out the workload.
     fn keep_unreadable(&self, stored: &StoredWorkload, error: &Error) -> Option<Self::Kept>;
 
-    /// About how long it is in the answer.
+    /// The approximate length in the answer.
     fn bytes(kept: &Self::Kept) -> usize;
 
-    /// How many violations it has in the answer.
+    /// The number of violations in the answer.
     fn violations(_: &Self::Kept) -> usize {
         0
     }
 }
 
-/// Which workloads are judged.
+/// The workloads to judge.
 #[derive(Debug, Clone)]
 pub struct JudgedPage {
     pub rows: workloads::Page,
-    /// Only these, by uuid.
+    /// Only workloads with these uuids.
     pub named: Option<BTreeSet<String>>,
-    /// The page ends with the workload that was being judged when this was over.
+    /// The page ends with the workload that is being judged after this time.
     pub time: Duration,
 }
 
-/// A workload with what it wants, or why that cannot be read.
+/// A workload with its spec, or the error of reading the spec.
 enum Candidate {
     Read(Box<ReadWorkload>),
     Unread(Box<StoredWorkload>, Error),
 }
 
-/// Workloads to judge. Clones share all of it.
+/// Workloads to judge. Clones share the workloads and the snapshot.
 pub struct JudgeJob<K: Keep> {
     snapshot: Arc<Snapshot>,
     workloads: Arc<Vec<Candidate>>,
@@ -69,7 +69,7 @@ pub struct JudgeJob<K: Keep> {
     settings: SearchSettings,
     /// When the time of the page is over.
     end: BootInstant,
-    /// How many bytes the page may still have.
+    /// The number of bytes that the page may still get.
     pub(in crate::model) room: usize,
 }
 
@@ -87,20 +87,20 @@ impl<K: Keep> Clone for JudgeJob<K> {
     }
 }
 
-/// What was judged.
+/// The result of a job.
 #[derive(Debug, Clone)]
 pub struct Judged<T> {
     kept: Vec<T>,
-    /// The uuid of the last workload that was judged, if the page ended before the others.
+    /// The uuid of the last judged workload, if the page ended before the remaining workloads.
     ended_after: Option<String>,
 }
 
 impl<K: Keep> JudgeJob<K> {
-    /// Judges, the first workload in any case.
+    /// Judges the workloads, the first in any case.
     ///
     /// # Errors
-    /// - [`Error::Busy`] if `interrupt` ended it, whatever was found by then.
-    /// - Errors that are not of one workload.
+    /// - [`Error::Busy`] if `interrupt` ended the job, even with some workloads judged.
+    /// - Errors that do not belong to one workload.
     pub fn run(&self, interrupt: &Interrupt) -> Result<Judged<K::Kept>> {
         whole(&self.snapshot, interrupt, || self.judge(interrupt))
     }
@@ -143,10 +143,10 @@ impl<K: Keep> JudgeJob<K> {
 }
 
 impl Model {
-    /// What is kept of the workloads of a page, and the uuid of the workload after which the next page begins.
+    /// The kept parts of the workloads of a page, and the uuid of the workload after which the next page begins.
     ///
     /// # Errors
-    /// [`Error::Busy`] if it takes as long as a command may. Errors of the database.
+    /// [`Error::Busy`] if judging takes longer than a command may. Errors of the database.
     pub(in crate::model) async fn judge_page<K: Keep>(
         &self,
         reader: impl Fn() -> Reader,
@@ -235,7 +235,7 @@ impl Model {
     }
 }
 
-/// The workloads with what they ask for.
+/// The workloads with their specs.
 fn read_wishes(workloads: Vec<StoredWorkload>, read: ReadWish) -> Vec<(StoredWorkload, Result<Wish>)> {
     let read = workloads.into_iter().map(|stored| {
         let wish = read_wish(&stored.row, read);
@@ -244,7 +244,7 @@ fn read_wishes(workloads: Vec<StoredWorkload>, read: ReadWish) -> Vec<(StoredWor
     read.collect()
 }
 
-/// The first `limit` of the uuids that are greater than `after`, and whether there are more; `None`: all of them.
+/// The first `limit` of the uuids that are greater than `after`, and whether there are more uuids. `None`: all uuids.
 fn next_named(named: Option<&BTreeSet<String>>, after: Option<&str>, limit: usize) -> (Option<Vec<String>>, bool) {
     let Some(named) = named else {
         return (None, false);

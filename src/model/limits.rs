@@ -1,7 +1,7 @@
 //! The normal limits of resource classes (`/v1/limits`): how far a class may be used as a rule.
 //!
-//! A limit belongs to the name of a class, not to its id: a foreign writer may delete a class and create another one,
-//! which gets the same id.
+//! A limit belongs to the name of a class, not to the class id. A foreign writer may delete a class and create a
+//! different class, which gets the same id.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ pub async fn fetch(reader: Reader, class: String) -> Result<Limit> {
     reader.read(move |conn| show(conn, &class)).await
 }
 
-/// The limits of a page that were ever set, by class, and the class after which the next page begins.
+/// The limits of a page, by class, and the class after which the next page begins. Classes without a row are left out.
 pub fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<Limit>, Option<String>)> {
     let mut query = table::table.into_boxed();
     if let Some(after) = &page.after {
@@ -114,7 +114,7 @@ pub fn show(conn: &mut DbConnection, class: &str) -> Result<Limit> {
     Ok(Limit::new(class, row))
 }
 
-/// The rows of these classes, of those that were ever set.
+/// The rows of these classes. A class whose limit was never set has no row.
 pub fn rows(conn: &mut DbConnection, classes: &[&str]) -> DbResult<BTreeMap<String, LimitRow>> {
     let rows: Vec<(String, i64, Option<String>)> = in_lists(classes, |classes| {
         table::table
@@ -128,7 +128,7 @@ pub fn rows(conn: &mut DbConnection, classes: &[&str]) -> DbResult<BTreeMap<Stri
     Ok(rows.collect())
 }
 
-/// The normal limits of all classes that have one, by name.
+/// All normal limits, by the name of the class.
 pub fn normal_limits(conn: &mut DbConnection) -> DbResult<BTreeMap<Arc<str>, NormalLimit>> {
     let rows: Vec<(String, i64, Option<String>)> = table::table
         .filter(table::normal.is_not_null())

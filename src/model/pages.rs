@@ -1,15 +1,15 @@
-//! The end of a page: by the number of its items, or by their length.
+//! The end of a page: by the number of its items, or by the length of the items.
 
 use std::time::Duration;
 
-/// A page of workloads that are judged ends with the one that is being judged after this time, because other requests
-/// need the threads that search.
+/// After this time, a page of judged workloads ends with the current workload, because other requests need the threads
+/// that search.
 pub const PAGE_TIME: Duration = Duration::from_secs(2);
-/// The length at which a page ends, in bytes. Its last item may exceed it.
+/// The length at which a page ends, in bytes. The last item of a page may exceed the length.
 pub const PAGE_BYTES: usize = 4 << 20;
 
-/// The first of `items` that make a page, and whether there are more. A page has at most `limit` items, and ends with
-/// the one that brings it to [`PAGE_BYTES`].
+/// The first of `items` that make a page, and whether there are more items. A page has at most `limit` items, and ends
+/// with the item that brings the page to [`PAGE_BYTES`].
 pub fn cut<T>(mut items: Vec<T>, limit: usize, bytes: impl Fn(&T) -> usize) -> (Vec<T>, bool) {
     let mut before = 0;
     let fits = |item: &&T| {

@@ -1,8 +1,8 @@
-//! What providers are: type, properties, domains and state (`/v1/providers`). A description has a generation of its
-//! own, so that it never collides with that of the provider.
+//! The descriptions of providers: type, properties, domains and state (`/v1/providers`). A description has a generation
+//! of its own, so a new description never collides with the provider's generation.
 //!
-//! The row names the provider's uuid beside its id. OpenStack Placement deletes providers without it, and SQLite reuses
-//! ids: a row whose uuid is another one is ignored, and replaced by the next description.
+//! A row has the provider's uuid beside the provider's id. OpenStack Placement deletes a provider without the
+//! description, and SQLite reuses ids. So a row with a different uuid is ignored, and replaced by the next description.
 
 mod body;
 
@@ -30,7 +30,7 @@ pub struct Described {
     /// Of the provider.
     pub uuid: String,
     pub name: String,
-    /// `None` if it was never described.
+    /// `None` if the provider was never described.
     pub generation: Option<i64>,
     pub description: Description,
 }
@@ -49,19 +49,19 @@ pub struct Describe {
 #[derive(Debug, Clone)]
 pub struct DescribeAll {
     pub providers: Vec<Describe>,
-    /// Whether the providers are named by the body, so that a refusal says where.
+    /// Whether the body names the providers. If so, a refusal says the place in the body.
     pub is_list: bool,
-    /// Whether domains may change on which rules of standing replicas depend.
+    /// Whether domains may change on which rules of placed replicas depend.
     pub is_forced: bool,
-    /// Reads what workloads with such replicas want.
+    /// Reads the specs of workloads with placed replicas.
     pub read: ReadWish,
 }
 
-/// As many properties and domains of a description take as long as one row of another table.
+/// This many properties and domains of a description take as long as one row of a different table.
 const MEMBERS_OF_A_ROW: usize = 4;
 
 impl DescribeAll {
-    /// About how many rows it writes. What it takes to write and read the descriptions counts too.
+    /// About how many rows the command writes. The time to write and read the descriptions counts too.
     pub fn rows(&self) -> usize {
         let members = |new: &Describe| new.description.properties.len() + new.description.domains.len();
         let members: usize = self.providers.iter().map(members).sum();
@@ -73,7 +73,7 @@ impl DescribeAll {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DescriptionRow {
     pub generation: i64,
-    /// Whether placet gave the provider the trait that keeps Nova away.
+    /// Whether placet gave the provider the trait by which Nova avoids the provider.
     pub sets_trait: bool,
     pub description: Description,
 }
@@ -121,7 +121,7 @@ pub async fn fetch(reader: Reader, uuid: String) -> Result<Described> {
     reader.read(move |conn| show(conn, &uuid)).await
 }
 
-/// The providers of a page, by uuid, and the uuid after which the next page begins. All of it is of one moment if
+/// The providers of a page, by uuid, and the uuid after which the next page begins. All rows are of one moment if
 /// `conn` is in a transaction.
 pub fn list(conn: &mut DbConnection, after: Option<&str>, limit: usize) -> Result<(Vec<Described>, Option<String>)> {
     let mut query = providers::table.into_boxed();
@@ -182,7 +182,7 @@ fn described(conn: &mut DbConnection, found: Vec<(i32, String, Option<String>)>)
     Ok(described.collect())
 }
 
-/// The descriptions of providers, which are named by id and uuid.
+/// The descriptions of providers, which `keys` names by id and uuid.
 pub fn rows(conn: &mut DbConnection, keys: &[(i32, &str)]) -> DbResult<BTreeMap<ProviderId, DescriptionRow>> {
     let uuids: BTreeMap<i32, &str> = keys.iter().copied().collect();
     let ids: Vec<i32> = uuids.keys().copied().collect();
@@ -199,7 +199,7 @@ pub fn rows(conn: &mut DbConnection, keys: &[(i32, &str)]) -> DbResult<BTreeMap<
         .collect())
 }
 
-/// The states of those of the providers that are not up themselves. They are named by id and uuid.
+/// The states of providers whose own state is not up. `keys` names the providers by id and uuid.
 pub fn not_up(conn: &mut DbConnection, keys: &[(i32, &str)]) -> DbResult<BTreeMap<ProviderId, ProviderState>> {
     let uuids: BTreeMap<i32, &str> = keys.iter().copied().collect();
     let ids: Vec<i32> = uuids.keys().copied().collect();
@@ -233,7 +233,7 @@ pub fn consumers_of_trees(conn: &mut DbConnection, roots: &[i32]) -> DbResult<Ve
         .collect())
 }
 
-/// What `reloaded` providers are; a provider without a description says nothing.
+/// The descriptions of `reloaded` providers. A provider without a description gets an empty description.
 pub fn of_reloaded(conn: &mut DbConnection, reloaded: &[ProviderRow]) -> DbResult<Vec<(ProviderId, Description)>> {
     let keys: Vec<(i32, &str)> = reloaded.iter().map(|row| (row.id.0, &*row.uuid)).collect();
     let mut rows = rows(conn, &keys)?;

@@ -1,17 +1,17 @@
-//! The reshaper: inventories of several providers replaced together with the allocations that use them.
+//! The reshaper: replaces inventories of several providers, together with the allocations from these providers.
 
 use super::allocations::{ConsumerClaim, Given};
 use super::inventories::Inventory;
 
-/// `POST /reshaper`: all of it, or nothing.
+/// `POST /reshaper`: all or nothing.
 #[derive(Debug, Clone)]
 pub struct Reshape {
     pub providers: Vec<Reshaped>,
-    /// The allocations that the named consumers get. Other consumers keep theirs.
+    /// The new allocations of the named consumers. All remaining consumers keep their allocations.
     pub consumers: Vec<ConsumerClaim>,
 }
 
-/// The inventories that one provider gets, in place of all that it has.
+/// The new inventories of one provider, in place of all present inventories.
 #[derive(Debug, Clone)]
 pub struct Reshaped {
     pub provider: String,

@@ -1,4 +1,4 @@
-//! Resource classes: the standard ones with their fixed ids, and custom ones from id 10000.
+//! Resource classes: the standard classes with their fixed ids, and custom classes from id 10000.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -72,13 +72,13 @@ pub async fn fetch(reader: Reader, name: String) -> Result<ResourceClass> {
     reader.ask(move |conn| show(conn, &name)).await
 }
 
-/// All resource classes, by id: the standard ones first.
+/// All resource classes, by id: the standard classes first.
 pub fn list(conn: &mut DbConnection) -> Result<Vec<ResourceClass>> {
     let rows: Vec<ClassRow> = table::table.order(table::id).select(ClassRow::as_select()).load(conn)?;
     Ok(rows.into_iter().map(ResourceClass::from).collect())
 }
 
-/// One resource class, by its exact name: MariaDB's collation finds a row in another spelling too.
+/// One resource class, by its exact name: MariaDB's collation also finds different spellings.
 pub fn show(conn: &mut DbConnection, name: &str) -> Result<ResourceClass> {
     let row: Option<ClassRow> = table::table
         .filter(table::name.eq(name))

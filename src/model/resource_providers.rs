@@ -1,4 +1,4 @@
-//! Resource providers, and the trees that they form.
+//! Resource providers, and the trees of providers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ pub struct Provider {
     pub uuid: Arc<str>,
     pub name: Arc<str>,
     pub generation: i64,
-    /// The uuid of the parent; a root has none.
+    /// The uuid of the parent; `None` for a root.
     pub parent: Option<Arc<str>>,
-    /// The uuid of the root of its tree; for a root its own.
+    /// The uuid of the root of the provider's tree; for a root the provider's own uuid.
     pub root: Arc<str>,
     pub modified: Moment,
 }
@@ -41,7 +41,7 @@ pub struct Update {
     pub uuid: String,
     pub name: String,
     pub parent: NewParent,
-    /// From 1.37 a provider that has a parent may get another parent, or none.
+    /// From 1.37 a provider with a parent may get a different parent, or none.
     pub may_reparent: bool,
 }
 
@@ -118,20 +118,20 @@ pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<Provider> {
     })
 }
 
-/// The version of a provider that one statement read. If it is the same, nothing that the generation guards has
-/// changed.
+/// The version of a provider, read by one statement. While the version is the same, nothing under the guard of the
+/// generation has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProviderVersion {
-    /// Differs if the provider was deleted and created again. Within a second, times alone cannot show that.
+    /// Differs if the provider was deleted and created again. Within a second, times alone cannot show a new provider.
     pub id: ProviderId,
     pub generation: i64,
-    /// In microseconds, as the snapshot stores it.
+    /// In microseconds, as in the snapshot.
     pub modified: i64,
-    /// When the newest of its inventories was written.
+    /// When the newest inventory of the provider was written.
     pub inventories_updated_at: Option<Moment>,
 }
 
-/// A provider with the times of one of its inventories, if it has any.
+/// A provider with the times of one of its inventories; `None` without an inventory.
 #[derive(Queryable)]
 struct VersionRow {
     id: i32,
@@ -180,7 +180,7 @@ pub fn check_exists(conn: &mut DbConnection, uuid: &str) -> Result<()> {
     }
 }
 
-/// The id and the generation of a provider. Callers read it before the rows that the generation guards.
+/// The id and the generation of a provider. Callers read the generation before the rows under its guard.
 pub(super) fn find(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<(i32, i64)>> {
     let row: Option<(i32, Option<i32>)> = table::table
         .filter(table::uuid.eq(uuid))
@@ -190,7 +190,7 @@ pub(super) fn find(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<(i
     Ok(row.map(|(id, generation)| (id, generation.unwrap_or_default().into())))
 }
 
-/// A provider's generation, and a joined row if there is one.
+/// A provider's generation, and a joined row or `None`.
 pub(super) type WithGeneration<T> = (Option<i32>, Option<T>);
 
 /// A generation and a joined row, with the provider's uuid.

@@ -1,4 +1,4 @@
-//! A model that runs: what its end waits for.
+//! A running model, and the end of the service: the end waits for the writer's thread.
 
 use std::thread::JoinHandle;
 
@@ -6,7 +6,7 @@ use crate::db::{Database, ServingLock};
 
 /// Whether other processes may serve the same database.
 pub enum Serving {
-    /// Only this process, as long as it holds the lock on the file. The change feed is not read.
+    /// Only this process, as long as the process holds the lock on the file. The change feed is not read.
     Exclusive { _lock: ServingLock },
     /// Any number of processes. The change feed is read before a request is answered from the snapshot.
     Shared,
@@ -27,8 +27,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// Waits until the writer has executed its queue, and closes the database: an embedded one is then one file. Drop
-    /// every `Model` first, or this never returns.
+    /// Waits until the writer has executed its queue, and closes the database. An embedded database is one file after
+    /// closing. Drop every `Model` first, or this function never returns.
     ///
     /// # Errors
     /// The panic in which the writer ended.

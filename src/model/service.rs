@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::pools::Pools;
 use crate::search::Snapshot;
 
-/// The model of one process. Clones share it.
+/// The model of one process. Clones share the state.
 #[derive(Clone)]
 pub struct Model {
     pub(super) database: Database,
@@ -42,21 +42,21 @@ pub struct Model {
     pub(super) writer: WriterHandle<Decider>,
     refusal_checks: RefusalChecks,
     pub(super) exclusive: bool,
-    /// Whether the database compares names as the snapshot does, byte by byte.
+    /// Whether the database compares names byte by byte, as the snapshot does.
     compares_exactly: bool,
-    /// `None` on SQLite: a local read is cheaper than handing it to another thread.
+    /// `None` on SQLite: a local read is cheaper than handing the read to a second thread.
     pub(super) provider_reads: Option<Arc<ProviderReads>>,
     /// How long a read waits for the database.
     pub(super) timeout: Duration,
     pub(super) pools: Arc<Pools>,
 }
 
-/// A search, with names as the tables spell them, and a snapshot to answer it from.
+/// A search, with names as the tables spell them, and the snapshot for the answer.
 pub struct PreparedSearch<S> {
     pub search: S,
     pub snapshot: Arc<Snapshot>,
-    /// The snapshot's age if it may be stale, because the database is unreachable or the snapshot is invalid; `None` if
-    /// it is fresh.
+    /// The snapshot's age if the snapshot may be stale, because the database is unreachable or the snapshot is invalid.
+    /// `None` if the snapshot is fresh.
     pub stale: Option<Duration>,
 }
 
@@ -137,7 +137,7 @@ impl Model {
         })
     }
 
-    /// As `send`; `None` if the command needs a row that another transaction has locked, and is to be returned then.
+    /// As `send`. `None` if a concurrent transaction has locked a row of the command, and `when_held` is not to wait.
     async fn send_when_held(
         &self,
         command: Command,
@@ -159,7 +159,7 @@ impl Model {
         }
     }
 
-    /// Executes a command: returns when it is committed or refused.
+    /// Executes a command: returns when the command is committed or refused.
     pub async fn submit<C: Write>(&self, command: C) -> Result<C::Answer> {
         let command = command.into_command();
         let claimed = ClaimedConsumers::of(&command);
@@ -173,8 +173,8 @@ impl Model {
         typed::<C>(self.send(command.into_command(), deadline).await?)
     }
 
-    /// As `submit_until`, for a command whose plan avoided rows that were known to be held. `None` if others are held,
-    /// and the command needs one. Nothing is done then, and another plan may avoid the row.
+    /// As `submit_until`, for a command whose plan avoided rows that were known to be held. `None` if the command needs
+    /// a held row that the plan did not avoid. The command has changed nothing, and a new plan may avoid the row.
     pub(super) async fn submit_planned<C: Write>(
         &self,
         command: C,
@@ -186,7 +186,7 @@ impl Model {
         sent.map(typed::<C>).transpose()
     }
 
-    /// As `submit_planned`, but a refusal on the snapshot, which may be out of date, is not checked: it is `None`, too.
+    /// As `submit_planned`. `None` also for a refusal on the snapshot, which is not checked and may be out of date.
     pub(super) async fn submit_once<C: Write>(
         &self,
         command: C,
@@ -200,7 +200,7 @@ impl Model {
         }
     }
 
-    /// What a command would be answered now. Nothing is changed.
+    /// As `foresee`, with a deadline.
     pub(super) async fn dry_run<C: Write>(&self, command: C, deadline: BootInstant) -> Result<C::Answer> {
         let command = Arc::new(command.into_command());
         let answer = self.refusal_checks.decide(command, deadline).await?;
@@ -268,7 +268,7 @@ impl Model {
         self.follower.fresh().await
     }
 
-    /// As `snapshot`, for a search: names in it that the snapshot does not have are looked up in the tables. While the
+    /// As `snapshot`, for a search: names in the search that the snapshot lacks are looked up in the tables. While the
     /// database is unreachable or the snapshot is invalid, a snapshot of at most `max_age` is used.
     pub async fn prepare_search<S: NamedSearch>(&self, search: S, max_age: Duration) -> Result<PreparedSearch<S>> {
         let (mut snapshot, mut stale) = self.fresh_or_stale(max_age).await?;
@@ -296,7 +296,7 @@ impl Model {
         })
     }
 
-    /// The search with its providers as the tables spell them, on a database that takes other spellings for equal.
+    /// The search with its providers as the tables spell them, on a database that takes different spellings for equal.
     pub(super) async fn respelled<S: NamedSearch>(&self, search: S) -> Result<S> {
         if self.compares_exactly {
             return Ok(search);
@@ -309,7 +309,7 @@ impl Model {
         self.look_up(search, unknown, snapshot).await
     }
 
-    /// Looks up names that the snapshot does not have, and replaces them in the search by their stored spelling.
+    /// Looks up names that the snapshot lacks, and replaces the names in the search by their stored spelling.
     async fn look_up<S: NamedSearch>(&self, mut search: S, unknown: Names, snapshot: Arc<Snapshot>) -> Result<S> {
         let (database, store) = (self.database.clone(), self.store.clone());
         let look_up = on_blocking_thread(&self.database, move |permit| {
@@ -323,7 +323,7 @@ impl Model {
         within_timeout(self.timeout, look_up).await
     }
 
-    /// The newest snapshot; if that is invalid, the one after the reload.
+    /// The newest snapshot; if the newest is invalid, the snapshot after the reload.
     pub(super) async fn newest_valid(&self) -> Result<Arc<Snapshot>> {
         if self.store.is_invalid() {
             return self.follower.fresh().await;
@@ -331,15 +331,15 @@ impl Model {
         Ok(self.store.newest())
     }
 
-    /// The newest snapshot, for a search that is verified when its claim is written. It saves reading the change feed.
-    /// `None` if peers commit, because the claim would often be outdated then, or if names are to be looked up.
+    /// The newest snapshot, for a search that is verified when the search's claim is written. Saves a read of the
+    /// change feed. `None` if peers commit, because the claim would often be outdated, or if names are to be looked up.
     pub(super) fn unverified_snapshot(&self, search: &impl NamedSearch) -> Option<(Arc<Snapshot>, Stamp)> {
         let found = self.store.newest_if_idle().filter(|_| !self.exclusive);
         found.filter(|(snapshot, _)| search.names().unknown_to(snapshot, self.compares_exactly).is_empty())
     }
 
-    /// A fresh snapshot. If the database is unreachable or the snapshot is invalid, the last one that was valid with
-    /// its age, if that is at most `max_age`.
+    /// A fresh snapshot. If the database is unreachable or the snapshot is invalid: the last valid snapshot with its
+    /// age, if the age is at most `max_age`.
     async fn fresh_or_stale(&self, max_age: Duration) -> Result<(Arc<Snapshot>, Option<Duration>)> {
         if max_age.is_zero() {
             return Ok((self.snapshot().await?, None));
@@ -351,7 +351,7 @@ impl Model {
             }
         };
         let fresh = tokio::select! {
-            // First the request for a fresh one: it starts the reload.
+            // The request for a fresh snapshot comes first, because the request starts the reload.
             biased;
             fresh = self.snapshot() => fresh,
             () = invalid_in_time => Err(Error::Unavailable {

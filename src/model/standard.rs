@@ -50,8 +50,8 @@ struct NewTrait {
     created_at: NaiveDateTime,
 }
 
-/// Adds the names that the database lacks. It runs at start, before a custom trait can be created, so that in a fresh
-/// database the standard ones have the lower ids. Several processes may run it at the same time.
+/// Adds the names that the database lacks. Runs at start, before a custom trait can be created: in a fresh database the
+/// standard traits have the lower ids. Several processes may run `sync` at the same time.
 pub fn sync(conn: &mut DbConnection) -> QueryResult<Added> {
     // Checked without a lock first: nearly every database has all names.
     let missing = missing(conn)?;
@@ -61,7 +61,7 @@ pub fn sync(conn: &mut DbConnection) -> QueryResult<Added> {
     dialect::write_transaction(conn, add_missing)
 }
 
-/// Looks up the missing names again under the lock, because another process may have added them, and adds them.
+/// Looks up the missing names again under the lock, because a second process may have added some, and adds the rest.
 fn add_missing(conn: &mut DbConnection) -> QueryResult<Added> {
     let missing = missing(conn)?;
     let created_at = dialect::row_time(conn);
@@ -83,7 +83,7 @@ fn add_missing(conn: &mut DbConnection) -> QueryResult<Added> {
     })
 }
 
-/// The standard names that the tables do not have.
+/// The standard names that the tables lack.
 struct Missing {
     /// With their ids.
     classes: Vec<(i32, &'static str)>,

@@ -1,4 +1,4 @@
-//! What the model counts: claims, and how the snapshot is kept up to date. `numbers` reads all of it at once.
+//! The counters of the model: claims, and how the snapshot is kept up to date. `numbers` reads all counters at once.
 
 mod claims;
 mod numbers;
@@ -13,13 +13,13 @@ use crate::statistics::{Counter, Histogram};
 /// Why everything is read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReloadReason {
-    /// A new connection leads to a database that lacks what the snapshot shows.
+    /// A new connection leads to a database that lacks commits of the snapshot.
     Reconnected,
-    /// The change feed lacks what the snapshot needs.
+    /// The change feed lacks changes that the snapshot needs.
     Feed,
     /// The writer's row was changed, or a commit could not be shown.
     Writer,
-    /// Another program wrote to the database.
+    /// A program other than placet wrote to the database.
     ForeignWriter,
 }
 

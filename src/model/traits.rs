@@ -111,7 +111,7 @@ pub fn list(conn: &mut DbConnection, filter: &Filter) -> Result<Vec<Trait>> {
     Ok(rows.into_iter().map(Trait::from).collect())
 }
 
-/// One trait, by its exact name: MariaDB's collation finds a row in another spelling too.
+/// One trait, by its exact name: MariaDB's collation also finds different spellings.
 pub fn show(conn: &mut DbConnection, name: &str) -> Result<Trait> {
     let row: Option<TraitRow> = table::table
         .filter(table::name.eq(name))

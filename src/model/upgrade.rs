@@ -7,7 +7,7 @@ use crate::db::engines::dialect::{self, in_lists, insert_rows};
 use crate::db::schema::{allocations, consumers, projects, resource_providers, users};
 use crate::db::{DbConnection, DbResult};
 
-/// A migration, under the name that OpenStack Placement gives it.
+/// A migration, under its name in OpenStack Placement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Migration {
     SetRootProviderIds,
@@ -24,8 +24,8 @@ impl Migration {
         }
     }
 
-    /// Migrates at most `limit` rows in one transaction, and returns their number. `owner` becomes the owner of the
-    /// consumers that are created.
+    /// Migrates at most `limit` rows in one transaction, and returns the number of rows. `owner` becomes the owner of
+    /// the created consumers.
     ///
     /// # Errors
     /// If the database fails.
@@ -74,7 +74,7 @@ fn rootless(conn: &mut DbConnection, limit: i64) -> DbResult<Vec<i32>> {
         .load(conn)
 }
 
-/// A provider without a root was created by a release without trees. It becomes its own root.
+/// Makes a provider without a root its own root. A release without trees created the provider.
 fn set_root_provider_ids(conn: &mut DbConnection, limit: i64) -> DbResult<usize> {
     let ids = rootless(conn, limit)?;
     let now = dialect::row_time(conn);

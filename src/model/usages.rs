@@ -13,14 +13,14 @@ use crate::db::DbConnection;
 use crate::db::schema::{allocations, consumer_types, consumers, inventories, projects, users};
 use crate::error::{Error, Result};
 
-/// The usages of one provider: the sum for every class of its inventories, which may be 0.
+/// The usages of one provider: the sum for every class of the provider's inventories. A sum may be 0.
 #[derive(Debug, Clone)]
 pub struct ProviderUsages {
     pub generation: i64,
     pub usages: Vec<(Arc<str>, i64)>,
 }
 
-/// The usages of a project, or of one user in it.
+/// The usages of a project, or of one user of the project.
 #[derive(Debug, Clone)]
 pub struct TotalQuery {
     pub project: String,
@@ -30,11 +30,11 @@ pub struct TotalQuery {
 /// The consumers that `GET /usages` includes from 1.38, and their groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TypeFilter {
-    /// Each type in a group of its own; consumers without one under `unknown`.
+    /// Each type in a group of its own. Consumers without a type are in the group `unknown`.
     Each,
     /// `consumer_type=all`: one group of all consumers.
     All,
-    /// Only consumers of this type; `unknown`: those without one.
+    /// Only consumers of this type. `unknown`: consumers without a type.
     Only(String),
 }
 
@@ -89,7 +89,7 @@ pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderUs
     })
 }
 
-/// The sums over all consumers that the query names, by class.
+/// The sums over all consumers of the query's project and user, by class.
 pub fn total(conn: &mut DbConnection, query: &TotalQuery) -> Result<Vec<(Arc<str>, i64)>> {
     Ok(by_type(conn, query, &TypeFilter::All)?
         .pop()
@@ -135,7 +135,7 @@ pub fn by_type(conn: &mut DbConnection, query: &TotalQuery, filter: &TypeFilter)
         .collect())
 }
 
-/// One group while it is added up: its consumers, and the sums by class id.
+/// A group during the addition: its consumers, and the sums by class id.
 #[derive(Default)]
 struct Group {
     consumers: i64,
@@ -156,7 +156,7 @@ impl Group {
     }
 }
 
-/// The ids of a project, and of one of its users if only that user's consumers are counted.
+/// The ids of a project and of one of its users. `None` counts the consumers of all users.
 #[derive(Clone, Copy)]
 struct OwnerFilter {
     project: i32,

@@ -1,6 +1,6 @@
-//! Which rules of workloads are broken now (`/v1/violations`).
+//! The violations of workloads: rules that are broken now (`/v1/violations`).
 //!
-//! No table has violations. The workloads of a page are judged when they are asked for.
+//! No table has violations. A request judges the workloads of its page.
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
@@ -25,24 +25,24 @@ pub struct Page {
     pub filter: Filter,
     /// Only of workloads with a greater uuid.
     pub after: Option<String>,
-    /// The most workloads that are judged.
+    /// The most workloads to judge.
     pub limit: usize,
-    /// The page ends with the workload that was being judged when this was over.
+    /// The page ends with the workload that is being judged after this time.
     pub time: Duration,
 }
 
-/// Which violations are listed. What is `None` does not restrict them.
+/// The violations to list. A field that is `None` restricts nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// Uuid.
     pub workload: Option<String>,
-    /// The uuid of a provider: one of the replicas that break the rule has it as its host, or has allocations of it.
+    /// The uuid of a provider: the host of a replica that breaks the rule, or a provider of the replica's allocations.
     pub provider: Option<String>,
     pub code: Option<ReasonCode>,
     pub level: Option<Level>,
 }
 
-/// About how long the names of a violation's members, its code and its numbers are.
+/// The approximate length of a violation's code, numbers and names of members.
 const MEMBERS_BYTES: usize = 250;
 
 /// A workload with at least one violation.
@@ -53,7 +53,7 @@ pub struct Violated {
 }
 
 impl Violated {
-    /// About how long it is in an answer, where each violation names the workload.
+    /// The approximate length in an answer, in which each violation names the workload.
     fn bytes(&self) -> usize {
         let texts = self.violations.iter().flat_map(|violation| {
             let lists = [&violation.replicas, &violation.consumers, &violation.hosts];
@@ -64,7 +64,7 @@ impl Violated {
     }
 }
 
-/// Workloads whose violations are looked for.
+/// Workloads whose violations are searched.
 pub type JudgeJob = judging::JudgeJob<Filter>;
 
 impl Keep for Filter {
@@ -74,7 +74,7 @@ impl Keep for Filter {
         self.violated(report)
     }
 
-    /// The log says which one is left out.
+    /// The answer leaves out the workload. The log names the workload.
     fn keep_unreadable(&self, stored: &StoredWorkload, error: &Error) -> Option<Violated> {
         let uuid = &stored.row.uuid;
         log::error!("The violations of workload {uuid} are not listed: {error}; put it again");
@@ -91,7 +91,7 @@ impl Keep for Filter {
 }
 
 impl Filter {
-    /// The workload with the violations that pass; `None` without one.
+    /// The workload with the violations that pass; `None` without a violation.
     fn violated(&self, report: Report) -> Option<Violated> {
         let Report {
             row,
@@ -114,7 +114,7 @@ impl Filter {
         (!violations.is_empty()).then_some(Violated { row, violations })
     }
 
-    /// `stand_there` are the replicas on the provider that the filter names, if it names one.
+    /// `stand_there` are the replicas on the provider of the filter; `None` without a provider.
     fn passes(&self, violation: &Violation, stand_there: Option<&HashSet<&str>>) -> bool {
         let names = |there: &HashSet<&str>| violation.replicas.iter().any(|id| there.contains(id.as_str()));
         self.code.is_none_or(|code| violation.reason.code == code)
@@ -127,7 +127,7 @@ impl Model {
     /// The violations of a page, and the uuid of the workload after which the next page begins.
     ///
     /// # Errors
-    /// [`crate::error::Error::Busy`] if it takes as long as a command may. Errors of the search.
+    /// [`crate::error::Error::Busy`] if judging takes longer than a command may. Errors of the search.
     pub async fn violations(
         &self,
         reader: impl Fn() -> Reader,
@@ -166,7 +166,7 @@ impl Model {
     }
 }
 
-/// The uuids of the workloads that the filter leaves; `None`: all of them.
+/// The uuids of the workloads that pass the filter; `None`: all workloads.
 async fn named(reader: &impl Fn() -> Reader, filter: &Filter) -> Result<Option<BTreeSet<String>>> {
     let Some(provider) = filter.provider.clone() else {
         return Ok(filter.workload.clone().map(|workload| BTreeSet::from([workload])));

@@ -1,4 +1,4 @@
-//! The body of a row of `placet_descriptions`, as JSON: all of a description but its state.
+//! The body of a row of `placet_descriptions`, as JSON: the whole description without the state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ struct Body {
     domains: BTreeMap<String, String>,
 }
 
-/// The text comes first: serde tries one after the other, and would write a sentence with each text that is no number.
+/// The text comes first: serde tries the variants in order, and builds an error sentence for each failed variant.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Property {

@@ -1,4 +1,4 @@
-//! Claims, granted and refused. One consumer that is to get allocations is one claim.
+//! Claims, granted and refused. Each consumer that asks for allocations is one claim.
 
 use crate::error::{Error, ReasonCode, Reasons, Result};
 use crate::model::batch::command::Command;
@@ -6,7 +6,7 @@ use crate::model::claims::{PlaceAnswer, PlaceRequest};
 use crate::model::workloads::Report;
 use crate::statistics::Counter;
 
-/// The reasons of refusals. Those that `POST /v1/claims` gives too have the names of its codes.
+/// The reasons of refusals. A reason that `POST /v1/claims` gives too has the name of the code.
 const REASONS: [&str; 24] = [
     "no_room",
     "no_room_normal",
@@ -49,7 +49,7 @@ impl ClaimStatistics {
         REASONS.into_iter().zip(self.refused.iter().map(Counter::value))
     }
 
-    /// Counts the consumers of a command that was answered.
+    /// Counts the consumers of an answered command.
     pub(in crate::model) fn note<T>(&self, consumers: ClaimedConsumers, answer: &Result<T>) {
         match answer {
             Ok(_) => {
@@ -82,7 +82,7 @@ impl ClaimStatistics {
         }
     }
 
-    /// Counts the replicas of a workload that were to get a place: `missing` of them, if the request was refused.
+    /// Counts the replicas of a workload that asked for a place. If the request was refused: `missing` replicas.
     pub(in crate::model) fn note_workload(&self, missing: u32, answer: &Result<Report>) {
         match answer {
             Ok(report) => {
@@ -104,7 +104,7 @@ impl ClaimStatistics {
     }
 }
 
-/// The consumers that a command gives allocations, and those that it takes all from.
+/// The number of consumers to which a command gives allocations, and of consumers that lose all allocations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClaimedConsumers {
     claiming: u64,

@@ -22,26 +22,24 @@ pub struct ModelNumbers {
     pub unanswered: usize,
     pub snapshot_statistics: Arc<SnapshotStatistics>,
     pub snapshot: Arc<Snapshot>,
-    /// How old the snapshot is at most.
+    /// The age of the snapshot, at most.
     pub snapshot_age: Duration,
     pub is_snapshot_valid: bool,
     pub pool: PoolState,
-    /// `None` until they could be counted once.
+    /// `None` before the first count.
     pub consumers: Option<u64>,
-    /// `None` before the first one.
+    /// `None` before the first census.
     pub census: Censuses,
 }
 
 /// How long a scrape waits for the number of consumers.
 const MAX_WAIT: Duration = Duration::from_secs(1);
-/// They are counted again after this many times the duration of the last count, so that counting takes at most 1% of
-/// the time.
+/// The pause after a count, as a multiple of the duration of the last count: counting takes at most 1% of the time.
 const PAUSE_FACTOR: u32 = 99;
 const MIN_PAUSE: Duration = Duration::from_secs(1);
 const UNKNOWN: u64 = u64::MAX;
 
-/// The number of consumers. The snapshot does not have it, so a scrape counts the rows, if the last count is old
-/// enough.
+/// The number of consumers. The snapshot lacks the number, so a scrape counts the rows if the last count is old enough.
 #[derive(Debug)]
 pub struct ConsumerCount {
     last: AtomicU64,
@@ -64,7 +62,7 @@ impl ConsumerCount {
         Some(self.last.load(Ordering::Relaxed)).filter(|last| *last != UNKNOWN)
     }
 
-    /// Whether it is time to count, and no thread does.
+    /// Whether a count is due, and no thread is counting.
     fn begin(&self) -> bool {
         let due = *self.due.lock().unwrap_or_else(PoisonError::into_inner);
         due <= Instant::now() && !self.is_counting.swap(true, Ordering::AcqRel)
@@ -98,7 +96,7 @@ impl Model {
         }
     }
 
-    /// Counts the consumers on another thread, which a database that hangs may keep.
+    /// Counts the consumers on a thread of its own, which a hanging database may keep.
     fn count_consumers(&self) {
         if !self.consumer_count.begin() {
             return;
@@ -111,7 +109,7 @@ impl Model {
             .spawn(move || {
                 let rows = database.ask(|conn| Ok(consumers::table.count().get_result::<i64>(conn)?));
                 count.end(rows.ok(), began);
-                // The scrape may have gone on without it.
+                // The scrape may have gone on without the count.
                 let _ = done.send(());
             });
         match spawned {
