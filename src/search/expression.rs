@@ -1,14 +1,13 @@
 //! Expressions over the properties of providers, as in `where=HasSSD == true && SomeProperty >= 4`.
 //!
-//! - `parse` reads a text, and says at which column it is wrong;
-//! - `print` writes it back, in one form for equal expressions;
+//! - `parse` reads a text; an error has the column;
+//! - `print` writes an expression as text, in one form for equal expressions;
 //! - `judge` decides for one provider by walking the tree: the meaning of the language;
 //! - `compiled` decides for 64 providers of a block at a time.
 //!
-//! Each comparison has a name on the left and a typed literal on the right. A provider that lacks any of the properties
-//! that the expression names, or has one of another type than its literal, never matches: not under `!=` or `!` either,
-//! nor in a branch of `||` that is not needed. Without this rule a misspelled name under `!` would match every
-//! provider.
+//! Each comparison has a name on the left and a typed literal on the right. A provider matches only if every property
+//! named in the expression is present and has the type of the literal. This holds under `!=` and `!` too, and in
+//! branches of `||` that are not needed. Without this rule a misspelled name under `!` would match every provider.
 
 mod compiled;
 mod judge;
@@ -22,10 +21,10 @@ use super::snapshot::PropertyValue;
 pub(super) use compiled::CompiledExpression;
 pub use judge::Verdict;
 
-/// The properties that every provider has, or may have, without setting them. They cannot be set.
+/// The built-in properties, which every provider has or may have. They cannot be set.
 pub const BUILT_IN_PROPERTIES: [&str; 5] = ["ProviderName", "ProviderUuid", PROVIDER_TYPE, "NodeName", "NodeType"];
 
-/// The type of a provider, which is kept with its properties.
+/// The type of a provider, which is kept with the provider's properties.
 pub(super) const PROVIDER_TYPE: &str = "ProviderType";
 
 /// A condition on one provider. The default is always true.
@@ -61,7 +60,7 @@ enum Operator {
 }
 
 impl Operator {
-    /// All operators; no one is the beginning of one after it.
+    /// All operators; no operator is the beginning of a later operator.
     const ALL: [(&'static str, Operator); 6] = [
         ("==", Operator::Equal),
         ("!=", Operator::NotEqual),
@@ -82,7 +81,7 @@ impl Comparison {
         std::mem::discriminant(value) == std::mem::discriminant(&self.literal)
     }
 
-    /// Whether it holds for a value of the literal's type. Texts are compared by code point.
+    /// Whether the comparison holds for a value of the literal's type. Texts are compared by code point.
     fn holds(&self, value: &PropertyValue) -> bool {
         match self.operator {
             Operator::Equal => *value == self.literal,
@@ -105,12 +104,12 @@ impl Comparison {
 }
 
 impl Expression {
-    /// Whether it is true for every provider.
+    /// Whether the expression is true for every provider.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Its comparisons, in the order of the text.
+    /// The comparisons, in the order of the text.
     pub fn comparisons(&self) -> Vec<&Comparison> {
         let mut found = Vec::new();
         if let Some(node) = &self.0 {

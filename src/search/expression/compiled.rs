@@ -1,8 +1,8 @@
-//! Evaluates an expression for the 64 providers of a block at a time, with a bit for each of them.
+//! Evaluates an expression for the 64 providers of a block at a time, with a bit for each provider.
 //!
-//! Names are looked up once for a search. In a block each comparison is a pass over the few different values that its
-//! property has there: the providers whose value has the literal's type, and those for which the comparison holds. All
-//! comparisons are evaluated, because a missing property rejects a provider in any branch.
+//! Names are looked up once for a search. In a block each comparison is a pass over the few different values of its
+//! property. The pass finds the providers whose value has the literal's type, and the providers for which the
+//! comparison holds. All comparisons are evaluated, because a missing property rejects a provider in any branch.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(in crate::search) struct CompiledExpression {
     sources: Vec<Source>,
 }
 
-/// Where the value of a property is kept.
+/// The place of a property's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Source {
     /// No provider ever had a property of this name.
@@ -45,7 +45,7 @@ impl CompiledExpression {
         &self.expression
     }
 
-    /// Those of `lanes` of a block for which it is true. `described` has their properties.
+    /// The subset of `lanes` of a block for which the expression is true. `described` has the properties.
     pub fn matching(&self, snapshot: &Snapshot, block: usize, described: &DescribedLanes, lanes: u64) -> u64 {
         let Some(node) = &self.expression.0 else { return lanes };
         let mut scan = Scan {
@@ -69,7 +69,7 @@ struct Scan<'a> {
     snapshot: &'a Snapshot,
     block: usize,
     described: &'a DescribedLanes,
-    /// Of the comparisons that are still to come.
+    /// The sources of the remaining comparisons.
     sources: std::slice::Iter<'a, Source>,
     /// The lanes that have the properties of all comparisons so far, with the types of their literals.
     known: u64,
@@ -78,7 +78,7 @@ struct Scan<'a> {
 impl Scan<'_> {
     /// The lanes for which a node holds, if they are known at the end.
     fn holding(&mut self, node: &Node) -> u64 {
-        // A lane that is not known does not match, whatever the rest says.
+        // A lane outside `known` does not match, whatever the rest says.
         if self.known == 0 {
             return 0;
         }

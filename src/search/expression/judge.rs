@@ -3,20 +3,20 @@
 use super::{Expression, Node};
 use crate::search::snapshot::PropertyValue;
 
-/// What an expression says about one provider.
+/// The result of an expression for one provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     True,
     False,
     /// The provider lacks the property of the comparison with this index.
     Missing(usize),
-    /// The provider's property is of another type than the literal of the comparison with this index.
+    /// The provider's property and the literal of the comparison with this index have different types.
     Type(usize),
 }
 
 impl Expression {
-    /// Decides for a provider with these properties. The first comparison whose property is missing, or else of another
-    /// type, decides before any is evaluated.
+    /// Decides for a provider with these properties. The first comparison without a property, or else with a property
+    /// of a different type, decides before any comparison is evaluated.
     pub fn judge(&self, property: impl Fn(&str) -> Option<PropertyValue>) -> Verdict {
         let comparisons = self.comparisons();
         let values: Vec<_> = comparisons
@@ -41,7 +41,7 @@ impl Expression {
 }
 
 impl Node {
-    /// `values` are those of its comparisons, in their order. All of them are taken, whatever the result.
+    /// `values` are the values of the comparisons, in their order. All values are taken, whatever the result.
     fn holds<'a>(&self, values: &mut impl Iterator<Item = &'a PropertyValue>) -> bool {
         match self {
             Node::Or(all) => all.iter().fold(false, |holds, node| holds | node.holds(values)),

@@ -16,7 +16,7 @@ use crate::search::snapshot::PropertyValue;
 
 /// The highest number of characters of an expression.
 const MAX_CHARACTERS: usize = 4096;
-/// How deep parentheses and exclamation marks may be nested. It bounds the recursion.
+/// How deep parentheses and exclamation marks may be nested. The limit bounds the recursion.
 const MAX_LEVELS: usize = 64;
 const MAX_COMPARISONS: usize = 256;
 /// The highest number of characters of a name.
@@ -26,7 +26,7 @@ impl FromStr for Expression {
     type Err = Error;
 
     /// # Errors
-    /// [`Error::InvalidExpression`], with the column of what is wrong, counted in characters from 1.
+    /// [`Error::InvalidExpression`], with the column of the error, counted in characters from 1.
     fn from_str(text: &str) -> Result<Expression> {
         let mut parser = Parser {
             text: text.chars().collect(),
@@ -51,11 +51,11 @@ impl FromStr for Expression {
     }
 }
 
-/// The characters of an expression, and how far they are read.
+/// The characters of an expression, and the position of the reader.
 struct Parser {
     text: Vec<char>,
     at: usize,
-    /// How many parentheses and exclamation marks the position is in.
+    /// How many parentheses and exclamation marks are open at the position.
     levels: usize,
     comparisons: usize,
 }
@@ -69,7 +69,7 @@ impl Parser {
         })
     }
 
-    /// The next character that is no white space.
+    /// The next character except white space.
     fn peek(&mut self) -> Option<char> {
         while self.text.get(self.at).is_some_and(|c| c.is_whitespace()) {
             self.at += 1;
@@ -77,7 +77,7 @@ impl Parser {
         self.text.get(self.at).copied()
     }
 
-    /// Skips `token` if it comes next.
+    /// Skips `token` if the token comes next.
     fn take(&mut self, token: &str) -> bool {
         self.peek();
         let is_next = self.text[self.at..].iter().take(token.len()).copied().eq(token.chars());
@@ -246,7 +246,7 @@ impl Parser {
     }
 }
 
-/// The literal of a word without quotation marks; `None` if it is none.
+/// The literal of a word without quotation marks; `None` if the word is no literal.
 pub(super) fn bare(word: &str) -> Option<PropertyValue> {
     let digits = word.strip_prefix('-').unwrap_or(word);
     if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! Writes an expression so that it reads as the same one: with the parentheses that it needs, and no others.
+//! Writes an expression so that reading gives an equal expression: with no more parentheses than needed.
 
 use std::fmt::{self, Display};
 
