@@ -1,16 +1,16 @@
-//! Ranks candidates: the best of all that a request has, not the best of the first.
+//! Ranks candidates: the best of all candidates of a request, not the best of the first.
 //!
-//! Naively, each candidate would be built, scored and sorted: most of the time would go into candidates that are thrown
-//! away. Instead the search keeps the best in a bounded heap (`best_of`), and knows the worst of them:
+//! Naively, each candidate would be built, scored and sorted: most of the time would go into candidates without a
+//! chance. Instead the search keeps the best in a bounded heap (`best_of`), and knows the worst kept candidate:
 //!
 //! - blocks are visited in the order of lower bounds of their costs (`bound_queue`), until no bound is better;
-//! - single providers are scored a block at a time, in columns (`costs`). Only those that are better than the worst
-//!   are looked at one by one;
+//! - single providers are scored a block at a time, in columns (`costs`). Only providers better than the worst
+//!   candidate are visited one by one;
 //! - trees are searched in the order of their own bounds (`trees/best_first`);
 //! - a candidate is built when the search has ended.
 //!
-//! Of equal candidates the first one found wins. The walk begins where the seed says, so callers that must not all get
-//! the same one need seeds of their own.
+//! Of equal candidates the first wins. The walk begins where the seed says, so callers that must not all get the same
+//! candidate need seeds of their own.
 
 mod best_of;
 mod bound_queue;
@@ -65,10 +65,10 @@ impl Rank {
     }
 }
 
-/// What the score of a candidate is, and which score is best.
+/// The score of a candidate, and which score is best.
 ///
-/// Scores come from values of `Load`, one for each provider and class that the candidate takes from. A share is
-/// `used / limit`. A limit of zero or less counts as full: its share is 1, and its free share 0.
+/// Scores come from values of `Load`, one for each provider and class in the candidate. A share is `used / limit`. A
+/// limit of zero or less counts as full: its share is 1, and its free share 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scoring {
     /// The greatest share; the highest score is best.
@@ -79,7 +79,7 @@ pub enum Scoring {
     Tightest,
 }
 
-/// One provider and class as they would be if a candidate were claimed.
+/// The usage of one provider and class as if a candidate were claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     pub slot: Slot,
@@ -95,7 +95,7 @@ pub struct Load {
 pub struct Scored {
     pub candidate: Candidate,
     pub score: f64,
-    /// What the score was computed from, in the order of the candidate's placements.
+    /// The inputs of the score, in the order of the candidate's placements.
     pub loads: Vec<Load>,
 }
 
@@ -104,20 +104,20 @@ pub struct Scored {
 pub struct Ranked {
     /// Best first.
     pub best: Vec<Scored>,
-    /// False if better ones, or more, may exist: a tree had more candidates than [`SearchSettings::max_combinations`],
-    /// or its search was given up.
+    /// False if better or more candidates may exist: a tree had more candidates than
+    /// [`SearchSettings::max_combinations`], or the search of a tree was given up.
     pub is_exact: bool,
 }
 
-/// What a search that ranks looks for.
+/// The goal of a search that ranks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ranking {
     pub scoring: Scoring,
-    /// The number of candidates. At least one is kept, if there is any.
+    /// The number of candidates. At least one candidate is kept, if there is any.
     pub count: usize,
-    /// Of each tree only its first `max_combinations` candidates count.
+    /// Of each tree only the first `max_combinations` candidates count.
     pub max_combinations: usize,
-    /// Whether only the best candidate of each tree counts. Of candidates that are one provider each all count.
+    /// Whether only the best candidate of each tree counts. If each candidate is one provider, all candidates count.
     pub one_per_tree: bool,
 }
 
@@ -132,7 +132,7 @@ pub(super) struct BestCandidates {
 /// do not count.
 ///
 /// # Errors
-/// As of [`candidates`] and `Selection`. If some trees were given up but candidates were found, that is no error.
+/// As of [`candidates`] and `Selection`. Trees that were given up are no error if candidates were found.
 pub fn best<S: Deref<Target = Snapshot>>(
     snapshot: S,
     request: &Request,
@@ -173,7 +173,7 @@ pub(super) fn ranked(
 }
 
 impl Ranked {
-    /// The providers that summaries must show: those of the candidates, each once.
+    /// The providers that summaries must show: the providers of the candidates, each once.
     pub fn summaries(&self, snapshot: &Snapshot, request: &Request) -> Vec<BlockSlots> {
         let mut shown = ShownProviders::new(snapshot, request.nested && snapshot.has_trees());
         self.best

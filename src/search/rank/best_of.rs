@@ -3,18 +3,18 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// At most `count` items: those with the lowest costs, of equal ones the first.
+/// At most `count` items: the items with the lowest costs, of equal items the first.
 #[derive(Debug)]
 pub(in crate::search) struct BestOf<T> {
     count: usize,
-    /// The worst one is on top.
+    /// The worst item is on top.
     entries: BinaryHeap<Entry<T>>,
     is_full: bool,
     /// The number of items that entered the heap so far.
     entered: u64,
 }
 
-/// An item with its cost, or a bound of it. Ordered by cost; equal ones by number.
+/// An item with its cost, or a bound of the cost. Ordered by cost; equal costs by number.
 #[derive(Debug)]
 pub(super) struct Entry<T> {
     pub cost: f64,
@@ -33,7 +33,7 @@ impl<T> BestOf<T> {
         }
     }
 
-    /// An item enters only if it costs less than this.
+    /// An item enters only if its cost is lower.
     pub fn max_cost(&self) -> f64 {
         match self.entries.peek() {
             Some(worst) if self.is_full => worst.cost,
@@ -41,7 +41,7 @@ impl<T> BestOf<T> {
         }
     }
 
-    /// Adds an item if it is one of the best so far. `item` is called only then.
+    /// Adds an item if the item is among the best so far. Only then, `item` is called.
     pub fn offer(&mut self, cost: f64, item: impl FnOnce() -> T) {
         if cost >= self.max_cost() {
             return;

@@ -1,4 +1,4 @@
-//! Items in the order of their costs, or of lower bounds of them (best-first search).
+//! Items in the order of their costs, or of lower bounds of the costs (best-first search).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,11 +9,11 @@ use crate::interrupt::Interrupt;
 /// Bounding this many blocks takes about as long as visiting one.
 const BOUNDS_PER_STEP: usize = 8;
 
-/// A queue: the item with the least bound comes first, of equal ones the one that was added first.
+/// A queue: the item with the least bound comes first, of equal bounds the item that was added first.
 #[derive(Debug)]
 pub(in crate::search) struct BoundQueue<T> {
     entries: BinaryHeap<Reverse<Entry<T>>>,
-    /// The number of items that were added so far.
+    /// The number of items added so far.
     added: u64,
 }
 
@@ -47,7 +47,7 @@ impl<T> BoundQueue<T> {
 }
 
 impl BoundQueue<(usize, u64)> {
-    /// Blocks, each with some of its lanes. Of equal bounds the one with the least number comes first.
+    /// Blocks, each with some of its lanes. Of equal bounds the block with the least number comes first.
     pub fn of_blocks(blocks: impl Iterator<Item = (f64, u64, (usize, u64))>, interrupt: &Interrupt) -> Self {
         let entries = blocks.map(|(cost, number, item)| Reverse(Entry { cost, number, item }));
         let entries: Vec<_> = entries.collect();

@@ -1,20 +1,20 @@
 //! Costs: scores in the direction in which the lowest is best.
 //!
 //! The cost of a candidate is folded from the costs of its placements. Sums are computed in floats, because foreign
-//! writers may leave any usage in the tables and integers would overflow. They are exact below 2^53. No cost is NaN.
+//! writers may leave any usage in the tables and integers would overflow. Sums are exact below 2^53. No cost is NaN.
 
 use super::super::candidates::Placement;
 use super::super::snapshot::{ClassCapacity, ClassId, LANES, Snapshot, lanes_of};
 use super::{Load, Scoring};
 
-/// At this many lanes, computing the costs of all lanes of a block is faster than of these alone.
+/// At this many lanes, computing the costs of all lanes of a block is faster than of these lanes alone.
 const DENSE_LANES: u32 = 40;
 
 impl Scoring {
     /// Less than the cost of any candidate.
     pub const NO_BOUND: f64 = f64::NEG_INFINITY;
 
-    /// The cost of one placement, with what is used of the class after the claim. Between -1 and 0 for
+    /// The cost of one placement. `used` is the usage of the class after the claim. Between -1 and 0 for
     /// [`Scoring::Fullest`], at most 1 for [`Scoring::Emptiest`], at least 0 for [`Scoring::Tightest`].
     fn of_placement(self, used: f64, limit: f64) -> f64 {
         let is_full = limit <= 0.0;
@@ -35,7 +35,7 @@ impl Scoring {
         }
     }
 
-    /// The cost of no placement: folded with any other it gives that other.
+    /// The cost of no placement: the neutral element of [`Scoring::fold`].
     pub fn no_cost(self) -> f64 {
         match self {
             Scoring::Fullest => f64::INFINITY,
@@ -49,7 +49,7 @@ impl Scoring {
         [self.no_cost(); LANES]
     }
 
-    /// Adds the costs of `amounts` to those of the `lanes` of a block. The costs of other lanes become meaningless.
+    /// Adds the costs of `amounts` to the costs of the `lanes` of a block. All other costs become meaningless.
     pub fn add_block(
         self,
         costs: &mut [f64; LANES],
@@ -65,7 +65,7 @@ impl Scoring {
             };
             let (limits, used) = (&column.limits, data.usage.used(class));
             let amount = amount as f64;
-            // A `match` outside of the loops, so that each has the formulas of one scoring only.
+            // A `match` outside of the loops, so that each loop has the formulas of one scoring only.
             match self {
                 Scoring::Fullest => each_lane(lanes, |lane| {
                     let cost = Scoring::Fullest.of_placement(used[lane] as f64 + amount, limits[lane] as f64);
@@ -83,7 +83,7 @@ impl Scoring {
         }
     }
 
-    /// Those of the `lanes` of a block at which `amounts` cost less than `max`, and the costs of these.
+    /// The subset of the `lanes` of a block at which `amounts` cost less than `max`, and the costs of these lanes.
     pub fn costs_below(
         self,
         max: f64,
@@ -94,7 +94,7 @@ impl Scoring {
         let mut costs = self.no_costs();
         for (at, amount) in amounts.iter().enumerate() {
             self.add_block(&mut costs, snapshot, block, lanes, std::slice::from_ref(amount));
-            // Another class makes only `fullest` cost less. Otherwise most lanes are out after the first class.
+            // A further class makes only `fullest` cost less. Otherwise most lanes are out after the first class.
             if self != Scoring::Fullest || at + 1 == amounts.len() {
                 lanes &= (0..LANES)
                     .rev()
@@ -114,7 +114,7 @@ impl Scoring {
         classes.fold(self.no_cost(), |all, bound| self.fold(all, bound))
     }
 
-    /// A lower bound of the costs of one placement. It is exact if all lanes have the same limit, as mostly in a block.
+    /// A lower bound of the costs of one placement. Exact if all lanes have the same limit, as mostly in a block.
     fn bound_of_class(self, capacity: &ClassCapacity, amount: i64) -> f64 {
         let ((least_used, greatest_used), (least_limit, greatest_limit)) = (capacity.used, capacity.limits);
         let (used, limit) = match self {
@@ -157,7 +157,7 @@ impl Scoring {
     }
 }
 
-/// Calls `act` with all of `lanes`, and perhaps with others.
+/// Calls `act` with all of `lanes`, and perhaps with further lanes.
 fn each_lane(lanes: u64, act: impl FnMut(usize)) {
     if lanes.count_ones() < DENSE_LANES {
         lanes_of(lanes).for_each(act);
@@ -166,7 +166,7 @@ fn each_lane(lanes: u64, act: impl FnMut(usize)) {
     }
 }
 
-/// The minimum. Unlike `f64::min`, which must respect NaN, it is one instruction.
+/// The minimum. Unlike `f64::min`, which must respect NaN, the comparison is one instruction.
 fn lesser(one: f64, other: f64) -> f64 {
     if one < other { one } else { other }
 }
