@@ -7,12 +7,10 @@
 //!
 //! The whole search is repeated in two situations:
 //!
-//! - The best waiting candidate costs more than the worst candidate that was found. Trees that were not found may be
-//!   better now.
+//! - The best waiting candidate costs more than the worst candidate found. Trees that were not found may be better now.
 //! - A sharing provider changed: the candidates of all trees in its reach change.
 //!
-//! Without a rank all candidates are equal. Consumers share the candidates that were found in turns, while the
-//! candidates fit.
+//! Without a rank all candidates are equal. Consumers share the found candidates in turns, while the candidates fit.
 
 mod planned_usage;
 
@@ -26,31 +24,31 @@ use super::snapshot::{Slot, Snapshot};
 use crate::error::Result;
 pub use planned_usage::{PlannedUsage, UsageChange};
 
-/// The candidates that were found, and the order in which they are taken.
+/// The found candidates, and the order in which consumers take candidates.
 #[derive(Debug)]
 pub struct CandidateSequence<'a> {
     request: &'a Request,
     scoring: Option<Scoring>,
     settings: SearchSettings,
-    /// The number of consumers that are still to come.
+    /// The number of consumers still to come.
     consumers: usize,
-    /// How many candidates a search finds beyond one for each of them.
+    /// How many candidates a search finds beyond one for each consumer.
     spare: usize,
     found: Vec<Candidate>,
-    /// The number of the first in `found`. Candidates are numbered through all searches.
+    /// The number of the first candidate in `found`. Candidates are numbered through all searches.
     first: usize,
     /// By cost; without a rank, by how often a candidate was taken.
     queue: BoundQueue<Waiting>,
-    /// Candidates that were not found cost at least this.
+    /// Candidates outside `found` cost at least this.
     max_cost: f64,
     /// By root, the trees that changed since the search.
     changed: HashMap<Slot, ChangedTree>,
     /// Whether nothing changed since the search.
     is_new: bool,
-    /// Whether a change concerns its own trees alone: no sharing provider serves in a candidate, or changed since the
-    /// search. False before the first search.
+    /// Whether a change concerns only the changed trees: no sharing provider serves in a candidate, or changed since
+    /// the search. False before the first search.
     is_local: bool,
-    /// Whether the candidates of a search reached a sharing provider, so that each consumer needs a search.
+    /// Whether the candidates of a search reached a sharing provider. Each consumer then needs a search.
     searches_for_each: bool,
     /// Whether a search found nothing, and nothing was released since.
     is_exhausted: bool,
@@ -63,16 +61,16 @@ struct Waiting {
     root: Slot,
     /// An index into `found`.
     candidate: Option<usize>,
-    /// The changes of the tree when it was searched.
+    /// The number of changes of the tree at the search of the candidate.
     changes: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ChangedTree {
     changes: u32,
-    /// The number of changes before its last search.
+    /// The number of changes before the last search of the tree.
     searched: u32,
-    /// The candidate that was taken last.
+    /// The last candidate that was taken.
     candidate: Option<usize>,
 }
 
@@ -104,8 +102,9 @@ impl<'a> CandidateSequence<'a> {
         }
     }
 
-    /// The candidate for the next consumer, and its number: equal numbers mean the same candidate. The caller adds it
-    /// to `usage`, and passes the change to [`CandidateSequence::note`]. `None` if the request has no candidate now.
+    /// The candidate for the next consumer, and its number: equal numbers mean the same candidate. The caller adds the
+    /// candidate to `usage`, and passes the change to [`CandidateSequence::note`]. `None` if the request has no
+    /// candidate now.
     ///
     /// # Errors
     /// As of [`super::best`].
@@ -122,7 +121,7 @@ impl<'a> CandidateSequence<'a> {
         }
     }
 
-    /// Notes what changed in the usage since [`CandidateSequence::next`].
+    /// Notes the change of usage since [`CandidateSequence::next`].
     pub fn note(&mut self, change: &UsageChange) {
         self.is_new = false;
         self.is_exhausted &= !change.is_release;
@@ -136,7 +135,7 @@ impl<'a> CandidateSequence<'a> {
         for &root in &change.roots {
             let tree = self.changed.entry(root).or_default();
             tree.changes += 1;
-            // Of this rank a tree gets no better by what is taken, so its candidate may wait until it is the best.
+            // A claim never makes a tree better for `Emptiest`. So the tree's candidate may wait until it comes first.
             if scoring != Scoring::Emptiest || change.is_release {
                 let waiting = Waiting {
                     root,
@@ -153,12 +152,13 @@ impl<'a> CandidateSequence<'a> {
         self.is_exact
     }
 
-    /// The candidates of the last search, best first, and those that were found since, with their numbers.
+    /// The candidates of the last search, best first, and all candidates found since, with their numbers.
     pub fn into_found(self) -> impl Iterator<Item = (usize, Candidate)> {
         (self.first..).zip(self.found)
     }
 
-    /// The index of the best candidate that waits, which waits on behind its equals. `None` if others may be better.
+    /// The index of the best waiting candidate, which waits on behind its equals. `None` if candidates outside `found`
+    /// may be better.
     fn next_waiting(&mut self, usage: &mut PlannedUsage) -> Result<Option<usize>> {
         while let Some((cost, waiting)) = self.queue.pop_if(|cost| cost <= self.max_cost) {
             let Some(scoring) = self.scoring else {
@@ -263,7 +263,7 @@ impl<'a> CandidateSequence<'a> {
         Ok(())
     }
 
-    /// A single consumer gets the best of all, and is best served with the next best to spare. Several ones need
+    /// A single consumer gets the best of all candidates, with the next best to spare. Several consumers need
     /// candidates that do not take room from each other.
     fn ranking(&self, scoring: Scoring, count: usize) -> Ranking {
         Ranking {
@@ -275,7 +275,7 @@ impl<'a> CandidateSequence<'a> {
     }
 }
 
-/// The first candidates that the search finds, at no cost.
+/// The first candidates of the search, at no cost.
 fn first_candidates(
     snapshot: &Snapshot,
     request: &Request,
@@ -293,7 +293,7 @@ fn first_candidates(
     for candidate in candidates(snapshot, &request, settings, ())?.select() {
         match candidate {
             Ok(candidate) => found.all.push((0.0, candidate)),
-            // Some trees were given up. What others gave is as good.
+            // Some trees were given up. The candidates of the remaining trees are as good.
             Err(_) if !found.all.is_empty() && !settings.interrupt.is_set() => break,
             Err(error) => return Err(error),
         }
@@ -301,7 +301,7 @@ fn first_candidates(
     Ok(found)
 }
 
-/// Whether no sharing provider serves, so that all providers are of one tree.
+/// Whether no sharing provider serves, and so all providers are of one tree.
 fn is_local(snapshot: &Snapshot, candidate: &Candidate) -> bool {
     let mut providers = candidate.mappings.iter().flat_map(|(_, providers)| providers.iter());
     providers.all(|&slot| !snapshot.is_sharing(slot))

@@ -7,15 +7,15 @@ use crate::search::candidates::Placement;
 use crate::search::rank::{Load, Scoring};
 use crate::search::snapshot::{ClassId, Delta, Slot, Snapshot, SnapshotChange};
 
-/// Slots of the first snapshot stay valid, because only usage changes.
+/// The planned usage. Slots of the first snapshot stay valid, because only usage changes.
 #[derive(Debug)]
 pub struct PlannedUsage {
     snapshot: Arc<Snapshot>,
-    /// What the snapshot does not show yet.
+    /// Amounts that the snapshot does not show yet.
     pending: HashMap<(Slot, ClassId), i64>,
 }
 
-/// What an addition to the usage changed.
+/// The trees and the direction of a change of usage.
 #[derive(Debug)]
 pub struct UsageChange {
     /// The roots of the trees.
@@ -33,7 +33,7 @@ impl PlannedUsage {
         }
     }
 
-    /// A snapshot that shows all of it.
+    /// A snapshot that shows all planned usage.
     pub fn snapshot(&mut self) -> &Arc<Snapshot> {
         if !self.pending.is_empty() {
             self.snapshot = Arc::new(with_usage(&self.snapshot, std::mem::take(&mut self.pending)));
@@ -41,7 +41,7 @@ impl PlannedUsage {
         &self.snapshot
     }
 
-    /// Adds amounts, which are negative if they are released.
+    /// Adds amounts. Released amounts are negative.
     pub fn add(&mut self, placements: &[Placement]) -> UsageChange {
         let mut change = UsageChange {
             roots: Vec::with_capacity(1),
@@ -69,7 +69,7 @@ impl PlannedUsage {
         })
     }
 
-    /// What is used above the limits of the providers and classes of these placements, each once.
+    /// The usage above the limits of the providers and classes of these placements, each once.
     pub fn over_limits(&self, placements: &[Placement]) -> Vec<Placement> {
         let mut over: Vec<Placement> = Vec::new();
         for &Placement { slot, class, .. } in placements {
@@ -86,7 +86,7 @@ impl PlannedUsage {
         over
     }
 
-    /// By how much these amounts would raise what is used above limits, summed over their providers and classes.
+    /// By how much these amounts would raise the usage above limits, summed over their providers and classes.
     pub fn added_over(&self, placements: &[Placement]) -> i64 {
         let over = placements.iter().map(|placement| {
             let load = self.load(placement);
@@ -101,20 +101,20 @@ impl PlannedUsage {
         over.fold(0, i64::saturating_add)
     }
 
-    /// The cost of a candidate; `None` if it does not fit.
+    /// The cost of a candidate; `None` if the candidate does not fit.
     pub(super) fn cost(&self, scoring: Scoring, placements: &[Placement]) -> Option<f64> {
         let loads: Vec<Load> = placements.iter().map(|placement| self.load(placement)).collect();
         let fits = loads.iter().all(|load| load.used <= load.limit);
         fits.then(|| scoring.cost_of_loads(&loads))
     }
 
-    /// The cost of a candidate, whether it fits or not.
+    /// The cost of a candidate, whether the candidate fits or not.
     pub fn cost_of(&self, scoring: Scoring, placements: &[Placement]) -> Option<f64> {
         let loads: Vec<Load> = placements.iter().map(|placement| self.load(placement)).collect();
         (!loads.is_empty()).then(|| scoring.cost_of_loads(&loads))
     }
 
-    /// Whether a request has at most one candidate in a tree, because it is one provider and no other is shared.
+    /// Whether a request has at most one candidate in a tree: the tree is one provider, and no provider is shared.
     pub(super) fn has_one_candidate(&self, root: Slot) -> bool {
         self.snapshot.children(root).is_empty() && self.snapshot.sharing().next().is_none()
     }
@@ -133,8 +133,7 @@ impl PlannedUsage {
 }
 
 impl Snapshot {
-    /// This version with all that is free on these providers in use, so that a search finds no room there. Slots are
-    /// the same in both.
+    /// This version with all free capacity of these providers in use: a search finds no room there. Slots are equal.
     pub fn without_room_on(&self, providers: impl Iterator<Item = Slot>) -> Snapshot {
         let free = |slot: Slot| {
             let classes = self.inventories(slot);
