@@ -1,22 +1,21 @@
-//! Searches for providers and allocation candidates, in a snapshot of all providers that is held in memory.
+//! Searches for providers and allocation candidates, in a snapshot of all providers in memory.
 //!
-//! The layer is pure: it knows no SQL, no HTTP, no JSON, no microversion and no clock, and random numbers come from a
-//! seed that its caller gives. `model` keeps a [`Snapshot`] up to date; `wire` reads a [`Request`] or a
-//! [`ProviderQuery`] in its newest form; [`candidates()`] and [`providers()`] answer.
+//! The layer is pure: no SQL, no HTTP, no JSON, no microversion and no clock, and random numbers come from a seed of
+//! the caller. `model` keeps a [`Snapshot`] up to date; `wire` reads a [`Request`] or a [`ProviderQuery`] in its newest
+//! form; [`candidates()`] and [`providers()`] answer.
 //!
-//! - `snapshot/`: the data, in columns and in blocks of 64 providers, and how a new version is made from an old one;
+//! - `snapshot/`: the data, in columns and in blocks of 64 providers, and how a new version is made;
 //! - `request`: the question, in names; `resolve`: the same in ids, with unknown names refused;
 //! - `expression/`: the language of conditions on properties; `described_filter`: conditions on hosts;
-//! - `scan`: evaluates a filter over one block, a bit for each provider that passes;
+//! - `scan`: evaluates a filter over one block, a bit for each passing provider;
 //! - `block_walk`: the order in which blocks are visited; `zone_filter`: skips regions that cannot contain a result;
-//! - `providers` and `candidates`: the two answers; `single`: candidates of one provider each; `trees/`: candidates
-//!   that several providers serve together;
+//! - `providers` and `candidates`: the two answers; `single`: candidates of one provider each; `trees/`: candidates of
+//!   several providers together;
 //! - `rank`: the best of all candidates, by a score; `sequence`: candidates for several consumers, one after the other;
-//! - `selection`: how many candidates an answer holds, and which providers its summaries show
-//!   (`shown_providers`); `group_providers`: the
-//!   providers that serve a group;
-//! - `purpose`: whether a claim may go over the normal limits; `over_normal`: the candidate that goes least over them;
-//! - `by_host`: what each host offers, for callers that choose hosts by rules of their own;
+//! - `selection`: how many candidates an answer holds, and which providers its summaries show (`shown_providers`);
+//!   `group_providers`: the providers that serve a group;
+//! - `purpose`: whether a claim may exceed the normal limits; `over_normal`: the candidate least above these limits;
+//! - `by_host`: the offer of each host, for callers that choose hosts by rules of their own;
 //! - `rejected`: why one host has no candidate;
 //! - `totals`: sums over the whole cloud, for the metrics;
 //! - `explain`: why a provider was rejected; `group_conflict`: why groups do not fit together;

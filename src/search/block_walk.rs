@@ -1,23 +1,22 @@
 //! The order in which a search visits blocks.
 //!
-//! Naively, a search would visit blocks in the order of their numbers. If it stops at a limit, schedulers would then
-//! all get the same, oldest hosts. So the walk is a pseudo-random sample of the whole cloud:
+//! Naively, a search would visit blocks in the order of their numbers. If a search stops at a limit, schedulers would
+//! then all get the same, oldest hosts. So the walk is a pseudo-random sample of the whole cloud:
 //!
-//! - Blocks come in a permutation that is computed position by position, not shuffled: it needs no memory and no
+//! - Blocks come in a permutation, computed position by position, not shuffled: the permutation needs no memory and no
 //!   preparation, and depends on the seed alone.
 //! - Large samples share the permutation, and begin at different blocks ([`SharedOrder`]).
-//! - Neighbours in a block are often alike, so a block gives only some of its lanes (a stripe) at a time, and the
-//!   others in later rounds. A walk to providers takes eight rounds. A walk to trees takes one to eight, so that
-//!   each stripe has about four roots: checking a block for one tree costs as much as for all of its trees.
-//! - The first stripe of a block is that of a pseudo-random fitting lane, and a stripe begins with a pseudo-random one
-//!   of its fitting lanes. So of the fitting providers of a block each comes first equally often.
+//! - Neighbours in a block are often alike, so a block gives only some lanes (a stripe) at a time, and further lanes in
+//!   later rounds. A walk to providers takes eight rounds. A walk to trees takes one to eight, with about four roots in
+//!   each stripe: checking a block for one tree costs as much as for all of its trees.
+//! - The first stripe of a block is the stripe of a pseudo-random fitting lane, and a stripe begins with a
+//!   pseudo-random fitting lane. So each fitting provider of a block comes first equally often.
 //! - In an order that is not shared, a block with fewer fitting lanes than most may wait for the second round. So its
-//!   providers come first about as often as those of other blocks. At most 7 of 8 such blocks wait: a search in a
-//!   nearly full cloud need not look at all blocks.
+//!   providers come first about as often as all others. At most 7 of 8 blocks with few fitting lanes wait: a search in
+//!   a nearly full cloud need not look at all blocks.
 //!
 //! A search that ranks all candidates visits blocks in an order of its own, each once. Of equal candidates the first
-//! one wins, so that search gets a pseudo-random number for each block, and the lanes of a block in a pseudo-random
-//! order.
+//! wins, so the search gets a pseudo-random number for each block, and the lanes of a block in a pseudo-random order.
 
 use super::snapshot::{LANES, Slot, Snapshot, by_block};
 
@@ -46,7 +45,7 @@ impl Permutation {
         }
     }
 
-    /// Cycle walking: each step permutes `0..=mask`; a value beyond `len` is permuted again until it falls below.
+    /// Cycle walking: each step permutes `0..=mask`; a value beyond `len` is permuted again until the value is below.
     fn at(&self, position: usize) -> usize {
         let mut value = position as u64;
         loop {
@@ -61,7 +60,7 @@ impl Permutation {
     }
 }
 
-/// Spreads every bit of `seed` over all of the result (the finaliser of SplitMix64).
+/// Spreads every bit of `seed` over all bits of the result (the finaliser of SplitMix64).
 pub(super) fn mix(seed: u64) -> u64 {
     let z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -69,9 +68,9 @@ pub(super) fn mix(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// An order of blocks and stripes that large samples share for a while. What was written of a provider is then still in
-/// the caches of the processor when the next sample needs it: with 10,000 hosts, an answer with 1,000 takes a third
-/// less CPU time than if each sample had an order of its own.
+/// An order of blocks and stripes that large samples share for a while. The texts written for a provider are then still
+/// in the caches of the processor when the next sample needs the texts. With 10,000 hosts, an answer with 1,000 takes a
+/// third less CPU time than with an order for each sample.
 ///
 /// Samples begin at different blocks. There are about as many first candidates as a sample has candidates.
 #[derive(Clone, Copy, Debug)]
@@ -94,20 +93,20 @@ pub(super) struct BlockWalk {
     /// The blocks and lanes of the one tree; `None` visits all lanes of all blocks.
     only: Option<Vec<(usize, u64)>>,
     order: Permutation,
-    /// Of the order and the stripes.
+    /// The seed of the order and the stripes.
     order_seed: u64,
     /// The position at which the walk begins.
     first: usize,
-    /// Of the lane that comes first in a block.
+    /// The seed of the lane with which a block begins.
     seed: u64,
-    /// The number of rounds, and the lanes of the first stripe: every `rounds`-th one.
+    /// The number of rounds, and the lanes of the first stripe: every `rounds`-th lane.
     rounds: usize,
     stripe: u64,
     round: usize,
     at: usize,
     /// The number of fitting lanes of a block that need not wait.
     many: u32,
-    /// The blocks that were visited in the first round and have fitting lanes, in order.
+    /// The blocks with fitting lanes that were visited in the first round, in order.
     fitting: Vec<FittingBlock>,
     any_waits: bool,
 }
@@ -118,14 +117,14 @@ struct FittingBlock {
     block: usize,
     /// The fitting lanes.
     lanes: u64,
-    /// Where its first stripe begins.
+    /// The number of the block's first stripe.
     first_stripe: usize,
-    /// Whether it gives its first stripe in the second round.
+    /// Whether the block gives its first stripe in the second round.
     waits: bool,
 }
 
 impl BlockWalk {
-    /// A walk to providers that are a candidate each. The same seeds over the same version give the same walk.
+    /// A walk to providers, each of which is a candidate. The same seeds over the same version give the same walk.
     pub fn to_providers(snapshot: &Snapshot, tree: Option<Slot>, seeds: (u64, Option<SharedOrder>)) -> Self {
         Self::new(snapshot, tree, seeds, (MAX_ROUNDS, LANES))
     }
@@ -163,7 +162,7 @@ impl BlockWalk {
         }
     }
 
-    /// Before the walk begins: of all that it would visit, only these blocks and lanes are wanted.
+    /// Before the walk begins: restricts the walk to these blocks and lanes.
     pub fn restrict(&mut self, to: &[(usize, u64)]) {
         let lanes_of = |block| match &self.only {
             None => u64::MAX,
@@ -179,7 +178,7 @@ impl BlockWalk {
     }
 
     /// All blocks with their lanes in the order of memory, instead of [`BlockWalk::next`]; each with a pseudo-random
-    /// number. Reading the summaries of 11,000 blocks took 2 ms so, and 4 ms in a random order.
+    /// number. Reading the summaries of 11,000 blocks took 2 ms in this order, and 4 ms in a random order.
     pub fn blocks(&self) -> impl Iterator<Item = (u64, (usize, u64))> {
         let blocks = (0..self.order.len).map(|at| self.only.as_ref().map_or((at, u64::MAX), |only| only[at]));
         blocks.map(|(block, lanes)| (mix(self.seed ^ block as u64), (block, lanes)))
@@ -191,8 +190,8 @@ impl BlockWalk {
         StripeLanes::shuffled(block, lanes, rotation(random), (random >> 40) as u32 | 1)
     }
 
-    /// The fitting lanes of the next block's stripe in this round, which may be none. `fit` returns the lanes of a
-    /// block that fit at all; it is called once for each block, as late as possible.
+    /// The fitting lanes of the next block's stripe in this round, which may be none. `fit` returns all fitting lanes
+    /// of a block. `fit` is called once for each block, as late as possible.
     pub fn next(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> Option<StripeLanes> {
         let end = if self.round == 0 {
             self.order.len
@@ -215,7 +214,7 @@ impl BlockWalk {
         Some(visited.map_or_else(StripeLanes::default, |block| self.stripe_of(block)))
     }
 
-    /// The block at the current position, if it has fitting lanes.
+    /// The block at the current position, if the block has fitting lanes.
     fn visit(&mut self, fit: impl FnOnce(usize, u64) -> u64) -> Option<FittingBlock> {
         let position = self.order.at((self.at + self.first) % self.order.len);
         let (block, lanes) = self.only.as_ref().map_or((position, u64::MAX), |only| only[position]);
@@ -236,7 +235,7 @@ impl BlockWalk {
         self.fitting.last().copied()
     }
 
-    /// The fitting lanes of a block's stripe in this round: none, if the block waits or has given all.
+    /// The fitting lanes of a block's stripe in this round: none, if the block waits or has given all its lanes.
     fn stripe_of(&self, fitting: FittingBlock) -> StripeLanes {
         let Some(turn) = self.round.checked_sub(usize::from(fitting.waits)) else {
             return StripeLanes::default();
@@ -257,7 +256,7 @@ impl BlockWalk {
     }
 }
 
-/// The lane of which `n` of these lanes are below; there are more than `n`.
+/// The lane above `n` of these lanes; there are more than `n`.
 fn nth_lane(lanes: u64, mut n: u32) -> u32 {
     let mut lane = 0;
     for width in [32, 16, 8, 4, 2, 1] {
@@ -270,19 +269,19 @@ fn nth_lane(lanes: u64, mut n: u32) -> u32 {
     lane
 }
 
-/// The lane of a block that comes first.
+/// The lane with which a block begins.
 fn rotation(random: u64) -> u32 {
     (random >> 32) as u32 % LANES as u32
 }
 
-/// The lanes of a stripe that were not returned yet, in their order from one of them on.
+/// The lanes of a stripe not returned yet, in their order from the first lane on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StripeLanes {
     block: usize,
     rotation: u32,
-    /// An odd number: the lanes come in steps of it.
+    /// An odd number: the distance of consecutive lanes.
     multiplier: u32,
-    /// The lanes, moved so that the first one to return is the lowest bit.
+    /// The lanes, moved so that the first lane to return is the lowest bit.
     rotated: u64,
 }
 

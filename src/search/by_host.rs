@@ -16,10 +16,10 @@ use super::settings::SearchSettings;
 use super::snapshot::{ClassId, NameId, Slot, Snapshot, lanes_of};
 use crate::error::Result;
 
-/// The cost of the best candidate of each host that has one.
+/// The cost of the best candidate of each host with a candidate.
 #[derive(Clone, Debug)]
 pub struct HostCosts {
-    /// By the index of the root's slot. No cost is NaN: it stands for none.
+    /// By the index of the root's slot. NaN stands for no candidate; no cost is NaN.
     costs: Vec<f64>,
     /// False if better candidates, or candidates of more hosts, may exist.
     pub is_exact: bool,
@@ -33,7 +33,7 @@ impl HostCosts {
         }
     }
 
-    /// The lowest is best; 0 without a scoring. `None` if the host has no candidate.
+    /// The lowest cost is best; 0 without a scoring. `None` if the host has no candidate.
     pub fn of(&self, host: Slot) -> Option<f64> {
         let cost = self.costs[host.index()];
         (!cost.is_nan()).then_some(cost)
@@ -64,8 +64,8 @@ pub fn best_of_each_host(
     Ok(found)
 }
 
-/// Calls `found` with the host and the cost of candidates, among them the best one of each host. Returns whether all
-/// candidates were compared.
+/// Calls `found` with the host and the cost of candidates, among them the best candidate of each host. Returns whether
+/// all candidates were compared.
 ///
 /// # Errors
 /// As of [`super::best`].
@@ -79,8 +79,8 @@ pub fn each_host(
     each_of(candidates(snapshot, request, settings, ())?, scoring, settings, found)
 }
 
-/// Explains the providers that a whole search rejects: it goes on after the first candidate. Returns whether there is
-/// one.
+/// Explains the providers that a whole search rejects: the search goes on after the first candidate. Returns whether
+/// there is a candidate.
 ///
 /// # Errors
 /// As of [`super::candidates()`]; [`crate::error::Error::BadRequest`] if the search was interrupted.
@@ -97,14 +97,14 @@ pub fn explain_each_host(
     Ok(has_any)
 }
 
-/// The hosts that have a candidate if room does not count, each with the cost 0.
+/// The hosts with a candidate if room does not count, each with the cost 0.
 ///
 /// # Errors
 /// As of [`super::best`].
 pub fn eligible_hosts(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<HostCosts> {
     let mut found = HostCosts::none(snapshot);
     let mut search = candidates(snapshot, request, settings, ())?;
-    // The search in trees reads room in many places. So it gets a version in which there is room.
+    // The search in trees reads room in many places. So the search gets a version with unlimited room.
     let unlimited;
     if !search.ignore_room() {
         unlimited = snapshot.with_unlimited_room();
@@ -126,7 +126,7 @@ pub fn best_in_host(
     settings: &SearchSettings,
 ) -> Result<Option<Candidate>> {
     let mut search = candidates(snapshot, request, settings, ())?;
-    // A provider that shares its resources may serve a tree alone whose root meets what its own does not.
+    // A sharing provider may serve a foreign tree alone, whose root meets conditions that its own root does not meet.
     let has_sharing = || snapshot.tree(host).into_iter().any(|slot| snapshot.is_sharing(slot));
     if snapshot.sharing().next().is_none() || !has_sharing() {
         search = search.in_tree(host);
@@ -159,7 +159,7 @@ fn each_of(
 }
 
 impl Candidate {
-    /// The same on another provider, of a candidate that one provider serves alone.
+    /// The same candidate on a different provider. The candidate must be of one provider alone.
     pub fn moved_to(&self, slot: Slot) -> Candidate {
         let placements = self.placements.iter().map(|placement| Placement { slot, ..*placement });
         let mappings = self
@@ -182,7 +182,7 @@ impl Snapshot {
         })
     }
 
-    /// The roots that have a path in a dimension, in groups with the same path.
+    /// The roots with a path in a dimension, in groups with the same path.
     pub fn roots_by_domain(&self, dimension: &str) -> impl Iterator<Item = (&Arc<str>, impl Iterator<Item = Slot>)> {
         let blocks = self.property_name(dimension).map(|name| (name, 0..self.blocks().len()));
         blocks.into_iter().flat_map(move |(name, blocks)| {
@@ -214,8 +214,8 @@ impl Snapshot {
         ids.into_iter().map(|id| self.property_text(id)).collect()
     }
 
-    /// The root of the tree that serves. Providers that share their resources with other trees do not count, unless
-    /// there are no others. `None` without placements.
+    /// The root of the serving tree. Providers that share their resources with other trees do not count, unless only
+    /// such providers serve. `None` without placements.
     pub(super) fn host_of(&self, placements: &[Placement]) -> Option<Slot> {
         let slots = || placements.iter().map(|placement| placement.slot);
         let own = slots().find(|&slot| !self.is_sharing(slot));
@@ -223,8 +223,7 @@ impl Snapshot {
         any.map(|slot| self.cached_root(slot))
     }
 
-    /// Whether the tree of this host is one provider, and no other is shared: then a request has at most one candidate
-    /// there.
+    /// Whether a request has at most one candidate in this host: the tree is one provider, and no provider is shared.
     pub fn is_alone(&self, host: Slot) -> bool {
         self.children(host).is_empty() && self.sharing().next().is_none()
     }
@@ -239,8 +238,8 @@ impl Snapshot {
         self.is_sharing(slot)
     }
 
-    /// The sum of what the providers of these hosts, and those that share their resources, have free of a class;
-    /// `enough` if it is no less.
+    /// The sum of the free capacity of a class on the providers of these hosts and on all sharing providers. `enough`
+    /// if the sum is no less.
     pub fn free_of(&self, class: ClassId, hosts: impl Iterator<Item = Slot>, enough: i64) -> i64 {
         let free = |slot: Slot| {
             let (limit, used) = self.limit_and_used(slot, class);

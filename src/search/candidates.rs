@@ -18,12 +18,12 @@ use super::trees::{RootIter, SplitRequest, Trees};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 
-/// An assignment of providers to a request: a claim that would be granted at that moment.
+/// An assignment of providers to a request: a claim that would be granted at this moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Candidate {
     /// No pair of provider and class occurs twice.
     pub placements: Vec<Placement>,
-    /// The suffix of each group, with the providers that serve it.
+    /// The suffix of each group, with the group's providers.
     pub mappings: Vec<(Arc<str>, GroupProviders)>,
 }
 
@@ -35,8 +35,8 @@ pub struct Placement {
     pub amount: i64,
 }
 
-/// A lazy iterator over all candidates of a request: it searches only as far as candidates are taken. Limits, filters
-/// and scores are adapters on top of it, as [`Candidates::select`] is. `S` is a snapshot, borrowed or shared.
+/// A lazy iterator over all candidates of a request, which searches only as far as candidates are taken. Limits,
+/// filters and scores are adapters on top, as [`Candidates::select`] is. `S` is a snapshot, borrowed or shared.
 pub struct Candidates<S, E> {
     snapshot: S,
     nested: bool,
@@ -57,7 +57,7 @@ enum Search<E> {
 }
 
 /// Begins the search for `request` in one version of the snapshot. `explain` receives the reason of each rejected
-/// provider; `()` ignores them at no cost.
+/// provider; `()` ignores the reasons at no cost.
 ///
 /// # Errors
 /// [`crate::error::Error::UnknownClassInQuery`] and [`crate::error::Error::UnknownTraitsInCandidates`].
@@ -72,7 +72,7 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
     let mut filters = Vec::with_capacity(request.groups.len());
     let mut first_with: HashMap<&Expression, usize> = HashMap::new();
     for (index, group) in request.groups.iter().enumerate() {
-        // Groups with equal conditions have equal filters, so that the search can exchange their providers.
+        // Groups with equal conditions have equal filters, and the search can exchange their providers.
         let same = if group.condition.is_empty() {
             0
         } else {
@@ -86,10 +86,10 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
             }
             Err(error) => {
                 // As with filters inside a group: if an earlier group has no candidate by itself, the answer is empty,
-                // and names in later groups are not looked at.
+                // and names in later groups are not looked up.
                 let has_candidate = |(index, filter): (usize, ProviderFilter)| {
                     let groups = vec![request.groups[index].clone()];
-                    // Rules that relate groups to each other do not apply to one alone.
+                    // Rules between groups do not apply to one group alone.
                     let request = Request {
                         groups,
                         group_policy: None,
@@ -115,7 +115,7 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
     Ok(begin(snapshot, request, settings, &root, filters, explain))
 }
 
-/// Gives each filter the index of the first group that has it.
+/// Gives each filter the index of the first group with an equal filter.
 fn name_groups(filters: &mut [ProviderFilter]) {
     for at in (0..filters.len()).rev() {
         let first = filters[..at].iter().position(|earlier| *earlier == filters[at]);
@@ -123,7 +123,7 @@ fn name_groups(filters: &mut [ProviderFilter]) {
     }
 }
 
-/// `filters` are those of the request's groups; empty if no provider can match.
+/// `filters` are the filters of the request's groups; empty if no provider can match.
 fn begin<S: Deref<Target = Snapshot>, E: Explain>(
     snapshot: S,
     request: &Request,
@@ -154,7 +154,7 @@ fn begin<S: Deref<Target = Snapshot>, E: Explain>(
 }
 
 /// If only the request sets a limit, the answer is a sample of the whole cloud: one candidate of each tree per round.
-/// The configured order applies to whole answers, and to those that `[placement] max_allocation_candidates` cuts.
+/// The configured order applies to whole answers, and to answers cut by `[placement] max_allocation_candidates`.
 fn tree_order(request: &Request, settings: &SearchSettings) -> TreeOrder {
     if request.limit.is_some() && settings.max.is_none() {
         TreeOrder::BreadthFirst
@@ -169,7 +169,7 @@ fn is_single_provider(snapshot: &Snapshot, request: &Request, filter: &ProviderF
     if filter.spans_tree {
         !shared && (filter.amounts.len() == 1 || !request.nested || !snapshot.has_trees())
     } else {
-        // A sharing provider may serve another tree although its own root does not meet the conditions on the root.
+        // A sharing provider may serve a foreign tree although its own root does not meet the conditions on the root.
         (filter.root.is_empty() && filter.host.is_none()) || snapshot.sharing().next().is_none()
     }
 }
@@ -187,13 +187,13 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Iterator for Candidates<S, E> {
 }
 
 impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
-    /// At most as many candidates as the request and the deployment allow, then the providers that summaries show.
+    /// At most as many candidates as the request and the deployment allow, then the providers of the summaries.
     pub fn select(self) -> Selection<S, E> {
         let whole_trees = self.nested && self.snapshot.has_trees();
         Selection::new(self, whole_trees)
     }
 
-    /// Before the first candidate: only those of the tree of `root` are wanted.
+    /// Before the first candidate: only candidates of the tree of `root` are wanted.
     pub(super) fn in_tree(mut self, root: Slot) -> Self {
         match &mut self.search {
             Search::Empty => {}
@@ -218,8 +218,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
         Ok(BestCandidates { all, is_exact })
     }
 
-    /// Before the first candidate: room does not count. False, and without an effect, unless every candidate is one
-    /// provider.
+    /// Before the first candidate: room does not count. No effect, and false, unless every candidate is one provider.
     pub(super) fn ignore_room(&mut self) -> bool {
         match &mut self.search {
             Search::Single(single) => {
@@ -230,9 +229,9 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
         }
     }
 
-    /// Called instead of `next`: calls `found` with candidates, among them the best one of each host; with the host,
-    /// the cost (0 without a scoring), and what builds the candidate. Of each tree the first `max_combinations` count.
-    /// Returns whether these were all.
+    /// Called instead of `next`: calls `found` with candidates, among them the best candidate of each host. `found`
+    /// receives the host, the cost (0 without a scoring), and a function that builds the candidate. Of each tree the
+    /// first `max_combinations` candidates count. Returns whether these were all.
     ///
     /// # Errors
     /// [`Error::BadRequest`] if the search was interrupted.
@@ -258,8 +257,8 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
         Ok(is_exact)
     }
 
-    /// Called instead of `next`: the root of the next tree that has a provider for each part. `None` if every candidate
-    /// is one provider.
+    /// Called instead of `next`: the root of the next tree with a provider for each part. `None` if every candidate is
+    /// one provider.
     pub(super) fn next_tree_with_all_parts(&mut self) -> Option<Slot> {
         match &mut self.search {
             Search::Empty | Search::Single(_) => None,
@@ -279,8 +278,8 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
     /// Checks, after the last candidate, that the search was complete.
     ///
     /// # Errors
-    /// [`Error::BadRequest`] if some trees were given up, or if the search was interrupted: an answer without an error
-    /// would claim that there are no more candidates.
+    /// [`Error::BadRequest`] if some trees were given up, or if the search was interrupted. Without the error, the
+    /// answer would claim to have all candidates.
     pub(super) fn check_complete(&self) -> Result<()> {
         self.check_interrupt()?;
         match &self.search {

@@ -11,9 +11,9 @@ use super::snapshot::{DescribedLanes, NameId, Slot, Snapshot, is_in_domain};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct HostFilter {
     condition: Option<CompiledExpression>,
-    /// By dimension. A host must be in one domain of each.
+    /// By dimension. A host must be in a domain of each dimension.
     domains: Vec<Domains>,
-    /// By dimension. A host must be in none.
+    /// By dimension. A host must be in no domain.
     forbidden: Vec<Domains>,
 }
 
@@ -21,10 +21,10 @@ pub(super) struct HostFilter {
 #[derive(Clone, Debug, PartialEq)]
 struct Domains {
     name: Arc<str>,
-    /// `None` if no host has a path of it.
+    /// `None` if no host has a path of the dimension.
     dimension: Option<NameId>,
     tops: Vec<Arc<str>>,
-    /// Of [`HOST_DIMENSION`]: the hosts with these uuids.
+    /// Only in [`HOST_DIMENSION`]: the hosts with these uuids.
     hosts: Vec<Slot>,
 }
 
@@ -35,7 +35,7 @@ impl HostFilter {
             condition,
             in_domains,
             not_in_domains,
-            // Of all providers, not of hosts alone.
+            // A condition on all providers, not on hosts alone.
             only_up: _,
         } = host;
         let has_condition = !condition.is_empty();
@@ -46,7 +46,7 @@ impl HostFilter {
         })
     }
 
-    /// Those of `lanes` of a block, all of them roots, that match.
+    /// The matching subset of `lanes` of a block. All `lanes` must be roots.
     pub fn matching(&self, snapshot: &Snapshot, block: usize, mut lanes: u64) -> u64 {
         let described = snapshot.described_lanes(block);
         for domains in &self.domains {
@@ -82,7 +82,7 @@ impl HostFilter {
 }
 
 impl Domains {
-    /// The lanes that are in one of them.
+    /// The lanes inside any of these domains.
     fn lanes(&self, described: &DescribedLanes, block: usize) -> u64 {
         let hosts = self.hosts.iter().filter(|host| host.block() == block);
         let hosts = hosts.fold(0_u64, |all, host| all | 1 << host.lane());

@@ -3,14 +3,14 @@
 use super::expression::Verdict;
 use super::snapshot::{ClassId, ProviderState, Slot};
 
-/// Why a provider was rejected: the first reason that was found, in the order in which filters are tried. An `index`
-/// points into the request's own list, and so does a `group`. Of groups with equal filters it is the first.
+/// Why a provider was rejected: the first reason found, in the order in which filters are tried. `index` and `group`
+/// point into the request's own lists. Of groups with equal filters, `group` is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rejection {
     /// The provider has none of the traits of `required[index]`.
     MissingTrait { group: usize, index: usize },
     /// The root's tree has no provider with a trait of `required[index]` of the group without a suffix, which several
-    /// may serve.
+    /// providers may serve.
     MissingTraitInTree { group: usize, index: usize },
     /// The provider has a forbidden trait.
     ForbiddenTrait { group: usize },
@@ -18,16 +18,16 @@ pub enum Rejection {
     NotMember { group: usize },
     /// The provider or its root is in a forbidden aggregate.
     ForbiddenMember { group: usize },
-    /// The root lacks a trait of `root_required` or has a forbidden one.
+    /// The root lacks a trait of `root_required` or has a forbidden trait.
     Root,
     /// The root is in none of the required domains of a dimension.
     OtherDomain,
     /// The root is in a forbidden domain.
     ForbiddenDomain,
-    /// The condition of a group is not true for the provider; without a group, that of the request for the root. Of
-    /// groups with equal conditions it is the first.
+    /// The condition of a group is not true for the provider; without a group, the condition of the request for the
+    /// root. Of groups with equal conditions, `group` is the first.
     Condition { group: Option<usize>, verdict: Verdict },
-    /// The provider, or one above it, is in this state.
+    /// The provider, or an ancestor, is in this state.
     State { state: ProviderState },
     /// The provider has no inventory of the class.
     NoInventory { group: usize, class: ClassId },
@@ -37,13 +37,13 @@ pub enum Rejection {
     NoRoom { group: usize, class: ClassId },
 }
 
-/// Receives every provider that a search rejects. With `()` it compiles to nothing.
+/// Receives every provider that a search rejects. With `()` the calls compile to nothing.
 ///
-/// A provider is reported once; if several providers serve a request together, once for each kind of part that it
-/// cannot serve. Searches are lazy, so a provider that was not examined is not reported: it is outside of the tree of
-/// `in_tree`, or enough candidates were found before it.
+/// A provider is reported once; if several providers serve a request together, once for each kind of part that the
+/// provider cannot serve. Searches are lazy, so a provider that was not examined is not reported: the provider is
+/// outside of the tree of `in_tree`, or enough candidates were found before.
 pub trait Explain {
-    /// False if reasons are ignored, so that they need not be computed and whole blocks may be skipped.
+    /// False if reasons are ignored: they need not be computed, and whole blocks may be skipped.
     const ENABLED: bool = true;
 
     fn rejected(&mut self, slot: Slot, reason: Rejection);

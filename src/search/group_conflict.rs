@@ -1,4 +1,4 @@
-//! Explains why groups that have providers each are not served together: the search is repeated without each of the
+//! Explains why groups with a provider each are not served together: the search is repeated without each of the
 //! conditions between groups.
 //!
 //! Naively, the reasons of rejected providers explain a search without a candidate. But if a tree has a provider for
@@ -13,10 +13,10 @@ use crate::error::Result;
 /// A request without a candidate, although trees have a provider for each of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupConflict {
-    /// How many trees have one.
+    /// The number of trees with a provider for each part.
     pub trees: usize,
-    /// Without each of these there is a candidate, except [`Relation::Sum`]. Empty if more than one is in the way, or
-    /// if a search was given up.
+    /// Without each of these relations there is a candidate, except [`Relation::Sum`]. Empty if several relations stand
+    /// in the way, or if a search was given up.
     pub decisive: Vec<Relation>,
 }
 
@@ -27,17 +27,17 @@ pub enum Relation {
     Isolate,
     /// All of `same_subtree`.
     SameSubtree,
-    /// Both of these. One of them alone is not enough.
+    /// Both of these relations. Either alone is not enough.
     IsolateAndSameSubtree,
     /// The traits that the providers of the group without a suffix must have together.
     Traits,
-    /// Without all others there is no candidate either. So providers have too little room, or too small a `max_unit`,
-    /// for the sum of what groups take from them.
+    /// Without all other relations there is no candidate either. So providers have too little room, or too small a
+    /// `max_unit`, for the sum of the groups' amounts.
     Sum,
 }
 
-/// What keeps the groups of a request without a candidate from being served together. `None` if no tree has a provider
-/// for each part, or if one provider serves the whole request.
+/// The relations that keep the groups of a request without a candidate from being served together. `None` if no tree
+/// has a provider for each part, or if one provider serves the whole request.
 ///
 /// # Errors
 /// As of [`candidates`].
@@ -99,7 +99,7 @@ fn without_same_subtree(request: &Request) -> Request {
     }
 }
 
-/// Without the required traits of the group without a suffix.
+/// The request without the required traits of the group without a suffix.
 fn without_shared_traits(request: &Request) -> Request {
     let mut without = request.clone();
     let unsuffixed = without.groups.iter_mut().filter(|group| group.suffix.is_empty());

@@ -1,11 +1,10 @@
-//! The providers that serve a group of a candidate. A group with a single provider, the usual case, allocates no
-//! memory.
+//! The providers that serve a group of a candidate. A group of a single provider, as usual, allocates no memory.
 
 use std::ops::Deref;
 
 use super::snapshot::Slot;
 
-/// At least one provider, each once, in the order in which they were added.
+/// At least one provider, each once, in the order of addition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GroupProviders(Slots);
 
@@ -17,7 +16,7 @@ enum Slots {
 }
 
 impl GroupProviders {
-    /// Adds a provider, unless it is there already.
+    /// Adds a provider, unless the provider is already there.
     pub(super) fn add(&mut self, slot: Slot) {
         if self.contains(&slot) {
             return;

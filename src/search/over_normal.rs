@@ -3,7 +3,7 @@
 //! All candidates within the hard limits are compared, but only if no provider has normal room. The naive solution
 //! compares all candidates for each consumer of a gang again, which takes seconds in a large cloud. But a consumer
 //! changes one host, and only the candidates of this host are compared again. For a host the search keeps the cost of
-//! its best candidate; the candidate of the chosen host is searched again.
+//! the best candidate; the candidate of the chosen host is searched again.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
@@ -21,7 +21,7 @@ use crate::error::Result;
 /// At most this many candidates are compared.
 const MAX_COMPARED: usize = 1 << 17;
 
-/// The candidate that was found, and whether all were compared.
+/// The candidate found, and whether all candidates were compared.
 #[derive(Debug)]
 pub struct LeastOver {
     pub candidate: Option<Candidate>,
@@ -32,25 +32,25 @@ pub struct LeastOver {
 #[derive(Debug)]
 pub struct OverSequence {
     scoring: Option<Scoring>,
-    /// By host, how good its best candidate is.
+    /// By host, the quality of the host's best candidate.
     hosts: HashMap<Slot, Quality>,
-    /// The same, the best first.
+    /// The same qualities, the best first.
     order: BTreeSet<(Quality, Slot)>,
-    /// The hosts whose usage has changed since.
+    /// The hosts whose usage has changed since the last search.
     changed: Vec<Slot>,
-    /// Whether the candidates of all other hosts are as they were.
+    /// Whether the candidates of all unchanged hosts are known.
     is_known: bool,
     is_exact: bool,
-    /// The number of candidates that were compared.
+    /// The number of compared candidates.
     compared: usize,
 }
 
-/// How good a candidate is; less is better.
+/// The quality of a candidate; less is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Quality {
     over: i64,
     cost: Score,
-    /// How many were compared before it. Of equal ones the first is the best: so a gang is on different hosts.
+    /// The number of candidates compared before. Of equal candidates the first is best, so a gang is on several hosts.
     number: usize,
 }
 
@@ -90,17 +90,17 @@ impl OverSequence {
         }
     }
 
-    /// Notes what changed in the usage since [`OverSequence::next`].
+    /// Notes the change of usage since [`OverSequence::next`].
     pub fn note(&mut self, change: &UsageChange) {
         self.is_known &= !change.is_shared;
         self.changed.extend_from_slice(&change.roots);
     }
 
-    /// The candidate in `snapshot` that adds the least amount over the limits of `normal`; of several such, the best by
+    /// The candidate in `snapshot` that adds the least amount over the limits of `normal`; of equal amounts the best by
     /// the scoring, then the first.
     ///
     /// # Errors
-    /// As of [`candidates`]; [`crate::error::Error::BadRequest`] if the search found none and was not complete.
+    /// As of [`candidates`]; [`crate::error::Error::BadRequest`] if the search found no candidate and was not complete.
     pub fn next(
         &mut self,
         normal: &PlannedUsage,
@@ -115,8 +115,7 @@ impl OverSequence {
             self.order.clear();
             let Compared { best, is_complete } = self.compare(search()?, normal, (snapshot, settings))?;
             self.is_exact = is_complete;
-            // A provider that shares its resources has candidates on many hosts. And hosts that were not reached are
-            // compared the next time.
+            // A sharing provider has candidates on many hosts. Hosts that were not reached are compared the next time.
             self.is_known = is_complete && !snapshot.has_sharing();
             return Ok(self.least_over(best));
         }
@@ -143,7 +142,7 @@ impl OverSequence {
         }
     }
 
-    /// Finds the best candidate, and keeps how good the best one of each host is.
+    /// Finds the best candidate, and keeps the quality of the best candidate of each host.
     fn compare(
         &mut self,
         mut search: Candidates<&Snapshot, ()>,
@@ -192,15 +191,15 @@ impl OverSequence {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 struct Compared {
     best: Option<Candidate>,
     /// Whether all candidates were compared.
     is_complete: bool,
 }
 
-/// The version of a snapshot in which candidates for a purpose are searched: with the normal limits in place of
-/// capacities. If the purpose may go over them and nothing fits within them, the snapshot itself.
+/// The version of a snapshot for the candidates of a purpose: with the normal limits in place of capacities. If the
+/// purpose may exceed the normal limits and no candidate is within the limits, the snapshot itself.
 ///
 /// # Errors
 /// As of [`candidates`].

@@ -8,7 +8,7 @@ use super::snapshot::{Slot, Snapshot, lanes_of};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 
-/// As many providers are sorted in the time of one step.
+/// The number of providers sorted in the time of one step.
 const SORTED_A_STEP: u64 = 8;
 
 /// The providers that pass `query`, ordered by id. `strict_step` is `strict` of
@@ -48,7 +48,7 @@ pub fn providers(
     Ok(found)
 }
 
-/// The provider at `slot`, if it passes.
+/// The provider at `slot`, if the provider passes.
 fn filter_one(snapshot: &Snapshot, filter: &ProviderFilter, slot: Option<Slot>) -> Vec<Slot> {
     let passes = |slot: &Slot| {
         filter.tree.is_none_or(|tree| snapshot.root(*slot) == tree)
@@ -57,7 +57,7 @@ fn filter_one(snapshot: &Snapshot, filter: &ProviderFilter, slot: Option<Slot>) 
     slot.into_iter().filter(passes).collect()
 }
 
-/// All providers that pass, found block by block, or one by one in a tree.
+/// All passing providers, found block by block, or one by one in a tree.
 fn filter_all(snapshot: &Snapshot, filter: &ProviderFilter, interrupt: &Interrupt) -> Result<Vec<Slot>> {
     let mut found = Vec::new();
     match filter.tree {

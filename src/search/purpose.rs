@@ -34,7 +34,7 @@ impl Purpose {
         all.find(|(known, _)| *known == name).map(|&(_, purpose)| purpose)
     }
 
-    /// Whether it may go over the normal limit if there is no other room.
+    /// Whether the claim may exceed the normal limit if there is no room below.
     pub fn may_exceed_normal(self) -> bool {
         !matches!(self, Purpose::Normal | Purpose::Balance)
     }

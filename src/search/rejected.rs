@@ -23,8 +23,8 @@ impl Explain for Found {
     }
 }
 
-/// The providers of a host that cannot serve a part of the request, each with the reason. That a provider has no
-/// inventory of a class that another one of the host has is a reason only if there is no other.
+/// The providers of a host that cannot serve a part of the request, each with the reason. A missing inventory is left
+/// out if some provider of the host has the class, unless all reasons are of this kind.
 ///
 /// # Errors
 /// As of [`candidates`].

@@ -5,22 +5,21 @@ use std::sync::Arc;
 
 use super::expression::Expression;
 
-/// A request for allocation candidates. Requests of older microversions are this with fewer fields set
-/// (ARCHITECTURE.md, rule 1).
+/// A request for allocation candidates. Requests of older microversions set fewer fields (ARCHITECTURE.md, rule 1).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
-    /// Each suffix once, in the order of the query: it decides which unknown name an error reports.
+    /// Each suffix once, in the order of the query: the order decides which unknown name an error reports.
     pub groups: Vec<Group>,
     pub group_policy: Option<GroupPolicy>,
-    /// Each is a set of suffixes: one of their providers must be an ancestor of all the others (1.36).
+    /// Sets of suffixes. One provider of a set must be at or above all providers of the set (1.36).
     pub same_subtrees: Vec<Vec<String>>,
-    /// Required and forbidden for the root of the tree that serves the request (1.35).
+    /// Required and forbidden traits of the root of the serving tree (1.35).
     pub root_required: Traits,
-    /// Only the native API has them.
+    /// Only the native API has conditions on hosts.
     pub host: HostConditions,
     /// The maximum number of candidates; at least 1.
     pub limit: Option<usize>,
-    /// Whether several providers of one tree may serve it, and summaries show whole trees (1.29).
+    /// Whether several providers of one tree may serve the request, and summaries show whole trees (1.29).
     pub nested: bool,
 }
 
@@ -44,8 +43,8 @@ impl Request {
     }
 }
 
-/// One group of a request. A granular group (with a suffix) is served by one provider; the group without a suffix by
-/// any providers of a tree.
+/// One group of a request. One provider serves a granular group (with a suffix), and any providers of a tree serve the
+/// group without a suffix.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Group {
     pub suffix: String,
@@ -55,38 +54,38 @@ pub struct Group {
     pub member_of: Members,
     /// The uuid of any provider of the only tree that may serve the group.
     pub in_tree: Option<String>,
-    /// A condition on the provider that serves a granular group. The group without a suffix has none: its condition is
-    /// one on the host.
+    /// A condition on the provider of a granular group. The group without a suffix has none: its condition is a
+    /// condition on the host.
     pub condition: Arc<Expression>,
 }
 
-/// What the host of a request must be: the root of the tree that serves. The default asks for nothing.
+/// The conditions on the host of a request: the root of the serving tree. The default has no condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct HostConditions {
     pub condition: Arc<Expression>,
-    /// Those of one dimension are alternatives; of each dimension one is required.
+    /// Domains of one dimension are alternatives; a domain of each dimension is required.
     pub in_domains: Vec<Domain>,
-    /// None of these is allowed.
+    /// None of these domains is allowed.
     pub not_in_domains: Vec<Domain>,
-    /// Whether providers serve only if they, and all above them, are in state `up`.
+    /// Whether providers serve only if the provider and all its ancestors are in state `up`.
     pub only_up: bool,
 }
 
 /// The dimension in which each host is a domain of its own: its uuid.
 pub const HOST_DIMENSION: &str = "host";
 
-/// A domain of a dimension, with all domains that lie in it.
+/// A domain of a dimension, with all domains inside.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Domain {
     pub dimension: Arc<str>,
-    /// As `domain_path` returns it.
+    /// As `domain_path` returns the path.
     pub path: Arc<str>,
 }
 
 /// Whether granular groups of one request may share providers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GroupPolicy {
-    /// They may.
+    /// Granular groups may share providers.
     None,
     /// Every granular group needs a provider of its own.
     Isolate,
@@ -95,30 +94,30 @@ pub enum GroupPolicy {
 /// Required and forbidden traits, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Traits {
-    /// At least one of each set is required.
+    /// At least one trait of each set is required.
     pub required: Vec<BTreeSet<String>>,
-    /// None of these is allowed.
+    /// None of these traits is allowed.
     pub forbidden: BTreeSet<String>,
 }
 
 /// Required and forbidden aggregates, by uuid in the spelling of the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Members {
-    /// At least one of each set is required.
+    /// At least one aggregate of each set is required.
     pub any_of: Vec<BTreeSet<String>>,
-    /// None of these is allowed.
+    /// None of these aggregates is allowed.
     pub forbidden: BTreeSet<String>,
 }
 
-/// The filters of a list of providers. A field that is empty filters nothing.
+/// The filters of a list of providers. An empty field filters nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProviderQuery {
     pub name: Option<String>,
     pub uuid: Option<String>,
-    /// The uuid of any provider of the tree that is listed.
+    /// The uuid of any provider of the listed tree.
     pub in_tree: Option<String>,
     pub traits: Traits,
     pub members: Members,
-    /// As [`Group::resources`]; the provider itself must have room for all of them.
+    /// As [`Group::resources`]; the provider itself must have room for all amounts.
     pub resources: Vec<(String, i64)>,
 }

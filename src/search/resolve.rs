@@ -1,7 +1,7 @@
 //! Resolves the names of a request to ids, once, before the search.
 //!
 //! Unknown classes and traits are errors; unknown aggregates and providers match nothing. As in OpenStack Placement, a
-//! filter that no provider passes makes the answer empty, before the names that come after it are looked at.
+//! filter without a passing provider makes the answer empty, before later names are looked up.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::scan;
 use super::snapshot::{AggregateId, Catalog, ClassId, Slot, Snapshot, TraitId};
 use crate::error::{Error, Result};
 
-/// A resolved request to one provider: what it must have, and where it must be. A provider passes if all fields hold.
+/// A resolved request to one provider: conditions on the provider and its place. A provider passes if all fields hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ProviderFilter {
     pub amounts: Vec<(ClassId, i64)>,
@@ -23,20 +23,20 @@ pub(super) struct ProviderFilter {
     pub root: TraitIds,
     /// Conditions on the description of the root of the provider's tree.
     pub host: Option<Arc<HostFilter>>,
-    /// A condition on the provider itself, with the index of the first group that has it.
+    /// A condition on the provider itself, with the index of the first group with this condition.
     pub condition: Option<(usize, CompiledExpression)>,
-    /// Whether the provider, and all above it, must be in state `up`.
+    /// Whether the provider and all its ancestors must be in state `up`.
     pub only_up: bool,
     /// The root of the only tree whose providers pass.
     pub tree: Option<Slot>,
-    /// Whether aggregates of a root count for its whole tree: they do for the group without a suffix, not for granular
-    /// groups and the list of providers.
+    /// Whether aggregates of a root count for its whole tree: for the group without a suffix, not for granular groups
+    /// and the list of providers.
     pub spans_tree: bool,
     /// `strict` of [`super::snapshot::Inventory::allows_amount`].
     pub strict: bool,
-    /// Whether an inventory is enough, whatever is free of it.
+    /// Whether an inventory is enough, however little is free.
     pub ignores_room: bool,
-    /// The index of the first group with this filter, for reasons of rejections; 0 if they are ignored.
+    /// The index of the first group with this filter, for reasons of rejections; 0 if reasons are ignored.
     pub group: usize,
 }
 
@@ -60,7 +60,7 @@ impl TraitIds {
     }
 }
 
-/// The traits that the root of a tree must and must not have.
+/// The required and forbidden traits of the root of a tree.
 ///
 /// # Errors
 /// [`Error::UnknownTraitsInCandidates`], with the first unknown name.
@@ -70,7 +70,7 @@ fn root_traits(snapshot: &Snapshot, traits: &Traits) -> Result<TraitIds> {
     })
 }
 
-/// What all groups of a request require of the root of the tree that serves, and of every provider.
+/// The conditions of all groups of a request on the root of the serving tree, and on every provider.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RootConditions {
     pub traits: TraitIds,
@@ -78,7 +78,7 @@ pub(super) struct RootConditions {
     pub only_up: bool,
 }
 
-/// The conditions of a request that concern the root of the tree that serves.
+/// The conditions of a request on the root of the serving tree.
 ///
 /// # Errors
 /// As of [`root_traits`].
@@ -91,7 +91,7 @@ pub(super) fn root_conditions(snapshot: &Snapshot, traits: &Traits, host: &HostC
 }
 
 /// The filter of a group in trees whose root meets `root`; `None` if no provider can match. The group comes with the
-/// index of the first one that has its condition.
+/// index of the first group with an equal condition.
 ///
 /// # Errors
 /// [`Error::UnknownClassInQuery`] and [`Error::UnknownTraitsInCandidates`], with the first unknown name.
@@ -172,8 +172,8 @@ pub(super) fn query_filter(snapshot: &Snapshot, query: &ProviderQuery, strict: b
     Ok(Some(filter))
 }
 
-/// The error; or no match, if one of the filters that come `before` it rejects every provider. An empty filter never
-/// does, so an unknown name is refused even on a database without providers.
+/// The error; or no match, if an earlier filter in `before` rejects every provider. An empty filter never rejects all,
+/// so an unknown name is refused even on a database without providers.
 fn error_unless_empty(snapshot: &Snapshot, before: &[ProviderFilter], error: Error) -> Result<Option<ProviderFilter>> {
     let passes_any = |filter: &ProviderFilter| *filter == ProviderFilter::default() || scan::any_fits(snapshot, filter);
     if before.iter().all(passes_any) {
@@ -195,7 +195,7 @@ fn required_members_only(filter: &ProviderFilter) -> ProviderFilter {
     }
 }
 
-/// Restricts a filter to the tree of the provider `uuid`; `None` if that provider is unknown.
+/// Restricts a filter to the tree of the provider `uuid`; `None` if the provider is unknown.
 fn restrict_to_tree(snapshot: &Snapshot, uuid: Option<&str>, filter: ProviderFilter) -> Option<ProviderFilter> {
     let Some(uuid) = uuid else { return Some(filter) };
     let tree = snapshot.root(snapshot.by_uuid(uuid)?);

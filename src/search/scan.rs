@@ -11,7 +11,7 @@ pub(super) fn any_fits(snapshot: &Snapshot, filter: &ProviderFilter) -> bool {
     (0..snapshot.blocks().len()).any(|block| fitting(snapshot, filter, block, u64::MAX, &mut ()) != 0)
 }
 
-/// Those of `lanes` whose provider passes all of `filter` by itself, apart from `tree`, which callers check. Cheap
+/// The subset of `lanes` whose provider passes all of `filter` by itself, apart from `tree`, which callers check. Cheap
 /// conditions come first.
 pub(super) fn fitting<E: Explain>(
     snapshot: &Snapshot,
@@ -40,7 +40,7 @@ pub(super) fn fitting<E: Explain>(
     scan.passing
 }
 
-/// Those of `roots` of a block that match the conditions on hosts.
+/// The subset of `roots` of a block that matches the conditions on hosts.
 pub(super) fn on_hosts<E: Explain>(
     snapshot: &Snapshot,
     host: &HostFilter,
@@ -66,7 +66,7 @@ struct BlockScan<'e, E> {
 }
 
 impl<E: Explain> BlockScan<'_, E> {
-    /// Keeps `lanes` and reports the others as rejected.
+    /// Keeps `lanes` and reports all other passing lanes as rejected.
     fn keep(&mut self, lanes: u64, reason: Rejection) -> bool {
         if E::ENABLED {
             for lane in lanes_of(self.passing & !lanes) {
@@ -123,7 +123,7 @@ impl<E: Explain> BlockScan<'_, E> {
         self.keep(children | roots & !traits.any(&root_traits.forbidden), Rejection::Root)
     }
 
-    /// States, the description of the root, and that of the provider itself.
+    /// States, the description of the root, and the description of the provider itself.
     fn is_described(&mut self, snapshot: &Snapshot, filter: &ProviderFilter, data: &Block) -> bool {
         if filter.only_up {
             let unavailable = snapshot.unavailable_lanes(self.block);
@@ -159,7 +159,7 @@ impl<E: Explain> BlockScan<'_, E> {
         children.fold(here, |lanes, lane| lanes | 1 << lane)
     }
 
-    /// As `keep`, with a reason for each provider that is computed only if it is wanted.
+    /// As `keep`, with a reason for each provider, computed only for an explanation.
     fn keep_described(&mut self, lanes: u64, reason: impl Fn(Slot) -> Rejection) {
         if E::ENABLED {
             for slot in lanes_of(self.passing & !lanes).map(|lane| Slot::new(self.block, lane)) {
@@ -236,7 +236,7 @@ fn lanes_allowing(capacity: &ClassCapacity, data: &Block, class: ClassId, amount
     allowing.fold(0, |all, (_, lanes)| all | lanes)
 }
 
-/// Those of `lanes` with room for `amount`. It assumes the form of the rule at [`super::snapshot::Inventory::limit`].
+/// The subset of `lanes` with room for `amount`, by the form of the rule at [`super::snapshot::Inventory::limit`].
 fn lanes_with_room(data: &Block, class: ClassId, amount: i64, lanes: u64) -> u64 {
     let Some(column) = data.profile.column(class) else {
         return 0;
@@ -252,7 +252,7 @@ fn lanes_with_room(data: &Block, class: ClassId, amount: i64, lanes: u64) -> u64
     lanes & (0..LANES).rev().fold(0, |found, lane| found << 1 | has_room(lane))
 }
 
-/// Whether one provider has a trait of each required set, and no forbidden one.
+/// Whether one provider has a trait of each required set, and no forbidden trait.
 pub(super) fn has_traits(snapshot: &Snapshot, traits: &TraitIds, slot: Slot) -> bool {
     traits
         .required

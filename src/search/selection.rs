@@ -8,7 +8,7 @@ use super::shown_providers::ShownProviders;
 use super::snapshot::{BlockSlots, Snapshot};
 use crate::error::Result;
 
-/// An iterator over the candidates of an answer. It keeps no candidate, only their providers, for the summaries.
+/// An iterator over the candidates of an answer. The iterator keeps no candidate, only the providers for the summaries.
 ///
 /// # Errors
 /// The last item is [`crate::error::Error::BadRequest`] if the search ended early and found fewer candidates than the
@@ -33,12 +33,12 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Selection<S, E> {
         }
     }
 
-    /// After the last candidate: whether [`super::SearchSettings::ceiling`] left some out.
+    /// After the last candidate: whether [`super::SearchSettings::ceiling`] left out candidates.
     pub fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// The providers that summaries must show: those of the candidates so far, each once.
+    /// The providers that summaries must show: the providers of the candidates so far, each once.
     pub fn into_summaries(self) -> Vec<BlockSlots> {
         self.shown.into_blocks(self.candidates.snapshot())
     }

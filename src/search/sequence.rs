@@ -103,8 +103,7 @@ impl<'a> CandidateSequence<'a> {
     }
 
     /// The candidate for the next consumer, and its number: equal numbers mean the same candidate. The caller adds the
-    /// candidate to `usage`, and passes the change to [`CandidateSequence::note`]. `None` if the request has no
-    /// candidate now.
+    /// candidate to `usage`, and passes the change to [`CandidateSequence::note`]. `None` if the request has none now.
     ///
     /// # Errors
     /// As of [`super::best`].
@@ -157,8 +156,7 @@ impl<'a> CandidateSequence<'a> {
         (self.first..).zip(self.found)
     }
 
-    /// The index of the best waiting candidate, which waits on behind its equals. `None` if candidates outside `found`
-    /// may be better.
+    /// The index of the best waiting candidate, which waits on behind its equals. `None` if a search may find better.
     fn next_waiting(&mut self, usage: &mut PlannedUsage) -> Result<Option<usize>> {
         while let Some((cost, waiting)) = self.queue.pop_if(|cost| cost <= self.max_cost) {
             let Some(scoring) = self.scoring else {

@@ -4,18 +4,18 @@ use super::block_walk::SharedOrder;
 use super::request::Request;
 use crate::interrupt::Interrupt;
 
-/// What the deployment configures for all searches, and the means to cancel one of them.
+/// The deployment's configuration of all searches, and the means to cancel one search.
 #[derive(Clone, Debug)]
 pub struct SearchSettings {
     /// Determines the order in which the cloud is searched: the same seed over the same version gives the same
-    /// candidates in the same order. Each request with a limit has its own; others have that of the process, unless
-    /// candidates are to be randomized.
+    /// candidates in the same order. Each request with a limit has its own seed. All other requests have the seed of
+    /// the process, unless candidates are to be randomized.
     pub seed: u64,
-    /// Of a large sample: the order that it shares with others. `seed` decides then at which block it begins, and which
-    /// lane of a block comes first.
+    /// The shared order of large samples. `seed` then decides at which block the sample begins, and which lane of a
+    /// block comes first.
     pub order: Option<SharedOrder>,
-    /// `[placement] max_allocation_candidates`; `None` if that is -1. Zero still gives one candidate, as in OpenStack
-    /// Placement.
+    /// `[placement] max_allocation_candidates`; `None` if the option is -1. Zero still gives one candidate, as in
+    /// OpenStack Placement.
     pub max: Option<usize>,
     /// `[placet] max_candidates`: cuts an answer if `max` is `None`.
     pub ceiling: usize,
@@ -25,7 +25,7 @@ pub struct SearchSettings {
     /// `[placet] strict_step_size`: `strict` of [`super::snapshot::Inventory::allows_amount`].
     pub strict_step: bool,
     pub limits: SearchLimits,
-    /// Cancels the search. Each search has its own.
+    /// Cancels the search. Each search has its own interrupt.
     pub interrupt: Interrupt,
 }
 
@@ -45,8 +45,8 @@ impl SearchSettings {
         }
     }
 
-    /// How many candidates the answer to `request` may hold, and whether that is the deployment's ceiling rather than
-    /// what the request or `max_allocation_candidates` asks for.
+    /// How many candidates the answer to `request` may hold, and whether this number is the deployment's ceiling rather
+    /// than the limit of the request or of `max_allocation_candidates`.
     pub fn max_candidates(&self, request: &Request) -> (usize, bool) {
         let limit = request.limit.unwrap_or(usize::MAX);
         let limit = limit.min(self.max.unwrap_or(usize::MAX)).max(1);
@@ -58,12 +58,11 @@ impl SearchSettings {
     }
 }
 
-/// Thresholds of cost at which the search of trees changes its technique. Tests set small values, which small worlds
-/// reach.
+/// Thresholds of cost at which the search of trees changes its technique. Tests set small values, for small worlds.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchLimits {
     /// The number of steps (parts placed) since the last solution of a tree after which every further step is checked
-    /// against the bounds. Up to there, trying is often cheaper than checking.
+    /// against the bounds. Up to this number, trying is often cheaper than checking.
     pub steps_before_bound: u64,
     /// The number of 8-byte words that the trees waiting for their third or a later round may occupy together. Of
     /// further trees only the last solution is kept, and their offers are collected again in their next round.
@@ -80,10 +79,10 @@ impl Default for SearchLimits {
     }
 }
 
-/// `[placement] allocation_candidates_generation_strategy`: the order of candidates that come from different trees.
+/// `[placement] allocation_candidates_generation_strategy`: the order of candidates of different trees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TreeOrder {
-    /// All candidates of one tree, then those of the next.
+    /// All candidates of one tree, then all candidates of the next.
     #[default]
     DepthFirst,
     /// Round-robin: one candidate of each tree in every round.

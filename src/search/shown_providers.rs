@@ -3,11 +3,10 @@
 use super::candidates::Candidate;
 use super::snapshot::{BlockSlots, Slot, Snapshot};
 
-/// The providers of candidates, each once: their whole trees, or these providers alone if the request does not know
-/// trees.
+/// The providers of candidates, each once: whole trees, or these providers alone if the request does not know trees.
 pub(super) struct ShownProviders {
     whole_trees: bool,
-    /// The providers, or the roots of their trees: as a set, and in the order in which they came.
+    /// The providers, or the roots of their trees: as a set, and in the order of addition.
     set: SlotSet,
     order: Vec<Slot>,
 }
@@ -55,7 +54,7 @@ impl SlotSet {
         Self(vec![0; snapshot.blocks().len()])
     }
 
-    /// Adds a slot. False if the set has it already.
+    /// Adds a slot. False if the set already has the slot.
     fn insert(&mut self, slot: Slot) -> bool {
         let lanes = &mut self.0[slot.block()];
         let is_new = *lanes & slot.bit() == 0;

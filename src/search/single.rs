@@ -19,7 +19,7 @@ pub(super) struct SingleProvider<E> {
     filter: ProviderFilter,
     walk: BlockWalk,
     zones: ZoneFilter,
-    /// The candidates of the current stripe that were not returned yet.
+    /// The candidates of the current stripe not returned yet.
     stripe: StripeLanes,
     suffix: Arc<str>,
     interrupt: Interrupt,
@@ -83,8 +83,7 @@ impl<E: Explain> SingleProvider<E> {
         }
     }
 
-    /// The best `count` of all candidates with their costs, best first. Blocks are visited in the order of their
-    /// bounds.
+    /// The best `count` of all candidates with their costs, best first. Blocks are visited in the order of bounds.
     pub fn best(&mut self, snapshot: &Snapshot, scoring: Scoring, count: usize) -> Vec<(f64, Candidate)> {
         let mut best = BestOf::new(count);
         let mut blocks = self.blocks_by_bound(snapshot, scoring);
@@ -109,7 +108,7 @@ impl<E: Explain> SingleProvider<E> {
         self.filter.ignores_room = true;
     }
 
-    /// Calls `found` with the host of each candidate, its cost, and what builds it.
+    /// Calls `found` with the host of each candidate, the cost, and a function that builds the candidate.
     pub fn each_host(
         &mut self,
         snapshot: &Snapshot,

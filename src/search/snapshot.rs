@@ -9,8 +9,8 @@
 //!   name, parent), profile (inventories, traits, aggregates) and usage (sums and generations, about 4 KB). A claim
 //!   copies one usage part and the path to the part, however many providers there are.
 //! - Inside a part the data is in columns. A trait or an aggregate of the block is one 64-bit mask, a bit for each
-//!   provider. A resource class is an array of 64 limits beside an array of 64 sums. So a scan decides 64 providers at
-//!   once.
+//!   provider. A resource class is an array of 64 limits beside an array of 64 sums. So a scan decides for 64
+//!   providers.
 //! - Data derived from a block or a region is computed when a search first needs the data, and kept until the source
 //!   changes. Derived are `layout`, `free_capacity`, `zone_map`, and the caches of other layers (`derived_cache`).
 

@@ -1,4 +1,4 @@
-//! Sums over the whole cloud: what there is of each class and how much of it is used, in total and by aggregate.
+//! Sums over the whole cloud: the total and the usage of each class, over all providers and by aggregate.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ pub struct ClassTotals {
     pub providers: u64,
     pub total: i64,
     pub reserved: i64,
-    /// What claims may use: `(total - reserved) * allocation_ratio`, rounded down for each provider.
+    /// The usable capacity: `(total - reserved) * allocation_ratio`, rounded down for each provider.
     pub capacity: i64,
     pub used: i64,
-    /// What is left of the capacity, for each provider at least 0.
+    /// The rest of the capacity, for each provider at least 0.
     pub free: i64,
 }
 
@@ -44,9 +44,9 @@ pub struct AggregateTotals {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CloudTotals {
     pub classes: Vec<(Arc<str>, ClassTotals)>,
-    /// The aggregates with the most providers, at most as many as were asked for.
+    /// The aggregates with the most providers, up to the requested number.
     pub aggregates: Vec<AggregateTotals>,
-    /// How many aggregates with providers are left out.
+    /// The number of omitted aggregates with providers.
     pub omitted_aggregates: usize,
     /// Hosts, which are root providers, in the order of [`ProviderState::ALL`].
     pub hosts: [u64; ProviderState::ALL.len()],
@@ -54,7 +54,7 @@ pub struct CloudTotals {
 
 type Sums = BTreeMap<ClassId, ClassTotals>;
 
-/// The sums of everything in this version, and of at most `max_aggregates` aggregates.
+/// The sums of all providers in this version, and of at most `max_aggregates` aggregates.
 pub fn totals(snapshot: &Snapshot, max_aggregates: usize) -> CloudTotals {
     let (kept, omitted_aggregates) = largest_aggregates(snapshot, max_aggregates);
     let shown: HashSet<AggregateId> = kept.iter().map(|(id, _)| *id).collect();
@@ -89,7 +89,7 @@ pub fn totals(snapshot: &Snapshot, max_aggregates: usize) -> CloudTotals {
     }
 }
 
-/// The aggregates with the most providers, and how many others have any.
+/// The aggregates with the most providers, and the number of all other aggregates with providers.
 fn largest_aggregates(snapshot: &Snapshot, max: usize) -> (Vec<(AggregateId, u64)>, usize) {
     let mut providers = BTreeMap::<AggregateId, u64>::new();
     for slot in snapshot.iter() {

@@ -1,13 +1,13 @@
 //! Skips whole regions of the snapshot that cannot contain a result, by their zone maps.
 //!
-//! A region is 64 blocks (4,096 providers). The snapshot keeps a zone map of each (`snapshot/zone_map.rs`); a search
-//! evaluates it once and caches the result for the region's other blocks.
+//! A region is 64 blocks (4,096 providers). The snapshot keeps a zone map of each region (`snapshot/zone_map.rs`). A
+//! search evaluates a zone map once and caches the result for the remaining blocks of the region.
 
 use super::explain::Explain;
 use super::snapshot::{Slot, Snapshot};
 
-/// By region, once evaluated: whether it may contain a result. `None` in a search of one tree, because evaluating a
-/// zone map takes longer than scanning the few blocks of a tree.
+/// By region, once evaluated: whether the region may contain a result. `None` in a search of one tree, because
+/// evaluating a zone map takes longer than scanning the few blocks of a tree.
 #[derive(Debug)]
 pub(super) struct ZoneFilter(Option<Vec<Option<bool>>>);
 
