@@ -1,18 +1,18 @@
-//! Workloads (`/v1/workloads`): replicas with rules about where they stand to each other.
+//! Workloads (`/v1/workloads`): replicas, with rules about the hosts of the replicas.
 //!
-//! A replica is a consumer with allocations; where it stands is read from them. So each allocation that OpenStack's
-//! routes change is seen, and a replica without allocations is pending.
+//! A replica is a consumer with allocations, and the allocations say where the replica stands. So each change of
+//! allocations by OpenStack's routes is seen, and a replica without allocations is pending.
 //!
-//! - `wish`: what a workload wants; `rows`: the tables;
-//! - `hosts`, `eligible_hosts`, `host_offers`: the hosts of a snapshot as `placing` asks for them;
-//! - `near`: the rules of a wish as those of `placing`;
-//! - `ids`: which ids replicas get; `plan`: what a request changes, decided beside the writer;
+//! - `wish`: the roles and rules of a workload; `rows`: the tables;
+//! - `hosts`, `eligible_hosts`, `host_offers`: the hosts of a snapshot in the form of `placing`;
+//! - `near`: the rules of a wish in the form of `placing`;
+//! - `ids`: the ids of replicas; `plan`: the changes of a request, decided beside the writer;
 //! - `planned`: the plan as rows to write, and as a report;
 //! - `admission`: whether there is normal room in sum; `refusal`: why replicas have no place;
-//! - `found`: what a request reads first; `put`: a request from its first read to the answer; `pending`: another try;
-//! - `in_batch`: a plan inside the batch of the writer, after several lost ones;
-//! - `report`: a workload as clients see it; `listing`: many of them with the figures of their state;
-//! - `unfit`: why a host is not what a role asks for; `time`: searches that end early.
+//! - `found`: the first reads of a request; `put`: a request from the first read to the answer; `pending`: retries;
+//! - `in_batch`: a plan inside the batch of the writer, after several lost plans;
+//! - `report`: a workload as clients see the state; `listing`: a page of workloads with the figures of their state;
+//! - `unfit`: why a host does not meet the query of a role; `time`: searches that end early.
 
 mod admission;
 mod eligible_hosts;
@@ -68,18 +68,18 @@ pub struct Put {
     /// The generation that the caller knows; `None` if the workload must be new.
     pub generation: Option<i64>,
     pub wish: Wish,
-    /// The wish as it is stored.
+    /// The stored form of the wish.
     pub body: String,
-    /// Reads what was stored before.
+    /// Reads a wish from a stored body.
     pub read: ReadWish,
-    /// All ids, if the caller names them.
+    /// All ids. `None` if the caller names no ids.
     pub ids: Option<Vec<String>>,
     pub adopted: Vec<Adopted>,
     /// Pairs of ids whose replicas exchange their roles.
     pub swaps: Vec<[String; 2]>,
     /// Whether all new replicas are placed or none.
     pub is_atomic: bool,
-    /// Whether it asks once more for what is stored. Then nothing is written unless a replica gets a place.
+    /// Whether the request repeats the stored wish. If so, nothing is written unless a replica gets a place.
     pub is_retry: bool,
     /// Whether the answer is only foreseen, and nothing is written.
     pub is_dry_run: bool,
@@ -88,7 +88,7 @@ pub struct Put {
 /// How a workload is deleted.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Delete {
-    /// Although rules of other workloads name it.
+    /// Also if rules of other workloads name the workload.
     pub is_forced: bool,
     /// Whether the answer is only foreseen, and nothing is written.
     pub is_dry_run: bool,
@@ -99,7 +99,7 @@ pub struct Delete {
 pub struct Adopted {
     /// Uuid.
     pub consumer: String,
-    /// `None`: the next free one.
+    /// `None`: the next free id.
     pub id: Option<String>,
     /// `None`: the first role that lacks a replica.
     pub role: Option<String>,
@@ -113,19 +113,19 @@ pub struct WorkloadRow {
     pub project: String,
     pub user: String,
     pub generation: i64,
-    /// The number of the roles' queries and payloads: it rises if one of them changes.
+    /// The version of the roles' queries and payloads, which rises with each change.
     pub revision: i64,
     pub body: Arc<str>,
-    /// How often workloads whose rules name it changed, above a random number that it began with: `Incarnation`.
+    /// Counts changes of workloads whose rules name this workload, from a random number on: see `Incarnation`.
     pub named: i64,
 }
 
-/// Which of the workloads that had a uuid one after the other. Generations begin at 1 again.
+/// Tells a workload from earlier workloads with the same uuid, whose generations began at 1, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Incarnation(i64);
 
-/// The bits of [`WorkloadRow::named`] that count. If the count goes beyond them the workload seems to be another one:
-/// then plans that saw it before are made again.
+/// The low bits of [`WorkloadRow::named`], which count. After an overflow the workload looks like a new incarnation:
+/// plans on the earlier count are made again.
 const NAMED_COUNT_BITS: u32 = 20;
 
 impl Incarnation {
@@ -134,23 +134,23 @@ impl Incarnation {
         Incarnation((random >> (NAMED_COUNT_BITS + 2)) as i64)
     }
 
-    /// Of a workload by its [`WorkloadRow::named`].
+    /// The incarnation of the workload with this [`WorkloadRow::named`].
     pub fn of(named: i64) -> Incarnation {
         Incarnation(named >> NAMED_COUNT_BITS)
     }
 
-    /// The first and the last [`WorkloadRow::named`] that it has.
+    /// The first and the last [`WorkloadRow::named`] of the incarnation.
     pub fn range(self) -> (i64, i64) {
         let first = self.0 << NAMED_COUNT_BITS;
         (first, first + (1 << NAMED_COUNT_BITS) - 1)
     }
 }
 
-/// Another workload as a plan saw it.
+/// A workload that a rule ties to the planned workload, in the state that the plan saw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Neighbour {
     pub uuid: String,
-    /// `None` if it did not exist.
+    /// `None` if the workload did not exist.
     pub generation: Option<i64>,
     pub incarnation: Incarnation,
 }
@@ -164,7 +164,7 @@ impl Neighbour {
         }
     }
 
-    /// One that was deleted although a rule names it.
+    /// A deleted workload that a rule names.
     pub fn missing(uuid: &str) -> Neighbour {
         Neighbour {
             uuid: uuid.to_owned(),
@@ -182,7 +182,7 @@ pub struct ReplicaRow {
     /// Uuid.
     pub consumer: String,
     pub role: String,
-    /// Of the workload when the replica got its place or its role.
+    /// The workload's revision when the replica got the place or the role.
     pub revision: i64,
     pub is_adopted: bool,
 }
@@ -191,9 +191,9 @@ pub struct ReplicaRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replica {
     pub row: ReplicaRow,
-    /// The consumer's generation; `None` if there is no such consumer.
+    /// The consumer's generation; `None` if the consumer does not exist.
     pub generation: Option<i64>,
-    /// What it has, by provider; empty if it is pending.
+    /// By provider. Empty if the replica is pending.
     pub allocations: Vec<ProviderShare>,
 }
 
@@ -203,49 +203,49 @@ impl Replica {
     }
 }
 
-/// The rows of one workload after a command, and the consumers that it claims for or releases.
+/// A command: the rows of a workload, and the consumers to claim for or to release.
 #[derive(Debug, Clone)]
 pub struct Set {
     pub uuid: String,
-    /// The generation of the row on which the command was planned; `None`: there was none.
+    /// The generation of the row on which the command was planned; `None` if there was no row.
     pub known: Option<i64>,
-    /// [`WorkloadRow::named`] of that row.
+    /// [`WorkloadRow::named`] of the same row.
     pub named: i64,
     /// The workloads that the rules name.
     pub neighbours: Vec<Neighbour>,
-    /// Of a new workload: those whose rules name it already.
+    /// Of a new workload: the workloads whose rules already name the uuid.
     pub namers: Vec<Neighbour>,
-    /// `None` deletes the workload. Its [`WorkloadRow::named`] is written if there was none.
+    /// `None` deletes the workload. [`WorkloadRow::named`] is written only for a new workload.
     pub row: Option<Box<WorkloadRow>>,
     pub replicas: Vec<ReplicaRow>,
-    /// Consumers that stay as they are, with the generations that the plan saw.
+    /// Consumers that stay unchanged, with the generations in the plan.
     pub standing: Vec<(String, Option<i64>)>,
     /// Consumers that lose their allocations, with their generations.
     pub released: Vec<(String, i64)>,
     /// Consumers that get a place.
     pub placed: Vec<ConsumerChoice>,
-    /// Those of `replicas` that are adopted now.
+    /// The consumers of `replicas` that this command adopts.
     pub adopted: Vec<String>,
     /// The hosts on which the plan of `placed` rests.
     pub hosts: Vec<PlannedHost>,
 }
 
-/// A host, and the domains in which a plan saw it.
+/// A host, and the domains of the host in a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedHost {
     /// Uuid.
     pub host: String,
-    /// Paths by dimension, of the dimensions that rules name.
+    /// The host's path in each dimension that a rule names.
     pub domains: Vec<(Arc<str>, Option<Arc<str>>)>,
-    /// Whether no replica gets a place there, so that no claim guards the domains.
+    /// Whether no replica gets a place on the host. If so, no claim guards the domains.
     pub is_unclaimed: bool,
 }
 
-/// The answer to [`Set`]: what the consumers of `placed` got, in their order.
+/// The answer to [`Set`]: the places of the consumers of `placed`, in the same order.
 pub type SetAnswer = Arc<[ClaimedConsumer]>;
 
 impl Set {
-    /// About how many rows it writes.
+    /// An estimate of the rows to write.
     pub fn rows(&self) -> usize {
         let rows = |choice: &ConsumerChoice| {
             let candidates = choice.candidates.list.iter();

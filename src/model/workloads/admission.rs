@@ -1,4 +1,4 @@
-//! Whether there is normal room for the missing replicas in sum. Single hosts may lack it.
+//! Admission of atomic requests: the normal room of all hosts in sum must be enough. Single hosts may lack room.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +10,14 @@ use crate::interrupt::Interrupt;
 use crate::placing::Eligible;
 use crate::search::Snapshot;
 
-/// As many hosts are looked at in the time of one step.
+/// A look at this many hosts counts as a step.
 const HOSTS_A_STEP: u64 = 64;
 
 /// `normal` has the normal limits in place of capacities.
 ///
 /// # Errors
-/// - [`Error::NoCapacity`] for the first class that is short.
-/// - [`Error::Busy`] if it was interrupted.
+/// - [`Error::NoCapacity`] for the first class with too little room.
+/// - [`Error::Busy`] after an interrupt.
 pub fn check(
     normal: &Snapshot,
     (list, eligible): (&HostList, &Eligible),
@@ -45,7 +45,7 @@ pub fn check(
         }
         let hosts = list.slots.iter().zip(of_any).filter(|(_, is_any)| *is_any);
         let mut hosts = hosts.map(|(slot, _)| *slot).peekable();
-        // Without an eligible host it is the conditions that leave no place.
+        // Without an eligible host the conditions are in the way, and not the room.
         let Some(id) = normal.catalog().class_id(class).filter(|_| hosts.peek().is_some()) else {
             continue;
         };

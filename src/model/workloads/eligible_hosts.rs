@@ -1,8 +1,8 @@
 //! Which hosts are eligible for the roles of a workload, and in which domains these hosts are.
 //!
-//! Naively, each plan and each judgement would ask it of all hosts. But room does not count for it: it changes with
-//! providers, descriptions and names, and not with claims. So the answers are kept with the snapshot, and versions that
-//! differ in usage alone share them.
+//! Naively, each plan and each judgement would search all hosts. But room does not count for eligibility, which changes
+//! with providers, descriptions and names, and not with claims. So the answers are kept with the snapshot, and shared
+//! by versions that differ in usage alone.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -16,7 +16,7 @@ use crate::mutants::{Mutant, is};
 use crate::placing::Eligible;
 use crate::search::{self, Interrupt, Request, SearchSettings, Snapshot};
 
-/// The hosts of a snapshot, and those that are eligible for each role.
+/// The hosts of a snapshot, and the eligible hosts of each role.
 #[derive(Clone)]
 pub struct EligibleHosts {
     pub list: Arc<HostList>,
@@ -24,7 +24,7 @@ pub struct EligibleHosts {
 }
 
 impl EligibleHosts {
-    /// `roles` are those of the wish, with names as the tables spell them.
+    /// `roles` are the roles of the wish, with names in the spelling of the tables.
     ///
     /// # Errors
     /// Of the search. [`Error::InMember`] with the path of a query that names an unknown class or trait.
@@ -42,8 +42,7 @@ impl EligibleHosts {
         EligibleHosts::find(snapshot, dimensions, wish, roles, &settings.interrupt, of_query)
     }
 
-    /// As [`Self::of`], for roles that were stored. No host is eligible for a query that names what has been deleted
-    /// since.
+    /// As [`Self::of`], for stored roles. No host is eligible for a query with a class or trait that has been deleted.
     ///
     /// # Errors
     /// Of the search.
@@ -83,7 +82,7 @@ impl EligibleHosts {
     }
 }
 
-/// The error about a name with the path of the query that has it.
+/// Adds the path of the query to an error about an unknown name.
 fn in_role(at: usize, error: Error) -> Error {
     match error {
         Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. } => {
@@ -93,7 +92,7 @@ fn in_role(at: usize, error: Error) -> Error {
     }
 }
 
-/// What was found on versions that differ in usage alone.
+/// Hosts and eligible hosts, for all versions that differ in usage alone.
 #[derive(Default)]
 struct KnownHosts {
     /// By dimensions.
@@ -101,12 +100,12 @@ struct KnownHosts {
     /// By query, whether each host is eligible. All lists have the same hosts.
     by_query: Newest<Request, [bool]>,
     by_roles: Newest<ListedRoles, Eligible>,
-    /// For each host that it is not eligible.
+    /// False for each host.
     none: OnceLock<Arc<[bool]>>,
 }
 
-/// A list of hosts, for each role whether each of them is what it asks for, and the dimensions in which a host needs a
-/// domain. The first two are compared by address.
+/// A list of hosts, the eligible hosts of each role, and the dimensions in which a host needs a domain. The first two
+/// are compared by address.
 type ListedRoles = (Arc<HostList>, Vec<Arc<[bool]>>, Vec<usize>);
 
 impl KnownHosts {
@@ -169,7 +168,7 @@ impl KnownHosts {
         if interrupt.has_ended() {
             return Err(too_long());
         }
-        // What it holds beside its own may be held nowhere else any more.
+        // The value may be the last owner of the list and of the hosts by role.
         let bytes = eligible.bytes() + list.bytes() + by_role.iter().map(|hosts| hosts.len()).sum::<usize>();
         self.by_roles
             .add((Arc::clone(&list), by_role, needed), &eligible, bytes);
@@ -177,18 +176,18 @@ impl KnownHosts {
     }
 }
 
-/// At most this many values are kept, so that it takes little time to find one.
+/// At most this many values are kept, so a look-up takes little time.
 const KEPT_VALUES: usize = 128;
-/// And no more of them than have this many bytes together.
+/// At most this many bytes of values are kept.
 const KEPT_BYTES: usize = 32 << 20;
 
-/// The values that were added last. Two threads that miss the same one both find it out: no lock is held for that time.
+/// The values that were added last. Two threads that miss the same value both compute the value, without a lock.
 struct Newest<K, V: ?Sized>(Mutex<Values<K, V>>);
 
 struct Values<K, V: ?Sized> {
-    /// Each with its size in bytes.
+    /// Each with the size in bytes.
     all: VecDeque<(K, Arc<V>, usize)>,
-    /// Of all together.
+    /// The bytes of all values.
     bytes: usize,
 }
 
@@ -208,7 +207,7 @@ impl<K, V: ?Sized> Newest<K, V> {
         found.map(|(_, value, _)| Arc::clone(value))
     }
 
-    /// Keeps a value of this size, and leaves out the oldest for which there is no room any more.
+    /// Keeps a value of this size, and drops the oldest values for which there is no room any more.
     fn add(&self, key: K, value: &Arc<V>, bytes: usize) {
         if bytes > KEPT_BYTES {
             return;

@@ -1,4 +1,4 @@
-//! What a request about a workload reads before it is planned, and what the rows alone refuse.
+//! The reads of a request about a workload before the plan, and the refusals that rest on rows alone.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use super::{Adopted, Put, Replica, ReplicaRow, StoredWorkload, WorkloadRow};
 use crate::db::DbConnection;
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 
-/// What a request reads before it is planned.
+/// The rows that a request reads before the plan.
 pub struct Found {
     pub stored: Option<StoredWorkload>,
-    /// The workloads that the rules name, and those whose rules name this one: by uuid, without their bodies.
+    /// The workloads that the rules name, and the workloads whose rules name this workload: by uuid, without bodies.
     pub others: HashMap<String, StoredWorkload>,
-    /// What those want whose rules name this one, without their roles.
+    /// The wishes of the workloads whose rules name this workload, without roles.
     pub namers: Vec<(String, Wish)>,
     pub adopted: Vec<(Adopted, Replica)>,
 }
 
 impl Found {
-    /// How many replicas lack a place, as far as the numbers say: a role that falls hides one that rises.
+    /// How many replicas lack a place, by the total numbers: a role that falls hides a role that rises.
     pub fn missing(&self, put: &Put) -> u32 {
         let stored = self.stored.iter().flat_map(|stored| &stored.replicas);
         let placed = stored.filter(|it| it.is_placed()).count() + self.adopted.len();
@@ -31,8 +31,8 @@ impl Found {
 /// How many bodies are read together. A body may have a megabyte.
 const BODIES_AT_ONCE: usize = 4;
 
-/// What these workloads want, without their roles: only their rules count for others. One that cannot be read is left
-/// out.
+/// The wishes of these workloads without roles, because only rules count for other workloads. Unreadable wishes are
+/// left out.
 fn rules_of(conn: &mut DbConnection, put: &Put, uuids: &[String]) -> Result<Vec<(String, Wish)>> {
     let mut wishes = Vec::with_capacity(uuids.len());
     for uuids in uuids.chunks(BODIES_AT_ONCE) {
@@ -48,10 +48,10 @@ fn rules_of(conn: &mut DbConnection, put: &Put, uuids: &[String]) -> Result<Vec<
     Ok(wishes)
 }
 
-/// Reads the workload, those that its rules name or that name it, and the consumers that it adopts.
+/// Reads the workload, the consumers to adopt, and the workloads that a rule ties to this workload.
 ///
 /// # Errors
-/// What the rows alone refuse.
+/// The refusals that rest on rows alone.
 pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
     let namers = namers(conn, &put.uuid)?;
     let named = put.wish.neighbours();
@@ -79,11 +79,11 @@ pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
         });
     }
     let exist: BTreeSet<String> = others.keys().cloned().collect();
-    // A rule stays that names a workload which was deleted since. Another one could not be told from a mistake.
+    // A stored rule may stay if the named workload was deleted. A new rule about an unknown workload is a mistake.
     let before = stored.as_ref().and_then(|stored| (put.read)(&stored.row.body).ok());
     let before = before.and_then(|wish| wish.rules).unwrap_or_default();
     let is_kept = |rule: &WishRule, near: &NearRule| !exist.contains(&near.workload) && before.contains(rule);
-    // What other projects have is not to be found out.
+    // A caller must not find out workloads of other projects.
     others.retain(|_, other| other.row.project == put.owner.project);
     for (at, rule) in put.wish.rules.iter().flatten().enumerate() {
         if let WishRule::Near(near) = rule
@@ -106,7 +106,7 @@ pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
     })
 }
 
-/// The consumers to adopt, with what they have.
+/// The consumers to adopt, with their allocations.
 fn adopted(conn: &mut DbConnection, put: &Put) -> Result<Vec<(Adopted, Replica)>> {
     let uuids: Vec<&str> = put.adopted.iter().map(|it| it.consumer.as_str()).collect();
     if uuids.is_empty() {
@@ -167,8 +167,8 @@ fn owners(conn: &mut DbConnection, put: &Put, consumers: &[&str]) -> Result<Hash
     Ok(taken.into_iter().filter_map(owner).collect())
 }
 
-/// The refusal of those of `consumers` that exist, in their order. `None` if there is none, or if the workload has
-/// another generation than `known`: then a request about the workload may have made them.
+/// The refusal of the consumers that exist, in the order of `consumers`. `None` if none exists. Also `None` if the
+/// workload's generation is not `known`: a request about the workload may have made the consumers.
 pub fn existing(
     conn: &mut DbConnection,
     consumers: &[String],
@@ -177,7 +177,7 @@ pub fn existing(
 ) -> Result<Option<Error>> {
     let uuids: Vec<&str> = consumers.iter().map(String::as_str).collect();
     let found = places(conn, &uuids)?;
-    // After the consumers: a request that makes both has ended by now.
+    // Read after the consumers, so the row shows each request whose consumers were found.
     let rows = workload_rows(conn, &[workload])?;
     if rows.first().map(|row| row.generation) != known {
         return Ok(None);
@@ -198,7 +198,7 @@ pub fn existing(
 ///
 /// # Errors
 /// - [`Error::WorkloadNotFound`].
-/// - [`Error::WorkloadInUse`] if rules of other workloads of the project name it, unless the request is forced.
+/// - [`Error::WorkloadInUse`] if rules of the project's workloads name this workload, unless the request is forced.
 pub fn to_delete(conn: &mut DbConnection, uuid: &str, is_forced: bool) -> Result<StoredWorkload> {
     let stored = show(conn, uuid)?;
     let namers = if is_forced { Vec::new() } else { namers(conn, uuid)? };

@@ -1,11 +1,11 @@
 //! What each host offers for each role, found by the search as for any claim.
 //!
-//! The best candidate within the normal limits is offered
-//! first; of a host without one the best within the capacity, with what it goes over the normal limits.
+//! The offer is the best candidate within the normal limits. If a host has none, the offer is the best candidate within
+//! the capacity, with the excess over the normal limits.
 //!
-//! A search finds the costs of all hosts, and candidates are built for the hosts that get a replica. A host is mostly
-//! asked for one. If a rule lets it take several, `series` goes on from what the replicas before have taken: the next
-//! place costs one sum on a host that is one provider, and one search of the tree on any other.
+//! A search finds the costs of all hosts, and candidates are built for the hosts that get a replica. Most hosts get at
+//! most one replica. If a rule allows several, `series` continues from the amounts that the replicas before have taken.
+//! The next place costs a sum on a host of a single provider, and a search of the tree on any other host.
 
 mod series;
 mod together;
@@ -32,13 +32,13 @@ pub struct HostOffers<'a> {
     pub list: &'a HostList,
     roles: Vec<RoleOffers<'a>>,
     settings: &'a SearchSettings,
-    /// With the normal limits, and what the workload gives back.
+    /// With the normal limits, and the room that the workload gives back.
     normal: Arc<Snapshot>,
-    /// With the capacities. The same if there are no normal limits.
+    /// With the capacities. The same snapshot if there are no normal limits.
     hard: Arc<Snapshot>,
-    /// What hosts offer for several replicas of one role, by host and role.
+    /// The offers of a host for several replicas of a role, by host and role.
     series: RefCell<HashMap<(u32, usize), Series>>,
-    /// The series that was asked last: only this one keeps its usage.
+    /// The series that was asked last. Only this series keeps the usage.
     last: Cell<Option<(u32, usize)>>,
     /// Whether replicas of several roles find places together on a host, by host and roles.
     fitting: RefCell<HashMap<(u32, Vec<usize>), bool>>,
@@ -51,14 +51,14 @@ struct RoleOffers<'a> {
     scoring: Option<Scoring>,
     /// `None` if the role gets no new replica.
     first: Option<Rc<FirstOffers>>,
-    /// The candidate on a host that is one provider. It is the same on all of them.
+    /// The candidate on a host of a single provider, which is the same on all of these hosts.
     alone: OnceCell<Candidate>,
 }
 
-/// What each host offers for its first new replica.
+/// The offer of each host for the first new replica.
 struct FirstOffers {
     normal: HostCosts,
-    /// Of hosts that have no room within the normal limits.
+    /// Of hosts without room within the normal limits.
     beyond: HashMap<Slot, Offer>,
     is_exact: bool,
 }
@@ -162,7 +162,7 @@ impl<'a> HostOffers<'a> {
         })
     }
 
-    /// Whether no better offers, and no offers of more hosts, can exist than those that were made so far.
+    /// Whether no better offers can exist than the offers so far, and no further host can have an offer.
     pub fn is_exact(&self) -> bool {
         self.is_exact.get()
     }
@@ -184,7 +184,7 @@ impl<'a> HostOffers<'a> {
         let found = search::best_in_host(snapshot, of_role.request, of_role.scoring, slot, self.settings);
         let candidate = found.ok().flatten()?;
         if is_alone {
-            // It is set once, because only one thread plans.
+            // The cell is set once, because only one thread plans.
             let _ = of_role.alone.set(candidate.clone());
         }
         Some(Offered { offer, candidate })

@@ -1,4 +1,4 @@
-//! The hosts of a snapshot as `placing` counts them: roots by index, and their domains in each dimension.
+//! The hosts of a snapshot in the form of `placing`: roots by index, and their domains in each dimension.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ pub struct HostList {
 }
 
 const NONE: u32 = u32::MAX;
-/// As many bytes of a path are looked at in the time of one operation.
+/// A look at this many bytes of a path counts as an operation.
 const BYTES_AN_OPERATION: usize = 16;
 
 impl HostList {
-    /// The dimensions with these names. After `interrupt` is set it comes soon, and means nothing.
+    /// The hosts, with the dimensions of these names. After an interrupt the list is incomplete and must not be used.
     pub fn new(snapshot: &Snapshot, dimensions: &[&str], interrupt: &Interrupt) -> HostList {
         // `for_each` visits the lanes of a block in one loop, which `collect` does not.
         let mut slots: Vec<Slot> = Vec::with_capacity(snapshot.len());
@@ -42,7 +42,7 @@ impl HostList {
         }
     }
 
-    /// About how many bytes it occupies.
+    /// An estimate of the occupied bytes.
     pub fn bytes(&self) -> usize {
         let dimensions = self.cluster.dimensions.iter();
         let dimensions = dimensions.map(|it| it.tree.bytes() + size_of_val(it.leaves.as_slice()));
@@ -54,7 +54,7 @@ impl HostList {
         self.indexes.get(root.index()).copied().filter(|at| *at != NONE)
     }
 
-    /// The index of a dimension; `None` if it was not named.
+    /// The index of a dimension; `None` if the list does not have the dimension.
     pub fn dimension(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| known == name)
     }
@@ -73,7 +73,7 @@ impl HostList {
         &self.names[dimension]
     }
 
-    /// The path of a domain, for an owner of its own.
+    /// The path of a domain, as a shared text.
     pub fn shared_path(&self, dimension: usize, domain: DomainId) -> Arc<str> {
         self.cluster.dimensions[dimension].tree.shared_path(domain)
     }
@@ -88,7 +88,7 @@ fn dimension(snapshot: &Snapshot, name: &str, (indexes, hosts): (&[u32], usize),
     let mut tree = DomainTree::default();
     let mut leaves = vec![DomainTree::ROOT; hosts];
     interrupt.spend(hosts as u64 / 64);
-    // By domain, which one came after it. Most blocks have the paths of the block before, in the same order.
+    // By domain, the path and domain that came next. Most blocks have the paths of the block before, in the same order.
     let mut after: Vec<Option<(&Arc<str>, DomainId)>> = Vec::new();
     let mut last = DomainTree::ROOT;
     for (path, roots) in snapshot.roots_by_domain(name) {

@@ -1,4 +1,4 @@
-//! The ids of replicas: their order, which ones are free, and the consumers of new replicas.
+//! The ids of replicas: their order, the free ids, and the consumers of new replicas.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
@@ -11,7 +11,7 @@ pub fn consumer_of(workload: &str, id: &str) -> String {
     Uuid::new_v5(&workload, id.as_bytes()).to_string()
 }
 
-/// The id of the adopted consumer that a new replica with the id `id` would be, if that is another id.
+/// If the consumer of a new replica `id` is adopted under a different id: this id.
 pub fn other_id<'a>(adopted: &'a HashMap<String, String>, workload: &str, id: &str) -> Option<&'a String> {
     if adopted.is_empty() {
         return None;
@@ -26,7 +26,7 @@ pub fn natural_order(one: &str, other: &str) -> Ordering {
     ones.cmp(&others).then_with(|| one.cmp(other))
 }
 
-/// A run of digits, without zeros in front and so with a length that compares first, or a character.
+/// A character, or a run of digits without leading zeros. The length of a run is compared before the digits.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Run<'a> {
     Number(usize, &'a str),
@@ -50,7 +50,7 @@ fn runs(text: &str) -> Vec<Run<'_>> {
     all
 }
 
-/// The ids for new replicas, in natural order: those of `given` that are free, or the lowest free numbers.
+/// The ids for new replicas, in natural order: the free ids of `given`, or the lowest free numbers.
 pub fn free<'a>(given: Option<&'a [String]>, used: &BTreeSet<String>) -> Box<dyn Iterator<Item = String> + 'a> {
     let used = used.clone();
     match given {

@@ -1,5 +1,5 @@
-//! A request about a workload that is planned inside the writer's batch, after several of its plans were refused. As
-//! for claims (`claims::in_batch`), no command of this process comes in between.
+//! Plans a request about a workload inside the writer's batch, after several plans of the request were refused. As for
+//! claims (`claims::in_batch`), no command of this process comes in between.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::search::Snapshot;
 
-/// A request to plan and write in one batch.
+/// The command that plans and writes in the same batch.
 #[derive(Debug, Clone)]
 pub struct PutInBatch {
     /// The last search of the request, which is made again on the newest snapshot and on rows of the batch.
     pub job: PlanJob,
-    /// The search ends then.
+    /// When the search has to end.
     pub deadline: BootInstant,
 }
 
@@ -28,10 +28,10 @@ pub struct SetInBatch {
 }
 
 impl PutInBatch {
-    /// Reads the rows of the request, and plans it on this snapshot.
+    /// Reads the rows of the request, and plans the request on this snapshot.
     ///
     /// # Errors
-    /// As of [`PlanJob::run`], and the refusals of the rows alone.
+    /// As of [`PlanJob::run`], and the refusals that rest on rows alone.
     pub fn plan(&self, conn: &mut DbConnection, snapshot: &Arc<Snapshot>) -> Result<Planned> {
         let found = found::found(conn, &self.job.put)?;
         let stored_wish = found

@@ -30,7 +30,7 @@ impl Listed {
     }
 }
 
-/// About how long the members of a workload are, without its texts.
+/// An estimate of the bytes of a workload's members, without the texts.
 const MEMBERS_BYTES: usize = 250;
 
 /// Keeps the figures.
@@ -49,7 +49,7 @@ impl Keep for Figures {
         })
     }
 
-    /// A workload that cannot be judged is in the list all the same.
+    /// A workload that cannot be judged stays in the list.
     fn keep_unreadable(&self, stored: &StoredWorkload, error: &Error) -> Option<Listed> {
         log::error!(
             "Whether workload {} is safe cannot be judged: {error}; put it again",
@@ -67,7 +67,7 @@ impl Model {
     /// The workloads of a page, and the uuid of the workload after which the next page begins.
     ///
     /// # Errors
-    /// [`Error::Busy`] if it takes as long as a command may. Errors of the database.
+    /// [`Error::Busy`] if the page takes as long as a command may. Errors of the database.
     pub async fn list_workloads(
         &self,
         reader: impl Fn() -> Reader,

@@ -1,4 +1,4 @@
-//! The rules of a wish as those of `placing`, with names looked up.
+//! Translates the rules of a wish into rules of `placing`, with names looked up.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use crate::model::workloads::Replica;
 use crate::placing::{self, Axis, DomainId, DomainTree, Level, Members, Mode, Near, NearKind, Rule, Spread};
 use crate::search::{ProviderState, Snapshot};
 
-/// As many marks of domains or hosts are looked at in the time of one step.
+/// A look at this many marks of domains or hosts counts as a step.
 const DOMAINS_A_STEP: usize = 64;
 
-/// The rules, in the order of the wish. The default rule, if it applies, is the only one.
+/// The rules, in the order of the wish. If the wish has no list of rules: the default rule alone.
 pub fn rules(snapshot: &Snapshot, list: &HostList, wish: &Wish, others: &HashMap<String, StoredWorkload>) -> Vec<Rule> {
     let Some(rules) = &wish.rules else {
         return default_rule(list);
@@ -40,7 +40,7 @@ fn spread(list: &HostList, rule: &SpreadRule) -> Rule {
     })
 }
 
-/// The dimensions of a list in which a host needs a domain so that the rules can be kept.
+/// The dimensions of a list in which a host needs a domain under the rules.
 pub fn needed_dimensions(list: &HostList, wish: &Wish) -> Vec<usize> {
     let Some(rules) = &wish.rules else {
         return placing::needed_dimensions(&default_rule(list));
@@ -52,10 +52,10 @@ pub fn needed_dimensions(list: &HostList, wish: &Wish) -> Vec<usize> {
     placing::needed_dimensions(&spreads.collect::<Vec<_>>())
 }
 
-/// Refuses rules about dimensions that no host has: mistyped, they would restrict nothing, or everything.
+/// Refuses rules about dimensions that no host has. A mistyped name would restrict nothing, or everything.
 ///
 /// # Errors
-/// [`Error::BadRequest`] with the first such rule, and the dimensions that there are.
+/// [`Error::BadRequest`] with the first of these rules, and the existing dimensions.
 pub fn check_dimensions(snapshot: &Snapshot, wish: &Wish) -> Result<()> {
     const MAX_NAMES: usize = 15;
     let exists = |name: &str| name == HOST || snapshot.has_dimension(name);
@@ -80,7 +80,7 @@ pub fn check_dimensions(snapshot: &Snapshot, wish: &Wish) -> Result<()> {
     Ok(())
 }
 
-/// Adaptive over those of the default dimensions that exist.
+/// Adaptive over the default dimensions that exist.
 fn default_rule(list: &HostList) -> Vec<Rule> {
     let axes = DEFAULT_DIMENSIONS.iter().filter_map(|name| list.dimension(name));
     let axes: Vec<Axis> = axes.filter(|at| list.exists(*at)).map(Axis::Domain).collect();
@@ -102,7 +102,7 @@ fn axis(list: &HostList, name: &str) -> Option<Axis> {
     list.dimension(name).map(Axis::Domain)
 }
 
-/// Where the other workload stands.
+/// The hosts or domains of the workload that the rule names.
 fn members(snapshot: &Snapshot, list: &HostList, near: &NearRule, other: Option<&StoredWorkload>) -> Members {
     let replicas = other.map_or(&[][..], |other| &other.replicas);
     let mut hosts: Vec<u32> = replicas.iter().filter_map(|it| host_of(snapshot, list, it)).collect();
@@ -113,20 +113,20 @@ fn members(snapshot: &Snapshot, list: &HostList, near: &NearRule, other: Option<
     };
     let leaves = &list.cluster.dimensions[dimension].leaves;
     let mut domains: Vec<_> = hosts.iter().map(|host| leaves[*host as usize]).collect();
-    // What is in no domain is near to nothing.
+    // A replica in no domain is near to no host.
     domains.retain(|domain| *domain != DomainTree::ROOT);
     domains.sort_unstable();
     domains.dedup();
     Members::Domains { dimension, domains }
 }
 
-/// The rules of other workloads that keep them apart from this one, as rules of this one: where it must not get a
-/// place, so that they hold. `namers` are the wishes of these workloads by uuid.
+/// The rules `apart` of workloads that name this workload, as rules of this workload: hosts on which a place would
+/// break a rule. `namers` are the wishes of these workloads by uuid.
 ///
 /// A new replica breaks no rule `together` of another workload.
 ///
 /// # Errors
-/// [`Error::Busy`] if it was interrupted.
+/// [`Error::Busy`] after an interrupt.
 pub fn rules_of_namers(
     snapshot: &Snapshot,
     list: &HostList,
@@ -156,15 +156,15 @@ pub fn rules_of_namers(
     rules.collect()
 }
 
-/// How many steps [`hosts_around`] takes. It looks at each replica of the other workload, and at the domains and hosts
-/// of the dimension.
+/// The steps of [`hosts_around`]: a look at each replica of the other workload, and at the domains and hosts of the
+/// dimension.
 fn steps_around(list: &HostList, near: &NearRule, replicas: usize) -> u64 {
     let dimension = list.dimension(&near.dimension).map(|at| &list.cluster.dimensions[at]);
     let looked_at = dimension.map_or(0, |dimension| dimension.tree.count() + dimension.leaves.len());
     (1 + looked_at / DOMAINS_A_STEP + replicas) as u64
 }
 
-/// The hosts whose domain is that of a replica of the other workload, or holds it.
+/// The hosts whose domain is or contains the domain of a replica of the other workload.
 fn hosts_around(snapshot: &Snapshot, list: &HostList, near: &NearRule, other: Option<&StoredWorkload>) -> Vec<u32> {
     let (dimension, domains) = match members(snapshot, list, near, other) {
         Members::Hosts(hosts) => return hosts,
@@ -182,8 +182,8 @@ fn hosts_around(snapshot: &Snapshot, list: &HostList, near: &NearRule, other: Op
     hosts.map(|(host, _)| host).collect()
 }
 
-/// The host of a replica with a place. A provider that shares its resources with other trees counts only if there is no
-/// other; `None` if the snapshot has none of its providers.
+/// The host of a replica with a place. A provider that shares resources with other trees counts only if the replica has
+/// no provider without shared resources. `None` if the snapshot has none of the replica's providers.
 pub fn host_of(snapshot: &Snapshot, list: &HostList, replica: &Replica) -> Option<u32> {
     let providers = || {
         replica

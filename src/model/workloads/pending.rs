@@ -1,4 +1,4 @@
-//! Replicas that have no place: which workloads have them, and another try.
+//! Pending replicas: finds the workloads that have pending replicas, and tries again to place the replicas.
 
 use std::sync::{Arc, Weak};
 
@@ -12,10 +12,10 @@ use crate::model::allocations::Owner;
 use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
 
-/// How many workloads one query looks at.
+/// How many workloads a query looks at.
 const PAGE: i64 = 100;
 
-/// The workloads that have pending replicas, for a thread of their own. Its functions wait for the database.
+/// The workloads with pending replicas, for a thread of their own. The functions wait for the database.
 pub struct PendingWorkloads {
     model: Model,
     read: ReadWish,
@@ -40,13 +40,13 @@ impl PendingWorkloads {
         })
     }
 
-    /// What ends the plan that runs, and each later one: for the thread that stops this one.
+    /// A function that ends the running plan and each later plan, for the thread that stops this thread.
     pub fn interrupt(&self) -> impl FnOnce() + Send + use<> {
         let interrupt = self.settings.interrupt.clone();
         move || interrupt.set()
     }
 
-    /// The newest snapshot, to compare it with a later one.
+    /// The newest snapshot, for a comparison with a later snapshot.
     pub fn newest_snapshot(&self) -> Weak<Snapshot> {
         Arc::downgrade(&self.model.store.newest())
     }
@@ -59,7 +59,7 @@ impl PendingWorkloads {
         self.runtime.block_on(self.model.pending_workloads(after, PAGE))
     }
 
-    /// As [`Model::place_pending`]. Returns who got what where, for the log; `None` if no replica got a place.
+    /// As [`Model::place_pending`]. Returns the granted places for the log; `None` if no replica got a place.
     ///
     /// # Errors
     /// As there.
@@ -71,8 +71,8 @@ impl PendingWorkloads {
 }
 
 impl Model {
-    /// Of the first `limit` workloads whose uuids are greater, those with pending replicas; and the uuid after which
-    /// the next ones begin.
+    /// The workloads with pending replicas among the first `limit` workloads after this uuid, and the uuid after which
+    /// the next workloads begin.
     pub(in crate::model) async fn pending_workloads(
         &self,
         after: String,
@@ -82,14 +82,14 @@ impl Model {
         self.reader(false).read(read).await
     }
 
-    /// Places those pending replicas of a workload that have room now. `None` if it is not tried.
+    /// Places the pending replicas of a workload that have room now. `None` if the workload is not tried.
     ///
-    /// A consumer that was adopted belongs to another program, which may have deleted it. So with such a one without
-    /// allocations the workload waits for a `PUT` that says how many replicas it is to have.
+    /// An adopted consumer belongs to another program, which may have deleted the consumer. So if an adopted replica
+    /// has no allocations, the workload waits for a `PUT` with the number of replicas.
     ///
     /// # Errors
-    /// - [`Error::WorkloadNotFound`], [`Error::StaleWorkload`] if another client has changed it.
-    /// - [`Error::BadRequest`] if a workload that its rules name does not exist.
+    /// - [`Error::WorkloadNotFound`], [`Error::StaleWorkload`] if another client has changed the workload.
+    /// - [`Error::BadRequest`] if a rule names a workload that the project does not have.
     /// - [`Error::Busy`], also if the interrupt of `settings` ended the plan. Errors of the database.
     pub(in crate::model) async fn place_pending(
         &self,
@@ -105,7 +105,7 @@ impl Model {
         let search = async |job: PlanJob| job.run(&ended_by(&stop, deadline));
         let (retry, caller) = (Arc::new(retry(stored, read)?), CallerKey::of_address(None));
         let report = Report {
-            // What stays pending was counted as refused when the request was answered.
+            // Replicas that stay pending were counted as refused when the request was answered.
             reasons: Reasons::default(),
             ..self.try_put(&retry, &mut 0, (settings, &caller), search).await?
         };
@@ -115,7 +115,7 @@ impl Model {
     }
 }
 
-/// The request that asks for what is stored.
+/// The request that repeats the stored wish.
 fn retry(stored: StoredWorkload, read: ReadWish) -> Result<Put> {
     let row = stored.row;
     let wish = read(&row.body).map_err(|error| Error::Internal {

@@ -1,8 +1,8 @@
-//! What a request changes, decided on one version of the snapshot. Pure: no SQL and no clock.
+//! Plans the changes of a request on one version of the snapshot. Pure: no SQL and no clock.
 //!
-//! First replicas leave: those that the caller leaves out, and of each role that has too many those that `placing`
-//! releases. Then replicas that exchange their roles get what the new role needs on their host. Then the missing ones
-//! are placed. Nothing else moves: what breaks a rule then is a violation.
+//! 1. Replicas leave: replicas that the caller leaves out, and of each role with too many the choice of `placing`.
+//! 2. Replicas that exchange their roles get the amounts of the new role on their host.
+//! 3. The missing replicas are placed. No other replica moves: a rule that is still broken is a violation.
 
 mod outcome;
 mod places;
@@ -31,23 +31,23 @@ use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, a
 use crate::placing::{self, Eligible, Proof, Rule, Standing, Workload};
 use crate::search::{Interrupt, PlannedUsage, SearchSettings, Snapshot};
 
-/// The search for one request. Clones share all of it.
+/// The search for a request. Clones share the data.
 #[derive(Clone, Debug)]
 pub struct PlanJob {
     pub snapshot: Arc<Snapshot>,
     pub put: Arc<Put>,
-    /// The roles of the request, with names as the tables spell them.
+    /// The roles of the request, with names in the spelling of the tables.
     pub roles: Arc<Vec<Role>>,
     pub stored: Option<Arc<StoredWorkload>>,
-    /// What the stored workload wants.
+    /// The wish of the stored workload.
     pub stored_wish: Option<Arc<Wish>>,
-    /// The workloads that the rules name, and those whose rules name this one.
+    /// The workloads that the rules name, and the workloads whose rules name this workload.
     pub others: Arc<HashMap<String, StoredWorkload>>,
-    /// The wishes of those whose rules name this one, by uuid.
+    /// The wishes of the workloads whose rules name this workload, by uuid.
     pub namers: Arc<Vec<(String, Wish)>>,
     /// The consumers that become replicas, with their places.
     pub adopted: Arc<Vec<(Adopted, Replica)>>,
-    /// Rows that other transactions have locked. The plan avoids the providers among them.
+    /// Rows locked by other transactions. The plan avoids the providers among these rows.
     pub held: Arc<RowNames>,
     pub settings: SearchSettings,
 }
@@ -56,16 +56,16 @@ pub struct PlanJob {
 struct Kept {
     replica: Replica,
     role: usize,
-    /// `None` if it has no place, or if the snapshot does not know it.
+    /// `None` if the replica has no place, or if the snapshot does not know the place.
     host: Option<u32>,
-    /// Whether it gets what another role needs.
+    /// Whether the replica gets the amounts of another role.
     is_swapped: bool,
 }
 
-/// What the names of a request mean, so that a replica is not compared with all of them.
+/// Looks up the names of a request, so a replica is not compared with every name.
 struct Names<'a> {
     roles: HashMap<&'a str, usize>,
-    /// The ids, if the caller names all of them.
+    /// The ids, if the caller names all ids.
     ids: Option<BTreeSet<&'a str>>,
     /// The ids whose replicas exchange their roles.
     swapped: BTreeSet<&'a str>,
@@ -90,24 +90,24 @@ struct Planning<'a> {
     settings: SearchSettings,
     interrupt: &'a Interrupt,
     list: Arc<HostList>,
-    /// Those of the wish, and after them those of other workloads.
+    /// The rules of the wish, and after these the rules of other workloads.
     rules: Vec<Rule>,
-    /// The number of those of the wish.
+    /// The number of rules of the wish.
     own_rules: usize,
     eligible: Arc<Eligible>,
     revision: i64,
     kept: Vec<Kept>,
     gone: Vec<Replica>,
-    /// Replicas that get a place: they are new, or exchange their roles.
+    /// Replicas that get a place: new replicas, and replicas that exchange their roles.
     choices: Vec<ConsumerChoice>,
     is_exact: bool,
 }
 
 impl PlanJob {
-    /// Decides. The providers of the snapshot count as steps of `interrupt` before the first is looked at.
+    /// Decides. The providers of the snapshot count as steps of `interrupt` before the first look at a provider.
     ///
-    /// Held providers are avoided, unless no replica has a place without them, or the request is atomic and one has
-    /// none.
+    /// Held providers are avoided, unless no replica has a place without held providers, or the request is atomic and a
+    /// replica has none.
     ///
     /// # Errors
     /// - [`Error::Busy`] if `interrupt` ended the plan, whatever was found by then.
@@ -147,11 +147,11 @@ impl PlanJob {
         dimensions.dedup();
         let settings = SearchSettings {
             interrupt: interrupt.clone(),
-            // So the workload gets the places that a dry run showed.
+            // So the workload gets the places of an earlier dry run.
             seed: hash(&self.put.uuid),
             ..self.settings.clone()
         };
-        // A retry asks for what is stored: a dimension that is gone leaves no host.
+        // A retry repeats the stored wish. If a dimension is gone, no host is eligible.
         if !self.put.is_retry {
             near::check_dimensions(&self.snapshot, wish)?;
         }
@@ -222,7 +222,7 @@ impl Planning<'_> {
         self.names.roles.get(name).copied()
     }
 
-    /// Lets replicas go where a role has more than it wants.
+    /// Releases replicas of each role that has more than the wanted number.
     fn release(&mut self) {
         let wanted = self.wanted();
         let has = |role: usize| self.kept.iter().filter(|it| it.role == role).count();
@@ -245,7 +245,7 @@ impl Planning<'_> {
         }
     }
 
-    /// The hosts, to say why one is not eligible.
+    /// The hosts, with the data for the reasons of refusals.
     fn hosts<'a>(&'a self, snapshot: &'a Snapshot) -> Hosts<'a> {
         Hosts {
             snapshot,
@@ -265,7 +265,7 @@ impl Planning<'_> {
         }
     }
 
-    /// What is used within the normal limits, and within the capacities, without what this request gives back.
+    /// The usage within the normal limits, and within the capacities, without the amounts that this request gives back.
     fn usage(&self) -> (PlannedUsage, PlannedUsage) {
         let snapshot = &self.job.snapshot;
         let hard = PlannedUsage::new(Arc::clone(snapshot));
@@ -274,7 +274,7 @@ impl Planning<'_> {
         } else {
             PlannedUsage::new(Arc::clone(snapshot))
         };
-        // An adopted consumer that leaves keeps what it has.
+        // An adopted consumer that leaves keeps the allocations.
         let gone = self.gone.iter().filter(|it| !it.row.is_adopted);
         let swapped = self.kept.iter().filter(|it| it.is_swapped).map(|it| &it.replica);
         let (mut normal, mut hard) = (normal, hard);
@@ -286,14 +286,14 @@ impl Planning<'_> {
         (normal, hard)
     }
 
-    /// Gives the missing replicas their ids, and the first of each role a place.
+    /// Gives the missing replicas their ids, and the first replicas of each role a place.
     ///
     /// # Errors
-    /// [`Error::BadRequest`] if all ids are taken that the caller allows.
+    /// [`Error::BadRequest`] if too few of the caller's ids are free.
     fn add_new(&mut self, missing: &[u32], mut places: Vec<Vec<(u32, Offered)>>) -> Result<()> {
         let used: BTreeSet<String> = self.kept.iter().map(|it| it.replica.row.id.clone()).collect();
         let (put, adopted) = (&self.job.put, self.adopted());
-        // A consumer that was adopted keeps its allocations when it leaves, so no new replica takes it over.
+        // An adopted consumer that leaves keeps the allocations, so no new replica takes the consumer over.
         let leaving = self.gone.iter().filter(|it| it.row.is_adopted);
         let leaving: BTreeSet<String> = leaving.map(|it| it.row.consumer.clone()).collect();
         let is_taken = |id: &String| {
@@ -333,8 +333,8 @@ impl Planning<'_> {
                 continue;
             };
             let place = claim_candidate(&self.job.snapshot, &offered.candidate);
-            // Beyond the normal limits another host may have normal room by then: so a place within them is planned
-            // again.
+            // If the normal room is gone at the claim, a different host may have some. So the claim keeps the normal
+            // limits, and the request is planned again.
             let limits = if offered.offer.over > 0 {
                 Limits::NormalFirst
             } else {
@@ -346,12 +346,12 @@ impl Planning<'_> {
             self.kept[at].replica.allocations = shares(&self.job.snapshot, &place);
             self.kept[at].host = Some(host);
         }
-        // Those within the normal limits have room beside all others. Claimed after them, they would find it taken.
+        // Places within the normal limits come first. Claimed last, these places would find the normal room taken.
         self.choices[first_new..].sort_by_key(|choice| choice.limits == Limits::NormalFirst);
         Ok(())
     }
 
-    /// A replica without a place. A replica that went may have had the same consumer: then that gets the new place.
+    /// A replica without a place. If a leaving replica has the same consumer, this consumer gets the new place.
     fn pending(&mut self, id: String, role: usize) -> Replica {
         let consumer = ids::consumer_of(&self.job.put.uuid, &id);
         let before = self.gone.iter().position(|it| it.row.consumer == consumer);

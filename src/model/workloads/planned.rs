@@ -19,14 +19,14 @@ impl Planned {
         self
     }
 
-    /// Whether the plan writes nothing: the request asks for what is there, or is a retry that finds no place.
+    /// Whether the plan writes nothing: the request repeats the stored state, or is a retry that finds no place.
     pub fn is_unchanged(&self, put: &Put) -> bool {
         let Planned { set, .. } = self;
         let is_same = set.row.as_ref().is_some_and(|row| Some(row.generation) == set.known);
         is_same || put.is_retry && set.placed.is_empty()
     }
 
-    /// The report of the write, with what the writer says.
+    /// The report of the write, with the writer's answer.
     pub fn written(self, claimed: &SetAnswer) -> Report {
         let change = Change {
             placed: self.set.placed.iter().map(|choice| choice.uuid().to_owned()).collect(),

@@ -1,22 +1,22 @@
-//! A request about a workload, from its first read to the answer.
+//! A request about a workload, from the first read to the answer.
 //!
-//! As for claims by query, the search runs beside the writer, on a snapshot that is newer than the request. The writer
-//! compares what the plan saw: the workload's row, the generations of all its consumers, and the workloads to which a
-//! rule ties it. The writer claims exactly the places of the plan, by the rules of any claim. If a place is gone, or a
-//! compared row has moved, the request is planned again, as a claim is (`claims::place`), until the rows agree with the
+//! As for claims by query, the search runs beside the writer, on a snapshot newer than the request. The writer compares
+//! the rows of the plan: the workload's row, the generations of all consumers, and the workloads tied by a rule. The
+//! writer claims exactly the places of the plan, by the rules of any claim. If a place is gone, or a compared row has
+//! moved, the request is planned again, as a claim is (`claims::place`). Retries end when the rows agree with the
 //! snapshot of the plan. After [`LOSSES_MAX`] lost plans the request is planned inside the writer's batch (`in_batch`).
 //!
-//! Rules between two workloads are guarded on both sides. A workload that is placed raises `named` of those that its
-//! rules name, and compares their generations. So of two that are planned in the same moment, the second sees the
-//! first. A workload that is deleted and created again has the same generations. The writer compares its
-//! [incarnation](super::Incarnation) too.
+//! Rules between two workloads are guarded on both sides. When a workload is placed, the writer raises `named` of the
+//! workloads that the rules name, and compares their generations. So of two workloads planned in the same moment, the
+//! second sees the first. A workload that is deleted and created again has the same generations, so the writer compares
+//! the [incarnation](super::Incarnation) too.
 //!
-//! A workload that rules of others name is deleted only by force. `named` guards that too: it rises if another workload
-//! begins to name this one. After that these rules are as if they named an empty workload. One that is created with the
-//! uuid raises `named` of those whose rules name it already.
+//! A workload that rules of other workloads name is deleted only by force. `named` guards the deletion too: the count
+//! rises if another workload begins to name this workload. After the deletion these rules act as if they named an empty
+//! workload. A new workload with the uuid raises `named` of the workloads whose rules already name the uuid.
 //!
-//! The domains of the chosen hosts are compared with those of the plan. Other hosts are neither compared nor locked: a
-//! change of them in the same moment is as one just after the placement.
+//! The domains of the chosen hosts are compared with the domains in the plan. Other hosts are neither compared nor
+//! locked: a change in the same moment is like a change just after the placement.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Model {
     /// # Errors
     /// - [`Error::StaleWorkload`], [`Error::DuplicateWorkload`], [`Error::ConsumerTaken`].
     /// - [`Error::NoPlace`], [`Error::NoCapacity`] if the request is atomic and replicas have no place.
-    /// - [`Error::BadRequest`] for what the workload cannot be. [`Error::Busy`] if others keep taking what it finds.
+    /// - [`Error::BadRequest`] for an impossible wish. [`Error::Busy`] if other commands keep taking the places.
     pub async fn put_workload(&self, put: Put, settings: &SearchSettings, caller: &CallerKey) -> Result<Report> {
         let search = async |job: PlanJob| {
             if job.put.wish.count() > MAX_INLINE_REPLICAS {
@@ -121,7 +121,7 @@ impl Model {
                 Ok(Some(claimed)) if put.is_dry_run => return Ok(planned.report.with_claimed(&claimed)),
                 Ok(Some(claimed)) => return Ok(planned.written(&claimed)),
                 Ok(None) if planned.is_unchanged(put) => return Ok(planned.report),
-                // A row is held that the next plan avoids.
+                // A row is held, which the next plan avoids.
                 Ok(None) => {}
                 Err(Error::ClaimRefused(refusal)) => {
                     self.check_new_consumers(&planned.set, &refusal).await?;
@@ -163,7 +163,7 @@ impl Model {
         })
     }
 
-    /// Whether the newest snapshot shows the places of the plan as the plan saw them.
+    /// Whether the newest snapshot and the snapshot of the plan show the plan's places alike.
     fn agrees(&self, plan: &Snapshot, set: &Set) -> bool {
         let candidates = || set.placed.iter().flat_map(|it| it.candidates.list.iter());
         let allocations = || candidates().flat_map(|candidate| &candidate.allocations);
@@ -175,8 +175,7 @@ impl Model {
     /// After a refusal of new replicas because their consumers exist.
     ///
     /// # Errors
-    /// [`Error::ClaimRefused`] if they exist although no other request has changed the workload: then another program
-    /// made them.
+    /// [`Error::ClaimRefused`] if another program made the consumers: the workload has not changed since the plan.
     async fn check_new_consumers(&self, set: &Set, refusal: &ClaimRefusal) -> Result<()> {
         let new = set.placed.iter().filter(|it| it.claim.generation == Expected::New);
         let new: HashSet<&str> = new.map(ConsumerChoice::uuid).collect();
@@ -194,11 +193,11 @@ impl Model {
         self.reader(false).read(read).await?.map_or(Ok(()), Err)
     }
 
-    /// Deletes a workload: its replicas are released, but consumers that were adopted keep what they have. `generation`
-    /// is the one that the caller knows; `None`: any.
+    /// Deletes a workload. The replicas are released, but adopted consumers keep their allocations. `generation` is the
+    /// generation that the caller knows; `None`: any.
     ///
     /// # Errors
-    /// [`Error::WorkloadNotFound`], [`Error::StaleWorkload`]. [`Error::WorkloadInUse`] unless it is forced.
+    /// [`Error::WorkloadNotFound`], [`Error::StaleWorkload`]. [`Error::WorkloadInUse`] unless the deletion is forced.
     pub async fn delete_workload(&self, uuid: &str, generation: Option<i64>, how: Delete) -> Result<()> {
         let Delete { is_forced, is_dry_run } = how;
         let deadline = self.writer_deadline();
@@ -244,7 +243,7 @@ impl Model {
                     self.claim_statistics.released.add(released as u64);
                     return Ok(());
                 }
-                // It changed since it was read.
+                // The workload changed since the read.
                 Err(Error::ClaimRefused(_) | Error::StaleWorkload { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -252,7 +251,7 @@ impl Model {
         Err(busy())
     }
 
-    /// One workload with its replicas and their places.
+    /// A workload with the replicas and their places.
     ///
     /// # Errors
     /// [`Error::WorkloadNotFound`].
@@ -261,10 +260,10 @@ impl Model {
         self.reader(false).read(move |conn| show(conn, &uuid)).await
     }
 
-    /// What a stored workload is now.
+    /// The present state of a stored workload.
     ///
     /// # Errors
-    /// [`Error::Internal`] if its body cannot be read. Errors of the search.
+    /// [`Error::Internal`] if the body cannot be read. Errors of the search.
     pub async fn report_workload(
         &self,
         found: Neighbourhood,
@@ -299,23 +298,23 @@ impl Model {
         until(self.writer_deadline(), search(job)).await
     }
 
-    /// What a stored workload asks for.
+    /// The wish of a stored workload.
     async fn read_wish(&self, stored: &StoredWorkload, read: ReadWish, caller: &CallerKey) -> Result<Wish> {
         let row = stored.row.clone();
         let length = row.body.len();
         self.pools.read(caller, length, move || read_wish(&row, read)).await
     }
 
-    /// Reads the workload, those that its rules name or whose rules name it, and the consumers that it adopts.
+    /// Reads the workload, the consumers to adopt, and the workloads that a rule ties to this workload.
     ///
     /// # Errors
-    /// What the rows alone refuse.
+    /// The refusals that rest on rows alone.
     async fn found(&self, put: &Arc<Put>) -> Result<Found> {
         let put = Arc::clone(put);
         self.reader(false).read(move |conn| found::found(conn, &put)).await
     }
 
-    /// A snapshot that shows every commit acknowledged before; and the roles with names as the tables spell them.
+    /// A snapshot that shows every commit acknowledged before, and the roles with names in the spelling of the tables.
     pub(in crate::model) async fn newest_for(&self, roles: &[Role]) -> Result<(Arc<Snapshot>, Vec<Role>)> {
         let queries: Vec<ClaimQuery> = roles.iter().map(|role| role.query.clone()).collect();
         let prepared = self.prepare_search(queries, std::time::Duration::ZERO).await?;
@@ -325,10 +324,10 @@ impl Model {
     }
 }
 
-/// What a stored workload wants.
+/// The wish of a stored workload.
 ///
 /// # Errors
-/// [`Error::Internal`] if this version of placet cannot read it.
+/// [`Error::Internal`] if this version of placet cannot read the wish.
 pub fn read_wish(row: &WorkloadRow, read: ReadWish) -> Result<Wish> {
     read(&row.body).map_err(|error| Error::Internal {
         detail: format!("the body of workload {} cannot be read: {error}", row.uuid),

@@ -1,6 +1,6 @@
-//! Why replicas have no place: how many hosts each condition removed, and which rule is short of how many.
+//! Why replicas have no place: how many hosts each condition removed, and which rules admit too few replicas.
 //!
-//! Each host that was removed is counted once, with the first condition that removes it. What explains a condition is
+//! Each removed host is counted once, with the first condition that removes the host. Explanations of a condition are
 //! not counted: the search for a role may leave out providers that are no hosts, or hosts that were removed before.
 
 use std::collections::HashSet;
@@ -12,8 +12,8 @@ use crate::model::claims;
 use crate::placing::{DomainLimit, Near, NearKind, Refusal, Removed, Rule};
 use crate::search::{Request, SearchSettings, Slot, Snapshot};
 
-/// First that there is no place, then what removed hosts, in the order in which it is asked, then the domains that a
-/// rule limits, then the first hosts that were removed.
+/// The reasons, in this order: the missing place; the conditions that removed hosts, in the order of the checks; the
+/// domains that a rule limits; the first removed hosts.
 ///
 /// # Errors
 /// Of the search.
@@ -66,7 +66,7 @@ pub fn reasons(
     Ok(reasons)
 }
 
-/// The roles with missing replicas, one of each query.
+/// The roles with missing replicas, each query once.
 fn different<'a>(roles: &'a [Role], missing: &[u32]) -> Vec<&'a Role> {
     let mut known: HashSet<&Request> = HashSet::new();
     let missing = roles.iter().zip(missing).filter(|(_, missing)| **missing > 0);
@@ -74,8 +74,8 @@ fn different<'a>(roles: &'a [Role], missing: &[u32]) -> Vec<&'a Role> {
     different.map(|(role, _)| role).collect()
 }
 
-/// The first class of which no provider of the host has what a role asks for, with the most that one of them has.
-/// Without such a class, or if other trees share theirs, the reason stays as it is.
+/// Adds the first class of which no provider of the host has enough for a role, with the largest free amount of a
+/// provider. Without a short class, or if trees share resources, the reason stays unchanged.
 fn with_room(snapshot: &Snapshot, host: Slot, roles: &[&Role], reason: Reason) -> Reason {
     if snapshot.has_sharing() {
         return reason;
@@ -129,7 +129,7 @@ fn first(refusal: &Refusal) -> Reason {
     }
 }
 
-/// What removed hosts. A rule that is not among `rules` is another workload's. `sentence` makes one of what they are.
+/// The reason for removed hosts. A rule outside of `rules` is another workload's. `sentence` makes a sentence of words.
 fn condition(list: &HostList, removed: Removed, rules: &[Rule], sentence: impl Fn(&str) -> String) -> Reason {
     let without_domain;
     let (code, what, rule) = match removed {

@@ -1,4 +1,4 @@
-//! A workload as clients see it: where its replicas are, which modes its rules have, and what breaks them.
+//! A workload as clients see the state: the hosts of the replicas, the modes of the rules, and the violations.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -20,27 +20,27 @@ pub struct Report {
     pub replicas: Vec<ShownReplica>,
     /// Of each rule `spread`, by dimension.
     pub spread: Vec<SpreadReport>,
-    /// Whether neither a domain takes the majority with it nor the hosts that are not up; `None` without quorum, with
-    /// less than two replicas, or without a rule that compares domains.
+    /// Whether the majority survives the loss of any domain, and of the hosts that are not up. `None` without quorum,
+    /// with less than two replicas, or without a rule that compares domains.
     pub safe: Option<bool>,
     pub violations: Vec<Violation>,
     /// Why pending replicas got no place; empty unless a request has just tried.
     pub reasons: Reasons,
-    /// False if a search was given up, so that a better answer may exist.
+    /// False if a search was given up, so a better answer may exist.
     pub is_exact: bool,
-    /// What the write changed whose answer it is.
+    /// The changes by the write that the report answers.
     pub change: Change,
 }
 
 impl Report {
-    /// How many replicas have a place, and how many lack one.
+    /// How many replicas have a place, and how many lack a place.
     pub fn placed_and_pending(&self) -> (usize, usize) {
         let placed = self.replicas.iter().filter(|shown| shown.replica.is_placed()).count();
         (placed, self.replicas.len() - placed)
     }
 }
 
-/// Replicas that a write gave a place, and those that lost theirs. A dry run changes nothing.
+/// Replicas that got a place from a write, and replicas that lost a place. A dry run changes nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
     /// Uuids of consumers.
@@ -49,7 +49,7 @@ pub struct Change {
 }
 
 impl Report {
-    /// The report with what the writer says: generations, and what is over normal limits.
+    /// The report with the writer's answer: generations, and classes over normal limits.
     pub fn with_claimed(mut self, claimed: &SetAnswer) -> Report {
         let by_consumer: HashMap<&str, _> = claimed.iter().map(|it| (it.consumer.as_str(), it)).collect();
         for shown in &mut self.replicas {
@@ -67,15 +67,15 @@ impl Report {
 #[derive(Debug, Clone)]
 pub struct ShownReplica {
     pub replica: Replica,
-    /// Uuid; `None` if it is pending.
+    /// Uuid; `None` if the replica is pending.
     pub host: Option<String>,
     /// The name of `host`.
     pub host_name: Option<Arc<str>>,
-    /// The classes that it has just taken beyond their normal limits.
+    /// The classes of which the replica has just taken more than the normal limit.
     pub over_normal: Vec<String>,
 }
 
-/// What a rule `spread` means in one dimension now.
+/// The present meaning of a rule `spread` in a dimension.
 #[derive(Debug, Clone)]
 pub struct SpreadReport {
     pub rule: usize,
@@ -84,7 +84,7 @@ pub struct SpreadReport {
     pub mode: Mode,
     /// Domains with an eligible host, at the first level with several.
     pub domains: u32,
-    /// The most replicas that one of them may hold; `None` without domains.
+    /// The most replicas that a domain may hold; `None` without domains.
     pub limit: Option<u32>,
     /// By path.
     pub counts: BTreeMap<Arc<str>, u32>,
@@ -94,11 +94,11 @@ pub struct SpreadReport {
 #[derive(Debug, Clone)]
 pub struct Violation {
     pub level: Level,
-    /// `requested` is what stands there, `free` what may.
+    /// `requested` is the present number of replicas, `free` the allowed number.
     pub reason: Reason,
-    /// The ids of the replicas that break it.
+    /// The ids of the replicas that break the rule.
     pub replicas: Vec<String>,
-    /// Uuids of the first [`NAMED_REPLICAS`] of them, and of their hosts, each once.
+    /// Uuids of the first [`NAMED_REPLICAS`] replicas, and of their hosts, each once.
     pub consumers: Vec<String>,
     pub hosts: Vec<String>,
     /// The names of `hosts`, in their order.
@@ -108,7 +108,7 @@ pub struct Violation {
 /// Of how many replicas a violation has consumers and hosts.
 const NAMED_REPLICAS: usize = 15;
 
-/// A stored workload to judge. Clones share all of it.
+/// A stored workload to judge. Clones share the data.
 #[derive(Clone)]
 pub struct ReportJob {
     pub(in crate::model) snapshot: Arc<Snapshot>,
@@ -122,15 +122,15 @@ pub struct ReportJob {
 pub struct ReadWorkload {
     pub stored: StoredWorkload,
     pub wish: Wish,
-    /// With names as the tables spell them.
+    /// With names in the spelling of the tables.
     pub roles: Vec<Role>,
 }
 
 impl ReportJob {
-    /// Judges. The providers of the snapshot count as steps of `interrupt` before the first is looked at.
+    /// Judges. The providers of the snapshot count as steps of `interrupt` before the first look at a provider.
     ///
     /// # Errors
-    /// [`crate::error::Error::Busy`] if `interrupt` ended it. Errors of the search.
+    /// [`crate::error::Error::Busy`] if `interrupt` ended the judgement. Errors of the search.
     pub fn run(&self, interrupt: &Interrupt) -> Result<Report> {
         let settings = SearchSettings {
             interrupt: interrupt.clone(),
@@ -162,7 +162,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// What a workload is now.
+    /// The present state of a workload.
     ///
     /// # Errors
     /// Of the search.
@@ -188,7 +188,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// What a report is made from.
+/// The data of a report.
 pub struct Reported<'a> {
     pub hosts: Hosts<'a>,
     pub rules: &'a [Rule],
@@ -310,7 +310,7 @@ impl Reported<'_> {
         }
     }
 
-    /// Replicas on a host that is not eligible. `at` is the first of them.
+    /// The violation of replicas on a host that is not eligible. `at` is the place of the first replica.
     fn not_eligible(&self, at: Standing, replica: &Replica, ids: &[String]) -> (Level, Reason) {
         let Unfit { code, class, host } = self.hosts.unfit(at, replica);
         let reason = Reason {
@@ -369,7 +369,7 @@ impl Reported<'_> {
         (level, reason)
     }
 
-    /// Whether a rule names a workload that was deleted.
+    /// Whether a rule names a deleted workload.
     fn names_missing(&self, rule: usize) -> bool {
         let rule = self.wish.rules.as_ref().and_then(|rules| rules.get(rule));
         matches!(rule, Some(WishRule::Near(near)) if !self.others.contains_key(&near.workload))

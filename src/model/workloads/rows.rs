@@ -24,11 +24,11 @@ pub struct StoredWorkload {
     pub replicas: Vec<Replica>,
 }
 
-/// A workload, and those that its rules name, as they were in one moment.
+/// A workload and the workloads that the rules name, all of the same moment.
 #[derive(Debug, Clone)]
 pub struct Neighbourhood {
     pub workload: StoredWorkload,
-    /// By uuid and without their bodies; unknown ones are left out.
+    /// By uuid, without bodies; unknown workloads are left out.
     pub others: HashMap<String, StoredWorkload>,
 }
 
@@ -60,7 +60,7 @@ impl From<Columns> for WorkloadRow {
     }
 }
 
-/// The workloads that the rules of these name, by uuid and without their bodies.
+/// The workloads that the rules of these workloads name, by uuid and without bodies.
 fn neighbours_of(conn: &mut DbConnection, workloads: &[StoredWorkload]) -> Result<HashMap<String, StoredWorkload>> {
     let uuids: Vec<&str> = workloads.iter().map(|it| it.row.uuid.as_str()).collect();
     let named = neighbour_rows(conn, &uuids)?
@@ -71,7 +71,7 @@ fn neighbours_of(conn: &mut DbConnection, workloads: &[StoredWorkload]) -> Resul
     find_without_bodies(conn, &named)
 }
 
-/// These workloads with their replicas, by uuid; unknown ones are left out. So are their bodies: rules look at
+/// These workloads with their replicas, by uuid; unknown workloads are left out. So are the bodies: rules look at
 /// replicas, and a page or a workload may have a thousand neighbours with a body of a megabyte each.
 pub fn find_without_bodies(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, StoredWorkload>> {
     let rows: Vec<(String, String, String, String, i64, i64, i64)> = in_lists(uuids, |uuids| {
@@ -101,7 +101,7 @@ pub fn find_without_bodies(conn: &mut DbConnection, uuids: &[&str]) -> Result<Ha
     with_replicas(conn, rows.collect())
 }
 
-/// These workloads with their replicas, by uuid; unknown ones are left out.
+/// These workloads with their replicas, by uuid; unknown workloads are left out.
 pub fn find(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, StoredWorkload>> {
     let rows = workload_rows(conn, uuids)?;
     with_replicas(conn, rows)
@@ -162,7 +162,7 @@ pub fn workload_rows(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<Vec<Wo
     Ok(rows.into_iter().map(WorkloadRow::from).collect())
 }
 
-/// The uuids of the workloads with these names, by project and name; also those of other projects.
+/// The uuids of the workloads with these names in all projects, by project and name.
 pub fn named(conn: &mut DbConnection, names: &[&str]) -> DbResult<HashMap<(String, String), String>> {
     let rows: Vec<(String, String, String)> = in_lists(names, |names| {
         workloads::table
@@ -174,7 +174,7 @@ pub fn named(conn: &mut DbConnection, names: &[&str]) -> DbResult<HashMap<(Strin
     Ok(names.collect())
 }
 
-/// The workloads that the rules of these name, each after the one whose rules name it.
+/// The workloads that the rules of these workloads name. Each row has first the workload with the rule.
 pub fn neighbour_rows(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<Vec<(String, String)>> {
     in_lists(uuids, |uuids| {
         neighbours::table
@@ -184,7 +184,7 @@ pub fn neighbour_rows(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<Vec<(
     })
 }
 
-/// The workloads whose rules name this one.
+/// The workloads whose rules name this workload.
 pub fn namers(conn: &mut DbConnection, uuid: &str) -> DbResult<Vec<String>> {
     neighbours::table
         .filter(neighbours::neighbour.eq(uuid))
@@ -192,7 +192,7 @@ pub fn namers(conn: &mut DbConnection, uuid: &str) -> DbResult<Vec<String>> {
         .load(conn)
 }
 
-/// The replicas of these workloads, each with its workload.
+/// The replicas of these workloads, each after the uuid of the workload.
 pub fn replica_rows(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<Vec<(String, ReplicaRow)>> {
     let rows: Vec<(String, String, String, String, i64, i32)> = in_lists(uuids, |uuids| {
         replicas::table
@@ -233,11 +233,11 @@ pub fn taken(conn: &mut DbConnection, consumers: &[&str]) -> DbResult<HashMap<St
     Ok(rows.into_iter().collect())
 }
 
-/// Of the first `limit` workloads with a greater uuid: those that have replicas without a place, other than adopted
-/// ones; and the last of all, `None` if there are no more.
+/// Of the first `limit` workloads with a greater uuid: the workloads with replicas without a place, adopted replicas
+/// apart. Also the last uuid of the `limit` workloads; `None` if there are no more.
 ///
-/// One query for all workloads would look at every replica before it finds that none is pending. This one reads the
-/// range of the index that these workloads have.
+/// A query for all workloads would look at every replica to find that none is pending. This query reads the index range
+/// of these workloads.
 pub fn pending(conn: &mut DbConnection, after: &str, limit: i64) -> DbResult<(Vec<String>, Option<String>)> {
     let page: Vec<String> = workloads::table
         .filter(workloads::uuid.gt(after))
@@ -274,7 +274,7 @@ pub async fn fetch_with_neighbours(reader: Reader, uuid: String) -> Result<Neigh
     found.await
 }
 
-/// One workload.
+/// A workload.
 ///
 /// # Errors
 /// [`Error::WorkloadNotFound`].

@@ -1,5 +1,5 @@
-//! Searches that end early: for lack of steps, because the client has left, or because the time is up. What they found
-//! by then is never an answer.
+//! Searches that end early: for lack of steps, because the client has left, or because the time is up. An incomplete
+//! result is never an answer.
 
 use std::future::Future;
 
@@ -8,31 +8,30 @@ use crate::error::{Error, Result};
 use crate::interrupt::OPERATIONS_A_STEP;
 use crate::search::{Interrupt, Snapshot};
 
-/// What is worked out for each replica outside of the search, as steps of an [`Interrupt`]: its row, its consumer, its
-/// allocations and its place in the answer.
+/// The work for each replica outside of the search, as steps of an [`Interrupt`]: the row, the consumer, the
+/// allocations and the place in the answer.
 pub const STEPS_A_REPLICA: u64 = 4;
 
-/// Runs a search that looks at all providers of a snapshot: they count as steps of `interrupt` before the first is
-/// looked at.
+/// Runs a search of all providers of a snapshot. Before the search, the providers count as steps of `interrupt`.
 ///
 /// # Errors
-/// [`Error::Busy`] if `interrupt` ended it, whatever was found by then. Errors of the search.
+/// [`Error::Busy`] if `interrupt` ended the search, whatever was found by then. Errors of the search.
 pub fn whole<T>(snapshot: &Snapshot, interrupt: &Interrupt, search: impl FnOnce() -> Result<T>) -> Result<T> {
     interrupt.spend(snapshot.len() as u64 / OPERATIONS_A_STEP);
     let found = if interrupt.is_set() { Err(too_long()) } else { search() };
     if interrupt.is_set() { Err(too_long()) } else { found }
 }
 
-/// Waits for a search until the deadline; then it is dropped.
+/// Waits for a search until the deadline, and drops the search then.
 pub async fn until<T>(deadline: BootInstant, search: impl Future<Output = Result<T>>) -> Result<T> {
     let left = deadline.saturating_duration_since(BootInstant::now());
     tokio::time::timeout(left, search).await.map_err(|_| too_long())?
 }
 
-/// After this many steps a search that no request waits for looks at the clock. They take less than a millisecond.
+/// After this many steps a search without a waiting request looks at the clock. The steps take less than a millisecond.
 const STEPS_A_LOOK: u64 = 256;
 
-/// An interrupt for a search that no request waits for: it ends the search when `stop` is set, or at the deadline.
+/// An interrupt for a search without a waiting request. The search ends when `stop` is set, or at the deadline.
 pub fn ended_by(stop: &Interrupt, deadline: BootInstant) -> Interrupt {
     let stop = stop.clone();
     let more = move || {

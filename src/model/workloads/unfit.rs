@@ -1,4 +1,4 @@
-//! Why the host of a replica is not what its role asks for.
+//! Why the host of a replica does not meet the query of the role.
 
 use super::Replica;
 use super::hosts::HostList;
@@ -8,7 +8,7 @@ use crate::model::claims;
 use crate::placing::{Eligible, Standing};
 use crate::search::{self, ProviderState, Rejection, RoomCounts, SearchSettings, Slot, Snapshot};
 
-/// What is looked at.
+/// The hosts of a snapshot, with the roles and the eligible hosts of a workload.
 pub struct Hosts<'a> {
     pub snapshot: &'a Snapshot,
     pub list: &'a HostList,
@@ -20,7 +20,7 @@ pub struct Hosts<'a> {
 /// Why a host is not eligible for a role.
 pub struct Unfit {
     pub code: ReasonCode,
-    /// The class that it is about.
+    /// The class, if the reason is about a class.
     pub class: Option<String>,
     /// The host in words, as in "On …".
     pub host: String,
@@ -35,8 +35,8 @@ impl Hosts<'_> {
         self.snapshot.state(self.slot(host)) == ProviderState::Up
     }
 
-    /// Why a host is not eligible for the role of a replica that stands there. Of several reasons it is one of the
-    /// providers on which the replica is.
+    /// Why a host is not eligible for the role of a standing replica. Reasons about the replica's own providers come
+    /// first.
     pub fn unfit(&self, Standing { role, host }: Standing, replica: &Replica) -> Unfit {
         if !self.is_up(host) {
             return Unfit::new(ReasonCode::State, "a host that is not up");
@@ -69,8 +69,8 @@ impl Hosts<'_> {
         Ok(first.map(|(_, rejection)| *rejection))
     }
 
-    /// The provider of a host that has too little room for a role, with the figures: if it is one of several, one of
-    /// those on which the replica is. `None` if each has room by itself.
+    /// The provider of a host with too little room for a role, with the figures. If there are several, the replica's
+    /// own providers come first. `None` if each provider has room by itself.
     pub fn lack_of_room(&self, role: usize, host: u32, replica: &Replica) -> Option<Reason> {
         let (request, slot) = (&self.roles[role].query.request, self.slot(host));
         let rejected = search::rejected_in_host(self.snapshot, request, slot, RoomCounts::Yes, self.settings).ok()?;
@@ -131,7 +131,7 @@ impl Unfit {
     }
 }
 
-/// Which of several reasons is said: what is usually changed to take a provider away comes first.
+/// The order of reasons: conditions that are usually changed to take a provider away come first.
 fn order(rejection: &Rejection) -> u8 {
     match rejection {
         Rejection::State { .. } => 0,

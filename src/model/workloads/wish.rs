@@ -1,4 +1,4 @@
-//! What a workload wants, as its caller said it.
+//! The wish of a workload: the roles and rules as the caller wrote the request.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use crate::error::Result;
 use crate::model::claims::ClaimQuery;
 use crate::placing::{Level, Mode, NearKind};
 
-/// Reads a wish from the body of a stored workload. Only `wire` knows its form.
+/// Reads a wish from the body of a stored workload. Only `wire` knows the form of the body.
 pub type ReadWish = fn(&str) -> Result<Wish>;
 
 /// The name of the dimension in which each host is a domain of its own.
 pub const HOST: &str = "host";
-/// The dimensions of the rule that a workload has if it names none.
+/// The dimensions of the default rule, for a workload without a list of rules.
 pub const DEFAULT_DIMENSIONS: [&str; 2] = ["fault", "upgrade"];
 
-/// What a workload wants.
+/// The roles and rules of a workload.
 #[derive(Debug, Clone)]
 pub struct Wish {
-    /// At least one; none if only the rules count.
+    /// Empty only if the rules alone count.
     pub roles: Vec<Role>,
     /// `None`: the default rule.
     pub rules: Option<Vec<WishRule>>,
     /// Whether the workload needs the majority of its replicas.
     pub quorum: bool,
-    /// The type of its consumers.
+    /// The type of the consumers.
     pub consumer_type: String,
 }
 
@@ -31,11 +31,11 @@ pub struct Wish {
 #[derive(Debug, Clone)]
 pub struct Role {
     pub name: String,
-    /// How many are wanted.
+    /// The wanted number of replicas.
     pub count: u32,
-    /// What each of them needs.
+    /// The needs of each replica.
     pub query: ClaimQuery,
-    /// Query and payload as a text: another text is another revision.
+    /// Query and payload as a text: a different text is a new revision.
     pub definition: Arc<str>,
 }
 
@@ -50,12 +50,12 @@ pub enum WishRule {
 pub struct SpreadRule {
     pub level: Level,
     pub mode: Mode,
-    /// Names, `HOST` may be among them.
+    /// Names; `HOST` may be in the list.
     pub dimensions: Vec<String>,
     pub strict: bool,
 }
 
-/// How the workload stands to another one.
+/// A rule about the hosts of another workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NearRule {
     pub level: Level,
@@ -72,7 +72,7 @@ impl Wish {
         self.roles.iter().map(|role| role.count).sum()
     }
 
-    /// Whether the roles need the same as those of another wish.
+    /// Whether the roles have the same names, queries and payloads as in another wish.
     pub fn is_same_revision(&self, other: &Wish) -> bool {
         let definitions = |wish: &Wish| -> Vec<(String, Arc<str>)> {
             let roles = wish.roles.iter();
@@ -81,7 +81,7 @@ impl Wish {
         definitions(self) == definitions(other)
     }
 
-    /// The other workloads that its rules name.
+    /// The workloads that the rules name.
     pub fn neighbours(&self) -> Vec<String> {
         let rules = self.rules.iter().flatten();
         let others = rules.filter_map(|rule| match rule {
@@ -91,7 +91,7 @@ impl Wish {
         others.collect()
     }
 
-    /// The dimensions of its rules `spread`, `HOST` may be among them.
+    /// The dimensions of the rules `spread`; `HOST` may be in the list.
     pub fn spread_dimensions(&self) -> Vec<&str> {
         let Some(rules) = &self.rules else {
             return DEFAULT_DIMENSIONS.to_vec();
@@ -103,7 +103,7 @@ impl Wish {
         names.map(String::as_str).collect()
     }
 
-    /// The dimensions that its rules name, each once.
+    /// The dimensions that the rules name, each once, without `HOST`.
     pub fn dimensions(&self) -> Vec<&str> {
         let mut names: Vec<&str> = match &self.rules {
             None => DEFAULT_DIMENSIONS.to_vec(),

@@ -1,7 +1,7 @@
-//! The places of several replicas on one host, one after the other: each is found with what those before it have taken.
+//! The places of several replicas on one host, one after the other: each place is found beside the places before.
 //!
 //! Naively, each place would be found from the first on: the cost of all places would grow with the cube of their
-//! number. So what was taken goes along, and a place adds to it.
+//! number. So the series keeps the taken amounts, and a place adds to these amounts.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::{HostOffers, MAX_OVER, Offered, RoleOffers, score};
 use crate::placing::Offer;
 use crate::search::{self, Candidate, Placement, PlannedUsage, Slot, Snapshot};
 
-/// What a host offers for replicas of one role.
+/// The offers of a host for replicas of a role.
 #[derive(Default)]
 pub struct Series {
     /// By the number of replicas before.
@@ -19,19 +19,19 @@ pub struct Series {
     has_ended: bool,
 }
 
-/// What replicas on a host have taken.
+/// The amounts that replicas on a host have taken.
 #[derive(Default)]
 pub struct Taken {
     /// Each provider and class once.
     all: Vec<Placement>,
-    /// By how much that goes over the normal limits.
+    /// The excess of the amounts over the normal limits.
     over: i64,
     /// Of a host of several providers: the usage within the normal limits, and within the capacities.
     usages: Option<[PlannedUsage; 2]>,
 }
 
 impl Taken {
-    /// All of it, and a place more.
+    /// The taken amounts, and a further place.
     fn with(&self, place: &[Placement]) -> Vec<Placement> {
         let mut all = self.all.clone();
         for it in place {
@@ -59,7 +59,7 @@ impl Taken {
 }
 
 impl HostOffers<'_> {
-    /// What one more replica costs on a host that gets `already` of the role, which are more than none.
+    /// The cost of a further replica on a host that gets `already` replicas of the role, at least 1.
     pub(super) fn in_series(&self, host: u32, role: usize, already: u32) -> Option<Offer> {
         let mut all = self.series.borrow_mut();
         let last = self
@@ -79,7 +79,7 @@ impl HostOffers<'_> {
         series.offers.get(already as usize).copied()
     }
 
-    /// The offer after those of a series.
+    /// The next offer of a series.
     fn extend(&self, host: u32, role: usize, series: &mut Series) -> Option<Offer> {
         let Some(Offered { offer: next, .. }) = self.next(host, &mut series.taken, role) else {
             self.give_up(host, &vec![role; series.offers.len() + 1]);
@@ -99,7 +99,7 @@ impl HostOffers<'_> {
         })
     }
 
-    /// The place of one new replica on a host, after those that have taken something. Adds what it takes.
+    /// The place of a new replica on a host, beside the taken amounts. Adds the amounts of the place.
     pub(super) fn next(&self, host: u32, taken: &mut Taken, role: usize) -> Option<Offered> {
         if self.settings.interrupt.is_set() {
             return None;
@@ -120,13 +120,13 @@ impl HostOffers<'_> {
         Some(offered)
     }
 
-    /// The only candidate on a host that is one provider.
+    /// The only candidate on a host of a single provider.
     fn first_alone(&self, host: u32, role: usize) -> Option<Option<Candidate>> {
         let is_alone = self.is_alone(host);
         is_alone.then(|| Some(self.first(host, role)?.candidate))
     }
 
-    /// `alone` is the candidate of a host that is one provider.
+    /// `alone` is the candidate of a host of a single provider.
     fn further(
         &self,
         host: u32,
@@ -152,7 +152,7 @@ impl HostOffers<'_> {
         Some(Offered { offer, candidate })
     }
 
-    /// The best candidate in the tree of a host, with what is taken there.
+    /// The best candidate in the tree of a host, beside the taken amounts.
     fn search_tree(&self, role: &RoleOffers<'_>, slot: Slot, taken: &mut Taken) -> Option<Candidate> {
         let has_limits = !Arc::ptr_eq(&self.normal, &self.hard);
         let usages = taken.usages(&self.normal, &self.hard);

@@ -1,8 +1,8 @@
-//! Several replicas on one host: each takes its place after those before it.
+//! Several replicas on one host: each replica takes a place after the replicas before.
 //!
-//! In a tree of providers that is a greedy packing. A replica takes the best place for itself, and a later one may then
-//! find none although all of them fit in another way. So roles are tried in their order, and then the largest first. If
-//! neither does, the answer is exact only if another packing cannot do either.
+//! In a tree of providers this is a greedy packing. A replica takes the best place for itself, and a later replica may
+//! find none although a different packing has room for all. So the roles are tried in their order, and if this fails
+//! the largest first. If both fail, the answer is exact only if no packing can succeed.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::{HostOffers, Offered, RoleOffers};
 use crate::search::{Request, Slot, Snapshot};
 
 impl HostOffers<'_> {
-    /// The places of new replicas of these roles on a host; `None` if none were found for all of them.
+    /// The places of new replicas of these roles on a host; `None` unless places were found for all.
     pub fn together(&self, host: u32, roles: &[usize]) -> Option<Vec<(usize, Offered)>> {
         let found = self.in_order(host, roles);
         let is_mixed = roles.iter().any(|role| *role != roles[0]);
@@ -33,7 +33,7 @@ impl HostOffers<'_> {
         places.collect()
     }
 
-    /// Roles by how much a replica asks for, as shares of what all of these replicas ask for.
+    /// Roles by size, the largest first: the sum of a replica's shares in the amounts of all these replicas.
     fn largest_first(&self, roles: &[usize]) -> Vec<usize> {
         let sums = self.sums(roles);
         let size = |role: usize| -> f64 {
@@ -55,7 +55,7 @@ impl HostOffers<'_> {
         sums
     }
 
-    /// Notes that no places were found for these roles together, unless that is a proof that there are none.
+    /// Notes that no places were found for these roles together, unless the failure is a proof.
     pub(super) fn give_up(&self, host: u32, roles: &[usize]) {
         let is_equal = roles.iter().all(|role| *role == roles[0]);
         let is_proven = !self.is_exact.get()
@@ -74,8 +74,8 @@ fn amounts<'a>(role: &'a RoleOffers<'_>) -> impl Iterator<Item = (&'a str, i64)>
     amounts.map(|(class, amount)| (class.as_str(), *amount))
 }
 
-/// Whether as many equal replicas as possible find a place one after the other, wherever each is: one provider serves
-/// each of them, or classes come from providers that do not depend on each other.
+/// Whether equal replicas, placed one after the other, reach the largest possible number. This holds if one provider
+/// serves each replica, or if classes come from providers that do not depend on each other.
 fn packs_greedily(request: &Request) -> bool {
     let [group] = request.groups.as_slice() else {
         return false;

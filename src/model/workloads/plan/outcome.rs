@@ -1,4 +1,4 @@
-//! What a plan writes, and what the workload is then.
+//! The rows that a plan writes, and the state of the workload after the write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Planning<'_> {
         let chosen: BTreeSet<&str> = self.choices.iter().map(|it| it.claim.consumer.as_str()).collect();
         let standing = self.kept.iter().map(|it| &it.replica);
         let standing = standing.filter(|it| !chosen.contains(it.row.consumer.as_str()));
-        // A consumer that went, and whose id has no new place yet, gives back what it had.
+        // A consumer that left gives back the allocations if the id has no new place yet.
         let pending = standing.clone().filter(|it| !it.is_placed());
         let pending = pending.filter_map(|it| Some((it.row.consumer.clone(), it.generation?)));
         let gone = self.gone.iter().filter(|it| !it.row.is_adopted);
@@ -91,9 +91,9 @@ impl Planning<'_> {
         }
     }
 
-    /// The hosts on which the places rest. A description of a host is refused that would change its domains below
-    /// replicas which are spread over them. So of those that stand only those count that no such rule has held until
-    /// now.
+    /// The hosts on which the places rest. A description that changes the domains of a host is refused if replicas on
+    /// the host are spread over these domains. So the host of a standing replica counts only if the rule `spread` is
+    /// new for the replica.
     fn planned_hosts(&self) -> Vec<PlannedHost> {
         let dimensions: Vec<Arc<str>> = self.list.names().map(Arc::from).collect();
         if dimensions.is_empty() {
@@ -124,7 +124,7 @@ impl Planning<'_> {
         planned.collect()
     }
 
-    /// Whether replicas stand under a rule `spread` that has not held for them until now.
+    /// Whether a rule `spread` is new for replicas that stand.
     fn has_new_members(&self) -> bool {
         let job = self.job;
         let Some(before) = &job.stored_wish else {
@@ -136,7 +136,7 @@ impl Planning<'_> {
     }
 }
 
-/// Whether a row and replicas are those that are stored, apart from the generation.
+/// Whether the row and the replicas equal the stored workload, apart from the generation.
 fn is_same(stored: &StoredWorkload, row: &WorkloadRow, replicas: &[Replica]) -> bool {
     let now = WorkloadRow {
         generation: stored.row.generation,

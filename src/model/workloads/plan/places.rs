@@ -1,9 +1,9 @@
 //! Places for the missing replicas.
 //!
-//! `placing` chooses hosts by what each of them offers alone. Replicas on different hosts may need room of the same
-//! sharing provider, so the places of a choice are taken one after the other. A replica whose place is gone gets
-//! another one on its host. If there is none, it is placed again, beside the others: then a better choice may exist,
-//! and a refusal is no proof.
+//! `placing` chooses hosts by the offer of each host alone. Replicas on different hosts may need room of the same
+//! sharing provider, so the places of a choice are taken one after the other. If a place is gone, the replica gets a
+//! different place on the same host. If there is none, the replica is placed again, beside the other replicas. A better
+//! choice may exist in this case, and a refusal is no proof.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ struct Place {
     offered: Offered,
 }
 
-/// The choice of one round.
+/// The choice of a round.
 struct Round {
     places: Vec<Place>,
     refusal: Option<Refusal>,
@@ -84,8 +84,8 @@ impl Planning<'_> {
         Ok(reasons)
     }
 
-    /// How many replicas are wanted, by role, and those that stand. A replica of which the snapshot does not know where
-    /// it is is neither: it is not judged.
+    /// The wanted replicas by role, and the standing replicas. A replica at a place that the snapshot does not know is
+    /// left out of both, and not judged.
     fn standing(&self) -> (Vec<u32>, Vec<Standing>) {
         let mut wanted = self.wanted();
         let mut standing: Vec<Standing> = Vec::new();
@@ -98,7 +98,7 @@ impl Planning<'_> {
         (wanted, standing)
     }
 
-    /// Chooses hosts by what each of them offers alone, within the normal limits and within the capacities.
+    /// Chooses hosts by the offer of each host alone, within the normal limits and within the capacities.
     fn choose(&self, [normal, hard]: &[Arc<Snapshot>; 2], wanted: &[u32], standing: &[Standing]) -> Result<Round> {
         let usage = [normal, hard].map(|snapshot| PlannedUsage::new(Arc::clone(snapshot)));
         let missing = missing(wanted, standing);
@@ -121,8 +121,7 @@ impl Planning<'_> {
         })
     }
 
-    /// Takes places one after the other. Returns those that are left: the first, and all for which their host has room
-    /// then.
+    /// Takes places one after the other. Returns the first place, and all places for which the host still has room.
     fn take(&self, chosen: Vec<Place>, [normal, hard]: [&mut PlannedUsage; 2]) -> Result<Vec<Place>> {
         if !hard.snapshot().has_sharing() {
             return Ok(chosen);

@@ -1,4 +1,4 @@
-//! The allocations of a replica: in names, as rows have them, and in ids of the snapshot.
+//! The allocations of a replica: in names, as in rows, and in ids of the snapshot.
 
 use super::super::Replica;
 use crate::model::allocations::ProviderShare;

@@ -1,4 +1,4 @@
-//! Which replicas stay, which go and which exchange their roles, by what the caller says.
+//! Which replicas stay, leave, or exchange their roles, by the request of the caller.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ fn bad_request<T>(detail: String) -> Result<T> {
 }
 
 impl Planning<'_> {
-    /// Sorts the replicas that exist, and those that are adopted, into those that stay and those that go.
+    /// Sorts the stored replicas and the consumers to adopt into replicas that stay and replicas that leave.
     pub fn take_stock(&mut self) -> Result<()> {
         let put = &self.job.put;
         let mut all: Vec<(Replica, bool)> = match &self.job.stored {
@@ -49,11 +49,11 @@ impl Planning<'_> {
         self.check_ids()
     }
 
-    /// Whether a replica goes, whatever is placed: the caller leaves it out, or its role is gone.
+    /// Whether a replica leaves, whatever is placed: the caller leaves out the id, or the role is gone.
     fn leaves(&self, row: &ReplicaRow) -> bool {
         let id = row.id.as_str();
         let is_left_out = self.names.ids.as_ref().is_some_and(|ids| !ids.contains(id));
-        // It may get another role.
+        // The exchange may give the replica another role.
         let is_swapped = || self.names.swapped.contains(id);
         is_left_out || self.role(&row.role).is_none() && !is_swapped()
     }
@@ -88,8 +88,8 @@ impl Planning<'_> {
         Ok(())
     }
 
-    /// The role that the caller names, or the first that lacks a replica. `counts` are the replicas of each role that
-    /// stay. `first` is the first role that may lack one: the counts only rise.
+    /// The role that the caller names, or the first role that lacks a replica. `counts` are the staying replicas of
+    /// each role. `first` is the first role that may lack a replica: the counts only rise.
     fn role_of_adopted(&self, adopted: &Adopted, counts: &HashMap<String, u32>, first: &mut usize) -> Result<String> {
         let is_full = |role: &Role| counts.get(&role.name).is_some_and(|count| *count >= role.count) || role.count == 0;
         while self.job.roles.get(*first).is_some_and(is_full) {
@@ -108,14 +108,14 @@ impl Planning<'_> {
         Ok(role)
     }
 
-    /// The ids of adopted consumers, of those that stay and of those that go.
+    /// The ids of adopted consumers, of staying and of leaving replicas.
     pub fn adopted(&self) -> HashMap<String, String> {
         let all = self.kept.iter().map(|it| &it.replica).chain(&self.gone);
         let adopted = all.map(|it| &it.row).filter(|it| it.is_adopted);
         adopted.map(|it| (it.consumer.clone(), it.id.clone())).collect()
     }
 
-    /// Refuses ids whose replicas would be consumers that are adopted with other ids.
+    /// Refuses ids whose consumers are adopted under other ids.
     fn check_ids(&self) -> Result<()> {
         let (put, adopted) = (&self.job.put, self.adopted());
         if adopted.is_empty() {
@@ -137,18 +137,18 @@ impl Planning<'_> {
 
 /// The ids for adopted consumers.
 struct AdoptedIds<'a> {
-    /// All ids, if the caller names them.
+    /// All ids. `None` if the caller names no ids.
     given: Option<&'a BTreeSet<&'a str>>,
-    /// The free ids that are not reserved, and all free ids: in their order, from the first that may still be free on.
+    /// The free ids without reserved ids, and all free ids: in order, from the first id that may still be free on.
     free: [Box<dyn Iterator<Item = String> + 'a>; 2],
-    /// Those of replicas that stay.
+    /// The ids of staying replicas, and the ids that were taken since.
     used: BTreeSet<String>,
-    /// The free ids whose replicas would be consumers that are adopted now, by consumer. So replicas that the workload
-    /// had before its rows were lost get their ids again.
+    /// By consumer to adopt, the free id whose replica would be this consumer. So replicas of a workload whose rows
+    /// were lost get their ids again.
     own: HashMap<String, String>,
 }
 
-/// Of how many free ids the consumers are compared with those that are adopted. A workload has no more replicas.
+/// How many free ids are compared with the consumers to adopt. A workload has no more replicas.
 const COMPARED_IDS: usize = 1_000;
 
 impl<'a> AdoptedIds<'a> {
@@ -175,7 +175,7 @@ impl<'a> AdoptedIds<'a> {
         }
     }
 
-    /// The id that the caller names, else the one whose replica would be this consumer, else the first free one.
+    /// The id that the caller names, else the id whose replica would be this consumer, else the first free id.
     fn take(&mut self, Adopted { consumer, id, .. }: &Adopted) -> Result<String> {
         let Some(id) = id.clone().or_else(|| self.free(consumer)) else {
             return bad_request(format!("adopt: no id is free for consumer {consumer}."));

@@ -1,4 +1,4 @@
-//! Replicas that exchange their roles: each gets what its new role needs, on the host where it stands.
+//! Replicas that exchange their roles: each replica gets the amounts of the new role, on the same host.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::placing::Standing;
 use crate::search::{self, Candidate, PlannedUsage, Rank, Snapshot};
 
 impl Planning<'_> {
-    /// Gives replicas that exchange their roles what the new role needs, on their host.
+    /// Gives replicas that exchange their roles the amounts of the new role, on the same host.
     ///
     /// # Errors
     /// [`Error::NoPlace`] if a host cannot serve the new role.
@@ -51,7 +51,7 @@ impl Planning<'_> {
         Ok(())
     }
 
-    /// Why the host of a replica cannot serve its new role. `hard` is the snapshot without what the replicas give back.
+    /// Why the host of a replica cannot serve the new role. In `hard`, amounts that replicas give back are free.
     fn no_swap(&self, kept: &Kept, hard: &Snapshot) -> Reason {
         let Kept {
             replica, role, host, ..
@@ -82,7 +82,7 @@ impl Planning<'_> {
         }
     }
 
-    /// The best candidate for a role on one host: within the normal limits, else within the capacities.
+    /// The best candidate for a role on a host: within the normal limits, else within the capacities.
     pub fn candidate_on(&self, host: u32, role: &Role, usages: [&mut PlannedUsage; 2]) -> Result<Option<Candidate>> {
         let slot = self.list.slots[host as usize];
         let scoring = role.query.rank.and_then(Rank::scoring);

@@ -1,4 +1,4 @@
-//! Pages of workloads, which end by the length of their bodies as well as by their number.
+//! Pages of workloads, which end by the length of the bodies as well as by the number of workloads.
 
 use std::collections::HashMap;
 
@@ -14,30 +14,30 @@ use crate::model::workloads::WorkloadRow;
 /// A page of workloads.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
-    /// Only those of this project.
+    /// Only workloads of this project.
     pub project: Option<String>,
-    /// Only those with this name.
+    /// Only workloads with this name.
     pub name: Option<String>,
-    /// Only these.
+    /// Only these workloads.
     pub uuids: Option<Vec<String>>,
-    /// Only those with a greater uuid.
+    /// Only workloads with a greater uuid.
     pub after: Option<String>,
     pub limit: usize,
 }
 
-/// The workloads of a page with their replicas, and those that their rules name, as they were in one moment.
+/// The workloads of a page with their replicas, and the workloads that the rules name, all of the same moment.
 #[derive(Debug, Clone)]
 pub struct StoredPage {
     /// By uuid.
     pub workloads: Vec<StoredWorkload>,
-    /// By uuid and without their bodies; unknown ones are left out.
+    /// By uuid, without bodies; unknown workloads are left out.
     pub others: HashMap<String, StoredWorkload>,
     /// The uuid after which the next page begins.
     pub next: Option<String>,
 }
 
-/// The workloads of a page by uuid, without their replicas, and the uuid after which the next page begins. All of it is
-/// of one moment if `conn` is in a transaction.
+/// The workloads of a page by uuid, without replicas, and the uuid after which the next page begins. All rows are of
+/// one moment if `conn` is in a transaction.
 fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<WorkloadRow>, Option<String>)> {
     let mut query = workloads::table.into_boxed();
     if let Some(project) = &page.project {
@@ -52,7 +52,7 @@ fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<WorkloadRow>, Optio
     if let Some(after) = &page.after {
         query = query.filter(workloads::uuid.gt(after));
     }
-    // Their lengths first: a page of the longest bodies would have a gigabyte.
+    // First the lengths: a page of the longest bodies would have a gigabyte.
     let found: Vec<(String, i32)> = query
         .order(workloads::uuid)
         .limit(i64::try_from(page.limit).unwrap_or(i64::MAX).saturating_add(1))
@@ -66,7 +66,7 @@ fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<WorkloadRow>, Optio
     Ok((rows, next.map(|(uuid, _)| uuid)))
 }
 
-/// The workloads of a page by uuid, with the replicas and the neighbours. All of it is of one moment if `conn` is in a
+/// The workloads of a page by uuid, with the replicas and the neighbours. All rows are of one moment if `conn` is in a
 /// transaction.
 pub fn list_stored(conn: &mut DbConnection, page: &Page) -> Result<StoredPage> {
     let (rows, next) = list(conn, page)?;
