@@ -1,5 +1,5 @@
-//! The rules of each command: it changes the batch's state, or it is refused. Pure functions: no SQL, and the only
-//! clock is the batch's time.
+//! The rules of each command: the command changes the batch's state, or is refused. The functions are pure: no SQL, and
+//! the only clock is the batch's time.
 
 mod aggregates;
 mod allocations;
@@ -23,12 +23,12 @@ use crate::model::allocations::{ConsumerClaim, Owner};
 pub struct Rules {
     /// `[placet] strict_step_size`: an amount equal to `min_unit` must be a multiple of `step_size` too.
     pub strict_step_size: bool,
-    /// `[placement] incomplete_consumer_project_id` and `…_user_id`: the owner if a claim names none.
+    /// `[placement] incomplete_consumer_project_id` and `…_user_id`: the owner if a claim has none.
     pub incomplete_owner: Owner,
 }
 
 impl Rules {
-    /// The row of a consumer that a claim creates: its generation begins at 1.
+    /// The row of a new consumer: the generation begins at 1.
     pub fn new_consumer(&self, claim: &ConsumerClaim) -> ConsumerRow {
         let Owner { project, user } = claim.owner.clone().unwrap_or_else(|| self.incomplete_owner.clone());
         ConsumerRow {
@@ -41,7 +41,7 @@ impl Rules {
     }
 }
 
-/// Decides one command on the state that the earlier commands of the batch left. A refusal leaves the state unchanged.
+/// Decides a command on the state that the earlier commands of the batch left. A refusal leaves the state unchanged.
 pub fn decide(state: &mut State, rules: &Rules, command: &Command) -> Result<Answer> {
     match command {
         Command::CreateProvider(command) => resource_providers::create(state, command).map(Answer::Provider),

@@ -1,5 +1,5 @@
-//! The rules of aggregates. Naming an aggregate creates it. From 1.19 a request names the provider's generation: it
-//! is checked, and every such request moves it.
+//! The rules of aggregates. Naming an aggregate creates the aggregate. From 1.19 a request names the provider's
+//! generation: the generation is checked, and moves with every request.
 
 use std::collections::BTreeSet;
 

@@ -1,9 +1,9 @@
 //! The rules of claims and releases.
 //!
-//! These generations move, as in OpenStack Placement, because clients compare them:
-//! - those of all providers that a claim names;
-//! - those of all providers that a wiped consumer used. A consumer is wiped if a claim gives it no allocations;
-//! - those of all consumers that keep allocations.
+//! A claim moves these generations, as in OpenStack Placement, because clients compare generations:
+//! - of each provider that the claim names;
+//! - of each provider that a wiped consumer used. A claim wipes a consumer by giving no allocations;
+//! - of each consumer that keeps allocations.
 //!
 //! A provider from which a replacement or a `DELETE` only releases allocations keeps its generation.
 
@@ -18,7 +18,7 @@ use crate::model::batch::state::{ConsumerRow, State};
 use crate::model::inventories::Inventory;
 use crate::search::{ClassId, ProviderId};
 
-/// An amount of one class that a consumer requests from a provider.
+/// An amount of a class, requested by a consumer from a provider.
 pub struct AllocationRequest<'a> {
     pub consumer: &'a str,
     pub provider: ProviderId,
@@ -54,7 +54,7 @@ pub fn check<'a>(state: &mut State, rules: &Rules, claim: &'a Claim) -> Result<C
     Ok(CheckedClaim { requests, moves })
 }
 
-/// Changes the state as the claim says. No other command may have changed it since the check.
+/// Changes the state as the claim says. No command may have changed the state since the check.
 pub fn grant(state: &mut State, rules: &Rules, claim: &Claim, checked: CheckedClaim<'_>) {
     apply(state, rules, &claim.consumers, &checked.requests);
     state.move_generations(checked.moves);
@@ -72,7 +72,7 @@ pub fn release(state: &mut State, release: &Release) -> Result<()> {
     Ok(())
 }
 
-/// Compares the consumer's generation with the one that the claim expects.
+/// Compares the consumer's generation with the claim's expectation.
 pub fn check_consumer(state: &mut State, claim: &ConsumerClaim) -> Result<()> {
     let row = state.consumer(&claim.consumer).now.as_ref();
     let is_foreign = row.is_some_and(|row| is_foreign(claim, row));
@@ -85,7 +85,7 @@ pub fn check_consumer(state: &mut State, claim: &ConsumerClaim) -> Result<()> {
     };
     let (expected, got) = match (given, current) {
         (None, None) => return Ok(()),
-        // A foreign consumer is refused like an unknown consumer, although its uuid is taken.
+        // A foreign consumer is refused like an unknown consumer, although the uuid is taken.
         (Some(given), Some(_)) if is_foreign => ("null".to_owned(), given.literal),
         (None, Some(_)) if is_foreign => ("another uuid".to_owned(), "None".to_owned()),
         (Some(given), Some(generation)) if given.generation == generation => return Ok(()),
@@ -97,7 +97,7 @@ pub fn check_consumer(state: &mut State, claim: &ConsumerClaim) -> Result<()> {
     Err(Error::StaleConsumerGeneration { expected, got })
 }
 
-/// Whether the consumer belongs to a project from which the claim may not take consumers.
+/// Whether the consumer is outside of the claim's project, and the claim may take only consumers of the project.
 fn is_foreign(claim: &ConsumerClaim, row: &ConsumerRow) -> bool {
     let is_own = || claim.owner.as_ref().is_some_and(|owner| owner.project == row.project);
     claim.takeover == Takeover::OwnProject && !is_own()
@@ -116,15 +116,15 @@ pub fn check_consumer_generations(state: &mut State, claims: &[ConsumerClaim]) -
     Ok(())
 }
 
-/// The amounts that one consumer requests from one provider, with classes by name.
+/// The amounts requested by a consumer from a provider, with classes by name.
 pub struct ProviderRequest<'a> {
     consumer: &'a str,
     provider: ProviderId,
     resources: &'a [(String, i64)],
 }
 
-/// Finds the providers that the consumers name. A step of its own, because an unknown provider is refused before an
-/// unknown class.
+/// Finds the providers of the requests. A separate step, because an unknown provider is refused before an unknown
+/// class.
 pub fn find_providers<'a>(state: &State, consumers: &'a [ConsumerClaim]) -> Result<Vec<ProviderRequest<'a>>> {
     let mut found = Vec::new();
     for claim in consumers {
@@ -142,7 +142,7 @@ pub fn find_providers<'a>(state: &State, consumers: &'a [ConsumerClaim]) -> Resu
     Ok(found)
 }
 
-/// Finds the classes that the requests name. `unknown` returns the error for an unknown class.
+/// Finds the classes of the requests. `unknown` returns the error for an unknown class.
 pub fn find_classes<'a>(
     state: &State,
     provider_requests: Vec<ProviderRequest<'a>>,
@@ -173,19 +173,19 @@ fn unknown_class(claim: &Claim, class: &str) -> Error {
 /// Amounts by provider and class.
 pub type Amounts = BTreeMap<(ProviderId, ClassId), i64>;
 
-/// Inventories that replace those of the providers while a reshape is checked.
+/// Inventories that stand in for the providers' own while a reshape is checked.
 pub type InterimInventories = BTreeMap<ProviderId, BTreeMap<ClassId, Inventory>>;
 
-/// The allocations that a command requests, and the usage that they change.
+/// The allocations requested by a command, and the resulting change of usage.
 pub struct AllocationChange<'a> {
     pub requests: Vec<AllocationRequest<'a>>,
-    /// The usage before the command, by all consumers, of each requested provider and class.
+    /// The usage of each requested provider and class before the command, by all consumers.
     before: Amounts,
     /// The amounts that the command's consumers release.
     pub released: Amounts,
     /// The providers whose generations move.
     pub moved: BTreeSet<ProviderId>,
-    /// Classes that wiped consumers release. Refusals name these too.
+    /// Classes released by wiped consumers. Refusals name these classes too.
     wiped: BTreeSet<ClassId>,
 }
 
@@ -221,7 +221,7 @@ impl AllocationChange<'_> {
     }
 }
 
-/// Checks that every requested amount is allowed by its inventory, and fits.
+/// Checks that the inventories allow every requested amount, and have room.
 pub fn check_amounts(
     state: &mut State,
     rules: &Rules,
@@ -251,7 +251,7 @@ pub fn check_amounts(
         }
         let previous = change.before.get(&key).copied().unwrap_or(0);
         let used = previous - change.released.get(&key).copied().unwrap_or(0);
-        // An overcommitment may stay, if the change does not make it worse. Without usage there is none.
+        // An overcommitment may stay if the change does not raise the usage. Without usage there is no overcommitment.
         let no_worse = previous != 0 && used + *sum <= previous;
         if !inventory.has_room(used, *sum) && !no_worse {
             let room = Room {
@@ -267,7 +267,7 @@ pub fn check_amounts(
     Ok(())
 }
 
-/// Refuses providers that have no inventory of any class in the command. As in OpenStack Placement, this is checked
+/// Refuses providers without an inventory of any class in the command. As in OpenStack Placement, this check comes
 /// before the amounts.
 fn check_any_inventory(state: &mut State, interim: &InterimInventories, change: &AllocationChange<'_>) -> Result<()> {
     let mut classes = change.wiped.clone();
@@ -295,7 +295,7 @@ fn check_any_inventory(state: &mut State, interim: &InterimInventories, change: 
     })
 }
 
-/// Replaces the consumers' allocations by the requested ones, and moves the consumers' generations.
+/// Replaces the consumers' allocations by the requests, and moves the consumers' generations.
 pub fn apply(state: &mut State, rules: &Rules, consumers: &[ConsumerClaim], requests: &[AllocationRequest<'_>]) {
     for claim in consumers {
         state.release_allocations(&claim.consumer);
@@ -310,7 +310,7 @@ pub fn apply(state: &mut State, rules: &Rules, consumers: &[ConsumerClaim], requ
     }
 }
 
-/// Creates the consumer's row at generation 1, or updates it and moves its generation.
+/// Creates the consumer's row at generation 1, or updates the row and moves the generation.
 fn upsert_consumer(state: &mut State, rules: &Rules, claim: &ConsumerClaim) {
     let entry = state.consumer(&claim.consumer);
     let new = rules.new_consumer(claim);
@@ -328,8 +328,8 @@ fn upsert_consumer(state: &mut State, rules: &Rules, claim: &ConsumerClaim) {
     state.warn_near_limit("Consumer", &claim.consumer, generation);
 }
 
-/// The row for a consumer that this batch wiped and now creates again: a new consumer, but with the id of the row
-/// that is still in the table.
+/// The row of a consumer which this batch wiped and now creates again. The consumer counts as new, but keeps the id of
+/// the row in the table.
 fn wiped_row(base: Option<&ConsumerRow>) -> Option<ConsumerRow> {
     base.map(|row| ConsumerRow {
         generation: 0,

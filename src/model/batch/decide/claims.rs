@@ -1,11 +1,14 @@
-//! The rule of claims with a choice: each consumer gets the first of its candidates that fits, as if it had claimed
-//! them one after the other. It fits within the normal limits, or if its purpose allows within the capacity, and takes
-//! nothing new from a provider that is not up. If a required consumer gets no candidate, the whole call is refused. The
-//! other consumers may be refused beside those that get a place, but on rows alone: no refusal rests on the snapshot. A
-//! call with an id that was answered before claims nothing, and gets the same answer.
+//! The rules of claims with a choice of candidates. Each consumer gets the first candidate that fits, as if the
+//! consumer had claimed the candidates in order. A candidate fits within the normal limits, or if the purpose allows
+//! within the capacity, and takes nothing new from a provider that is not up.
 //!
-//! Candidates with a held provider (`db::writer::held_rows`) are left out. A call that might be granted with them is
-//! marked ([`State::waits_for_held`]): even a consumer without such a candidate may have lost its place to one with it.
+//! If a required consumer gets no candidate, the whole call is refused. A consumer that is not required may be refused
+//! alone, but on rows of the database: no refusal rests on the snapshot. A repeated call with an id claims nothing, and
+//! gets the stored answer.
+//!
+//! Candidates with a held provider (`db::writer::held_rows`) are left out. If the call might be granted with these
+//! candidates, [`State::waits_for_held`] is set. A consumer without a held candidate may wait too: a consumer with a
+//! held candidate may have taken its place.
 
 mod normal_limits;
 mod requested;
@@ -27,8 +30,8 @@ use crate::mutants::{self, Mutant};
 /// Claims for all required consumers, or for none.
 ///
 /// # Errors
-/// - [`Error::ClaimRefused`], with the reasons of every consumer that gets no place.
-/// - [`Error::IdReused`] if another call had the id.
+/// - [`Error::ClaimRefused`], with the reasons of every consumer without a place.
+/// - [`Error::IdReused`] if a different call had the id.
 pub fn claim_first(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<ClaimAnswer> {
     let Some(memory) = &command.memory else {
         return claim_all(state, rules, command).map(ClaimAnswer::Claimed);
@@ -46,7 +49,7 @@ pub fn claim_first(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Re
 }
 
 fn claim_all(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<Arc<[ClaimOutcome]>> {
-    // A single claim checks everything before it changes anything.
+    // A single claim changes nothing before all checks.
     if command.consumers.len() > 1 {
         state.set_savepoint();
     }
@@ -59,11 +62,11 @@ fn claim_all(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<A
     outcomes
 }
 
-/// Claims for one consumer after the other. If the whole is refused, the caller undoes what the consumers took.
+/// Claims for the consumers in order. If the whole call is refused, the caller undoes the claims.
 ///
 /// # Errors
-/// [`Error::ClaimRefused`] if a required consumer gets no candidate, if no consumer gets one, or if a refusal would
-/// rest on the snapshot or on a held row.
+/// [`Error::ClaimRefused`] if a required consumer or every consumer gets no candidate, or if a refusal would rest on
+/// the snapshot or on a held row.
 pub fn claim_each(state: &mut State, rules: &Rules, consumers: &[ConsumerChoice]) -> Result<Vec<ClaimOutcome>> {
     let taken: Vec<_> = consumers
         .iter()
@@ -94,24 +97,23 @@ fn refusal(taken: Vec<(&ConsumerChoice, std::result::Result<Taken, Reasons>)>) -
 
 /// The candidate that a consumer got.
 struct Taken {
-    /// In the list.
+    /// The position in the consumer's list.
     index: usize,
-    /// The classes beyond their normal limits.
     over_normal: Vec<String>,
 }
 
-/// Claims the first candidate that fits within the normal limits. If there is none and the consumer may go over them:
-/// the one that goes least over them.
+/// Claims the first candidate within the normal limits. If there is none and the consumer may exceed the limits, claims
+/// the candidate with the smallest excess.
 ///
 /// # Errors
-/// Why each of them does not fit. That the consumer has another generation is a reason without candidates, too.
+/// Why each candidate does not fit. A stale generation of the consumer is a reason without candidates, too.
 fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> std::result::Result<Taken, Reasons> {
     if let Err(stale) = allocations::check_consumer(state, &consumer.claim) {
         return Err(Reason::new(ReasonCode::ConcurrentUpdate, stale.to_string()).into());
     }
     let held = Arc::clone(&state.held);
     let mut reasons = Reasons::default();
-    // The candidate that goes least over normal limits, and by how much.
+    // The smallest excess over the normal limits, with the index and the classes of the candidate.
     let mut least: Option<(i64, usize, Vec<OverNormal>)> = None;
     for (index, candidate) in consumer.candidates.in_order() {
         if candidate.names_any(&held) {
@@ -169,7 +171,7 @@ fn claim_of(consumer: &ConsumerChoice, candidate: &ClaimCandidate) -> Claim {
     }
 }
 
-/// Claims a candidate that was found to fit beyond normal limits.
+/// Claims a candidate that fits only beyond the normal limits.
 fn take_over_normal(
     state: &mut State,
     rules: &Rules,
@@ -186,7 +188,7 @@ fn take_over_normal(
     Some(Taken { index, over_normal })
 }
 
-/// Why a candidate that has room is refused within the normal limits.
+/// Why a candidate with room is refused within the normal limits.
 fn over_normal_reason(state: &mut State, over: &OverNormal) -> Reason {
     let OverNormal {
         provider, class, free, ..
@@ -216,18 +218,18 @@ fn code_of(error: &Error) -> ReasonCode {
         Error::ClaimProviderNotFound { .. } => ReasonCode::ProviderNotFound,
         Error::ClaimClassNotFound { .. } => ReasonCode::ClassNotFound,
         Error::ProviderGenerationLimit { .. } => ReasonCode::ProviderGenerationLimit,
-        // A claim has no other refusal.
+        // A claim has no further refusals.
         _ => ReasonCode::ConsumerGenerationLimit,
     }
 }
 
-/// The refusal of a candidate, with the numbers that it rests on.
+/// The reason why a candidate is refused, with the numbers behind the refusal.
 fn reason(state: &mut State, consumer: &ConsumerChoice, candidate: &ClaimCandidate, error: &Error) -> Reason {
     let (provider, class) = match error {
         Error::CapacityExceeded { class, provider, .. } | Error::ConstraintsViolated { class, provider } => {
             (Some(provider), Some(class))
         }
-        // The error may name several, separated by commas.
+        // The error may name several providers or classes, separated by commas.
         Error::ClaimWithoutInventory { .. } => without_inventory(state, candidate).unzip(),
         Error::ClaimProviderNotFound { uuid } => (Some(uuid), None),
         Error::ClaimClassNotFound { class, .. } => (None, Some(class)),
@@ -267,7 +269,7 @@ fn requested(candidate: &ClaimCandidate, provider: &str, class: &str) -> Option<
         .map(|(_, amount)| *amount)
 }
 
-/// The room of a provider for this consumer, whose own allocations count as free.
+/// The provider's free capacity for the consumer, whose own allocations count as free.
 fn free(state: &mut State, consumer: &ConsumerChoice, provider: &str, class: &str) -> Option<i64> {
     let (provider, class) = (state.find_provider(provider)?, state.class_id(class)?);
     let allocations = &state.consumer(&consumer.claim.consumer).allocations;
@@ -281,7 +283,7 @@ fn free(state: &mut State, consumer: &ConsumerChoice, provider: &str, class: &st
     Some(row.inventories.get(&class)?.limit().saturating_sub(used - own))
 }
 
-/// What a consumer got, with the generations that the whole call left.
+/// The place of a consumer, with the generations after the whole call.
 fn claimed(state: &mut State, consumer: &ConsumerChoice, taken: Taken) -> ClaimedConsumer {
     let candidate = &consumer.candidates.list[taken.index];
     let generation = state.consumer(&consumer.claim.consumer).now.as_ref();

@@ -1,4 +1,4 @@
-//! The rules of inventories. Every write moves the provider's generation, even if it changes no value.
+//! The rules of inventories. Every write moves the provider's generation, even if no value changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -154,13 +154,13 @@ fn check_generation(state: &mut State, id: ProviderId, expected: i64) -> Result<
     }
 }
 
-/// The provider's uuid as the table spells it, which may differ from the request on MariaDB. For sentences.
+/// The provider's uuid in the spelling of the table, which on MariaDB may differ from the request. For sentences.
 fn stored_uuid(state: &mut State, id: ProviderId) -> String {
     state.provider(id).map_or_else(String::new, |row| row.uuid.to_string())
 }
 
-/// Checks the capacity: `total` less `reserved`, times the ratio, rounded down. It must be positive. From 1.26
-/// (`may_be_zero`) it may be 0.
+/// Checks the capacity: `total` less `reserved`, times the ratio, rounded down. The capacity must be positive, or from
+/// 1.26 (`may_be_zero`) at least 0.
 fn check_capacity(
     action: &'static str,
     provider: &str,
@@ -188,7 +188,7 @@ fn check_capacity(
     })
 }
 
-/// Checks that the ratio is a finite number. The schema cannot require that, because clients' JSON may have `NaN` and
+/// Checks that the ratio is a finite number. The schema cannot check this, because clients' JSON may have `NaN` and
 /// `Infinity`.
 pub fn check_ratio(action: &'static str, provider: &str, class: &str, inventory: &Inventory) -> Result<()> {
     if inventory.allocation_ratio.is_finite() {
@@ -214,8 +214,7 @@ fn in_use(state: &mut State, id: ProviderId, is_selected: impl Fn(ClassId) -> bo
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// Warns in the log if the inventory becomes smaller than its usage. The operator may decide so, therefore it is not
-/// refused.
+/// Logs a warning if the usage exceeds the capacity. The inventory is not refused, because the operator may decide so.
 pub fn warn_over_capacity(state: &mut State, id: ProviderId, class: ClassId, inventory: &Inventory) {
     let Some(row) = state.provider(id) else { return };
     let used = row.used.get(&class).copied().unwrap_or(0);
@@ -229,7 +228,6 @@ pub fn warn_over_capacity(state: &mut State, id: ProviderId, class: ClassId, inv
     }
 }
 
-/// Writes one inventory, and returns it as the answer.
 fn write_one(
     state: &mut State,
     id: ProviderId,

@@ -1,4 +1,4 @@
-//! The rule of normal limits: the class exists, and the caller knows the limit that it replaces.
+//! The rule of normal limits: the class exists, and the caller names the generation of the present limit.
 
 use crate::error::{Error, Result};
 use crate::model::batch::state::State;
@@ -24,7 +24,7 @@ pub fn set(state: &mut State, set: &Set) -> Result<Limit> {
             given: text(set.generation),
         });
     }
-    // The same again changes nothing.
+    // An equal limit changes nothing.
     if let Some(row) = row.filter(|row| row.normal == set.normal) {
         return Ok(Limit::new(&set.class, Some(row)));
     }

@@ -1,11 +1,11 @@
-//! The rules of descriptions: each provider exists, and the caller knows the description that it replaces.
+//! The rules of descriptions: each provider exists, and the caller names the generation of the present description.
 //!
-//! A host that is not up gets the trait that Nova's scheduler forbids, so that OpenStack's routes propose it to Nova no
-//! more. placet takes the trait away when the host is up again, but only if placet had set it.
+//! A host that is not up gets the trait that Nova's scheduler forbids, so OpenStack's routes no longer propose the host
+//! to Nova. When the host is up again placet removes the trait, but only if placet had set the trait.
 //!
-//! A claim may be decided at the same time, by a process that does not know the new state or the new domains yet. So
-//! when a provider is up no longer, or a host gets other domains, its generation and those of all providers below it
-//! move: the guards of such claims fail.
+//! A process without the new state or the new domains may decide a claim at the same time. So when a provider leaves
+//! `up`, or the domains of a host change, the generations of the provider and of all providers below move. The guard of
+//! the claim fails.
 
 mod domains;
 
@@ -17,19 +17,19 @@ use crate::model::batch::state::State;
 use crate::model::providers::{DISABLED_TRAIT, Describe, DescribeAll, Described, DescriptionRow};
 use crate::search::{ProviderId, ProviderState, TraitId};
 
-/// One provider whose description is allowed, and what it changes.
+/// An allowed description of a provider, and the changes.
 struct Allowed<'a> {
     id: ProviderId,
     new: &'a Describe,
     generation: i64,
     sets_trait: bool,
-    /// Whether a claim that is decided at the same time may be wrong.
+    /// Whether a concurrent claim may be wrong.
     refutes_claims: bool,
     /// Whether the trait is to be added (`true`) or removed.
     trait_change: Option<bool>,
 }
 
-/// `PUT /v1/providers` and `PUT /v1/providers/{uuid}`: all of them or none.
+/// `PUT /v1/providers` and `PUT /v1/providers/{uuid}`: all descriptions or none.
 ///
 /// # Errors
 /// [`Error::ProviderNotFound`], [`Error::StaleDescriptions`], [`Error::DomainInUse`],
@@ -142,7 +142,7 @@ fn allowed<'a>(state: &mut State, id: ProviderId, new: &'a Describe, disabled: O
     }
 }
 
-/// These providers and all below them.
+/// The providers of `tops`, and all providers below.
 fn with_all_below(state: &mut State, tops: Vec<ProviderId>) -> BTreeSet<ProviderId> {
     let roots = tops.iter().filter_map(|id| state.provider(*id).map(|row| row.root));
     let roots: BTreeSet<ProviderId> = roots.collect();

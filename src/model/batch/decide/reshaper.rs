@@ -1,15 +1,15 @@
-//! The rules of the reshaper: one command replaces the inventories of providers and the allocations in them.
+//! The rules of the reshaper: a command replaces the inventories of providers and the allocations in these inventories.
 //!
-//! Naively, it would set the new inventories and then the new allocations. But an inventory may not be removed while an
-//! old allocation uses it. In the reverse order the new allocations would lack their inventories.
+//! Naively, the command would set the new inventories and afterwards the new allocations. But an inventory may not be
+//! removed while an old allocation uses the inventory. In the reverse order the new allocations would lack inventories.
 //!
 //! So there are three steps, as in OpenStack Placement:
 //!
-//! 1. Add the new inventories to the old ones (the *interim* inventories).
+//! 1. Add the new inventories to the old inventories (the *interim* inventories).
 //! 2. Replace the allocations.
 //! 3. Remove the inventories that the request leaves out.
 //!
-//! A provider's generation moves once for each step that concerns it.
+//! A provider's generation moves once for each step that concerns the provider.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::model::inventories::Inventory;
 use crate::model::reshaper::{Reshape, Reshaped};
 use crate::search::{ClassId, ProviderId};
 
-/// The inventories that a provider gets, with classes by id.
+/// The new inventories of a provider, with classes by id.
 struct TargetInventories<'a> {
     id: ProviderId,
     reshaped: &'a Reshaped,
@@ -106,7 +106,7 @@ fn interim(state: &mut State, targets: &[TargetInventories<'_>]) -> InterimInven
     interim
 }
 
-/// Refuses to remove an inventory that is still used after the allocations are replaced.
+/// Refuses to remove an inventory that still has usage after the allocations are replaced.
 fn check_in_use(
     state: &mut State,
     interim: &InterimInventories,
@@ -142,8 +142,8 @@ fn check_in_use(
     Ok(())
 }
 
-/// The providers whose generations move: once for each step that concerns them. The first step concerns only providers
-/// that get inventories.
+/// The providers whose generations move, once for each step that concerns the provider. The first step concerns only
+/// providers with new inventories.
 fn moved(targets: &[TargetInventories<'_>], change: &AllocationChange<'_>) -> Vec<ProviderId> {
     let extended = targets.iter().filter(|target| !target.inventories.is_empty());
     let all = targets.iter().map(|target| target.id);

@@ -18,7 +18,7 @@ pub fn create(state: &mut State, create: &Create) -> Result<()> {
     Ok(())
 }
 
-/// `PUT /resource_classes/{name}` from 1.7: creates the class unless it exists.
+/// `PUT /resource_classes/{name}` from 1.7: creates the class unless the class exists.
 pub fn ensure(state: &mut State, ensure: &Ensure) -> Answer {
     let created = state.class_id(&ensure.name).is_none();
     if created {

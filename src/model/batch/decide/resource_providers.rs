@@ -12,7 +12,7 @@ use crate::search::{ProviderId, ProviderRow};
 
 const NO_SUCH_PARENT: &str = "parent provider UUID does not exist.";
 
-/// The id of the provider that a path names.
+/// The id of the provider in the request's path.
 pub fn find(state: &State, uuid: &str) -> Result<ProviderId> {
     state
         .find_provider(uuid)
@@ -51,7 +51,7 @@ pub fn create(state: &mut State, create: &Create) -> Result<Provider> {
     Ok(view(state, id))
 }
 
-/// Refuses a taken uuid or name. If both are taken, the error names the one that the database checks first, as in
+/// Refuses a taken uuid or name. If both are taken, the error names the column that the database checks first, as in
 /// OpenStack Placement.
 fn check_unique(state: &State, create: &Create) -> Result<()> {
     let uuid = state
@@ -96,7 +96,7 @@ pub fn update(state: &mut State, update: &Update) -> Result<Provider> {
     Ok(view(state, id))
 }
 
-/// The id of the requested parent. Refuses it if the update may not set it.
+/// The id of the requested parent, if the update may set this parent.
 fn check_parent(
     state: &mut State,
     update: &Update,
@@ -145,7 +145,7 @@ fn move_subtree(state: &mut State, id: ProviderId, parent: Option<ProviderId>) {
     state.edit(id, |row| row.parent = parent);
 }
 
-/// The provider and all its descendants.
+/// The provider and all descendants.
 fn subtree(state: &mut State, id: ProviderId) -> BTreeSet<ProviderId> {
     let mut found = BTreeSet::from([id]);
     let Some(root) = state.provider(id).map(|row| row.root) else {

@@ -1,4 +1,4 @@
-//! The rules of traits. A provider's generation moves only if its set of traits changes.
+//! The rules of traits. A provider's generation moves only if the set of traits changes.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::model::traits::{Clear, Delete, Ensure, ProviderTraits, Replace, Trait
 use crate::mutants::{self, Mutant};
 use crate::search::{ProviderId, TraitId};
 
-/// The prefix of custom traits. All other traits are standard ones (os-traits).
+/// The prefix of custom traits. All traits without the prefix are standard (os-traits).
 const CUSTOM_PREFIX: &str = "CUSTOM_";
 
 /// `PUT …/traits`.
@@ -52,7 +52,7 @@ pub fn clear(state: &mut State, clear: &Clear) -> Result<()> {
     set(state, id, BTreeSet::new())
 }
 
-/// Sets the provider's traits, and moves its generation if they differ.
+/// Sets the provider's traits, and moves the generation if the traits differ.
 fn set(state: &mut State, id: ProviderId, traits: BTreeSet<TraitId>) -> Result<()> {
     if state.provider(id).is_some_and(|row| row.traits != traits) {
         let moves = state.check_moves(vec![id])?;
@@ -62,7 +62,7 @@ fn set(state: &mut State, id: ProviderId, traits: BTreeSet<TraitId>) -> Result<(
     Ok(())
 }
 
-/// `PUT /traits/{name}`: creates the trait unless it exists.
+/// `PUT /traits/{name}`: creates the trait unless the trait exists.
 pub fn ensure(state: &mut State, ensure: &Ensure) -> Answer {
     mutants::panic_as(Mutant::PanicInDecision);
     let created = state.trait_id(&ensure.name).is_none();
@@ -75,7 +75,6 @@ pub fn ensure(state: &mut State, ensure: &Ensure) -> Answer {
     })
 }
 
-/// When the trait was created.
 fn created_at(state: &State, name: &str) -> Moment {
     state.trait_times.get(name).copied().unwrap_or(state.now)
 }

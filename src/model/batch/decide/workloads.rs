@@ -1,7 +1,10 @@
-//! The rule of workloads: the row is the one that the plan saw, its consumers stand where the plan saw them, and so do
-//! the workloads that its rules name or whose rules name it. The hosts are in the domains in which the plan saw them.
-//! Then replicas are released and placed as by any claim, all or none. A replica may take the room that another one
-//! leaves: what replicas of the set have is given back before the first of them claims.
+//! The rules of workloads. A request is decided in three steps:
+//!
+//! 1. Compare the rows with the plan: the workload, its consumers, the workloads tied by rules in either direction, and
+//!    the domains of the hosts.
+//! 2. Release the replicas that leave, and the allocations of replicas that get a new place, so that replicas may take
+//!    this room.
+//! 3. Place the replicas as by any claim, all or none.
 
 use std::sync::Arc;
 
@@ -18,8 +21,7 @@ use crate::search::ProviderId;
 ///
 /// # Errors
 /// - [`Error::StaleWorkload`], [`Error::DuplicateWorkload`], [`Error::ConsumerTaken`].
-/// - [`Error::ClaimRefused`] if a replica gets no place, or stands elsewhere than the plan saw: then it is planned
-///   again.
+/// - [`Error::ClaimRefused`] if a replica gets no place, or if the rows differ from the plan: the caller plans again.
 pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
     let current = state.workload(&set.uuid);
     let (generation, named) = (current.map(|row| row.generation), current.map_or(0, |row| row.named));
@@ -65,8 +67,8 @@ pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
     Ok(claimed)
 }
 
-/// Releases what consumers have that get another place, as the plan did. Their rows stay: the claims compare the
-/// generations.
+/// Releases the allocations of consumers that get a new place, as the plan did. The consumers' rows stay, because the
+/// claims compare the generations.
 fn give_back(state: &mut State, placed: &[ConsumerChoice]) {
     let has_row = |it: &&ConsumerChoice| matches!(it.claim.generation, Expected::Is(_));
     for choice in placed.iter().filter(has_row) {
@@ -74,7 +76,7 @@ fn give_back(state: &mut State, placed: &[ConsumerChoice]) {
     }
 }
 
-/// The name is free in the project, and no consumer belongs to another workload.
+/// Refuses a name that is taken in the project, and consumers of a different workload.
 fn check_names(state: &State, set: &Set) -> Result<()> {
     let known = &state.workload_names;
     if let Some(row) = &set.row
@@ -94,9 +96,9 @@ fn check_names(state: &State, set: &Set) -> Result<()> {
     }
 }
 
-/// If replicas get a place: no workload to which a rule ties this one has changed since the plan saw it. If the
-/// workload is deleted: no rule has begun to name it. In any case the workloads that its rules name exist, if the plan
-/// saw them.
+/// Checks the workloads tied to this workload by rules. If replicas get a place, no tied workload has changed since the
+/// plan. If this workload is deleted, no rule has begun to name it. In any case a workload that the rules name still
+/// exists, if the plan saw the workload.
 fn check_neighbours(state: &State, set: &Set, named: i64) -> Result<()> {
     let now = |uuid: &str| {
         let row = state.workload(uuid);
@@ -116,12 +118,12 @@ fn check_neighbours(state: &State, set: &Set, named: i64) -> Result<()> {
     Err(changed(consumers, &Reason::new(ReasonCode::ConcurrentUpdate, detail)))
 }
 
-/// Every host is in the domains in which the plan saw it. A change of them moves the generations of the host and of all
-/// below it, which a claim guards. Returns the hosts from which no replica claims: their generations move as a guard.
+/// Checks that every host is in the domains of the plan. A change of domains moves the generations of the host and of
+/// all providers below, which a claim guards. Returns the hosts without a claim: their generations move as a guard.
 fn check_hosts(state: &mut State, set: &Set) -> Result<Vec<ProviderId>> {
     let mut unclaimed = Vec::new();
     for planned in &set.hosts {
-        // What does not exist any more refuses the claim.
+        // A deleted host refuses the claim.
         let Some(id) = state.find_provider(&planned.host) else {
             continue;
         };
@@ -142,7 +144,8 @@ fn check_hosts(state: &mut State, set: &Set) -> Result<Vec<ProviderId>> {
     Ok(unclaimed)
 }
 
-/// The consumers of another workload, which had the uuid and the generation before, may have the same generations.
+/// The refusal if the workload was deleted and created again. Both workloads had the same uuid and generation, and the
+/// consumers' generations may be equal too.
 fn created_again(set: &Set) -> Error {
     let detail = format!("Workload {} was deleted and created again.", set.uuid);
     let placed = set.placed.iter().map(|choice| &choice.claim.consumer);
@@ -163,14 +166,14 @@ fn changed<'a>(consumers: impl Iterator<Item = &'a String>, reason: &Reason) -> 
     }))
 }
 
-/// Consumers that stay or go have the generations that the plan saw.
+/// Checks the generations of consumers that stay or go against the plan.
 fn check_consumers(state: &mut State, set: &Set) -> Result<()> {
     let released = set.released.iter().map(|(consumer, known)| (consumer, Some(*known)));
     let standing = set.standing.iter().map(|(consumer, known)| (consumer, *known));
     let mut moved = Vec::new();
     for (consumer, known) in standing.chain(released) {
         let row = state.consumer(consumer).now.as_ref();
-        // A consumer of a foreign project is not a replica any more.
+        // A consumer of a foreign project is no longer a replica.
         let row = row.filter(|row| set.row.as_ref().is_none_or(|workload| workload.project == row.project));
         let current = row.map(|row| row.generation);
         if current != known {

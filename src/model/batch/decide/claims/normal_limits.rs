@@ -1,4 +1,4 @@
-//! Which classes a candidate would take beyond their normal limits.
+//! Finds the classes of which a candidate would take more than the normal limit allows.
 
 use super::requested::{RequestedAmount, requested_amounts};
 use crate::model::allocations::ConsumerClaim;
@@ -6,7 +6,7 @@ use crate::model::batch::state::State;
 use crate::mutants::{self, Mutant};
 use crate::search::{ClassId, ProviderId};
 
-/// A class of a provider that would be used beyond its normal limit.
+/// A class of a provider whose usage would exceed the normal limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverNormal {
     pub provider: String,
@@ -14,12 +14,12 @@ pub struct OverNormal {
     pub requested: i64,
     /// The normal room for the consumer, whose own allocations count as free.
     pub free: i64,
-    /// By how much more than before.
+    /// The growth of the excess over the limit.
     pub added: i64,
 }
 
-/// What the claim would take beyond normal limits. What the consumer has already, or more, is not beyond them: as with
-/// capacity, an excess may stay if the claim does not make it worse.
+/// The classes that the claim would take beyond the normal limits. As with the capacity, an excess may stay if the
+/// claim does not raise the usage.
 pub fn over_normal(state: &mut State, claim: &ConsumerClaim) -> Vec<OverNormal> {
     if !state.has_normal_limits() || mutants::is(Mutant::SkipNormalLimit) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What a claim requests of each provider and class.
+//! The amounts that a claim requests of each provider and class.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use crate::model::allocations::ConsumerClaim;
 use crate::model::batch::state::State;
 use crate::search::{ClassId, ProviderId};
 
-/// The amount of one class of one provider. On MariaDB a claim may name a provider in several spellings: then it is the
-/// sum, and the names are those of the first.
+/// The amount of a class of a provider. On MariaDB a claim may name a provider in several spellings. The amount is the
+/// sum of these requests, under the names of the first.
 pub struct RequestedAmount<'a> {
     pub id: ProviderId,
     pub class_id: ClassId,
@@ -16,7 +16,7 @@ pub struct RequestedAmount<'a> {
     pub amount: i64,
 }
 
-/// In the order of the claim. Providers and classes that do not exist are left out.
+/// The amounts in the order of the claim. Providers and classes that do not exist are left out.
 pub fn requested_amounts<'a>(state: &State, claim: &'a ConsumerClaim) -> Vec<RequestedAmount<'a>> {
     let (mut all, mut known): (Vec<RequestedAmount<'a>>, BTreeMap<_, usize>) = (Vec::new(), BTreeMap::new());
     for (provider, resources) in &claim.allocations {

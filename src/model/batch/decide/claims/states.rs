@@ -1,4 +1,4 @@
-//! Whether a candidate takes something new from a provider that is not up, or is below one that is not.
+//! Refuses new allocations from a provider if its own state, or the state of a provider above, is not up.
 
 use super::requested::requested_amounts;
 use crate::error::{Reason, ReasonCode};
@@ -7,7 +7,7 @@ use crate::model::batch::state::State;
 use crate::mutants::{self, Mutant};
 use crate::search::ProviderState;
 
-/// Why the claim is refused because of a provider's state. What the consumer has there already is nothing new.
+/// The reason if a provider's state refuses the claim. The consumer's present amounts there are nothing new.
 pub fn refused_state(state: &mut State, claim: &ConsumerClaim) -> Option<Reason> {
     if state.are_all_up() || mutants::is(Mutant::SkipState) {
         return None;

@@ -1,4 +1,4 @@
-//! The domains of a host stay as they are while replicas stand there whose workloads are spread over them, unless the
+//! Keeps the domains of a host while replicas on the host belong to workloads spread over these domains, unless the
 //! request is forced.
 
 use std::collections::BTreeMap;
@@ -29,11 +29,11 @@ pub fn check(state: &mut State, command: &DescribeAll, ids: &[ProviderId]) -> Re
             let spread = wish.as_ref().map(|wish| wish.spread_dimensions());
             let is_default = wish.as_ref().is_some_and(|wish| wish.rules.is_none());
             for (dimension, path) in &changed {
-                // The default rule is about the dimensions that exist.
+                // The default rule is about existing dimensions.
                 if is_default && path.is_empty() {
                     continue;
                 }
-                // What cannot be read may be about any dimension.
+                // An unreadable body may be about any dimension.
                 if spread.as_ref().is_none_or(|spread| spread.contains(&&**dimension)) {
                     reasons.add(Reason {
                         provider_name: state.provider_name(&new.provider),
@@ -51,7 +51,7 @@ pub fn check(state: &mut State, command: &DescribeAll, ids: &[ProviderId]) -> Re
     })
 }
 
-/// The dimensions in which a provider has another domain afterwards, with the domain that it has before: empty if none.
+/// The dimensions in which the provider's domain changes, with the domain before the change: empty if there was none.
 fn changed(state: &State, id: ProviderId, new: &Describe) -> Vec<(Arc<str>, Arc<str>)> {
     let none = BTreeMap::new();
     let before = state.description(id).map_or(&none, |row| &row.description.domains);
