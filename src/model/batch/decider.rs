@@ -1,22 +1,22 @@
-//! Decides the commands of a batch in order, and writes their net effect. `db::writer` calls it.
+//! Decides the commands of a batch in order, and writes the net effect. `db::writer` calls this.
 //!
-//! Naively, a batch begins a transaction, locks and reads every row that its commands name, decides, and writes. On a
-//! server each of these steps is a round trip, and the locks are held during all of them.
+//! Naively, a batch begins a transaction, locks and reads every row that the commands name, decides, and writes. On a
+//! server each step is a round trip, and the locks are held during all steps.
 //!
-//! The snapshot already shows most of these rows. So decisions are optimistic: decide on the snapshot, and let a
-//! guard on each written row check that the row still is what the snapshot showed.
+//! The snapshot already shows most of these rows. So decisions are optimistic: decide on the snapshot, and let a guard
+//! on each written row check that the row is as in the snapshot.
 //! - Some commands read nothing at all. They are planned before BEGIN (`batch_plan`; `optimistic` says which).
-//! - Other claims, and releases, read their consumers in the transaction, and take the providers from the snapshot
+//! - Further claims, and releases, read their consumers in the transaction, and take the providers from the snapshot
 //!   (`transaction`).
 //!
-//! A guard exists only for rows that are written. So the batch is decided on rows that its own transaction reads
-//! (`batch_rows`) in these cases:
+//! Only written rows have a guard. So the batch is decided on rows that its own transaction reads (`batch_rows`) in
+//! these cases:
 //! - A command does more than claim or release, and was not planned.
-//! - A guard failed, because another writer committed in between.
+//! - A guard failed, because a different writer committed in between.
 //! - The snapshot is invalid.
 //!
-//! A refusal writes nothing, so no guard would notice that the snapshot was out of date. A command that is refused on
-//! the snapshot is left out of the batch, and verified outside of it (`refusals`).
+//! A refusal writes nothing, so no guard would notice an outdated snapshot. A command that is refused on the snapshot
+//! is left out of the batch, and verified outside of the batch (`refusals`).
 
 mod batch_plan;
 mod in_batch;
@@ -47,30 +47,30 @@ use crate::model::snapshot::store::{IDLE_POLLS, SnapshotStore};
 use crate::mutants::{self, Mutant};
 use crate::search::{ProviderId, Snapshot};
 
-/// Implements [`Batch`] for placet's commands. It lives on the writer's thread.
+/// Implements [`Batch`] for placet's commands, on the writer's thread.
 pub struct Decider {
     store: Arc<SnapshotStore>,
     /// Reloads an invalid snapshot in the background.
     follower: Follower,
-    /// Whether the database belongs to this process alone, so that there is no change feed to follow.
+    /// Whether the database belongs to this process alone, so there is no change feed to follow.
     exclusive: bool,
-    /// How many polls of the change feed in a row found no commit of a peer.
+    /// The number of polls of the change feed in a row without a commit of a peer.
     idle_polls: u32,
-    /// Ids of projects, users and consumer types that earlier plans looked up.
+    /// Ids of projects, users and consumer types from the lookups of earlier plans.
     owner_ids: OwnerIds,
     /// The last `dialect::data_version`.
     data_version: Option<i64>,
     rules: Rules,
     precision: Precision,
-    /// The providers that the last transaction found otherwise than this snapshot, if nothing was committed: the next
-    /// [`Batch::follow`] corrects it.
+    /// The providers whose rows differed from this snapshot in the last transaction, if nothing was committed. The next
+    /// [`Batch::follow`] corrects the snapshot.
     differing: Option<(Arc<Snapshot>, BTreeSet<ProviderId>)>,
     #[cfg(feature = "mutants")]
     earlier_reads: super::mutant::EarlierReads,
 }
 
 impl Decider {
-    /// `data_version` is that of the writer's connection before the store was loaded.
+    /// `data_version` is the version of the writer's connection before the store was loaded.
     pub fn new(
         store: Arc<SnapshotStore>,
         follower: Follower,
@@ -94,12 +94,12 @@ impl Decider {
         }
     }
 
-    /// Whether a mutant is active that falsifies what `follow` and `run` read. Plans would bypass it.
+    /// Whether an active mutant falsifies the reads of `follow` and `run`. Plans would bypass these reads.
     fn mutant_forbids_plans(&self) -> bool {
         mutants::is(Mutant::UsageFirst) || mutants::is(Mutant::SubtractUnremoved)
     }
 
-    /// Calls `follow`, which applies what peers committed, and counts the polls in a row that found no commit.
+    /// Calls `follow`, which applies the commits of peers, and counts the polls in a row without a commit.
     fn count_idle_polls<T>(&mut self, follow: impl FnOnce(&SnapshotStore) -> DbResult<T>) -> DbResult<T> {
         let before = self.store.revisions();
         let followed = follow(&self.store)?;
@@ -142,8 +142,8 @@ impl Decider {
         Arc::new(self.store.held().providers.clone())
     }
 
-    /// Decides one command on the state that the commands before it left. `source` says where the state comes from: a
-    /// refusal on the snapshot is not verified, whether or not a held row is its cause.
+    /// Decides a command on the state that the earlier commands left. `source` is the origin of the state. A refusal on
+    /// the snapshot is not verified, whether or not a held row is the cause.
     fn decide(&self, state: &mut State, stamp: &Stamp, command: &Command, source: StateSource) -> Decision<Answer> {
         if command.is_outdated(stamp) {
             return Decision::Unverified;
@@ -157,14 +157,14 @@ impl Decider {
         }
     }
 
-    /// Has the snapshot reloaded in the background if no decision may rest on it.
+    /// Has the snapshot reloaded in the background if no decision may rest on the snapshot.
     fn wake_if_outdated(&self) {
         if !self.store.may_decide() {
             self.follower.wake();
         }
     }
 
-    /// On SQLite, where no change feed is followed: notices that another program has committed.
+    /// On SQLite, which has no change feed to follow: notices the commit of a different program.
     fn note_foreign_commits(&mut self, conn: &mut DbConnection) -> DbResult<()> {
         let version = dialect::data_version(conn)?;
         if self.exclusive && version != self.data_version {
@@ -175,8 +175,8 @@ impl Decider {
     }
 }
 
-/// Whether the commands name one consumer in two spellings that MariaDB takes for the same. OpenStack Placement handles
-/// them one after the other, and refuses the second claim as stale.
+/// Whether the commands name a consumer in two spellings that are equal to MariaDB. OpenStack Placement handles the
+/// claims in order, and refuses the second claim as stale.
 fn names_one_consumer_twice(conn: &DbConnection, footprint: &Footprint<'_>) -> bool {
     if footprint.consumers.len() < 2 || dialect::compares_exactly(conn) {
         return false;
@@ -244,8 +244,8 @@ impl Batch for Decider {
             StateSource::Snapshot
         };
         match self.decide_and_save(conn, commands, &footprint, held, source) {
-            // The writes of a single command cannot violate each other's constraints, so another process wrote the
-            // row first; or the database takes two names for one that the rules tell apart.
+            // The writes of a single command cannot violate each other's constraints. So a different process wrote the
+            // row first, or two names that the rules tell apart are equal to the database.
             Err(WriteError::Database(error))
                 if commands.len() == 1 && dialect::has_other_writers(conn) && fault::is_constraint(&error) =>
             {
@@ -278,7 +278,7 @@ impl Batch for Decider {
         if let Some((shown, differing)) = self.differing.take() {
             comparison::correct(&self.store, conn, &shown, differing)?;
         }
-        // The batch does not wait for a reload: until then it decides on rows that it reads itself.
+        // The batch does not wait for a reload. Until the reload, batches are decided on rows of their own transaction.
         self.wake_if_outdated();
         Ok(())
     }

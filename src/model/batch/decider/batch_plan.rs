@@ -1,4 +1,4 @@
-//! Decides a batch before BEGIN, on the snapshot alone: the batch plan. `optimistic` says which commands have one.
+//! Decides a batch before BEGIN, on the snapshot alone: the batch plan. `optimistic` says which commands have a plan.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::search::{ProviderId, Snapshot};
 
 impl Decider {
     /// A plan on the snapshot `base`. `find_owner_ids` completes the ids of the consumers' owners, and returns false if
-    /// it cannot find all of them.
+    /// an id is missing.
     ///
-    /// The peers' revisions that the writer compares were read before `base`, and the stamp is read after it. So if
-    /// both are as expected, no peer has committed between the search of a claim and its guards.
+    /// The peers' revisions that the writer compares were read before `base`, and the stamp is read after `base`. So if
+    /// revisions and stamp are as expected, no peer has committed between the search of a claim and its guards.
     pub(super) fn plan_on(
         &mut self,
         base: Arc<Snapshot>,
@@ -32,7 +32,7 @@ impl Decider {
         state.held = self.held_providers();
         let decide = |command: &&Command| self.decide(&mut state, &stamp, command, StateSource::Snapshot);
         let decisions = commands.iter().map(decide).collect();
-        // A warning depends on usage, and the snapshot may show more than is used now.
+        // A warning depends on usage, and the snapshot may show more usage than there is now.
         if !optimistic::keeps_classes(&state) || !state.warnings.is_empty() {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! Plans a command inside the batch, on the newest snapshot, and decides the plan on rows that the transaction locks.
+//! Plans a command inside the batch, on the newest snapshot, and decides the plan on rows locked by the transaction.
 
 use super::Decider;
 use super::transaction::StateSource;
@@ -11,11 +11,11 @@ use crate::model::claims::{PlaceInBatch, PlacedInBatch};
 use crate::model::workloads::{PutInBatch, SetInBatch};
 
 impl Decider {
-    /// Plans the call, and decides it.
+    /// Plans the call, and decides the plan.
     ///
     /// # Errors
-    /// [`WriteError::Conflict`] if the rows of the plan refuse it and differ from the snapshot: the snapshot is
-    /// corrected, and the next attempt plans again.
+    /// [`WriteError::Conflict`] if the rows refuse the plan and differ from the snapshot: the snapshot is corrected,
+    /// and the next attempt plans again.
     pub(super) fn place_in_batch(
         &mut self,
         conn: &mut DbConnection,
@@ -43,7 +43,7 @@ impl Decider {
         }))
     }
 
-    /// Plans the request about a workload, and decides it.
+    /// Plans the request about a workload, and decides the plan.
     ///
     /// # Errors
     /// As of [`Self::place_in_batch`].
@@ -70,7 +70,7 @@ impl Decider {
         let executed = self.decide_alone(conn, &command)?;
         let is_stale = |it: &_| matches!(it, Decision::Refused(Error::ClaimRefused(refusal)) if refusal.is_stale());
         if executed.decisions.iter().any(is_stale) {
-            // Another process changed a row after it was read for the plan, and before it was locked.
+            // A different process changed a row between the read for the plan and the lock.
             return Err(WriteError::Conflict);
         }
         Ok(with_answer(executed, |written| match written {
@@ -92,7 +92,7 @@ impl Decider {
     }
 }
 
-/// The transaction with other answers to the granted commands.
+/// The transaction with new answers to the granted commands.
 fn with_answer(executed: Executed<Decider>, answer: impl Fn(Answer) -> Answer) -> Executed<Decider> {
     let decision = |decision| match decision {
         Decision::Granted(granted) => Decision::Granted(answer(granted)),

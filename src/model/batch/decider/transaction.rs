@@ -1,4 +1,4 @@
-//! Decides a batch in its transaction, on consumers that it reads there, and writes the net effect.
+//! Decides a batch in its transaction, on consumers that are read there, and writes the net effect.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::model::batch::state::State;
 use crate::model::snapshot::committed::Committed;
 use crate::search::{ProviderRow, Snapshot};
 
-/// Where the providers of a batch's state come from.
+/// The origin of the providers in a batch's state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum StateSource {
     Snapshot,
@@ -24,10 +24,10 @@ pub enum StateSource {
 }
 
 impl Decider {
-    /// The state that `run` decides on: consumers always from the database, providers from `source`.
+    /// The state for `run`: consumers always from the database, providers from `source`.
     fn load_state(&self, conn: &mut DbConnection, footprint: &Footprint<'_>, source: StateSource) -> DbResult<State> {
         if !footprint.removed_classes.is_empty() {
-            // No constraint ties an inventory to its class, so no writer may add one while the class is removed.
+            // No constraint ties an inventory to its class: no writer may add an inventory while the class is removed.
             dialect::hold_writers(conn)?;
         }
         let newest = self.store.newest();
@@ -63,10 +63,10 @@ impl Decider {
         Ok(state)
     }
 
-    /// Decides the commands and writes what the granted ones change.
+    /// Decides the commands, and writes the changes of the granted commands.
     ///
-    /// A command that is refused on the snapshot is left out, because the snapshot may be out of date. A failed guard
-    /// is different: statements were written by then, so the writer must roll back first.
+    /// A command that is refused on the snapshot is left out, because the snapshot may be out of date. After a failed
+    /// guard the writer must roll back first, because statements have been written.
     pub(super) fn decide_and_save(
         &mut self,
         conn: &mut DbConnection,
@@ -85,11 +85,11 @@ impl Decider {
             let newest = self.store.newest();
             self.note_differing(&newest, state.differing_from(&newest, footprint));
         } else if source == StateSource::Database {
-            // A plan of these commands may have found that an id has another name.
+            // A plan of these commands may have found a different name for an id.
             let rows = state.consumers.values().filter_map(|entry| entry.now.as_ref());
             self.owner_ids.forget(rows);
             if let Some(committed) = &mut change {
-                // Before the snapshot: it shows at least these.
+                // Read before the snapshot, which shows at least these revisions.
                 let shown = self.store.revisions();
                 let differs = reload_foreign_changes(&self.store.newest(), &state, committed);
                 committed.differs_from = (differs && !self.store.is_invalid()).then_some(shown);
@@ -99,9 +99,9 @@ impl Decider {
     }
 }
 
-/// Marks for reload every provider whose row in the database differs from the snapshot: a peer's commit is not applied
-/// yet, or a foreign writer changed it and recorded no delta. A delta of this batch must not be added to such an
-/// outdated row. Returns whether one differs by more than its time.
+/// Marks for reload every provider whose row differs from the snapshot: a peer's commit is not applied yet, or a
+/// foreign writer recorded no delta. A delta of this batch must not be added to an outdated row. Returns whether a row
+/// differs by more than the time.
 fn reload_foreign_changes(snapshot: &Snapshot, state: &State, committed: &mut Committed) -> bool {
     let (mut changed, mut differs) = (BTreeSet::new(), false);
     for (id, entry) in &state.providers {
