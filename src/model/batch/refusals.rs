@@ -1,20 +1,20 @@
-//! Verifies refusals: decides commands that were refused on the snapshot again, on rows of one consistent read.
+//! Verifies refusals: commands that were refused on the snapshot are decided again, on rows of a consistent read.
 //!
-//! Naively, a batch in which one command is refused would be decided from the database as a whole: some twenty
-//! statements, with locks on all of its rows. On a nearly full cloud most batches have such a command.
+//! Naively, a batch with a refused command would be decided from the database as a whole: some twenty statements, with
+//! locks on all rows. On a nearly full cloud most batches have a refused command.
 //!
-//! So the granted commands are committed without the refused commands, and each refused command is verified here,
-//! outside of the writer and without locks. The read begins after the batch has ended. If the rows refuse the command
+//! So the granted commands are committed without the refused commands. Each refused command is verified here, outside
+//! of the writer and without locks, on a read that begins after the end of the batch. If the rows refuse the command
 //! too, the refusal is the answer. If not, the snapshot was out of date, and the writer decides the command from the
 //! database.
 //!
-//! A refusal corrects the snapshot: providers that the rows have and the snapshot shows otherwise are read again before
-//! the caller is answered. So a caller that plans again sees at least the rows that refused its plan.
+//! A refusal corrects the snapshot: providers whose rows differ from the snapshot are read again before the caller is
+//! answered. So a caller that plans again sees at least the rows that refused the plan.
 //!
-//! A dry run is decided here as well: the decision is what would be written, and nothing is.
+//! A dry run is decided here as well: the decision says what would be written, and nothing is written.
 //!
-//! Claims and releases are frequent: one statement reads all rows on which their refusals depend. The statement is a
-//! consistent read by itself. Other commands take some eleven statements in a transaction.
+//! Claims and releases are frequent: a single statement, which is a consistent read by itself, reads all rows on which
+//! their refusals depend. Commands of further kinds take some eleven statements in a transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,10 +33,10 @@ use crate::model::snapshot::comparison;
 use crate::model::snapshot::store::SnapshotStore;
 use crate::search::{ProviderId, Snapshot};
 
-/// Decides each command alone, on the rows that the tables have at one moment after the call. Returns for each command
-/// its refusal, or the answer that it would get. The number of statements does not depend on the number of commands.
+/// Decides each command alone, on the rows of the tables at a moment after the call. Returns for each command the
+/// refusal, or the answer if granted. The number of statements does not depend on the number of commands.
 ///
-/// After a refusal the store's snapshot shows each provider as the rows have it, or newer.
+/// After a refusal the store's snapshot shows each provider as the rows do, or newer.
 pub fn verify(
     store: &SnapshotStore,
     rules: &Rules,
@@ -58,14 +58,13 @@ pub fn verify(
 pub struct Verification<'a> {
     rules: &'a Rules,
     snapshot: &'a Snapshot,
-    /// Whether a decision may rest on the snapshot. If not, only its ids are used, and compared.
+    /// Whether a decision may rest on the snapshot. If not, only the snapshot's ids are used, and compared.
     may_decide: bool,
     /// The providers that the rows and the snapshot show differently.
     differing: BTreeSet<ProviderId>,
 }
 
 impl<'a> Verification<'a> {
-    /// `may_decide`: whether a decision may rest on the snapshot.
     pub fn new(rules: &'a Rules, snapshot: &'a Snapshot, may_decide: bool) -> Verification<'a> {
         Verification {
             rules,
@@ -89,7 +88,7 @@ impl<'a> Verification<'a> {
         Ok(found.into_iter().map(|(_, decision)| decision).collect())
     }
 
-    /// As [`Self::verify`], for commands all of which one statement may read, or none.
+    /// As [`Self::verify`], for commands that are either all eligible for the single statement, or all not eligible.
     fn verify_kind(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
         let footprint = Footprint::of(commands);
         if let Some(found) = batch_rows::claim_rows(conn, &footprint, self.snapshot)? {
@@ -103,7 +102,8 @@ impl<'a> Verification<'a> {
         let footprint = Footprint::of(commands);
         let consumers: Vec<&str> = footprint.consumers.iter().copied().collect();
         if commands.len() > 1 && CollatedNames::distinct(conn, &consumers).is_err() {
-            // Two commands spell the same consumer differently, and one read would find it for one of them only.
+            // Two commands spell the same consumer differently. A shared read would find the consumer for only one
+            // command.
             let alone = commands.iter().map(|command| self.verify_on_all_rows(conn, &[command]));
             return Ok(alone.collect::<DbResult<Vec<_>>>()?.concat());
         }
@@ -143,7 +143,7 @@ impl<'a> Verification<'a> {
     }
 }
 
-/// The entries of the consumers that the command names.
+/// The entries of the command's consumers.
 fn consumers_of(command: &Command, consumers: &BTreeMap<String, ConsumerEntry>) -> BTreeMap<String, ConsumerEntry> {
     let footprint = Footprint::of(&[command]);
     let named = footprint.consumers.iter();
