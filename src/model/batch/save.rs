@@ -1,12 +1,12 @@
-//! Writes the net effect of a batch: the difference between `base` and `now` of each entry of its state.
+//! Writes the net effect of a batch: the difference between `base` and `now` of each entry of the batch's state.
 //!
-//! Naively, each command writes its own rows. Then a batch of claims on one provider updates that provider once for
-//! each claim, and nothing notices if another writer changed a row since it was read.
+//! Naively, each command writes its own rows. A batch of claims on a single provider would update the provider once for
+//! each claim. No statement would notice that a different writer changed a row after the batch's read.
 //!
 //! So the difference is written once for each table, in a number of statements that does not depend on the number of
-//! commands. Each statement that changes or deletes rows is guarded: its WHERE clause names what the batch read, a
-//! generation or an id, and the count of touched rows is checked. A count that is off means that the state was out of
-//! date. Then the transaction must be rolled back.
+//! commands. Each statement that changes or deletes rows is guarded: its WHERE clause has the generation or id of the
+//! batch's read, and the count of touched rows is checked. A wrong count means that the state was out of date, and the
+//! transaction must be rolled back.
 
 mod allocations;
 mod answers;
@@ -34,7 +34,7 @@ use crate::search::{AggregateId, ClassId, Delta, Inventory, NameKinds, ProviderI
 pub use owner_ids::OwnerIds;
 pub use plan::plan;
 
-/// Ids that the database gave to the batch's new rows, by their provisional negative ids.
+/// Ids from the database for the batch's new rows, by provisional negative id.
 #[derive(Default)]
 struct NewRowIds {
     providers: HashMap<ProviderId, i32>,
@@ -56,7 +56,7 @@ impl NewRowIds {
     }
 }
 
-/// One save in progress.
+/// A save in progress.
 struct Save<'a> {
     conn: &'a mut DbConnection,
     state: &'a State,
@@ -68,23 +68,23 @@ impl Save<'_> {
     /// Runs a write, which may have no rows.
     ///
     /// # Errors
-    /// [`WriteError::Conflict`] if its guard does not hold.
+    /// [`WriteError::Conflict`] if the guard does not hold.
     fn write(&mut self, write: &GuardedWrite) -> SaveResult {
         write.run_checked(self.conn, self.now)
     }
 }
 
-/// A large command's consumers and allocations are inserted this many at a time, because their rows take more memory
-/// than the state that they are made from. A server takes about as many in one statement.
+/// The consumers and allocations of a large command are inserted in parts of this many rows, because rows take more
+/// memory than the state. A server takes about as many rows in a statement.
 const ROWS_A_PART: usize = 5_000;
 
-/// [`WriteError::Conflict`] if the state that the batch was decided on is out of date.
+/// [`WriteError::Conflict`] if the batch was decided on an outdated state.
 type SaveResult = Result<(), WriteError>;
 
-/// Writes one part of the difference.
+/// Writes a part of the difference.
 type SaveStep = fn(&mut Save<'_>) -> SaveResult;
 
-/// Writes the difference between `base` and `now` of all entries. `None` if there is none.
+/// Writes the difference between `base` and `now` of all entries. `None` if there is no difference.
 pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>, WriteError> {
     if !has_changes(state) {
         return Ok(None);
@@ -96,7 +96,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>,
         ids: NewRowIds::default(),
     };
     let steps: &[SaveStep] = &[
-        // Consumers before providers: all writers lock in this order, so they cannot deadlock.
+        // Consumers before providers: all writers lock in this order, so there is no deadlock.
         consumers::update,
         |save| save.write(&resource_providers::move_generations(save.state)),
         allocations::delete,
@@ -143,7 +143,7 @@ fn has_new_limits(state: &State) -> bool {
     state.limits.values().any(|entry| entry.base != entry.now)
 }
 
-/// Whether more of a provider changed than a [`Delta`] carries, so that peers must read it again.
+/// Whether more of a provider changed than a [`Delta`] carries, so peers must read the provider again.
 fn needs_reload(entry: &ProviderEntry) -> bool {
     match (&entry.base, &entry.now) {
         (Some(base), Some(now)) => {
@@ -154,8 +154,8 @@ fn needs_reload(entry: &ProviderEntry) -> bool {
     }
 }
 
-/// Whether more of a provider changed than its inventories and what a [`Delta`] carries. The pattern names all
-/// fields, so that a new field cannot be forgotten: its changes would be written and never reach the peers.
+/// Whether more of a provider changed than inventories and the fields of a [`Delta`]. The pattern names all fields, so
+/// a new field cannot be forgotten. Its changes would be written and never reach the peers.
 fn changed_beyond_inventories(base: &ProviderRow, now: &ProviderRow) -> bool {
     let ProviderRow {
         // These never change.
@@ -180,7 +180,7 @@ fn changed_beyond_inventories(base: &ProviderRow, now: &ProviderRow) -> bool {
         || *aggregates != now.aggregates
 }
 
-/// The change for this process: the one for peers, and what this process can apply without a reload.
+/// The change for peers, with the parts that this process can apply without a reload.
 fn committed_change(precision: Precision, state: &State, ids: &NewRowIds) -> Committed {
     let mut committed = change_for_peers(state, ids);
     let described: BTreeSet<ProviderId> = state.changed_descriptions().map(|(id, ..)| id).collect();
@@ -192,7 +192,6 @@ fn committed_change(precision: Precision, state: &State, ids: &NewRowIds) -> Com
     committed
 }
 
-/// The change as peers apply it.
 fn change_for_peers(state: &State, ids: &NewRowIds) -> Committed {
     let mut committed = Committed::default();
     for (id, entry) in &state.providers {
@@ -219,13 +218,13 @@ fn change_for_peers(state: &State, ids: &NewRowIds) -> Committed {
     committed
 }
 
-/// The provider's new inventories and its delta, if nothing else of it changed.
+/// The provider's new inventories and delta, if nothing else changed.
 fn rewritten(precision: Precision, id: ProviderId, entry: &ProviderEntry) -> Option<Rewritten> {
     let (base, now) = (entry.base.as_ref()?, entry.now.as_ref()?);
     if !needs_reload(entry) || changed_beyond_inventories(base, now) {
         return None;
     }
-    // As a reload would read it: the column may round the ratio.
+    // As a reload would read the inventory: the column may round the ratio.
     let as_read = |(class, inventory): (&ClassId, &Inventory)| {
         let allocation_ratio = precision.ratio(inventory.allocation_ratio);
         (

@@ -1,4 +1,4 @@
-//! Writes allocations: deletes the rows from before the batch, by id, and inserts the current ones.
+//! Writes allocations: deletes the rows from before the batch, by id, and inserts the current allocations.
 
 use diesel::prelude::*;
 
@@ -13,8 +13,8 @@ use crate::model::batch::state::{ConsumerEntry, State};
 use crate::mutants::{self, Mutant};
 use crate::search::{ClassId, ProviderId};
 
-/// Deletes the replaced allocations. Guard: the count of deleted rows. If another writer has deleted one, its amount is
-/// no longer in the provider's usage.
+/// Deletes the replaced allocations. Guard: the count of deleted rows. The provider's usage no longer has the amount of
+/// an allocation that a different writer deleted.
 pub fn delete(save: &mut Save<'_>) -> SaveResult {
     use allocations as t;
     if mutants::is(Mutant::SubtractUnremoved) {
@@ -31,7 +31,7 @@ pub fn delete(save: &mut Save<'_>) -> SaveResult {
     WriteError::unless_touched(ids.len(), deleted)
 }
 
-/// For a mutant: deletes by consumer, without a check that these are the rows that were read.
+/// For a mutant: deletes by consumer, even if the rows are not the rows of the batch's read.
 fn delete_unchecked(save: &mut Save<'_>) -> SaveResult {
     use allocations as t;
     let consumers: Vec<&String> = replaced(save.state).map(|(uuid, _)| uuid).collect();
@@ -48,7 +48,7 @@ pub fn insert_current(save: &mut Save<'_>) -> SaveResult {
     Ok(())
 }
 
-/// A consumer, and what it has of one class of one provider.
+/// A consumer, with the amount of a class of a provider.
 type NewAllocation<'a> = (&'a String, &'a (ProviderId, ClassId, i64));
 
 /// The current allocations of the consumers whose allocations the batch replaced.
@@ -69,7 +69,7 @@ pub fn insert<'a>(new: impl Iterator<Item = NewAllocation<'a>>, ids: &NewRowIds)
     GuardedWrite::Insert(statements::allocations::INSERT, rows.collect())
 }
 
-/// Precondition of a plan: its new consumers have no allocations.
+/// Precondition of a plan: the new consumers have no allocations.
 pub fn assert_no_allocations(state: &State) -> GuardedWrite {
     GuardedWrite::AssertNone(
         statements::allocations::OF_CONSUMERS,

@@ -6,7 +6,7 @@ use crate::db::statements::claims as statements;
 use crate::model::batch::state::State;
 use crate::mutants::{self, Mutant};
 
-/// Inserts the batch's answers. Guard: the primary key. It fails if another process has answered a call with this id.
+/// Inserts the batch's answers. Guard: the primary key. The insert fails if a different process has answered this id.
 pub fn insert(state: &State) -> GuardedWrite {
     let new = state
         .answers

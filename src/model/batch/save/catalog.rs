@@ -1,4 +1,4 @@
-//! Writes classes, traits and aggregates: new ones before the rows that refer to them, deleted ones after.
+//! Writes classes, traits and aggregates: inserts come before the rows that refer to the new ids, deletes come after.
 
 use std::collections::HashMap;
 
@@ -95,8 +95,8 @@ fn write_aggregates(save: &mut Save<'_>) -> SaveResult {
     Ok(())
 }
 
-/// Deletes classes and traits. Guard: only unused ones are deleted, and their count is checked. Another writer may have
-/// begun to use one since the batch was decided.
+/// Deletes classes and traits. Guard: only unused names are deleted, and the count is checked. A different writer may
+/// have begun to use a name since the batch was decided.
 pub fn delete(save: &mut Save<'_>) -> SaveResult {
     let is_deleted = |entry: &NameEntry| entry.base.is_some() && entry.now.is_none();
     let classes = save

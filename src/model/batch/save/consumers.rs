@@ -1,4 +1,4 @@
-//! Writes consumers. The guard of an update is the consumer's generation, as it is for a provider.
+//! Writes consumers. The guard of an update is the consumer's generation, as for a provider.
 
 use diesel::prelude::*;
 
@@ -42,7 +42,7 @@ pub fn update(save: &mut Save<'_>) -> SaveResult {
     save.write(&GuardedWrite::Update(statements::UPDATE, rows))
 }
 
-/// Inserts new consumers, and deletes those that have no allocations any more.
+/// Inserts new consumers, and deletes consumers without allocations.
 pub fn insert_and_delete(save: &mut Save<'_>) -> SaveResult {
     let new: Vec<(&String, Option<i32>, &ConsumerRow)> = save
         .state
@@ -68,7 +68,7 @@ pub fn insert_and_delete(save: &mut Save<'_>) -> SaveResult {
     delete(save)
 }
 
-/// Turns the lock rows of new consumers into their rows.
+/// Fills the lock rows of new consumers.
 fn fill_lock_rows(
     save: &mut Save<'_>,
     new: &[(&String, Option<i32>, &ConsumerRow)],
@@ -95,7 +95,7 @@ pub fn new_consumers(state: &State) -> impl Iterator<Item = (&String, &ConsumerR
     new.filter_map(|(uuid, entry)| Some((uuid, entry.now.as_ref()?)))
 }
 
-/// Inserts new consumers. Guard: the uuid is unique, so the insert fails if one of them exists.
+/// Inserts new consumers. Guard: the uuid is unique, so the insert fails if a consumer exists.
 pub fn insert<'a>(new: impl Iterator<Item = (&'a String, &'a ConsumerRow)>, owner_ids: &OwnerIds) -> GuardedWrite {
     let rows = new.map(|(uuid, row)| {
         vec![

@@ -15,7 +15,7 @@ use crate::db::statements;
 use crate::model::batch::state::State;
 use crate::search::{ClassId, Inventory, ProviderId};
 
-/// The differences of one set of each provider: its classes with an inventory, its traits or its aggregates.
+/// The differences of a set of each provider: the classes with an inventory, the traits or the aggregates.
 struct SetDifference<T> {
     removed: Vec<(ProviderId, T)>,
     added: Vec<(ProviderId, T)>,
@@ -32,7 +32,7 @@ impl<T: Copy + Ord> SetDifference<T> {
         SetDifference { removed, added }
     }
 
-    /// Deletes the rows of `removed`. Guard: their count.
+    /// Deletes the rows of `removed`. Guard: the count.
     fn delete(&self, save: &mut Save<'_>, statement: &DeleteRows, id_of: fn(&T) -> i32) -> SaveResult {
         let rows: Vec<(i32, i32)> = self
             .removed
@@ -83,7 +83,7 @@ fn write_inventories(save: &mut Save<'_>) -> SaveResult {
     save.write(&update(save.state))
 }
 
-/// Updates the inventories that existed before the batch. In a plan providers keep their classes, so these are all.
+/// Updates the inventories from before the batch. In a plan these are all, because providers keep their classes.
 pub fn update(state: &State) -> GuardedWrite {
     let mut rows = Vec::new();
     for (id, entry) in &state.providers {

@@ -7,7 +7,7 @@ use crate::db::WriteError;
 use crate::db::schema::placet_limits as t;
 use crate::model::limits::LimitRow;
 
-/// Inserts or replaces limits. Guard: the generation that the batch was decided on; for a new one the primary key.
+/// Inserts or replaces limits. Guard: the generation that the batch was decided on; for a new limit the primary key.
 pub fn write(save: &mut Save<'_>) -> SaveResult {
     for (class, entry) in &save.state.limits {
         let Some(LimitRow { generation, normal }) = entry.now.filter(|_| entry.base != entry.now) else {

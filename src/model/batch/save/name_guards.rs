@@ -1,8 +1,8 @@
-//! Guards of the names of what a batch refers to by id: the classes and owners of its rows.
+//! Guards of the names behind the ids in a batch's rows: the classes and owners.
 //!
-//! Naively, an id that was looked up once stands for its name for ever. But a foreign writer may rename a class, or
-//! delete projects that no consumer has, and a database may give an id again. No foreign key ties an allocation to its
-//! class or a consumer to its project, and no generation moves. The claim would be written for another class or tenant.
+//! Naively, an id from an earlier lookup stands for its name for ever. But a foreign writer may rename a class, or
+//! delete projects without consumers, and a database may reuse an id. No foreign key ties an allocation to its class or
+//! a consumer to its project, and no generation moves. The claim would be written for a different class or tenant.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::model::batch::state::State;
 use crate::model::standard::FIRST_CUSTOM_CLASS;
 use crate::search::ClassId;
 
-/// The classes of the inventories and allocations that the batch writes have the names that it was decided on. Standard
+/// Guard: the classes of the written inventories and allocations have the same names as in the decision. Standard
 /// classes are never renamed.
 pub fn class_names(state: &State) -> GuardedWrite {
     let allocated = state.consumers.values().filter(|entry| entry.replaced);
@@ -34,7 +34,7 @@ pub fn class_names(state: &State) -> GuardedWrite {
     assert_named(names::RESOURCE_CLASSES, named.collect())
 }
 
-/// The ids of the projects, users and consumer types of a plan's new consumers have the names of these.
+/// Guard: the ids of projects, users and consumer types have the names in the rows of a plan's new consumers.
 pub fn owner_names(state: &State, owner_ids: &OwnerIds) -> [GuardedWrite; 3] {
     let (mut project_ids, mut user_ids, mut type_ids) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for (_, row) in new_consumers(state) {
@@ -49,7 +49,7 @@ pub fn owner_names(state: &State, owner_ids: &OwnerIds) -> [GuardedWrite; 3] {
     ]
 }
 
-/// Each of the ids has its name.
+/// Guard: each id has its name.
 fn assert_named(rows: CountMatches, named: BTreeSet<(i32, String)>) -> GuardedWrite {
     let row = |(id, name): (i32, String)| vec![Value::Int(id.into()), Value::Text(name)];
     GuardedWrite::AssertMatches(rows, named.into_iter().map(row).collect())

@@ -1,14 +1,13 @@
-//! Ids of projects, users and consumer types. Clients name them, and the tables of consumers refer to their ids.
+//! Ids of projects, users and consumer types. Clients use names, and the tables of consumers refer to ids.
 //!
-//! Naively, each batch looks up the names of its consumers, or inserts them: three statements more in every
-//! transaction. A batch that is decided in its transaction does that (`ensure`). A plan would lose the round trips that
-//! it saves.
+//! Naively, each batch looks up the names of its consumers, or inserts the names: three statements more in every
+//! transaction. A batch that is decided in its transaction does so (`ensure`). A plan would lose the saved round trips.
 //!
-//! placet never deletes these rows. So the ids that earlier plans looked up are cached, and a plan looks up only names
-//! that are not cached (`load_missing`). It cannot be made if one of them does not exist.
+//! placet never deletes these rows. So the ids from lookups of earlier plans are cached, and a plan looks up only names
+//! outside of the cache (`load_missing`). If a name does not exist, there is no plan.
 //!
-//! A foreign writer may delete them, so each plan checks that its ids still have their names (`name_guards`). If they
-//! do not, the batch is decided from the database, and its names are dropped from the cache.
+//! A foreign writer may delete the rows, so each plan checks that its ids still have their names (`name_guards`). If
+//! not, the batch is decided from the database, and the names of the batch are dropped from the cache.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -46,7 +45,7 @@ impl OwnerIds {
     }
 }
 
-/// The ids of the names that exist, by the requested spelling.
+/// The ids of the existing names, by the requested spelling.
 macro_rules! look_up {
     ($conn:expr, $table:ident, $column:ident, $names:expr) => {{
         use $table as t;
@@ -65,7 +64,7 @@ macro_rules! look_up {
     }};
 }
 
-/// The ids of the names. Inserts the names that do not exist.
+/// The ids of the names. Inserts missing names.
 macro_rules! ensure_names {
     ($save:expr, $table:ident, $column:ident, $names:expr) => {{
         use $table as t;
@@ -77,7 +76,7 @@ macro_rules! ensure_names {
             .map(|name| (t::created_at.eq($save.now), t::$column.eq(*name)))
             .collect();
         if !new.is_empty() {
-            // If another process inserts the same name first, its row serves as well.
+            // If a different process inserts the same name first, the row serves as well.
             insert_rows!($save.conn, t::table, &new, or_ignore)?;
             ids = look_up!($save.conn, $table, $column, &names);
             // The collation may equate more than folding does, accents for example: let the database compare.
@@ -97,7 +96,7 @@ macro_rules! ensure_names {
     }};
 }
 
-/// The distinct names of one kind in `rows`.
+/// The distinct names of a kind in `rows`.
 fn names<'a>(rows: &[&'a ConsumerRow], of: fn(&'a ConsumerRow) -> Option<&'a str>) -> BTreeSet<&'a str> {
     rows.iter().filter_map(|row| of(row)).collect()
 }
@@ -114,7 +113,7 @@ fn consumer_type(row: &ConsumerRow) -> Option<&str> {
     row.consumer_type.as_deref()
 }
 
-/// The ids of all projects, users and types of `rows`, which are inserted if they do not exist.
+/// The ids of all projects, users and types of `rows`. Inserts missing names.
 pub fn ensure(save: &mut Save<'_>, rows: &[&ConsumerRow]) -> DbResult<OwnerIds> {
     Ok(OwnerIds {
         projects: ensure_names!(save, projects, external_id, names(rows, project)),
@@ -123,7 +122,7 @@ pub fn ensure(save: &mut Save<'_>, rows: &[&ConsumerRow]) -> DbResult<OwnerIds> 
     })
 }
 
-/// The size at which the cache of one kind is emptied. A single lookup may exceed it.
+/// The size at which the cache of a kind is emptied. A single lookup may exceed the size.
 const CACHED_NAMES_MAX: usize = 10_000;
 
 impl OwnerIds {
@@ -149,7 +148,7 @@ impl OwnerIds {
         }
     }
 
-    /// Looks up the names of `rows` that are not cached. Returns false if one of them does not exist.
+    /// Looks up the names of `rows` that are not cached. Returns false if a name does not exist.
     pub fn load_missing(&mut self, conn: &mut DbConnection, rows: &[&ConsumerRow]) -> DbResult<bool> {
         macro_rules! load_kind {
             ($cache:ident, $table:ident, $column:ident, $of:ident) => {{

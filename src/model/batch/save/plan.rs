@@ -1,4 +1,4 @@
-//! The writes of a plan, which is a batch that was decided before BEGIN. Nothing is read, and every write is guarded.
+//! The writes of a plan, which is a batch decided before BEGIN. Nothing is read, and every write is guarded.
 
 use super::owner_ids::OwnerIds;
 use super::{
@@ -10,8 +10,8 @@ use crate::db::engines::guarded::GuardedWrite;
 use crate::model::batch::state::State;
 use crate::model::snapshot::committed::Committed;
 
-/// The writes, in the order in which all writers lock: consumers before providers. All consumers of `state` are new
-/// and get allocations, all workloads are new, and `owner_ids` has the ids of all their names.
+/// The writes, in the order in which all writers lock: consumers before providers. All consumers of `state` are new and
+/// get allocations, all workloads are new, and `owner_ids` has the ids of all names.
 pub fn plan(precision: Precision, state: &State, owner_ids: &OwnerIds) -> (Vec<GuardedWrite>, Committed) {
     let ids = NewRowIds::default();
     let mut writes = Vec::from(name_guards::owner_names(state, owner_ids));

@@ -42,8 +42,8 @@ pub fn write(save: &mut Save<'_>) -> SaveResult {
     save.write(&GuardedWrite::Insert(statements::INSERT, rows))
 }
 
-/// Deletes what another program left of deleted providers whose ids `new` providers have now. A uuid alone does not say
-/// that a row was left: its provider may exist again with another id, and be described by the same batch.
+/// Deletes the rows that a foreign program left of deleted providers, if `new` providers have the same ids. The uuid is
+/// not enough to find these rows: the batch may describe a provider of the same uuid with a new id.
 fn delete_left(save: &mut Save<'_>, new: &BTreeMap<i32, String>) -> SaveResult {
     if new.is_empty() {
         return Ok(());

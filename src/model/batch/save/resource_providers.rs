@@ -1,4 +1,4 @@
-//! Writes providers. Their generations come first, because these guard everything that was decided about the providers.
+//! Writes providers. Generations come first, because they guard all decisions about the providers.
 
 use diesel::prelude::*;
 
@@ -15,15 +15,15 @@ use crate::model::batch::state::{ProviderEntry, State};
 use crate::mutants::{self, Mutant};
 use crate::search::{ProviderId, ProviderRow};
 
-/// Moves generations. Guard: each row still has the generation that the batch read. Every planned command moves the
-/// generation of each provider that it names, so in a plan all of them are guarded.
+/// Moves generations. Guard: each row still has the generation of the batch's read. Every planned command moves the
+/// generations of all its providers, so in a plan all providers are guarded.
 pub fn move_generations(state: &State) -> GuardedWrite {
     let moved = state
         .providers
         .values()
         .filter(|entry| entry.moves > 0)
         .filter_map(|entry| {
-            // A deleted provider has no generation any more, and a new one has no row to guard yet.
+            // A deleted provider has no generation any more, and a new provider has no row to guard yet.
             let (base, _) = (entry.base.as_ref()?, entry.now.as_ref()?);
             Some(vec![
                 Value::Int(base.id.0.into()),
@@ -63,7 +63,7 @@ pub fn delete(save: &mut Save<'_>) -> SaveResult {
     diesel::delete(placet_descriptions::table.filter(placet_descriptions::resource_provider_id.eq_any(&ids)))
         .execute(save.conn)?;
     let rows = || resource_providers::table.filter(resource_providers::id.eq_any(&ids));
-    // A root refers to itself, and MariaDB does not delete a row that is referred to.
+    // A root refers to itself, and MariaDB does not delete a row with references.
     diesel::update(rows())
         .set((
             resource_providers::root_provider_id.eq(None::<i32>),
@@ -76,9 +76,9 @@ pub fn delete(save: &mut Save<'_>) -> SaveResult {
 
 /// Inserts new providers, and updates changed names and parents.
 ///
-/// A new root refers to itself, and a new child may refer to a parent of the same batch. Their parent and root are set
-/// by an update, once they have ids. A child of older providers is inserted with both, and gets no `updated_at`: to
-/// clients it has not changed yet.
+/// A new root refers to itself, and a new child may refer to a parent of the same batch. An update sets their parent
+/// and root, when the ids are known. A child of older providers is inserted with both, and gets no `updated_at`: to
+/// clients the child has not changed yet.
 pub fn write(save: &mut Save<'_>) -> SaveResult {
     let new: Vec<(&ProviderRow, u32)> = save
         .state
@@ -142,7 +142,7 @@ fn parent_and_root_at_insert(row: &ProviderRow) -> Option<(i32, i32)> {
     (parent > 0 && root > 0).then_some((parent, root))
 }
 
-/// The row of the provider, if its name, parent or root needs an update.
+/// The provider's row, if the name, parent or root needs an update.
 fn row_to_update(entry: &ProviderEntry) -> Option<&ProviderRow> {
     let now = entry.now.as_ref()?;
     match &entry.base {
@@ -151,7 +151,7 @@ fn row_to_update(entry: &ProviderEntry) -> Option<&ProviderRow> {
     }
 }
 
-/// The providers that exist after the batch: id, the row before the batch if there was one, and the row now.
+/// The providers that exist after the batch: id, the row before the batch if any, and the row now.
 pub fn with_existing_row<'a>(
     save: &Save<'a>,
 ) -> impl Iterator<Item = (ProviderId, Option<&'a ProviderRow>, &'a ProviderRow)> {

@@ -14,9 +14,9 @@ use crate::db::statements::workloads as statements;
 use crate::model::batch::state::{State, WorkloadEntry, WorkloadRows};
 use crate::model::workloads::{Incarnation, ReplicaRow, WorkloadRow};
 
-/// Inserts, replaces or deletes workloads. Guard: the generation that the batch was decided on, and how often others
-/// that name it changed; for a new one the primary key and the name. Replicas and neighbours are guarded by the row of
-/// their workload.
+/// Inserts, replaces or deletes workloads. Guard: the generation that the batch was decided on, and the count of
+/// changes by workloads whose rules name this workload. A new workload is guarded by the primary key and the name. The
+/// workload's row guards replicas and neighbours.
 pub fn write(save: &mut Save<'_>) -> SaveResult {
     let changed: Vec<(&String, &WorkloadEntry)> = save.state.changed_workloads().collect();
     for (uuid, entry) in &changed {
@@ -36,7 +36,7 @@ pub fn write(save: &mut Save<'_>) -> SaveResult {
     Ok(())
 }
 
-/// Inserts new workloads, and replicas that are new or changed. The rows before must be gone.
+/// Inserts new workloads, and new or changed replicas. The old rows must be gone.
 pub fn insert(state: &State) -> [GuardedWrite; 2] {
     let changed: Vec<(&String, &WorkloadEntry)> = state.changed_workloads().collect();
     let new = changed.iter().filter(|(_, entry)| entry.base.is_none());
@@ -64,7 +64,7 @@ pub fn insert(state: &State) -> [GuardedWrite; 2] {
     ]
 }
 
-/// Whether the batch changed workloads whose rules name this one, and nothing else of it.
+/// Whether workloads whose rules name this workload changed, and the workload itself did not.
 fn is_only_named(base: &WorkloadRows, now: &WorkloadRows) -> bool {
     let named = now.row.named;
     let base = WorkloadRows {
@@ -77,8 +77,8 @@ fn is_only_named(base: &WorkloadRows, now: &WorkloadRows) -> bool {
     base == *now
 }
 
-/// Guard: the generation and the incarnation. Of two workloads whose rules name this one, neither sees the other. The
-/// row is changed, and not only locked: a lock on a node of Galera holds on that node alone.
+/// Guard: the generation and the incarnation. Two workloads whose rules name this workload do not see each other. The
+/// row is written and not only locked, because on Galera a lock holds on a single node.
 fn note_named(save: &mut Save<'_>, base: &WorkloadRow, times: i64) -> SaveResult {
     let (first, last) = Incarnation::of(base.named).range();
     let known = t::table
@@ -91,7 +91,7 @@ fn note_named(save: &mut Save<'_>, base: &WorkloadRow, times: i64) -> SaveResult
     WriteError::unless_touched(1, written)
 }
 
-/// Replaces the neighbours of workloads that have others now.
+/// Replaces the neighbours of workloads, if the neighbours changed.
 fn write_neighbours(save: &mut Save<'_>, changed: &[(&String, &WorkloadEntry)]) -> SaveResult {
     let none = BTreeSet::new();
     let of = |rows: &'_ Option<WorkloadRows>| rows.as_ref().map_or(none.clone(), |rows| rows.neighbours.clone());
@@ -157,7 +157,7 @@ fn replicas_of(rows: &Option<WorkloadRows>) -> &[ReplicaRow] {
     rows.as_ref().map_or(&[], |rows| &rows.replicas)
 }
 
-/// Those of `rows` that are not among `others`.
+/// The `rows` without an equal row among `others`.
 fn differing<'a>(rows: &'a [ReplicaRow], others: &'a [ReplicaRow]) -> impl Iterator<Item = &'a ReplicaRow> {
     let known: std::collections::HashMap<&str, &ReplicaRow> =
         others.iter().map(|row| (row.consumer.as_str(), row)).collect();
