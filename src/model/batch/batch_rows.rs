@@ -1,13 +1,13 @@
-//! Locks and reads the rows that a batch needs, in its own transaction: its consumers always, its providers if the
-//! snapshot is not enough.
+//! Locks and reads the rows that a batch needs, in the batch's transaction: consumers always, providers if the snapshot
+//! is not enough.
 //!
-//! Naively, each command locks and reads its rows in its own order. Then the number of statements grows with the
-//! batch, and two writers that lock the same rows in different orders deadlock.
+//! Naively, each command locks and reads its rows in its own order. The number of statements would grow with the batch,
+//! and two writers that lock the same rows in different orders would deadlock.
 //!
-//! So the rows of all commands are collected first (`footprint`). If other writers exist, locks are taken in one order:
-//! consumers by uuid, then providers by id. The rows are read afterwards, so that the locks guard what was read.
-//! The number of statements does not depend on the number of commands. On SQLite BEGIN locks the whole file, and no
-//! row is locked.
+//! So the rows of all commands are collected first (`footprint`). If other writers exist, locks are taken in a fixed
+//! order: consumers by uuid, afterwards providers by id. Rows are read after the locks, so the locks guard the rows
+//! that were read. The number of statements does not depend on the number of commands. On SQLite BEGIN locks the whole
+//! file, and no row is locked.
 
 mod answers;
 mod claim_rows;
@@ -38,12 +38,12 @@ pub use workloads::workloads;
 /// How rows are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowAccess {
-    /// They are locked first. Rows that are inserted to lock a consumer get the time `now`.
+    /// Rows are locked first. Lock rows of new consumers get the time `now`.
     Locked { now: NaiveDateTime },
-    /// They are only read, in a transaction that is one consistent read.
+    /// Rows are only read, in a transaction that is a consistent read.
     Consistent,
 }
 
-/// The maximum number of attempts to lock rows, if another writer inserts some in between. A row that is still not
-/// locked then fails a guard or a constraint when it is written, and the batch is decided again.
+/// The maximum number of attempts to lock rows, if another writer inserts rows in between. A row without a lock fails a
+/// guard or a constraint when the row is written, and the batch is decided again.
 const LOCK_ATTEMPTS: usize = 10;

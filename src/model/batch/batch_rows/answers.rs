@@ -1,4 +1,4 @@
-//! The stored answers to the calls of a batch that have an id.
+//! Reads the stored answers to the batch's calls with an id.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use crate::model::batch::footprint::Footprint;
 use crate::model::batch::state::AnswerEntry;
 use crate::model::claims::memory::{self, ClaimId};
 
-/// Reads the answers without a lock. A call that is repeated names the same consumers, whose locks let only one of the
-/// two in. If two calls use an id for different consumers, the primary key refuses the second row.
+/// Reads the answers without a lock. A repeated call names the same consumers, whose locks admit the calls in turn. If
+/// two calls use an id for different consumers, the primary key refuses the second row.
 pub fn answers(conn: &mut DbConnection, footprint: &Footprint<'_>) -> DbResult<BTreeMap<ClaimId, AnswerEntry>> {
     let ids: Vec<&ClaimId> = footprint.claim_ids.iter().copied().collect();
     let stored = memory::read(conn, &ids)?;

@@ -1,10 +1,10 @@
-//! The rows of claims and releases that may be refused, by one statement.
+//! Reads the rows behind a refusal of claims and releases by a single statement.
 //!
-//! Naively, a refusal would be verified as a batch is decided from the database: some eleven statements. They read what
-//! these commands do not need, such as traits, and what only writes need, such as owners.
+//! Naively, a refusal would be verified as a batch is decided from the database: some eleven statements. They also read
+//! rows that claims do not need, such as traits, and rows that only writes need, such as owners.
 //!
-//! So one statement reads what such a refusal depends on, and nothing else. Ids of providers are taken from the
-//! snapshot; the statement shows whether they still belong to the uuids.
+//! So a single statement reads the rows behind the refusal, and nothing else. Ids of providers are taken from the
+//! snapshot; the statement shows whether the ids still belong to the uuids.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -20,24 +20,24 @@ use crate::model::snapshot::lineage;
 use crate::model::snapshot::load::parts::{Parts, ProviderColumns, UsedColumns};
 use crate::search::{Catalog, ClassId, ProviderId, ProviderRow, Snapshot};
 
-/// What refusals of claims and releases depend on. It is not enough to write what they change.
+/// The rows on which refusals of claims and releases depend. They are not enough to write the changes.
 pub struct ClaimState {
     /// Without ids and owners.
     pub consumers: BTreeMap<String, ConsumerEntry>,
-    /// The providers without their names and places in trees, and the classes that the commands name.
+    /// The providers without names and places in trees, and the classes of the commands.
     pub rows: Rows,
 }
 
-/// Whether the commands are such that [`claim_rows()`] may read their rows: claims that wipe no consumer, and releases,
-/// but no workloads. The generations of a wiped consumer's providers move, and the command does not name them.
+/// Whether [`claim_rows()`] may read the rows of the commands: claims that wipe no consumer, and releases, but no
+/// workloads. The generations of a wiped consumer's providers move, and the command does not name these providers.
 pub fn is_read_by_one_statement(footprint: &Footprint<'_>) -> bool {
     !footprint.beyond_claims && footprint.wiped.is_empty() && footprint.workloads.is_empty()
 }
 
-/// The rows of the footprint, at one moment. `None` if the statement cannot read all of them:
+/// The rows of the footprint, at one moment. `None` if the statement cannot read all rows:
 /// - [`is_read_by_one_statement`] is false.
-/// - A provider is not in the snapshot, or has another id there.
-/// - A claim with a choice names a provider that is not up in the snapshot, which another process may have changed.
+/// - A provider is not in the snapshot, or has a different id there.
+/// - A claim with a choice names a provider that is not up in the snapshot: another process may have changed the state.
 /// - Two consumers are equal to the database, or the keys are too many.
 pub fn claim_rows(
     conn: &mut DbConnection,
@@ -87,7 +87,7 @@ pub fn claim_rows(
                 if !keys.provider_ids.contains(&id) {
                     return Ok(None);
                 }
-                // Only answers show the name, so that of the snapshot is new enough.
+                // Only answers show the name, so the snapshot's name is new enough.
                 let slot = snapshot.by_id(ProviderId(id));
                 let name = slot.map(|slot| snapshot.name(slot).to_owned());
                 parts

@@ -1,4 +1,4 @@
-//! The consumers of a batch, with their allocations.
+//! Locks and reads the consumers of a batch, with their allocations.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -53,9 +53,9 @@ pub const NO_PROJECT: i32 = -1;
 
 /// The consumers of the footprint with their allocations, by uuid. A consumer without a row may have allocations too.
 ///
-/// If they are locked and other writers exist, the consumers' rows are locked first, ordered by uuid. A row that does
-/// not exist cannot be locked, so a new consumer gets a lock row: the unique uuid then keeps other writers from
-/// inserting the consumer. `save` fills the lock row, or deletes it before COMMIT.
+/// If access is `Locked` and other writers exist, the consumers' rows are locked first, ordered by uuid. A missing row
+/// cannot be locked, so a new consumer gets a lock row: the unique uuid keeps other writers from inserting the
+/// consumer. `save` fills the lock row, or deletes the lock row before COMMIT.
 pub fn consumers(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,
@@ -108,7 +108,7 @@ pub fn consumers(
 /// The length of the column of a consumer's uuid.
 pub const UUID_CHARS_MAX: usize = 36;
 
-/// Locks the rows of consumers, and inserts a lock row for each that has none.
+/// Locks the rows of consumers, and inserts a lock row for each consumer without a row.
 fn lock_consumers(
     conn: &mut DbConnection,
     uuids: &[&str],
@@ -129,8 +129,8 @@ fn lock_consumers(
         })?;
         let locked: HashSet<String> = locked.into_iter().map(|uuid| collated.as_requested(uuid)).collect();
         missing.retain(|uuid| !locked.contains(*uuid));
-        // A uuid longer than the column names no consumer, and MariaDB would cut it, possibly to another consumer's
-        // uuid.
+        // A uuid longer than the column names no consumer, and MariaDB would cut the uuid, possibly to the uuid of
+        // another consumer.
         let possible = missing.iter().filter(|uuid| uuid.chars().count() <= UUID_CHARS_MAX);
         let rows: Vec<_> = possible
             .map(|uuid| {
@@ -143,7 +143,7 @@ fn lock_consumers(
                 )
             })
             .collect();
-        // A row that another writer has inserted by now is not inserted again: the next attempt locks it.
+        // A row that another writer has inserted by now is not inserted again: the next attempt locks the row.
         if insert_rows!(conn, t::table, &rows, or_ignore)? == rows.len() {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! The descriptions that the commands of a batch replace or compare.
+//! Reads the descriptions that the commands of a batch replace or compare.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,13 @@ use crate::model::batch::state::DescriptionEntry;
 use crate::model::providers;
 use crate::search::ProviderId;
 
-/// Reads the rows after their providers, which are locked by then if other writers exist.
+/// Reads the rows after the providers, which are locked by now if other writers exist.
 pub fn descriptions(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,
     base: &Base,
 ) -> DbResult<BTreeMap<ProviderId, DescriptionEntry>> {
-    // The snapshot shows the others.
+    // The snapshot shows the domains of compared hosts.
     let compared = match base {
         Base::Snapshot(_) => None,
         Base::Rows(_) => Some(&footprint.compared_hosts),

@@ -1,4 +1,4 @@
-//! Which rows other transactions have locked.
+//! Finds the rows that other transactions have locked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::db::{DbConnection, DbResult};
 use crate::model::batch::collation::CollatedNames;
 use crate::search::Snapshot;
 
-/// The locked ones among the rows, of the providers that the snapshot knows in this spelling. Does not wait.
+/// The locked rows among `rows`, of providers that the snapshot knows in this spelling. Does not wait.
 pub fn held_rows(conn: &mut DbConnection, snapshot: &Snapshot, rows: &RowNames) -> DbResult<RowNames> {
     if !has_other_writers(conn) {
         return Ok(RowNames::default());

@@ -1,4 +1,4 @@
-//! The normal limits that the commands of a batch replace.
+//! Reads the normal limits that the commands of a batch replace.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The providers of a batch, with everything that belongs to them.
+//! Locks and reads the providers of a batch, with inventories, usage, traits and aggregates.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -30,17 +30,17 @@ struct TreeColumns {
 /// The ids of providers, ascending.
 #[derive(PartialEq, Eq)]
 struct ProviderIds {
-    /// Those that are read.
+    /// The providers to read.
     read: Vec<i32>,
-    /// Those of them that are locked.
+    /// The providers to lock, which are among `read`.
     locked: Vec<i32>,
 }
 
-/// The providers of the footprint, and those that its consumers have allocations of; whole trees only if a command
-/// needs them. `known` is the catalog of the snapshot, if that is valid.
+/// The providers of the footprint and of its consumers' allocations; whole trees only if a command needs the trees.
+/// `known` is the snapshot's catalog, if the snapshot is valid.
 ///
-/// If they are locked and other writers exist, the providers are locked first, ordered by id. Then the ids are looked
-/// up again, because another writer may have added a provider before the locks were taken.
+/// If access is `Locked` and other writers exist, the providers are locked first, ordered by id. The ids are looked up
+/// again after the locks, because another writer may have added a provider in between.
 pub fn providers(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,
@@ -69,9 +69,9 @@ pub fn providers(
     Ok(Rows::new(catalog, rows, uuids, names).with_lineage(lineage))
 }
 
-/// The classes, traits and aggregates that the commands need. Classes are few, and the id of a new one depends on all
-/// of them, so all are read. Traits and aggregates may be many, so only those that commands name are read. Claims and
-/// writes of inventories are frequent: if the classes are unchanged, they share `known`.
+/// The classes, traits and aggregates for the commands. All classes are read: they are few, and the id of a new class
+/// depends on all. Traits and aggregates may be many, so only the requested names are read. Claims and writes of
+/// inventories are frequent: if the classes are unchanged, they share `known`.
 fn catalog(conn: &mut DbConnection, footprint: &Footprint<'_>, known: Option<&Catalog>) -> DbResult<Catalog> {
     let classes = load::classes(conn)?;
     let known = known.filter(|known| !footprint.beyond_inventories && has_same_classes(&classes, known));
@@ -87,7 +87,7 @@ fn catalog(conn: &mut DbConnection, footprint: &Footprint<'_>, known: Option<&Ca
     Ok(Catalog::new(classes, traits, aggregates).with_limits(limits))
 }
 
-/// The aggregates that were found, by every spelling that commands use, and last by that of the table.
+/// The aggregates of `found` by every spelling in the commands, and last by the table's spelling.
 fn in_each_spelling(
     conn: &DbConnection,
     requested: &[&str],
@@ -104,7 +104,7 @@ fn has_same_classes(classes: &[(ClassId, Arc<str>)], known: &Catalog) -> bool {
     classes.iter().map(|(id, name)| (*id, name)).eq(known.classes())
 }
 
-/// The providers by uuid, in every spelling that the commands use: MariaDB finds a row by several spellings.
+/// The providers by uuid, in every spelling in the commands: MariaDB finds a row by several spellings.
 pub(super) fn uuids_of(
     conn: &DbConnection,
     footprint: &Footprint<'_>,
@@ -120,8 +120,8 @@ pub(super) fn uuids_of(
         .collect()
 }
 
-/// The providers by name, for the names that commands give. If the database does not compare exactly, it decides which
-/// names are equal.
+/// The providers by name, in the spelling of the commands. A database that does not compare exactly decides which names
+/// are equal.
 fn names_of(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,
@@ -163,7 +163,7 @@ fn provider_ids(
     consumers: &BTreeMap<String, ConsumerEntry>,
 ) -> DbResult<ProviderIds> {
     use resource_providers as t;
-    // A provider from which allocations are only released is not written. A wiped consumer moves its generation.
+    // A provider from which allocations are only released is not written. A wiped consumer moves the generation.
     let (mut only_read, mut ids) = (BTreeSet::new(), BTreeSet::new());
     for (uuid, entry) in consumers {
         let providers = entry.base_allocations.iter().map(|row| row.provider.0);

@@ -1,4 +1,4 @@
-//! The replicas that stand on hosts whose domains the commands of a batch change.
+//! Reads the replicas on the hosts whose domains the commands of a batch change.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::model::batch::state::{DescriptionEntry, StandingReplica};
 use crate::model::{providers, workloads};
 use crate::search::ProviderId;
 
-/// Reads them after the providers, which are locked by then if other writers exist. So a replica that gets its place
-/// later is one that the description does not find.
+/// Reads the replicas after the providers, which are locked by now if other writers exist. The description can miss
+/// only a replica that gets its place later.
 pub fn standing(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,

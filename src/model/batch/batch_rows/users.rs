@@ -1,4 +1,4 @@
-//! Providers that use the classes and traits that commands remove, and when traits were created.
+//! Reads the providers of classes and traits that commands remove, and the times when traits were created.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,9 +12,9 @@ use crate::model::Moment;
 use crate::model::batch::footprint::Footprint;
 use crate::search::{ClassId, ProviderId, TraitId};
 
-/// Providers that have an inventory of a class which commands remove. A class may have an inventory on every host, so
-/// at most `touched` + 1 of them are read for each class. The batch can remove the class from `touched` providers, so
-/// one more is enough to know that it stays in use.
+/// Providers with an inventory of a class that commands remove. A class may have an inventory on every host, so at most
+/// `touched` + 1 providers are read for each class. The batch can remove the class from `touched` providers, so a
+/// further provider shows that the class stays in use.
 pub fn class_users(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,
@@ -56,7 +56,7 @@ pub fn trait_times(conn: &mut DbConnection, footprint: &Footprint<'_>) -> DbResu
         .collect())
 }
 
-/// Providers that have a trait which commands delete, limited as in [`class_users`].
+/// Providers with a trait that commands delete, limited as in [`class_users`].
 pub fn trait_users(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,

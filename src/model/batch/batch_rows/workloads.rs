@@ -1,4 +1,4 @@
-//! The workloads that the commands of a batch name.
+//! Reads the workloads that the commands of a batch name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use crate::model::batch::footprint::Footprint;
 use crate::model::batch::state::{WorkloadEntry, WorkloadNames, WorkloadRows};
 use crate::model::workloads;
 
-/// Reads the rows without a lock: their generations guard the write, and unique keys what is new.
+/// Reads the rows without a lock: generations guard the write of old rows, and unique keys guard new rows.
 pub fn workloads(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,
