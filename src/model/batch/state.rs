@@ -1,11 +1,11 @@
-//! The state that a batch decides on: the rows from before the batch (`base`), overlaid with what its commands changed
-//! (`now`).
+//! The state that a batch decides on: the rows from before the batch (`base`), overlaid with the changes of the
+//! commands (`now`).
 //!
-//! Naively, each command would write its own rows. A batch of claims on one provider would then update that provider
+//! Naively, each command would write its own rows. A batch of claims on a single provider would update the provider
 //! once for each claim.
 //!
-//! So the commands change this state in memory, one after the other, and each sees the changes of the earlier ones. A
-//! command checks everything before it changes anything, so a refused command leaves no trace. At the end only the net
+//! So the commands change this state in memory, in order, and each command sees the changes of the earlier commands. A
+//! command checks everything before its first change, so a refused command leaves no trace. At the end only the net
 //! effect is written: the difference between `base` and `now` of each entry (`save`).
 
 mod descriptions;
@@ -31,16 +31,16 @@ pub use workloads::{StandingReplica, WorkloadEntry, WorkloadNames, WorkloadRows}
 pub struct ProviderEntry {
     /// The row before the batch; `None` if the batch creates the provider.
     pub base: Option<ProviderRow>,
-    /// The row after the commands so far; `None` if one of them deleted the provider.
+    /// The row after the commands so far; `None` if a command deleted the provider.
     pub now: Option<ProviderRow>,
-    /// How often the commands moved its generation.
+    /// How often the commands moved the generation.
     pub moves: u32,
     /// Classes whose inventory was written. An equal value counts as well, because `updated_at` moves.
     pub rewritten: BTreeSet<ClassId>,
 }
 
 impl ProviderEntry {
-    /// The provider above it, if the batch creates it or puts it there. A row from before the batch may lack its place.
+    /// The provider above, if the batch creates or moves this provider. An older row may lack its place in the tree.
     pub fn moved_to(&self) -> Option<Option<ProviderId>> {
         let parent = self.now.as_ref()?.parent;
         let before = self.base.as_ref().map(|row| row.parent);
@@ -48,7 +48,7 @@ impl ProviderEntry {
     }
 }
 
-/// A row of `allocations` that a consumer had before the batch.
+/// A consumer's row of `allocations` before the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AllocationRow {
     pub id: i32,
@@ -57,7 +57,7 @@ pub struct AllocationRow {
     pub used: i64,
 }
 
-/// A row of `consumers`, with the names of its project, user and type instead of their ids.
+/// A row of `consumers`, with names in place of the ids of project, user and type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsumerRow {
     /// 0 if the batch creates the consumer.
@@ -73,16 +73,15 @@ pub struct ConsumerRow {
 pub struct ConsumerEntry {
     pub base: Option<ConsumerRow>,
     pub now: Option<ConsumerRow>,
-    /// The id of the row that was inserted to lock a consumer which had none (`batch_rows`). No other transaction
-    /// sees it: before COMMIT it is filled or deleted.
+    /// The id of the row that was inserted to lock a consumer without a row (`batch_rows`). The row is filled or
+    /// deleted before COMMIT, so no other transaction sees the row.
     pub lock_row: Option<i32>,
-    /// Its allocations before the batch. They are read by uuid, so they are found even if the consumer's row is
-    /// missing.
+    /// The allocations before the batch, read by uuid: they are found even if the consumer's row is missing.
     pub base_allocations: Vec<AllocationRow>,
-    /// Whether the batch replaced the allocations: `save` then deletes all of `base_allocations` and inserts
+    /// Whether the batch replaced the allocations. If so, `save` deletes all of `base_allocations` and inserts
     /// `allocations`.
     pub replaced: bool,
-    /// Its allocations after the commands so far.
+    /// The allocations after the commands so far.
     pub allocations: Vec<(ProviderId, ClassId, i64)>,
 }
 
@@ -90,7 +89,7 @@ pub struct ConsumerEntry {
 #[derive(Debug, Clone)]
 pub struct AnswerEntry {
     pub stored: StoredAnswer,
-    /// Whether the batch gave it, so that it has to be stored.
+    /// Whether the batch gave the answer, so the answer has to be stored.
     pub is_new: bool,
 }
 
@@ -105,25 +104,25 @@ pub struct NameEntry {
 #[derive(Debug, Clone)]
 pub struct NewAggregate {
     pub id: AggregateId,
-    /// As it was spelled first.
+    /// In the first spelling.
     pub uuid: Arc<str>,
 }
 
-/// The rows before the batch, and what its commands changed.
+/// The rows before the batch, and the changes of the commands.
 pub struct State {
     base: Base,
-    /// The time of the batch: of every row that it writes.
+    /// The time of the batch, and of every row that the batch writes.
     pub now: Moment,
     pub providers: BTreeMap<ProviderId, ProviderEntry>,
     uuids: HashMap<Arc<str>, Option<ProviderId>>,
     names: HashMap<Arc<str>, Option<ProviderId>>,
     pub classes: BTreeMap<ClassId, NameEntry>,
     pub traits: BTreeMap<TraitId, NameEntry>,
-    /// Aggregates that the batch creates, by their folded uuids. Their rows are inserted in this order, which is
-    /// that of the unique index: in a random order 100,000 rows take SQLite several times as long.
+    /// Aggregates that the batch creates, by folded uuid. Rows are inserted in this order, as in the unique index: in a
+    /// random order 100,000 rows take SQLite several times as long.
     pub new_aggregates: BTreeMap<String, NewAggregate>,
     pub consumers: BTreeMap<String, ConsumerEntry>,
-    /// Answers to calls with an id, of those that the batch names.
+    /// Stored answers to the batch's calls with an id.
     pub answers: BTreeMap<ClaimId, AnswerEntry>,
     /// Descriptions of the providers that commands describe.
     pub descriptions: BTreeMap<ProviderId, DescriptionEntry>,
@@ -131,15 +130,15 @@ pub struct State {
     pub limits: BTreeMap<String, LimitEntry>,
     /// Workloads that the commands name, by uuid.
     pub workloads: BTreeMap<String, WorkloadEntry>,
-    /// Names of workloads, and consumers that belong to one.
+    /// Names of workloads, and the workloads of consumers.
     pub workload_names: WorkloadNames,
-    /// Replicas on the hosts whose domains commands change, before the batch.
+    /// Replicas before the batch, on the hosts whose domains commands change.
     pub standing: Vec<StandingReplica>,
-    /// Providers that had, before the batch, an inventory of a class that a command removes.
+    /// Providers with an inventory, before the batch, of a class that a command removes.
     pub class_users: BTreeSet<(ClassId, ProviderId)>,
-    /// Providers that had, before the batch, a trait that a command deletes.
+    /// Providers with a trait, before the batch, that a command deletes.
     pub trait_users: BTreeSet<(TraitId, ProviderId)>,
-    /// When the traits that the batch names were created; without those that the batch creates.
+    /// When the traits of the commands were created, without new traits.
     pub trait_times: BTreeMap<String, Moment>,
     /// Whether a new provider whose uuid and name are both taken is refused because of its name.
     pub names_first: bool,
@@ -147,13 +146,13 @@ pub struct State {
     pub folding: fn(&str) -> String,
     /// Log lines for after the commit.
     pub warnings: Vec<String>,
-    /// Uuids of providers that other transactions have locked: claims that have a choice take none of them.
+    /// Uuids of providers that other transactions have locked: claims with a choice take nothing from these providers.
     pub held: Arc<BTreeSet<String>>,
-    /// Whether the current command, if it is refused, might be granted when rows of `held` are free.
+    /// Whether the current command, if refused, might be granted when rows of `held` are free.
     pub waits_for_held: bool,
-    /// The id of the newest row that the batch creates. Such ids are negative until the database gives real ones.
+    /// The id of the newest row that the batch creates. New ids are negative until the database gives real ids.
     last_new_id: i32,
-    /// What the current command changed, if it may have to be undone.
+    /// The entries before the current command's changes, if the command may have to be undone.
     pub(super) savepoint: Option<Savepoint>,
 }
 
@@ -188,7 +187,7 @@ impl State {
         }
     }
 
-    /// The providers that the snapshot shows otherwise than the rows of the batch; none if it has no rows.
+    /// The providers whose rows differ from the snapshot; none if the batch decides on the snapshot.
     pub fn differing_from(&self, snapshot: &Snapshot, footprint: &Footprint<'_>) -> BTreeSet<ProviderId> {
         match &self.base {
             Base::Snapshot(_) => BTreeSet::new(),
@@ -196,7 +195,7 @@ impl State {
         }
     }
 
-    /// Whether the providers are rows that were read for the batch, and not those of the snapshot.
+    /// Whether the providers are rows that were read for the batch, and not the snapshot's providers.
     pub fn is_of_rows(&self) -> bool {
         matches!(self.base, Base::Rows(_))
     }
@@ -226,7 +225,7 @@ impl State {
         }
     }
 
-    /// The entry of a provider that exists, or existed before the batch; `None` for an unknown id.
+    /// The entry of a provider, which may be deleted by now; `None` for an unknown id.
     pub(super) fn entry(&mut self, id: ProviderId) -> Option<&mut ProviderEntry> {
         if !self.providers.contains_key(&id) {
             let row = self.base.row(id)?;
@@ -246,7 +245,7 @@ impl State {
         self.entry(id)?.now.as_ref()
     }
 
-    /// The name of a provider by its uuid; `None` if it does not exist.
+    /// The name of a provider by uuid; `None` if the provider does not exist.
     pub fn provider_name(&mut self, uuid: &str) -> Option<Arc<str>> {
         let id = self.find_provider(uuid)?;
         Some(Arc::clone(&self.provider(id)?.name))
@@ -260,8 +259,7 @@ impl State {
         }
     }
 
-    /// Moves a provider's generation by one; `updated_at` moves with it. Called for moves that `generation_moves`
-    /// checked.
+    /// Moves a provider's generation by 1, with `updated_at`. Only for moves that `generation_moves` checked.
     pub(super) fn move_generation(&mut self, id: ProviderId) {
         let now = self.now.timestamp_micros();
         self.keep_provider(id);
@@ -343,13 +341,13 @@ impl State {
         self.providers.values().filter_map(|entry| entry.now.as_ref())
     }
 
-    /// The entry of a consumer. All consumers that the commands name were loaded, so a missing entry is a new consumer.
+    /// The entry of a consumer. All consumers of the commands were loaded, so a missing entry is a new consumer.
     pub fn consumer(&mut self, uuid: &str) -> &mut ConsumerEntry {
         self.keep_consumer(uuid);
         self.consumers.entry(uuid.to_owned()).or_default()
     }
 
-    /// Releases all allocations of a consumer, and subtracts them from the providers' usage. Returns them.
+    /// Releases and returns all allocations of a consumer, and subtracts the amounts from the providers' usage.
     pub fn release_allocations(&mut self, uuid: &str) -> Vec<(ProviderId, ClassId, i64)> {
         let entry = self.consumer(uuid);
         entry.replaced = true;

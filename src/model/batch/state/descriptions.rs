@@ -7,7 +7,7 @@ use super::{ProviderEntry, State};
 use crate::model::providers::DescriptionRow;
 use crate::search::{ProviderId, ProviderState};
 
-/// The description of a provider that a command of the batch names.
+/// The description of a provider in a command of the batch.
 #[derive(Debug, Clone, Default)]
 pub struct DescriptionEntry {
     /// The row before the batch; `None` if there was none.
@@ -16,7 +16,7 @@ pub struct DescriptionEntry {
 }
 
 impl DescriptionEntry {
-    /// The entry of a row that was read.
+    /// The entry of a row from the table.
     pub fn of_row(row: DescriptionRow) -> DescriptionEntry {
         DescriptionEntry {
             base: Some(row.clone()),
@@ -31,13 +31,13 @@ impl State {
         self.descriptions.get(&id)?.now.as_ref()
     }
 
-    /// Whether every provider is up that a claim with a choice may take from.
+    /// Whether all providers from which a claim with a choice may take are up.
     pub fn are_all_up(&self) -> bool {
         self.descriptions.is_empty() && self.base.are_all_up()
     }
 
-    /// The state of a provider: its own, or if that is up the nearest other one above it. A cycle of parents, which
-    /// another program may have left in the tables, ends too.
+    /// The state of a provider: its own, or if the provider is up the nearest state above that is not up. The search
+    /// also ends in a cycle of parents, which another program may have left in the tables.
     pub fn provider_state(&self, id: ProviderId) -> ProviderState {
         let (mut next, mut seen) = (Some(id), BTreeSet::new());
         while let Some(id) = next.filter(|id| seen.insert(*id)) {
@@ -52,7 +52,7 @@ impl State {
         ProviderState::Up
     }
 
-    /// The path that a provider itself has in a dimension.
+    /// The provider's own path in a dimension.
     pub fn domain(&self, id: ProviderId, dimension: &str) -> Option<Arc<str>> {
         match self.descriptions.get(&id) {
             Some(entry) => entry.now.as_ref()?.description.domains.get(dimension).cloned(),
@@ -64,8 +64,7 @@ impl State {
         self.descriptions.entry(id).or_default().now = Some(row);
     }
 
-    /// The providers whose descriptions the batch changed, with the rows before and after. Those of providers that it
-    /// deleted are left out.
+    /// The descriptions that the batch changed, with the rows before and after. Deleted providers are left out.
     pub fn changed_descriptions(&self) -> impl Iterator<Item = (ProviderId, Option<&DescriptionRow>, &DescriptionRow)> {
         let exists = |id: &ProviderId| self.providers.get(id).is_none_or(|entry| entry.now.is_some());
         let entries = self.descriptions.iter().filter(move |(id, _)| exists(id));

@@ -1,4 +1,4 @@
-//! The classes, traits and aggregates of a batch's state: names before the batch, and what its commands made of them.
+//! The classes, traits and aggregates of a batch's state: the names before the batch, and the changes of the commands.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl State {
         .unwrap_or_else(|| id.0.to_string().into())
     }
 
-    /// Creates a custom class. Its id is the next above all others, as in OpenStack Placement.
+    /// Creates a custom class. The id is the next above all ids, as in OpenStack Placement.
     pub fn add_class(&mut self, name: &str) {
         let known = self.base.catalog().classes().map(|(id, _)| id.0);
         let highest = known.chain(self.classes.keys().map(|id| id.0)).max().unwrap_or(0);
@@ -98,7 +98,7 @@ impl State {
             .now = None;
     }
 
-    /// The id of an aggregate. Naming an aggregate creates it.
+    /// The id of an aggregate. Naming an aggregate creates the aggregate.
     pub fn ensure_aggregate(&mut self, uuid: &str) -> AggregateId {
         if let Some(id) = self.base.catalog().aggregate_id(uuid) {
             return id;

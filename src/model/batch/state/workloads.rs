@@ -14,12 +14,12 @@ pub struct WorkloadEntry {
     pub now: Option<WorkloadRows>,
 }
 
-/// The rows of a workload. Of one that only the rules of others name, the row in `placet_workloads` alone.
+/// The rows of a workload. If only rules name the workload, only the row in `placet_workloads` is here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadRows {
     pub row: WorkloadRow,
     pub replicas: Vec<ReplicaRow>,
-    /// The workloads that its rules name.
+    /// The workloads that the rules name.
     pub neighbours: BTreeSet<String>,
 }
 
@@ -32,11 +32,11 @@ pub struct StandingReplica {
     pub consumer: String,
     /// Uuid.
     pub workload: String,
-    /// What the workload wants.
+    /// The workload's wish.
     pub body: Arc<str>,
 }
 
-/// What commands on workloads read besides the workloads themselves.
+/// Further lookups of commands on workloads.
 #[derive(Debug, Clone, Default)]
 pub struct WorkloadNames {
     /// Uuids by project and name.
@@ -71,7 +71,7 @@ impl State {
         }
     }
 
-    /// Notes that a workload changed whose rules name this one.
+    /// Notes a change of a workload whose rules name this workload.
     pub fn note_named(&mut self, uuid: &str) {
         let entry = self.workloads.get_mut(uuid);
         if let Some(now) = entry.and_then(|entry| entry.now.as_mut()) {
@@ -79,7 +79,7 @@ impl State {
         }
     }
 
-    /// The workloads with a replica on a host now, by uuid with what they want.
+    /// The workloads with a replica on a host now, by uuid with their wishes.
     pub fn workloads_on(&mut self, host: ProviderId) -> BTreeMap<String, Arc<str>> {
         let before = self.standing.iter().filter(|it| it.host == host && !self.has_left(it));
         let mut replicas: Vec<(String, Arc<str>, String)> = before
@@ -96,18 +96,18 @@ impl State {
         workloads.collect()
     }
 
-    /// Whether a command of the batch took a replica out of its workload, or deleted that.
+    /// Whether a command of the batch took a replica out of its workload, or deleted the workload.
     fn has_left(&self, replica: &StandingReplica) -> bool {
         let Some(entry) = self.workloads.get(&replica.workload) else {
             return false;
         };
         let has = |rows: &WorkloadRows| rows.replicas.iter().any(|it| it.consumer == replica.consumer);
-        // Of a workload that only rules name, the replicas were not read.
+        // If only rules name the workload, the replicas were not read.
         let had = entry.base.as_ref().is_some_and(has);
         entry.now.as_ref().is_none_or(|now| had && !has(now))
     }
 
-    /// Whether a consumer has allocations in the tree of a host. Those of a consumer that no command names are as
+    /// Whether a consumer has allocations in the tree of a host. A consumer that no command names is where it was
     /// before the batch.
     fn stands_on(&mut self, consumer: &str, host: ProviderId) -> bool {
         let Some(entry) = self.consumers.get(consumer) else {
