@@ -1,4 +1,4 @@
-//! A batch of commands: the rows that it touches, its decision, and the write of its net effect.
+//! A batch of commands: the rows that the batch touches, the decision, and the write of the net effect.
 
 pub mod base;
 pub mod batch_rows;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use crate::model::snapshot::lineage::{self, Lineage};
 use crate::search::{Catalog, ClassId, ProviderId, ProviderRow, ProviderState, Snapshot};
 
-/// Providers and names as they were before the batch. Clones share them.
+/// Providers and names as they were before the batch. Clones share the data.
 #[derive(Clone)]
 pub enum Base {
-    /// All providers as the snapshot shows them, without traits and aggregates: no command that is decided on it needs
-    /// those.
+    /// All providers as in the snapshot, without traits and aggregates: no command that is decided on the snapshot
+    /// needs these.
     Snapshot(Arc<Snapshot>),
-    /// The providers that the batch names, as the tables show them.
+    /// The providers that the batch names, as in the tables.
     Rows(Arc<Rows>),
 }
 
@@ -22,9 +22,9 @@ pub struct Rows {
     rows: HashMap<ProviderId, ProviderRow>,
     uuids: HashMap<Arc<str>, ProviderId>,
     names: HashMap<Arc<str>, ProviderId>,
-    /// Of the providers from which claims with a choice may take.
+    /// The states and parents of providers from which claims with a choice may take.
     lineage: Lineage,
-    /// If the rows lack names, trees, traits and aggregates: the classes of which they have inventories and usage.
+    /// If the rows lack names, trees, traits and aggregates: the classes with inventories and usage.
     classes_alone: Option<Vec<ClassId>>,
 }
 
@@ -46,7 +46,7 @@ impl Rows {
         }
     }
 
-    /// These rows, of which uuids, generations, and inventories and usage of the catalog's classes count alone.
+    /// The same rows, but only uuids, generations, and inventories and usage of the catalog's classes count.
     pub fn with_classes_alone(self) -> Rows {
         let classes = self.catalog.classes().map(|(id, _)| id).collect();
         Rows {
@@ -55,8 +55,8 @@ impl Rows {
         }
     }
 
-    /// The providers that the snapshot shows otherwise. `named` are ids of the snapshot: those among them that have no
-    /// row were deleted.
+    /// The providers whose rows differ from the snapshot. `named` are ids of the snapshot: a named provider without a
+    /// row was deleted.
     pub fn differing_from(&self, snapshot: &Snapshot, named: &[i32]) -> BTreeSet<ProviderId> {
         let named = named.iter().map(|id| ProviderId(*id));
         let deleted = named.filter(|id| !self.rows.contains_key(id));
@@ -64,8 +64,7 @@ impl Rows {
         deleted.chain(changed.map(|row| row.id)).collect()
     }
 
-    /// Whether the snapshot shows the provider as this row has it. Some engines store the time less exactly than the
-    /// snapshot has it.
+    /// Whether the snapshot shows the row. Times are not compared, because some engines store times less exactly.
     fn is_shown(&self, snapshot: &Snapshot, row: &ProviderRow) -> bool {
         let Some(slot) = snapshot.by_id(row.id) else {
             return false;
@@ -95,7 +94,7 @@ impl Rows {
 }
 
 impl Base {
-    /// The number of providers. A batch changes at most this many of those that existed before it.
+    /// The number of providers. A batch changes at most this many providers from before the batch.
     pub fn provider_count(&self) -> usize {
         match self {
             Base::Snapshot(snapshot) => snapshot.len(),
@@ -131,7 +130,7 @@ impl Base {
         }
     }
 
-    /// Whether every provider is up that a claim with a choice may take from.
+    /// Whether all providers from which a claim with a choice may take are up.
     pub fn are_all_up(&self) -> bool {
         match self {
             Base::Snapshot(snapshot) => snapshot.are_all_up(),
@@ -139,8 +138,8 @@ impl Base {
         }
     }
 
-    /// The state of a provider itself, and the provider above it. [`Base::Rows`] knows both only of providers from
-    /// which a claim with a choice may take, and of those above them.
+    /// The provider's own state, and the provider above. [`Base::Rows`] knows both only for providers from which a
+    /// claim with a choice may take, and for providers above.
     pub fn state_and_parent(&self, id: ProviderId) -> (ProviderState, Option<ProviderId>) {
         match self {
             Base::Snapshot(snapshot) => {
@@ -151,7 +150,7 @@ impl Base {
         }
     }
 
-    /// The path that a provider itself has in a dimension. [`Base::Rows`] knows none: those that a command compares are
+    /// The provider's own path in a dimension. [`Base::Rows`] knows no path: the paths that commands compare are in the
     /// descriptions of the batch's state.
     pub fn domain(&self, id: ProviderId, dimension: &str) -> Option<Arc<str>> {
         match self {
@@ -160,8 +159,8 @@ impl Base {
         }
     }
 
-    /// The ids of all providers whose root is among `roots`. [`Base::Rows`] has whole trees only if a command needs
-    /// them.
+    /// The ids of all providers whose root is among `roots`. [`Base::Rows`] has whole trees only if a command needs the
+    /// trees.
     pub fn trees(&self, roots: &BTreeSet<ProviderId>) -> Vec<ProviderId> {
         match self {
             Base::Snapshot(snapshot) => {

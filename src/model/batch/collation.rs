@@ -1,17 +1,17 @@
-//! Matches names that the database returns with the names that commands asked for.
+//! Matches names from the database with the names in commands.
 //!
-//! Naively, a row belongs to the requested name that equals its own. MariaDB's usual collations ignore case and
-//! trailing spaces, though: a query for `VM1` finds the row `vm1`, and a lookup by the exact name would miss it.
+//! Naively, a row belongs to the command with an equal name. But MariaDB's usual collations ignore case and trailing
+//! spaces: a query for `VM1` finds the row `vm1`, and a lookup by the exact name would miss the row.
 //!
-//! So names are folded as the column's collation folds them (`dialect::folding`) and then compared. A row that was
-//! found gets the name that the command used. Engines that compare exactly fold nothing.
+//! So names are folded as the column's collation folds them (`dialect::folding`) and compared afterwards. The row gets
+//! the command's spelling of the name. Engines that compare exactly fold nothing.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::db::engines::dialect::{self, Folding};
 use crate::db::{DbConnection, DbResult};
 
-/// The names that commands ask for, by their folded form.
+/// The names in commands, by the folded form.
 pub struct CollatedNames<'a> {
     fold: Folding,
     by_folded: HashMap<String, &'a str>,
@@ -28,7 +28,7 @@ impl<'a> CollatedNames<'a> {
         }
     }
 
-    /// As `new`. It is an error if two of the names are equal to the database: such commands cannot share a batch.
+    /// As `new`, but returns an error if two names are equal to the database: the commands cannot share a batch.
     pub fn distinct(conn: &DbConnection, names: &[&'a str]) -> DbResult<CollatedNames<'a>> {
         let collated = CollatedNames::new(conn, names);
         if collated.by_folded.len() == names.len() {
@@ -40,8 +40,8 @@ impl<'a> CollatedNames<'a> {
         }
     }
 
-    /// The spelling in which commands asked for the name `found`. An exact match comes first, because a table may
-    /// have a collation that compares exactly.
+    /// The commands' spelling of the name `found`. An exact match comes first, because the collation of a table may be
+    /// exact.
     pub fn as_requested(&self, found: String) -> String {
         if self.requested.contains(found.as_str()) {
             return found;

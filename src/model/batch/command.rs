@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::mutants::{self, Mutant};
 
-/// One change that a client requested, as the writer takes it from its queue.
+/// A client's change, as the writer takes the change from the queue.
 #[derive(Debug, Clone)]
 pub enum Command {
     CreateProvider(resource_providers::Create),
@@ -40,12 +40,12 @@ pub enum Command {
     PutInBatch(Box<workloads::PutInBatch>),
 }
 
-/// The number of rows for which a command counts that searches inside the batch: so it is a batch of its own.
+/// The number of rows for which a search inside the batch counts: so the command is a batch of its own.
 const SEARCH_ROWS: usize = 1_000;
 
 impl Command {
-    /// How many rows the command writes, as far as it says so: the consumers that it names with their allocations, and
-    /// the inventories, traits, aggregates and descriptions that it gives to providers.
+    /// The number of rows that the command writes, as far as the command shows: consumers, their allocations, and the
+    /// inventories, traits, aggregates and descriptions of providers.
     pub fn written_rows(&self) -> usize {
         match self {
             Command::Claim(claim) => rows_of_claims(&claim.consumers),
@@ -74,7 +74,7 @@ impl Command {
         searched.is_some_and(|searched| searched != *stamp) && !mutants::is(Mutant::TrustIdle)
     }
 
-    /// The claims of a command that is a claim, a claim with a choice or a workload; of a claim alone with their
+    /// The consumers' claims of a claim, a claim with a choice or a workload. Only a claim without a choice has
     /// allocations.
     pub fn consumer_claims(&self) -> Vec<&ConsumerClaim> {
         match self {
@@ -108,7 +108,7 @@ pub enum Answer {
     WorkloadInBatch(Box<workloads::SetInBatch>),
 }
 
-/// The answer of a `PUT` that creates a class or trait unless it exists.
+/// The answer of a `PUT` that creates a missing class or trait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ensured {
     pub created: bool,
@@ -116,11 +116,11 @@ pub struct Ensured {
     pub since: crate::model::Moment,
 }
 
-/// A command with the type of its answer, so that a caller needs no `match`.
+/// A command with the type of its answer, so a caller needs no `match`.
 pub trait Write: Send + 'static {
     type Answer: Send;
     fn into_command(self) -> Command;
-    /// The answer in its type, or `None` if it belongs to another command.
+    /// The answer in its type, or `None` if the answer belongs to another command.
     fn typed(answer: Answer) -> Option<Self::Answer>;
 }
 

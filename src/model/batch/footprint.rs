@@ -1,7 +1,7 @@
 //! The footprint of a batch: the consumers, providers and names that its commands may read or write.
 //!
-//! Naively, each command would read its own rows, with some statements for each command. So the footprints of all
-//! commands are joined first, and `batch_rows` reads and locks each kind of row once for the batch.
+//! Naively, each command would read its own rows, by its own statements. So the footprints of all commands are joined
+//! first, and `batch_rows` reads and locks each kind of row once for the batch.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -14,25 +14,25 @@ use crate::model::resource_providers::NewParent;
 use crate::model::workloads;
 use crate::search::Snapshot;
 
-/// What the commands of a batch name, by kind.
+/// The names in the commands of a batch, by kind.
 #[derive(Debug, Default)]
 pub struct Footprint<'a> {
     pub consumers: BTreeSet<&'a str>,
     /// The ids of calls.
     pub claim_ids: BTreeSet<&'a ClaimId>,
-    /// Those of `consumers` that a claim wipes: the generations of the providers that they use will move.
+    /// The `consumers` that a claim wipes: the generations of their providers will move.
     pub wiped: BTreeSet<&'a str>,
     /// Uuids of providers.
     pub providers: BTreeSet<&'a str>,
-    /// Those of `providers` whose roots are needed too.
+    /// The `providers` whose roots are needed too.
     pub parents: BTreeSet<&'a str>,
     /// Whether a consumer has a choice of which each candidate names a held provider.
     pub is_blocked: bool,
-    /// Whether a claim has a choice: the states of `providers` are needed, and of those above them.
+    /// Whether a claim has a choice: the states of `providers` are needed, and of the providers above.
     pub has_choices: bool,
-    /// Those of `providers` whose whole trees are needed.
+    /// The `providers` whose whole trees are needed.
     pub trees: BTreeSet<&'a str>,
-    /// Names of classes that claims name. Other commands are decided on all classes.
+    /// Names of classes in claims. Commands that are no claims are decided on all classes.
     pub classes: BTreeSet<&'a str>,
     /// Names that commands give to providers.
     pub names: BTreeSet<&'a str>,
@@ -40,25 +40,25 @@ pub struct Footprint<'a> {
     pub traits: BTreeSet<&'a str>,
     /// Uuids of aggregates that commands give to providers.
     pub aggregates: BTreeSet<&'a str>,
-    /// Classes that commands delete or rename. A renamed one counts, because a later command may delete it by its new
-    /// name.
+    /// Classes that commands delete or rename. A renamed class counts, because a later command may delete the class by
+    /// the new name.
     pub removed_classes: Vec<&'a str>,
     pub removed_traits: Vec<&'a str>,
-    /// Those of `providers` that commands describe.
+    /// The `providers` that commands describe.
     pub described: BTreeSet<&'a str>,
-    /// What commands say that these are.
+    /// The new descriptions of the described providers.
     pub descriptions: Vec<&'a Describe>,
-    /// Those of `providers` whose domains workloads compare.
+    /// The `providers` whose domains workloads compare.
     pub compared_hosts: BTreeSet<&'a str>,
     /// Classes whose normal limits commands replace.
     pub limits: BTreeSet<&'a str>,
     /// Uuids of workloads.
     pub workloads: BTreeSet<&'a str>,
-    /// Uuids of the workloads that the rules of those name, or whose rules name a new one.
+    /// Uuids of the workloads in the rules of `workloads`, and of workloads whose rules name a new workload.
     pub neighbours: BTreeSet<&'a str>,
     /// Names that commands give to workloads.
     pub workload_names: BTreeSet<&'a str>,
-    /// Those of `consumers` that become replicas of a workload, and exist.
+    /// The `consumers` that exist and become replicas of a workload.
     pub adopted: BTreeSet<&'a str>,
     /// Whether a command is neither a claim nor a release.
     pub beyond_claims: bool,
@@ -71,7 +71,7 @@ impl<'a> Footprint<'a> {
         Footprint::beside_held(commands, &BTreeSet::new())
     }
 
-    /// The footprint if these providers are held: without the candidates that name one.
+    /// The footprint without the candidates that name a provider of `held`.
     pub fn beside_held(commands: &[&'a Command], held: &BTreeSet<String>) -> Footprint<'a> {
         let mut footprint = Footprint::default();
         for command in commands {
@@ -80,7 +80,7 @@ impl<'a> Footprint<'a> {
         footprint
     }
 
-    /// The ids of `providers`, of those that the snapshot knows in this spelling.
+    /// The ids of the `providers` that the snapshot knows in this spelling.
     pub fn known_providers(&self, snapshot: &Snapshot) -> Vec<i32> {
         let slots = self.providers.iter().filter_map(|uuid| snapshot.by_uuid(uuid));
         slots.map(|slot| snapshot.id(slot).0).collect()
@@ -115,7 +115,7 @@ impl<'a> Footprint<'a> {
         }
     }
 
-    /// A workload releases and claims, so it is decided as these are.
+    /// Adds a workload, which is decided as claims and releases are.
     fn add_workload(&mut self, set: &'a workloads::Set, held: &BTreeSet<String>) {
         self.workloads.insert(&set.uuid);
         let tied = set.neighbours.iter().chain(&set.namers);
@@ -132,7 +132,7 @@ impl<'a> Footprint<'a> {
         self.add_choices(&set.placed, held);
     }
 
-    /// Adds all candidates of the consumers that name no held provider. Lists that consumers share are added once.
+    /// Adds all candidates that name no held provider. A list that consumers share is added once.
     fn add_choices(&mut self, consumers: &'a [ConsumerChoice], held: &BTreeSet<String>) {
         self.has_choices |= !consumers.is_empty();
         let is_free = |candidate: &&ClaimCandidate| !candidate.names_any(held);
@@ -200,7 +200,7 @@ impl<'a> Footprint<'a> {
                 self.providers.extend(uuids());
                 self.described.extend(uuids());
                 self.descriptions.extend(&command.providers);
-                // What is below them changes its state and its domains, too.
+                // Providers below change their state and their domains, too.
                 self.trees.extend(uuids());
                 self.traits.insert(DISABLED_TRAIT);
             }
@@ -224,7 +224,7 @@ fn changes_inventories(command: &Command) -> bool {
     )
 }
 
-/// The provider of a command on one provider's inventories or traits.
+/// The provider of a command on a single provider's inventories or traits.
 fn provider_of(command: &Command) -> Option<&str> {
     Some(match command {
         Command::ReplaceInventories(command) => &command.provider,

@@ -1,10 +1,10 @@
 //! Increases of generations, and their limit: the columns are 32 bits wide on every engine.
 //!
-//! Naively, the database would refuse a higher number. PostgreSQL and MariaDB do, for the whole batch and as an unknown
-//! error. SQLite stores it, and a row that is read has a negative number then.
+//! Naively, the database would refuse a higher number. PostgreSQL and MariaDB refuse the whole batch, with an unknown
+//! error. SQLite stores the number, and the row has a negative number when it is read.
 //!
-//! So a command checks its increases before it changes anything, and only checked ones can be made. The log warns long
-//! before: a provider with a hundred claims a second reaches half of the limit after four months.
+//! So a command checks its increases before it changes anything, and only checked increases can be made. The log warns
+//! long before: a provider with a hundred claims a second reaches half of the limit after four months.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const WARN_FROM: i64 = 1 << 30;
 /// The increases between two warnings about the same provider or consumer.
 const WARN_EVERY: i64 = 1 << 20;
 
-/// Providers whose generations may move, each as often as it is in the list.
+/// Providers whose generations may move, once for each occurrence in the list.
 #[must_use]
 pub struct GenerationMoves(Vec<ProviderId>);
 
@@ -50,7 +50,7 @@ impl State {
         }
     }
 
-    /// Adds a log line if the generation, which was increased by one, is a multiple of [`WARN_EVERY`] near the limit.
+    /// Adds a log line if the generation, after an increase by 1, is a multiple of [`WARN_EVERY`] near the limit.
     pub fn warn_near_limit(&mut self, what: &str, uuid: &str, generation: i64) {
         if generation < WARN_FROM || generation % WARN_EVERY != 0 {
             return;

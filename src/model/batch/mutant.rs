@@ -1,5 +1,5 @@
-//! Two mutants: `usage-first` and `subtract-unremoved`. A mutant is a fault that is built in on purpose, to see that
-//! the tests catch it. Both decide on rows that were read before the transaction began.
+//! Two mutants: `usage-first` and `subtract-unremoved`. A mutant is a deliberate fault that the tests have to notice.
+//! Both mutants decide on rows that were read before the transaction began.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::model::snapshot::load;
 use crate::mutants::{Mutant, is};
 use crate::search::{ClassId, ProviderId};
 
-/// How long a mutant waits after its read, so that another process can change the rows.
+/// How long a mutant waits after the read, so another process can change the rows.
 const READ_TO_BEGIN_DELAY: Duration = Duration::from_millis(5);
 
 /// The rows that were read before the transaction began.
@@ -27,7 +27,7 @@ pub struct EarlierReads {
 }
 
 impl EarlierReads {
-    /// Reads the rows that the active mutant decides on, then waits.
+    /// Reads the rows for the active mutant, and waits.
     pub fn read(&mut self, conn: &mut DbConnection) -> DbResult<()> {
         if is(Mutant::UsageFirst) {
             let (_, rows) = dialect::read_transaction(conn, |conn| load::snapshot_parts(conn, || Ok(())))?;
@@ -41,7 +41,7 @@ impl EarlierReads {
         Ok(())
     }
 
-    /// Combines the earlier usage with the generations that the transaction read.
+    /// Combines the earlier usage with the generations of the transaction's read.
     pub fn replace_usage(&self, mut base: Base) -> Base {
         if is(Mutant::UsageFirst) {
             base.replace_usage(|id| self.used.get(&id).cloned().unwrap_or_default());
@@ -49,7 +49,7 @@ impl EarlierReads {
         base
     }
 
-    /// Replaces the allocations of consumers by those that were read earlier.
+    /// Replaces the allocations of consumers by the earlier allocations.
     pub fn replace_allocations(
         &self,
         mut consumers: BTreeMap<String, ConsumerEntry>,

@@ -1,15 +1,15 @@
-//! Undoes what one command of a batch changed, and keeps what the commands before it did.
+//! Undoes the changes of a command, and keeps the changes of the earlier commands of the batch.
 //!
-//! Most commands check everything before they change anything. A claim with a choice cannot: what its second consumer
-//! may take depends on what the first one took. So it sets a savepoint, and each entry is copied before its first
-//! change.
+//! Most commands check everything before they change anything. A claim with a choice cannot: the allocations of the
+//! first consumer decide which candidates fit the second. So the claim sets a savepoint, and each entry is copied
+//! before its first change.
 
 use std::collections::BTreeMap;
 
 use super::state::{ConsumerEntry, ProviderEntry, State};
 use crate::search::ProviderId;
 
-/// The entries that were changed since, as they were before; and how many warnings there were.
+/// The entries before their first change since the savepoint, and the number of warnings.
 #[derive(Default)]
 pub struct Savepoint {
     providers: BTreeMap<ProviderId, ProviderEntry>,
@@ -19,7 +19,7 @@ pub struct Savepoint {
 }
 
 impl State {
-    /// Begins to keep what is changed. Only for commands that change providers by claims, and consumers.
+    /// Begins to keep entries. Only for commands that change consumers, and providers by claims.
     pub fn set_savepoint(&mut self) {
         self.savepoint = Some(Savepoint {
             warnings: self.warnings.len(),
@@ -45,7 +45,7 @@ impl State {
         self.warnings.truncate(savepoint.warnings);
     }
 
-    /// Copies a provider's entry before its first change since the savepoint.
+    /// Copies a provider's entry before the first change since the savepoint.
     pub(super) fn keep_provider(&mut self, id: ProviderId) {
         let is_kept = |savepoint: &Savepoint| savepoint.providers.contains_key(&id);
         if self.savepoint.as_ref().is_none_or(is_kept) {
