@@ -1,5 +1,5 @@
-//! Tests of the model on a real database: an SQLite file, or what PLACET_TEST_DATABASE names. They read the tables with
-//! SQL of their own.
+//! Tests of the model on a real database: an SQLite file, or the database of PLACET_TEST_DATABASE. The tests read the
+//! tables with SQL of their own.
 
 mod acknowledged;
 mod batches;
@@ -64,7 +64,7 @@ use crate::error::{Error, Result};
 use crate::pools::{CallerKey, Pools};
 use crate::search::Snapshot;
 
-/// A model on a database of its own, with a connection that reads the tables.
+/// A model on a database of its own, with a connection for reading the tables.
 struct Fixture {
     model: Model,
     _running: Running,
@@ -88,7 +88,7 @@ fn verification<'a>(rules: &'a Rules, snapshot: &'a Snapshot) -> Verification<'a
     Verification::new(rules, snapshot, true)
 }
 
-/// The refusal of each command that was verified, if there is one.
+/// The refusal of each verified command; `None` for a grant.
 fn refusals_of(verified: DbResult<Vec<Result<Answer>>>) -> Vec<Option<Error>> {
     verified.unwrap().into_iter().map(std::result::Result::err).collect()
 }
@@ -145,7 +145,7 @@ fn uuid(n: u32) -> String {
     format!("00000000-0000-4000-8000-{n:012}")
 }
 
-/// The command that adds an inventory to a provider.
+/// The command for adding an inventory to a provider.
 fn adding(provider: u32, class: &str, total: i32) -> Add {
     Add {
         provider: uuid(provider),
@@ -155,7 +155,7 @@ fn adding(provider: u32, class: &str, total: i32) -> Add {
     }
 }
 
-/// The command that replaces all inventories of provider 1.
+/// The command for replacing all inventories of provider 1.
 fn replacing(generation: i64, inventories: &[(&str, Inventory)]) -> Replace {
     let named = inventories.iter().map(|(class, it)| ((*class).to_owned(), *it));
     Replace {
@@ -166,7 +166,7 @@ fn replacing(generation: i64, inventories: &[(&str, Inventory)]) -> Replace {
     }
 }
 
-/// A claim of one consumer on one provider.
+/// A claim of a consumer on a provider.
 fn claim(consumer: u32, provider: u32, class: &str, amount: i64, generation: Expected) -> Claim {
     claim_of(vec![consumer_claim(
         consumer,
@@ -258,7 +258,7 @@ impl Fixture {
         rows.into_iter().map(|row| row.t).collect()
     }
 
-    /// Asserts that the snapshot shows what the tables hold, row by row.
+    /// Asserts equality of snapshot and tables, row by row.
     async fn check_snapshot(&mut self) {
         assert_shows_tables(&self.model.snapshot().await.unwrap(), &mut self.conn);
     }
@@ -281,7 +281,7 @@ impl Fixture {
         tables
     }
 
-    /// Restores the tables from a backup in one transaction. Connections stay open.
+    /// Restores the tables from a backup in a single transaction. Connections stay open.
     fn restore(&mut self, backup: &str) {
         let (off, on) = match Kind::of(&self.conn) {
             Kind::Sqlite => ("PRAGMA foreign_keys = OFF", "PRAGMA foreign_keys = ON"),
@@ -304,7 +304,7 @@ impl Fixture {
     }
 }
 
-/// Asserts that a snapshot shows what the tables hold, row by row.
+/// Asserts equality of a snapshot and the tables, row by row.
 fn assert_shows_tables(snapshot: &Snapshot, conn: &mut DbConnection) {
     let (catalog, rows) =
         dialect::read_transaction(conn, |conn| super::snapshot::load::snapshot_parts(conn, || Ok(()))).unwrap();
@@ -332,7 +332,7 @@ fn assert_shows_tables(snapshot: &Snapshot, conn: &mut DbConnection) {
     }
 }
 
-/// The kinds of commands that a test sends.
+/// The kinds of commands in a test.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Claims,

@@ -1,10 +1,10 @@
-//! Several processes on one database at the same time, with random commands. Every write that one process acknowledged
-//! is shown by every later answer of any other process. During that, writers die, changes are pruned, epochs change,
-//! foreign writers write, and the database is restored.
+//! Several processes on one database at the same time, with random commands. A write that a process acknowledged is in
+//! every later answer of every process. During the run, writers die, changes are pruned, epochs change, foreign writers
+//! write, and the database is restored.
 //!
-//! Each thread has a host of its own, and knows what must be shown of it. It also sends commands about hosts that all
-//! threads share. `PLACET_SEED` repeats a run, as far as threads can be repeated. `PLACET_STEPS` is the number of steps
-//! (600; 3,000 in the long run).
+//! Each thread has a host of its own, and knows the expected state of this host. Each thread also sends commands about
+//! hosts of all threads. `PLACET_SEED` repeats a run, as far as threads can be repeated. `PLACET_STEPS` is the number
+//! of steps (600; 3,000 in the long run).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,7 +25,7 @@ use crate::search::{ClassId, PropertyValue, ProviderState};
 const PROCESSES: usize = 3;
 const THREADS: usize = 3;
 const ROUNDS: usize = 4;
-/// Hosts up to this one are shared by all threads.
+/// Hosts up to this number belong to all threads.
 const SHARED: u32 = 6;
 
 /// The processes, each of which may be replaced at any time.
@@ -55,12 +55,12 @@ impl World {
     }
 }
 
-/// A thread's own host, and what must be shown of it.
+/// A thread's own host, and the expected state of the host.
 struct Host {
     number: u32,
     used: BTreeMap<u32, i64>,
     total: i32,
-    /// The generation of its description, which is also the value of its property `Value`; 0 if it was never described.
+    /// The generation of the host's description, and the value of the property `Value`. 0 before the first description.
     described: i64,
     rng: Rng,
 }
@@ -135,7 +135,7 @@ impl Host {
         );
     }
 
-    /// Reads what must be shown from the tables, after they were restored.
+    /// Reads the expected state from the tables after a restore.
     fn read_expected(&mut self, f: &mut Fixture) {
         self.total = f.number(&format!(
             "SELECT total AS n FROM inventories i JOIN resource_providers p ON p.id = i.resource_provider_id \
@@ -159,12 +159,12 @@ impl Host {
     }
 }
 
-/// A random event that affects all processes.
+/// A random event for all processes.
 fn disturb(f: &mut Fixture, world: &World, rng: &mut Rng) {
     match rng.below(5) {
         0 => f.execute("DELETE FROM placet_changes"),
         1 => {
-            // A live writer is pruned as if it were silent: it loses its identity, and the epoch changes.
+            // A live writer is pruned like a silent writer: the writer loses its identity, and the epoch changes.
             let writers: Vec<String> = placet_writers::table
                 .select(placet_writers::id)
                 .load(&mut f.conn)
@@ -212,7 +212,7 @@ fn round(f: &mut Fixture, world: &World, hosts: &mut [Host], steps: usize, rng: 
                 drop(guard);
             });
         }
-        // By steps, not by time, so that a slow machine has no more events per step than a fast one.
+        // By steps, not by time: a slow machine has no more events per step than a fast machine.
         let mut next = 0;
         while *ended.lock().unwrap() < THREADS {
             let taken = world.steps.load(Ordering::Relaxed);
@@ -236,7 +236,7 @@ fn count_when_dropped(ended: &Mutex<usize>) -> impl Drop + use<'_> {
     CountOnDrop(ended)
 }
 
-/// Asserts that every process shows what the tables hold.
+/// Asserts that every process shows the tables.
 fn check_all(f: &mut Fixture, world: &World, compare: bool) {
     for process in world.processes.read().unwrap().iter() {
         if compare {

@@ -7,7 +7,7 @@ use crate::model::batch::command::{Answer, Command, Write};
 use crate::model::reshaper::{Reshape, Reshaped};
 use crate::model::resource_providers::Delete;
 
-/// Commits commands as one batch. Returns the answers, and the number of statements.
+/// Commits commands as a batch. Returns the answers, and the number of statements.
 fn run(f: &mut Fixture, commands: &[Command]) -> (Vec<Result<Answer>>, u64) {
     let mut process = Process::start(&f.database, true);
     let refs: Vec<&Command> = commands.iter().collect();
@@ -34,7 +34,7 @@ async fn the_number_of_statements_does_not_depend_on_the_number_of_claims() {
     assert!(answers.iter().all(Result::is_ok));
     assert_eq!(f.used(1), 202);
     // The first batch also inserts the project and the user. SQLite has no round trips, and inserts row by row: a row
-    // of `consumers` and one of `allocations` for each claim.
+    // of `consumers` and a row of `allocations` for each claim.
     let inserted = if Kind::of(&f.conn) == Kind::Sqlite { 2 * 198 } else { 0 };
     assert!(many <= few + inserted, "{few} statements for 2 claims, {many} for 200");
 }

@@ -1,4 +1,4 @@
-//! Claims with a choice: the first candidate that fits, gangs, reasons, dry runs and races.
+//! Claims with a choice: the first fitting candidate, gangs, reasons, dry runs and races.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::model::claims::{
     Candidates, ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice, Limits,
 };
 
-/// Candidates of one provider and class each.
+/// Candidates with a single provider and class.
 fn candidates(asks: &[(u32, &str, i64)]) -> Candidates {
     let candidate = |(provider, class, amount): &(u32, &str, i64)| ClaimCandidate {
         allocations: vec![(uuid(*provider), vec![((*class).to_owned(), *amount)])],
@@ -147,7 +147,7 @@ async fn of_a_gang_all_consumers_are_granted_or_none() {
     f.check_snapshot().await;
 }
 
-/// The commands of a batch share one state, so what a refused gang took for a moment must not be seen by the others.
+/// The commands of a batch share one state, so no command may see the temporary allocations of a refused gang.
 #[actix_web::test]
 async fn a_refused_gang_leaves_no_trace_in_its_batch() {
     let mut f = fixture();

@@ -1,5 +1,5 @@
-//! Changes of foreign writers, which leave nothing in the change feed: the comparison with the tables finds them, and
-//! look-ups of names.
+//! Changes of foreign writers, which leave nothing in the change feed: the comparison with the tables and look-ups of
+//! names find the changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::interrupt::Interrupt;
 use crate::search::ProviderQuery;
 
-/// Compares all providers, `slice` at a time. Returns those that were reloaded, and those over capacity by how much.
+/// Compares all providers, `slice` at a time. Returns the reloaded providers, and the excess over capacity.
 fn round(f: &Fixture, slice: usize) -> (Vec<String>, Vec<(String, i64)>) {
     let (mut corrected, mut over, mut after) = (Vec::new(), Vec::new(), 0);
     loop {
@@ -71,7 +71,7 @@ async fn foreign_changes_of_trees_are_found() {
         "DELETE FROM inventories WHERE resource_provider_id = {}",
         id(4)
     ));
-    // MariaDB refuses to delete a row that refers to itself.
+    // MariaDB refuses to delete a row with a reference to itself.
     for sql in [
         "UPDATE resource_providers SET root_provider_id = NULL",
         "DELETE FROM resource_providers",
@@ -141,8 +141,8 @@ async fn until_reloaded(model: &Model) {
     reloaded.expect("nothing was reloaded for ten minutes");
 }
 
-/// Of two refusals that wait for a comparison at the same time, the second uses that of the first. The next comparison
-/// begins a second after it at the earliest.
+/// Of two refusals with a comparison at the same time, the second uses the comparison of the first. The next comparison
+/// begins at the earliest a second after the first.
 #[actix_web::test]
 async fn refusals_that_wait_for_a_comparison_share_it() {
     let mut f = fixture();
@@ -157,7 +157,7 @@ async fn refusals_that_wait_for_a_comparison_share_it() {
     until_reloaded(&f.model).await;
     let before = f.model.statements();
     let running = Arc::clone(&f.model.last_comparison).lock_owned().await;
-    // The first two branches have arrived when the third lets them go on.
+    // The first two branches have arrived before the third releases the lock.
     let (one, other, ()) = tokio::join!(biased; compare(), compare(), async { drop(running) });
     assert!(one.unwrap() && other.unwrap());
     let (of_two, first_began) = (f.model.statements() - before, began().await);

@@ -1,11 +1,11 @@
-//! Descriptions of providers: generations, races, what peers and reloads show, and what other programs leave.
+//! Descriptions of providers: generations, races, reads by peers and after reloads, and rows left by foreign writers.
 
 use super::multi_process::submit_together;
 use super::*;
 use crate::model::providers::{self, Describe, DescribeAll, Described};
 use crate::search::{Description, PropertyValue, ProviderState};
 
-/// The property `Value`, a domain and a state of one provider.
+/// The property `Value`, a domain and a state of a provider.
 pub(super) fn one(provider: u32, generation: Option<i64>, value: i64, state: ProviderState) -> DescribeAll {
     let properties = [("Value".into(), Some(PropertyValue::Integer(value)))];
     DescribeAll {
@@ -138,7 +138,7 @@ async fn a_description_that_another_program_left_is_ignored_and_replaced() {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
     describe(&f.model, one(1, None, 1, ProviderState::Up)).await.unwrap();
-    // As after a deletion by another program on SQLite, which gives the id to the next provider.
+    // As after a deletion by a foreign writer on SQLite, which gives the id to the next provider.
     f.execute(&format!("UPDATE placet_descriptions SET uuid = '{}'", uuid(9)));
     assert_eq!(providers::show(&mut f.conn, &uuid(1)).unwrap().generation, None);
     let described = describe(&f.model, one(1, None, 2, ProviderState::Up)).await.unwrap();
@@ -159,7 +159,7 @@ async fn rows_that_were_left_with_exchanged_ids_are_replaced_together() {
             .await
             .unwrap();
     }
-    // As after both were deleted by another program, and made again in the other order.
+    // As after a foreign writer deleted both providers, and created both again in the opposite order.
     let (first, second) = (uuid(1), uuid(2));
     f.execute(&format!(
         "UPDATE placet_descriptions SET uuid = CASE uuid WHEN '{first}' THEN '{second}' ELSE '{first}' END"

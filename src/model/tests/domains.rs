@@ -73,7 +73,7 @@ async fn e6_while_one_of_ten_upgrade_domains_is_down_the_others_need_room_for_tw
 
 #[actix_web::test]
 async fn e7_without_one_of_three_upgrade_domains_each_other_carries_a_half() {
-    // Each carries a third of 60. Without one of them the two others carry 30 each, which is their capacity.
+    // Each domain carries a third of 60. After a loss the remaining two carry 30 each, which is their capacity.
     for (capacity, missing) in [(30, None), (29, Some(2))] {
         let f = upgrade_domains(3, capacity, 20).await;
         for domain in domains(&f, "upgrade").await {

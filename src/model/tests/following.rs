@@ -1,4 +1,4 @@
-//! Two processes on one database, driven step by step. Each test is a history that needs one rule of the change feed.
+//! Two processes on one database, driven step by step. Each test is a history about a rule of the change feed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ async fn a_peer_shows_a_commit_after_one_query() {
     a.write(&[&claim_command(10, 1, 2), &claim_command(11, 1, 1)]);
     let generation = f.generation(1);
     let before = f.model.statements();
-    // The processes and the fixture share one count of statements.
+    // The processes and the fixture share a counter of statements.
     b.follow();
     assert_eq!(f.model.statements() - before, 1);
     assert_eq!(b.shows(1), (generation, 3));
@@ -58,7 +58,7 @@ async fn a_process_with_idle_peers_queries_revisions_before_changes() {
     assert_eq!((followed(&f, &mut b), b.shows(1).1), ((2, 0), 6), "its own commit");
     b.publish(pending);
     quiet(&f, &mut b);
-    // As after a restored backup: the revision was reached again with another commit, or is lower.
+    // As after a restored backup: the revision was reached again by a different commit, or is lower.
     for differs in ["token = 'another'", "revision = revision - 1"] {
         f.execute(&format!("UPDATE placet_writers SET {differs}"));
         assert_eq!(followed(&f, &mut b).1, 1, "{differs}");
@@ -84,7 +84,7 @@ async fn a_commit_that_the_follower_applied_is_not_published_again() {
 async fn commits_that_are_published_out_of_order_are_shown_once() {
     let (_f, mut a, _) = two_processes().await;
     let (_, first) = a.commit(&[&claim_command(10, 1, 2)], false).unwrap().unwrap();
-    // The first is published last, as if a fence had found it.
+    // The first commit is published last, as if a fence had found the commit.
     let (_, second) = a.commit(&[&claim_command(11, 2, 3)], false).unwrap().unwrap();
     a.publish(second);
     assert_eq!((a.shows(1).1, a.shows(2).1), (2, 3));
@@ -98,7 +98,7 @@ async fn deltas_of_two_writers_are_applied_in_any_order() {
     let (_, pending) = a.commit(&[&claim_command(10, 1, 2)], false).unwrap().unwrap();
     b.follow();
     b.write(&[&claim_command(11, 1, 3)]);
-    // `a` applies the peer's change before it publishes its own.
+    // `a` applies the peer's change before publishing its own.
     a.follow();
     a.publish(pending);
     a.write(&[&claim_command(12, 1, 4)]);
@@ -158,7 +158,7 @@ async fn a_peer_shows_created_and_deleted_providers_and_classes() {
     b.follow();
     b.check();
     assert!(b.store.newest().catalog().class_id("CUSTOM_NEW").is_some());
-    // A reused id belongs to another provider.
+    // A reused id belongs to a different provider.
     a.write(&[&Delete { uuid: uuid(6) }.into_command()]);
     a.write(&[&create(7, None)]);
     b.follow();
@@ -198,7 +198,7 @@ async fn a_child_of_an_unknown_provider_is_read_with_its_whole_tree() {
 async fn no_decision_rests_on_an_invalid_snapshot() {
     let (mut f, mut a, _) = two_processes().await;
     a.write(&[&claim_command(10, 1, 8)]);
-    // As after a failover to a database that lost commits: only the tables show it.
+    // As after a failover to a database without the last commits: only the tables show the loss.
     for sql in ["DELETE FROM allocations", "DELETE FROM consumers"] {
         f.execute(sql);
     }
@@ -227,11 +227,11 @@ async fn a_load_reads_rows_and_revisions_of_one_moment() {
                 consumer: uuid(consumer),
             }
             .into_command()]);
-            // SQLite's lock is not fair, and a process that starts needs it too.
+            // SQLite's lock is not fair, and a starting process needs the lock too.
             std::thread::sleep(Duration::from_millis(1));
         }
     });
-    // These load between the commits: a revision of another moment than the rows would lose or repeat a change.
+    // These processes load between the commits. A revision and rows of two moments would lose or repeat a change.
     let mut started: Vec<Process> = (0..10).map(|_| Process::start(&f.database, false)).collect();
     stop.store(true, Ordering::Relaxed);
     writing.join().unwrap();

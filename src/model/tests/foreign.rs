@@ -1,4 +1,4 @@
-//! A foreign writer on the same tables. It raises a provider's generation with every increase, and leaves no deltas.
+//! A foreign writer on the same tables, which raises a provider's generation with every increase, and leaves no deltas.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::model::batch::command::Write;
 use crate::model::resource_classes;
 use crate::search::ClassId;
 
-/// Writes what OpenStack Placement writes when it grants a claim.
+/// Writes the rows of a claim granted by OpenStack Placement.
 pub fn foreign_claim(f: &mut Fixture, consumer: u32, provider: u32, used: i64) {
     let (consumer, provider) = (uuid(consumer), uuid(provider));
     f.execute("INSERT INTO projects (external_id) SELECT 'f' WHERE NOT EXISTS (SELECT 1 FROM projects WHERE external_id = 'f')");
@@ -71,7 +71,7 @@ async fn room_that_a_foreign_writer_released_is_found() {
     let mut f = fixture();
     f.host(1, 3).await.unwrap();
     f.model.submit(claim(10, 1, "VCPU", 3, Expected::New)).await.unwrap();
-    // A release moves no generation. So the snapshot does not show it, and a refusal must not rest on the snapshot.
+    // A release moves no generation, so the snapshot does not show the release. No refusal may rest on the snapshot.
     f.execute("DELETE FROM allocations");
     f.execute("DELETE FROM consumers");
     f.model.submit(claim(11, 1, "VCPU", 3, Expected::New)).await.unwrap();
@@ -125,7 +125,7 @@ async fn a_restored_database_is_reloaded() {
     f.check_snapshot().await;
 }
 
-/// On SQLite the id of the newest provider is used again. So id, uuid and generation may all be what they were.
+/// On SQLite the id of the newest provider is used again. So id, uuid and generation may all be unchanged.
 #[actix_web::test]
 async fn a_provider_that_a_foreign_writer_made_again_is_not_taken_for_the_old_one() {
     let mut f = fixture();
@@ -151,7 +151,7 @@ async fn a_provider_that_a_foreign_writer_made_again_is_not_taken_for_the_old_on
     let refused = f.model.submit(claim(10, 1, "VCPU", 8, Expected::New)).await;
     assert!(matches!(refused, Err(Error::CapacityExceeded { .. })), "{refused:?}");
     assert_eq!(f.used(1), 4);
-    // Everything is read again in the background. The bound is far more than that takes.
+    // Everything is read again in the background. The bound is far longer than a reload.
     let deadline = Instant::now() + Duration::from_secs(600);
     let shown = |snapshot: &Snapshot| snapshot.by_uuid(&uuid(1)).map(|slot| snapshot.used(slot, ClassId(0)));
     while shown(&f.model.snapshot().await.unwrap()) != Some(4) {
@@ -200,12 +200,12 @@ async fn commits_and_checkpoints_of_placet_are_not_foreign() {
     process.check();
 }
 
-/// The tables of projects and users grow for ever, so an operator may delete those that no consumer has.
+/// The tables of projects and users grow for ever, so an operator may delete rows without a consumer.
 #[actix_web::test]
 async fn a_deleted_project_is_made_again() {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
-    // The first claim inserts the project, the others find its id.
+    // The first claim inserts the project, the next claims find the project's id.
     for consumer in 10..13 {
         f.model
             .submit(claim(consumer, 1, "VCPU", 1, Expected::New))
@@ -222,7 +222,7 @@ async fn a_deleted_project_is_made_again() {
     assert_eq!(f.number(owned), 1);
 }
 
-/// The ids of projects, users and consumer types may come again for other names.
+/// The ids of projects, users and consumer types may be used again for new names.
 #[actix_web::test]
 async fn a_consumer_belongs_to_the_named_owner_after_a_foreign_writer_gave_the_ids_to_others() {
     let mut f = fixture();
@@ -252,7 +252,7 @@ async fn a_consumer_belongs_to_the_named_owner_after_a_foreign_writer_gave_the_i
     assert_eq!(f.number(owned), 3);
 }
 
-/// A host with an inventory of `CUSTOM_A`, whose id a foreign writer then gives to `CUSTOM_B`. Consumer 10 exists.
+/// A host with an inventory of `CUSTOM_A`, whose id a foreign writer gives to `CUSTOM_B` later. Consumer 10 exists.
 async fn fixture_with_renamed_class() -> Fixture {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
@@ -301,8 +301,8 @@ async fn an_existing_consumer_gets_nothing_of_a_class_that_a_foreign_writer_rena
     assert_eq!(f.used(1), 2);
 }
 
-/// The steps by which a class got the id of another: its inventory is removed, it is deleted, and the next new class
-/// has the highest id again. Generations move as they must.
+/// The steps by which a second class gets the id of a first. The inventory is removed, the first class is deleted, and
+/// the next new class has the highest id again. Generations move as they must.
 #[actix_web::test]
 async fn a_deleted_class_is_not_written_as_the_class_that_has_its_id() {
     let mut f = fixture();

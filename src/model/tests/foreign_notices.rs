@@ -1,5 +1,4 @@
-//! A process remembers that it met a change of a foreign writer. Commits of peers are in the change feed, and do not
-//! count.
+//! A process remembers a change of a foreign writer. Commits of peers are in the change feed, and do not count.
 
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use super::*;
 
 const LATELY: Duration = Duration::from_secs(600);
 
-/// Commits a claim that is decided on rows.
+/// Commits a claim, decided on rows.
 fn commit_on_rows(process: &mut Process, consumer: u32, host: u32) {
     let (answers, pending) = process
         .commit(&[&claim_command(consumer, host, 1)], true)
@@ -55,7 +54,7 @@ async fn commits_of_peers_are_not_noticed_as_foreign() {
     let (_f, mut a, mut b) = two_processes().await;
     b.follow();
     for round in 0..4 {
-        // The other process has not applied the commit when its row differs.
+        // The peer has not applied the commit when the peer's row differs.
         commit_on_rows(&mut a, 10 + round, 1);
         commit_on_rows(&mut b, 20 + round, 1);
     }

@@ -1,4 +1,4 @@
-//! Generations near the end of their column: what is refused, what goes on, and what the log says.
+//! Generations near the end of their column: refused commands, granted commands, and log lines.
 
 use super::multi_process::{counted, submit_together, tally};
 use super::process::{Process, claim_command};
@@ -11,7 +11,7 @@ use crate::model::{aggregates, inventories, traits};
 const HIGHEST: i64 = 2_147_483_647;
 
 impl Fixture {
-    /// Sets the generation of a provider as another program does, and lets the model see it.
+    /// Sets the generation of a provider as a foreign writer does, and reloads the provider into the model's snapshot.
     fn set_generation(&mut self, provider: u32, generation: i64) {
         let sql = format!(
             "UPDATE resource_providers SET generation = {generation} WHERE uuid = '{}'",
@@ -96,7 +96,7 @@ async fn every_write_that_moves_the_highest_generation_is_refused_and_leaves_no_
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM placement_aggregates"), 0);
     f.check_snapshot().await;
 
-    // What moves no generation is done.
+    // A command without a move of a generation is granted.
     aggregates.generation = None;
     f.model.submit(aggregates).await.unwrap();
     f.model.submit(Release { consumer: uuid(10) }).await.unwrap();
@@ -156,7 +156,7 @@ async fn a_consumer_at_the_highest_generation_is_released_and_claims_again() {
     f.check_snapshot().await;
 }
 
-/// The log has a line at half of the limit, and one for each million of moves from there on.
+/// The log has a line at half of the limit, and a line for each further million of moves.
 #[actix_web::test]
 async fn a_generation_near_the_limit_is_logged_at_some_claims_only() {
     let mut f = fixture();

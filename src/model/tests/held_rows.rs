@@ -1,5 +1,5 @@
-//! Another program's transaction has locked the row of a provider: claims and workloads that have other choices are
-//! granted beside it, and no request is refused because of it.
+//! A foreign transaction has locked the row of a provider. Claims and workloads with a choice are granted without the
+//! row, and no request is refused because of the lock.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::model::claims::{ClaimCandidate, PlaceRequest, Wanted};
 use crate::search::Rank;
 
 const HOSTS: u32 = 10;
-/// The emptiest one.
+/// The emptiest host.
 const HELD: u32 = 1;
-/// How long a request that waits for the row is watched.
+/// How long a request is watched while waiting for the row.
 const WATCHED: Duration = Duration::from_millis(600);
 
 /// Ten hosts, of which the emptiest is held. `None` on SQLite, which locks the whole database.
@@ -55,7 +55,7 @@ fn posted(consumer: u32, hosts: impl Iterator<Item = u32>) -> PlaceRequest {
     posted_by_each(consumer, &[hosts.collect()])
 }
 
-/// The same for one consumer after the other, each with hosts of its own.
+/// The same candidates for one consumer after the other, each with hosts of its own.
 fn posted_by_each(first: u32, hosts: &[Vec<u32>]) -> PlaceRequest {
     let candidate = |host: &u32| ClaimCandidate {
         allocations: vec![(uuid(*host), vec![("VCPU".to_owned(), 1)])],
@@ -92,7 +92,7 @@ async fn hostile_03_claims_with_a_choice_are_granted_beside_a_held_host() {
     f.check_snapshot().await;
 }
 
-/// Its ranked candidates are all held, so only another search finds places.
+/// All ranked candidates are held, so only a second search finds places.
 #[actix_web::test]
 async fn hostile_03_a_claim_by_rank_is_granted_if_each_of_the_best_hosts_is_held() {
     let mut f = fixture();
@@ -144,7 +144,7 @@ async fn hostile_03_a_request_that_fits_on_the_held_host_alone_waits_for_the_row
         let Some(mut f) = fixture_with_held_host().await else {
             return;
         };
-        // Each other host is full.
+        // Every host but the held host is full.
         let full = (2..=HOSTS).map(|host| consumer_claim(600 + host, vec![(host, "VCPU", 15)], Expected::New));
         f.model.submit(claim_of(full.collect())).await.unwrap();
         let model = f.model.clone();
@@ -197,7 +197,7 @@ async fn hostile_03_a_gang_is_not_refused_because_one_of_it_avoids_a_held_host()
     }
 }
 
-/// Found by a reader: replicas that fit elsewhere waited for the row, because one more fits on the held host alone.
+/// Found by a reader: replicas with a fitting host waited for the row, because one more fits on the held host alone.
 #[actix_web::test]
 async fn hostile_03_a_workload_that_need_not_be_whole_gets_what_fits_beside_a_held_host() {
     let Some(mut f) = fixture_with_held_host().await else {
@@ -215,7 +215,7 @@ async fn hostile_03_a_workload_that_need_not_be_whole_gets_what_fits_beside_a_he
     f.release_rows();
 }
 
-/// What no transaction can change is a refusal at once: other hosts are full, and the held one is too small.
+/// A request larger than every host is refused at once, because the end of no transaction can change the refusal.
 #[actix_web::test]
 async fn hostile_03_a_request_that_fits_nowhere_is_refused_beside_a_held_host() {
     let Some(mut f) = fixture_with_held_host().await else {

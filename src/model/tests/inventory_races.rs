@@ -1,4 +1,4 @@
-//! Inventories that a process wrote and shows without reading them, while a peer writes to the same provider.
+//! Inventories that a process wrote, and shows without a read, while a peer writes to the same provider.
 
 use super::process::{Decided, Process, claim_command, two_processes};
 use super::*;
@@ -9,13 +9,13 @@ use crate::model::snapshot::committed::Committed;
 
 type Strategy = fn(&mut Process, &[&Command]) -> Decided<Option<Committed>>;
 
-/// A batch is decided inside its transaction, or planned before it.
+/// A batch is decided inside the transaction, or planned before the transaction.
 const STRATEGIES: [Strategy; 2] = [
     |process, commands| process.decide(commands, false),
     |process, commands| process.plan(commands),
 ];
 
-/// The command that sets the VCPU of provider 1, which is at this generation.
+/// The command for setting the VCPU of provider 1 at this generation.
 fn set_vcpu(generation: i64, total: i32) -> Command {
     replacing(generation, &[("VCPU", inventory(total))]).into_command()
 }
@@ -61,7 +61,7 @@ async fn a_peers_write_between_commit_and_publication_is_shown_too() {
     }
 }
 
-/// A release moves no generation, so it does not wait for the transaction that writes the provider.
+/// A release moves no generation, so the release does not wait for the transaction on the provider.
 #[actix_web::test]
 async fn usage_that_a_peer_released_during_the_write_is_not_shown_again() {
     for strategy in STRATEGIES {
@@ -107,7 +107,7 @@ async fn claims_and_inventories_of_one_provider_are_planned_in_their_order() {
     b.check();
     assert_eq!(f.number("SELECT MAX(total) AS n FROM inventories"), 20);
 
-    // A claim cannot use room that a later command adds. A generation is stale after a claim that moved it.
+    // A claim cannot use capacity added by a later command. A generation is stale after a claim has moved it.
     let early = [claim_command(12, 2, 11), set_vcpu(generation + 3, 30)];
     let stale = [claim_command(13, 1, 1), set_vcpu(generation + 3, 30)];
     for refused in [early, stale] {
@@ -119,7 +119,7 @@ async fn claims_and_inventories_of_one_provider_are_planned_in_their_order() {
     }
 }
 
-/// The log warns of such an inventory with its usage, and the usage in memory may be too high.
+/// The log warns of such an inventory and its usage. The usage in memory may be too high.
 #[actix_web::test]
 async fn an_inventory_below_its_usage_is_not_planned_and_causes_one_warning() {
     let (_f, mut a, mut b) = two_processes().await;

@@ -1,4 +1,4 @@
-//! Inventories that this process wrote: the snapshot shows them without reading them, exactly as the tables hold them.
+//! Inventories written by this process: the snapshot shows the inventories without a read, exactly as in the tables.
 
 use actix_web::rt;
 
@@ -8,12 +8,12 @@ use crate::model::batch::command::Write;
 use crate::model::inventories::{Clear, Update};
 use crate::model::resource_classes::Ensure;
 
-/// Replaces the inventories of provider 1. Returns how many statements that took.
+/// Replaces the inventories of provider 1. Returns the number of statements.
 async fn replace(f: &mut Fixture, inventories: &[(&str, Inventory)]) -> u64 {
     let before = f.model.statements();
     let generation = f.generation(1);
     f.model.submit(replacing(generation, inventories)).await.unwrap();
-    // One of the statements was this test's, for the generation.
+    // The test itself sent one statement, for the generation.
     f.model.statements() - before - 1
 }
 
@@ -71,12 +71,12 @@ async fn if_the_classes_stay_nothing_is_read_before_the_commit_either() {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
     let mut sent = 0;
-    // After the first ones the peers are taken to be idle.
+    // After the first commands the peers are taken to be idle.
     for total in 11..16 {
         sent = replace(&mut f, &[("VCPU", inventory(total))]).await;
     }
-    // BEGIN and COMMIT. Between them, on SQLite, the writer's row, the generation, the inventory and the change; before
-    // them, whether another program has committed.
+    // BEGIN and COMMIT. In between, on SQLite, the writer's row, the generation, the inventory and the change. Before,
+    // the check for commits of foreign writers.
     let most = match Kind::of(&f.conn) {
         Kind::Sqlite => 7,
         _ => 3,
@@ -92,7 +92,7 @@ async fn a_generation_that_a_foreign_writer_moved_is_stale() {
     f.host(1, 10).await.unwrap();
     let replace = |generation, total| replacing(generation, &[("VCPU", inventory(total))]);
     f.model.submit(replace(1, 11)).await.unwrap();
-    // What OpenStack Placement writes for the same request.
+    // The writes of OpenStack Placement for the same request.
     f.execute("UPDATE resource_providers SET generation = generation + 1");
     f.execute("UPDATE inventories SET total = 20");
     let refused = f.model.submit(replace(2, 12)).await;
@@ -102,7 +102,7 @@ async fn a_generation_that_a_foreign_writer_moved_is_stale() {
     f.check_snapshot().await;
 }
 
-/// Only the row of a class shows that it was renamed.
+/// Only the row of a class shows the new name.
 #[actix_web::test]
 async fn a_class_that_a_foreign_writer_renamed_is_not_written_by_its_old_name() {
     let mut f = fixture();

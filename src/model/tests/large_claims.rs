@@ -1,4 +1,4 @@
-//! Large claims, whose rows are inserted while others are committed.
+//! Large claims, whose rows are inserted while small claims are committed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::multi_process::{counted, submit_together, tally};
 use super::*;
 use crate::error::Error;
 
-/// A claim for many consumers, one unit each, spread over two providers.
+/// A claim for many consumers, with one unit for each, spread over two providers.
 fn large_claim(first: u32) -> Claim {
     let claims = (first..first + CONSUMERS).map(|n| consumer_claim(n, vec![(1 + n % 2, "VCPU", 1)], Expected::New));
     claim_of(claims.collect())
@@ -16,7 +16,7 @@ fn large_claim(first: u32) -> Claim {
 /// A claim for this many consumers has more than 256 rows.
 const CONSUMERS: u32 = 200;
 
-/// Two processes fill two providers with large and small claims. Room is left for some of them.
+/// Two processes fill two providers with large and small claims. The capacity is enough for some of the claims.
 #[actix_web::test]
 async fn large_and_small_claims_of_two_processes_never_oversubscribe() {
     let mut f = fixture();
@@ -59,7 +59,7 @@ async fn large_and_small_claims_of_two_processes_never_oversubscribe() {
     f.check_snapshot().await;
 }
 
-/// Submits large claims at once, and small ones of a third provider until they are answered. Tallies the large ones.
+/// Submits large claims at once, and small claims of a third provider at the same time. Tallies the large claims.
 async fn submit_beside_small(f: &Fixture, small: u32, work: Vec<(&Model, Claim)>) -> BTreeMap<String, usize> {
     let large: Vec<_> = work
         .into_iter()
@@ -84,7 +84,7 @@ async fn submit_beside_small(f: &Fixture, small: u32, work: Vec<(&Model, Claim)>
     tally(answers)
 }
 
-/// In one process and in two. Each of two processes may have inserted a consumer that the other one waits for.
+/// In one process and in two. Two processes may wait for each other: each has inserted a consumer of the peer's claim.
 #[actix_web::test]
 async fn of_two_large_claims_at_once_for_the_same_consumers_one_is_granted() {
     let mut f = fixture();
@@ -129,7 +129,7 @@ async fn of_two_large_claims_at_once_for_the_same_room_one_is_granted() {
     f.check_snapshot().await;
 }
 
-/// The small ones come before the rows of the large one are inserted, while they are, or after that.
+/// The small claims come before, during or after the insertion of the large claim's rows.
 #[actix_web::test]
 async fn consumers_are_created_by_a_large_claim_or_by_small_ones() {
     let mut f = fixture();

@@ -1,4 +1,4 @@
-//! Large commands: how large the writer takes them to be, and what they cost it.
+//! Large commands: the number of rows that the writer assumes, and the writer's statements.
 
 use super::process::Process;
 use super::*;

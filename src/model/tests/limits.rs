@@ -1,4 +1,4 @@
-//! Normal limits: which claims stay within them, which go over them and by how much, and races.
+//! Normal limits: claims within the limits, claims over the limits and the excess, and races.
 
 mod trees;
 
@@ -245,7 +245,7 @@ async fn e32_a_limit_has_a_generation_and_a_class() {
     ));
 }
 
-/// What hosts with `used` of 100 grant to consumers that claim one after the other with ordered candidates.
+/// The grants of hosts with `used` of 100 to consumers that claim one after the other with ordered candidates.
 fn oracle(
     used: &mut [i64],
     lists: &[Vec<u32>],

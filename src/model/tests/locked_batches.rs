@@ -1,4 +1,4 @@
-//! The locked strategy: processes that claim from the same provider wait for its lock.
+//! The locked strategy: processes with claims from the same provider wait for the provider's lock.
 
 use std::time::Instant;
 
@@ -42,9 +42,9 @@ async fn batches_of_busy_processes_wait_for_the_lock_instead_of_failing() {
     f.check_consumers();
 }
 
-/// The provider is not known to be contended. PostgreSQL's plan would fail again and again until the other transaction
-/// ends, and a decision from the database takes twenty statements more. So the command is parked, and the row is probed
-/// with three statements each time.
+/// The provider is not known to be contended. PostgreSQL's plan would fail again and again until the foreign
+/// transaction ends, and a decision from the database takes twenty statements more. So the command is parked, and the
+/// row is probed with three statements each time.
 #[actix_web::test]
 async fn a_batch_that_lost_a_guard_waits_for_the_row() {
     let mut f = fixture();
@@ -61,7 +61,7 @@ async fn a_batch_that_lost_a_guard_waits_for_the_row() {
     actix_web::rt::time::sleep(std::time::Duration::from_millis(300)).await;
     assert!(!second.is_finished(), "it waits");
     first.commit_decided(change.unwrap()).unwrap();
-    // Seven probes in 300 ms, and each 100 ms another one.
+    // Seven probes in 300 ms, and one more for each 100 ms.
     let probes = 3 * (4 + began.elapsed().as_millis() as u64 / 100);
     second.await.unwrap().unwrap();
     let (sent, attempts) = (other.statements() - before, 20);
@@ -71,7 +71,7 @@ async fn a_batch_that_lost_a_guard_waits_for_the_row() {
 }
 
 /// The consumer's row is missing, as after some releases of OpenStack Placement. The first attempt loses its guard, and
-/// the second one is locked.
+/// the second attempt is locked.
 #[actix_web::test]
 async fn allocations_without_a_consumer_row_are_replaced_by_a_locked_batch_too() {
     let mut f = fixture();
@@ -86,7 +86,7 @@ async fn allocations_without_a_consumer_row_are_replaced_by_a_locked_batch_too()
     f.check_consumers();
 }
 
-/// A batch has inserted a consumer and waits for a provider's lock. The transaction that has the lock inserts the same
+/// A batch has inserted a consumer and waits for a provider's lock. The transaction with the lock inserts the same
 /// consumer. The server undoes one of the two.
 #[actix_web::test]
 async fn a_batch_in_a_deadlock_with_a_peer_is_committed_in_the_end() {
@@ -108,7 +108,7 @@ async fn a_batch_in_a_deadlock_with_a_peer_is_committed_in_the_end() {
         uuid(12),
         uuid(10)
     );
-    // The server chooses which of the two transactions it undoes.
+    // The server chooses the transaction to undo.
     drop(diesel::sql_query(same).execute(&mut first.conn));
     dialect::rollback(&mut first.conn).unwrap();
     second.await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Calls whose plans lose their places to other claims, and consumers that are refused beside others.
+//! Calls whose plans lose their places to concurrent claims, and calls with some refused consumers.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::error::ReasonCode;
 use crate::model::claims::{ClaimCandidate, LOSSES_MAX, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob, Wanted};
 use crate::search::{Interrupt, SearchSettings};
 
-/// Places a call. After each plan `change` does what another client does in that moment, with the number of the plan
-/// and the uuid of the host that the first consumer was to get. Returns the number of plans.
+/// Places a call. After each plan, `change` acts as a concurrent client, with the number of the plan and the uuid of
+/// the host planned for the first consumer. Returns the number of plans.
 async fn place_while(model: &Model, request: PlaceRequest, change: impl AsyncFn(u32, String)) -> (Result<Placed>, u32) {
     let plans = Cell::new(0);
     let search = async |job: PlanJob| -> Result<Plan> {
@@ -31,15 +31,15 @@ async fn place_while(model: &Model, request: PlaceRequest, change: impl AsyncFn(
     (placed, plans.get())
 }
 
-/// A claim of all of a host that has one VCPU.
+/// A claim of a whole host with one VCPU.
 async fn take(model: &Model, consumer: u32, host: &str) {
     let mut claim = claim(consumer, 1, "VCPU", 1, Expected::New);
     claim.consumers[0].allocations[0].0 = host.to_owned();
-    // Some plan has a host that was taken before.
+    // The host of the plan may have been taken before.
     let _ = model.submit(claim).await;
 }
 
-/// A consumer that exists keeps the writer from refusing the first plan unseen.
+/// An existing consumer keeps the writer from refusing the first plan unseen.
 fn moving(consumer: u32) -> PlaceRequest {
     let mut request = gang(consumer..consumer + 1, query(1, None));
     request.consumers[0].claim.generation = Expected::Is(1);
@@ -57,7 +57,7 @@ async fn a_call_that_loses_each_plan_is_planned_in_the_batch() {
         let model = &f.model;
         let consumers = Cell::new(200);
         let (placed, plans) = place_while(model, moving(100), async |_, _| {
-            // The first candidate and those to spare.
+            // The first candidate and the spare candidates.
             for host in 1..=(candidates_of_a_plan * 10 * (consumers.get() - 199)).min(38) {
                 consumers.set(consumers.get() + 1);
                 take(model, 1_000 + host, &uuid(host)).await;
@@ -80,7 +80,7 @@ async fn a_call_ends_although_each_of_its_plans_is_lost() {
     f.model.submit(claim(100, 6, "VCPU", 1, Expected::New)).await.unwrap();
     let model = &f.model;
     let (placed, plans) = place_while(model, moving(100), async |plan, _| {
-        // All hosts but the fifth are taken while the plan is under way, and given back before the next one.
+        // All hosts but the fifth are taken while the plan is under way, and given back before the next plan.
         let other = |host: u32| 1_000 + 10 * plan + host;
         for host in 1..=4 {
             take(model, other(host), &uuid(host)).await;

@@ -1,4 +1,4 @@
-//! Several processes on one database, and values that the servers store in another way than SQLite.
+//! Several processes on one database, and values that the servers store differently from SQLite.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::model::inventories;
 use crate::model::resource_providers::Update;
 
 impl Fixture {
-    /// Starts another process on the same database; `None` on SQLite, whose file is served by one process.
+    /// Starts a second process on the same database; `None` on SQLite, whose file is served by one process.
     pub fn start_peer(&self) -> Option<(Model, Running)> {
         let database = self.kept.open();
         match Kind::of(&database.connect().unwrap()) {
@@ -17,8 +17,8 @@ impl Fixture {
         }
     }
 
-    /// Asserts that nothing is left over: no consumer without allocations, no row that was inserted as a lock, no
-    /// allocation without a consumer.
+    /// Asserts that nothing is left over: no consumer without allocations, no row inserted as a lock, no allocation
+    /// without a consumer.
     pub fn check_consumers(&mut self) {
         let odd = "SELECT COUNT(*) AS n FROM consumers c WHERE project_id < 0 OR NOT EXISTS \
                    (SELECT 1 FROM allocations a WHERE a.consumer_id = c.uuid)";
@@ -110,7 +110,7 @@ async fn a_consumer_is_created_by_one_of_two_processes() {
     f.check_consumers();
 }
 
-/// Each process may wait for a consumer that the other one has inserted, which is a deadlock if both do.
+/// Each process may wait for a consumer inserted by the peer. If both wait, the result is a deadlock.
 #[actix_web::test]
 async fn each_of_many_consumers_is_created_by_one_of_two_processes() {
     let mut f = fixture();
@@ -179,7 +179,7 @@ where
     task.await.unwrap()
 }
 
-/// A consumer without allocations, as OpenStack Placement leaves one behind: only its own row guards it.
+/// A consumer without allocations, as left behind by OpenStack Placement: only the consumer's own row is a guard.
 #[actix_web::test]
 async fn a_consumer_that_is_getting_allocations_is_not_deleted() {
     let mut f = fixture();
@@ -274,7 +274,7 @@ async fn a_ratio_is_stored_exactly_enough_for_the_last_unit() {
     }
 }
 
-/// As with OpenStack Placement: on MariaDB a name that differs only in case is taken, and so is a consumer's uuid.
+/// As with OpenStack Placement: on MariaDB a name with a difference only in case is taken, and so is a consumer's uuid.
 #[actix_web::test]
 async fn names_are_compared_as_the_database_does() {
     let mut f = fixture();

@@ -1,5 +1,4 @@
-//! Races about names: one process deletes a class or trait while another adds it to a provider. No provider is left
-//! with a deleted one.
+//! Races about names: a process deletes a class or trait while a peer adds the name to a provider.
 
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ const TRAIT: &str = "CUSTOM_GOING_TOO";
 /// Within this time the second of two processes waits for the first, or has finished.
 const OVERLAP_TIME: Duration = Duration::from_millis(300);
 
-/// Two processes that know one host, a class and a trait. `None` on SQLite, which has one write transaction at a time.
+/// Two processes that know a host, a class and a trait. `None` on SQLite, which has one write transaction at a time.
 async fn two_processes() -> Option<(Fixture, Process, Process)> {
     let mut f = fixture();
     if !dialect::has_other_writers(&f.conn) {
@@ -60,7 +59,7 @@ fn delete_trait() -> Command {
     traits::Delete { name: TRAIT.into() }.into_command()
 }
 
-/// The results of two commands. The second begins after the first is decided and before it is committed.
+/// The results of two commands. The second begins after the decision of the first and before its COMMIT.
 fn interleaved(a: Process, first: Command, mut b: Process, second: Command) -> [Result<Answer>; 2] {
     interleaved_with(a, first, move || b.until_decided(&second))
 }
@@ -96,7 +95,7 @@ impl Process {
 }
 
 impl Fixture {
-    /// Asserts that every class of an inventory, and every trait of a provider, exists.
+    /// Asserts the existence of every class of an inventory, and of every trait of a provider.
     fn check_names(&mut self) {
         for (table, column, names) in [
             ("inventories", "resource_class_id", "resource_classes"),

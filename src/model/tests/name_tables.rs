@@ -3,7 +3,7 @@
 use super::*;
 use crate::model::{resource_classes, traits};
 
-/// Aggregates are never deleted, so a database may have many that no provider has.
+/// Aggregates are never deleted, so a database may have many aggregates without a provider.
 #[actix_web::test]
 async fn a_new_trait_class_or_provider_reads_no_aggregates() {
     let mut f = fixture();

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::model::batch::command::Write;
 use crate::model::resource_classes::{Ensure, Rename};
 
-/// A host, and three claims without a conflict. After these the writer takes its peers to be idle.
+/// A host, and three claims without a conflict. After these claims the writer takes its peers to be idle.
 async fn host_and_idle_peers(f: &mut Fixture) {
     f.host(1, 100).await.unwrap();
     for consumer in 10..13 {
@@ -19,7 +19,7 @@ async fn host_and_idle_peers(f: &mut Fixture) {
     }
 }
 
-/// The same, with a custom class that the host has and that was claimed too.
+/// As `host_and_idle_peers`, with a custom class on the host and in a claim.
 async fn host_with_class_and_idle_peers(f: &mut Fixture) {
     let ensure = Ensure {
         name: "CUSTOM_OLD".into(),
@@ -49,7 +49,7 @@ async fn a_new_consumer_replaces_allocations_that_were_left_under_its_uuid() {
     assert_eq!(f.used(1), 3 + 2);
 }
 
-/// A rename moves no generation. Only the change feed shows it, so a decision must not precede the feed's query.
+/// A rename moves no generation. Only the change feed shows the rename, so a decision must follow the feed's query.
 #[actix_web::test]
 async fn a_class_that_a_peer_renamed_has_its_new_name_in_the_next_claim() {
     let mut f = fixture();
@@ -73,7 +73,7 @@ async fn a_class_that_a_peer_renamed_has_its_new_name_in_the_next_claim() {
     f.check_snapshot().await;
 }
 
-/// Existing projects, users and types are found when the consumer is inserted. Missing ones are inserted with it.
+/// Existing projects, users and types are found, and missing ones are inserted, together with the consumer.
 #[actix_web::test]
 async fn a_new_consumer_has_the_owner_and_type_of_its_claim() {
     let mut f = fixture();
@@ -195,8 +195,7 @@ async fn a_consumer_uuid_that_is_too_long_for_the_table_does_not_hide_another_re
     );
 }
 
-/// A writer in the middle of a batch has written its own row of `placet_writers`. A plan of another writer reads all of
-/// these rows.
+/// A writer in a batch has written its own row of `placet_writers`. A plan of a peer reads all these rows.
 #[actix_web::test]
 async fn a_plan_does_not_wait_for_the_open_batch_of_another_writer() {
     let mut f = fixture();
@@ -216,7 +215,7 @@ async fn a_plan_does_not_wait_for_the_open_batch_of_another_writer() {
     dialect::rollback(&mut other).unwrap();
 }
 
-/// More consumers than one plan takes, and on MariaDB more values than one statement binds.
+/// More consumers than fit into one plan, and on MariaDB more values than one statement binds.
 #[actix_web::test]
 async fn a_claim_of_12000_new_consumers_is_granted() {
     let mut f = fixture();
@@ -229,7 +228,7 @@ async fn a_claim_of_12000_new_consumers_is_granted() {
     f.check_snapshot().await;
 }
 
-/// As in a database that was restored under an open connection: the ids of owners in memory are wrong there.
+/// As in a database restored under an open connection: the ids of owners in memory are wrong there.
 #[actix_web::test]
 async fn owners_are_looked_up_again_after_a_reload() {
     let mut f = fixture();

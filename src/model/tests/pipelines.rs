@@ -1,12 +1,12 @@
-//! Speculative plans: batches that are planned while the commit before them is in flight.
+//! Speculative plans: batches planned while the commit before is in flight.
 
 use super::process::{Process, claim_command, two_processes};
 use super::*;
 use crate::model::batch::command::Command;
 use crate::model::snapshot::committed::Committed;
 
-/// Two processes. The first knows the ids of its consumers' owners. It has decided a claim of 6 of the first host's 10
-/// VCPU, which is not committed yet.
+/// Two processes. The first knows the ids of its consumers' owners. A claim of 6 of the first host's 10 VCPU is
+/// decided, and not committed yet.
 async fn with_commit_in_flight() -> (Fixture, Process, Process, Committed) {
     let (f, mut a, mut b) = two_processes().await;
     a.write(&[&claim_command(1, 2, 1)]);
@@ -19,7 +19,7 @@ async fn with_commit_in_flight() -> (Fixture, Process, Process, Committed) {
     (f, a, b, change)
 }
 
-/// Commits what was decided, and publishes it.
+/// Commits a decided change, and publishes the commit.
 fn finish(process: &mut Process, change: Committed) {
     let pending = process.commit_decided(change).unwrap();
     process.publish(pending);

@@ -1,4 +1,4 @@
-//! Place and claim in one call by queries: ranks, gangs, refusals, races, and consumers that exist.
+//! Place and claim in one call by queries: ranks, gangs, refusals, races, and existing consumers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) fn query(amount: i64, rank: Option<Rank>) -> ClaimQuery {
     }
 }
 
-/// Consumers that all have the first query.
+/// Consumers which all have the first query.
 pub(super) fn gang(consumers: std::ops::Range<u32>, query: ClaimQuery) -> PlaceRequest {
     let consumers = consumers.map(|consumer| RequestedConsumer {
         claim: consumer_claim(consumer, Vec::new(), Expected::New),
@@ -205,7 +205,7 @@ async fn a_gang_spreads_over_trees_or_fills_one_after_the_other() {
     f.check_snapshot().await;
 }
 
-/// Found by a reader: the plan gave the first candidate's room to a consumer that its units do not allow there.
+/// Found by a reader: the plan gave the first candidate's capacity to a consumer whose amounts violate the units there.
 #[actix_web::test]
 async fn a_posted_candidate_that_its_units_refuse_takes_no_room_in_the_plan() {
     let mut f = fixture();
@@ -219,7 +219,7 @@ async fn a_posted_candidate_that_its_units_refuse_takes_no_room_in_the_plan() {
         allocations: vec![(uuid(host), vec![("VCPU".to_owned(), 2)])],
         mappings: None,
     })));
-    // A consumer that exists has the call planned one by one.
+    // An existing consumer makes the call planned consumer by consumer.
     request.consumers[0].claim = consumer_claim(102, Vec::new(), Expected::Is(1));
     let placed = place(&f.model, request).await.unwrap();
     assert_eq!(providers(&placed), [uuid(2), uuid(1)]);
@@ -262,12 +262,12 @@ async fn what_a_consumer_has_is_free_for_its_query() {
     assert!(place(&f.model, replace(1, 5)).await.is_err());
     place(&f.model, replace(1, 4)).await.unwrap();
     assert_eq!(f.used(1), 4);
-    // A new consumer of the same uuid is none: its generation is compared.
+    // A request for a new consumer with this uuid is refused: the generation is compared.
     let exists = place(&f.model, gang(100..101, query(1, None))).await.unwrap_err();
     assert!(matches!(exists, Error::ClaimRefused(_)));
 }
 
-/// Another search cannot help, so the call does not search until its deadline.
+/// A second search cannot help, so the call does not search until its deadline.
 #[actix_web::test]
 async fn a_generation_at_its_limit_refuses_a_query_at_once() {
     let mut f = fixture();
@@ -312,7 +312,7 @@ async fn claims_by_query_get_all_the_room_there_is() {
     }
 }
 
-/// A dry run of a query writes nothing, and the claim that follows gets what it foresaw.
+/// A dry run of a query writes nothing, and the following claim gets the place of the dry run.
 #[actix_web::test]
 async fn a_dry_run_foresees_the_place() {
     let mut f = fixture();
@@ -326,7 +326,7 @@ async fn a_dry_run_foresees_the_place() {
     assert_eq!(providers(&place(&f.model, request).await.unwrap()), foreseen);
 }
 
-/// Another program takes room that the snapshot still shows. The query is refused, and does not wait for its deadline.
+/// The snapshot still shows capacity as free that a foreign writer took. The query is refused at once.
 #[actix_web::test]
 async fn room_that_another_program_took_is_not_searched_for_again_and_again() {
     let mut f = fixture();

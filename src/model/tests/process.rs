@@ -21,12 +21,12 @@ pub struct Process {
     pub conn: DbConnection,
 }
 
-/// The answers to the commands of a transaction, and its change or commit; `None` after a conflict.
+/// The answers to the commands of a transaction, and the change or commit; `None` after a conflict.
 pub type Decided<C> = DbResult<Option<(Vec<Result<Answer>>, C)>>;
-/// A commit that is not yet published; `None` if the commands changed nothing.
+/// An unpublished commit; `None` if the commands changed nothing.
 pub type Pending = Option<(Committed, Commit)>;
 
-/// Two processes that know two hosts with 10 VCPU, and each other.
+/// Two processes with two hosts of 10 VCPU in their snapshots. Each process knows its peer.
 pub async fn two_processes() -> (Fixture, Process, Process) {
     let mut f = fixture();
     f.host(1, 10).await.unwrap();
@@ -40,7 +40,7 @@ pub fn claim_command(consumer: u32, provider: u32, amount: i64) -> Command {
     claim(consumer, provider, "VCPU", amount, Expected::New).into_command()
 }
 
-/// The results of commands that were decided. The test's own check of a refusal on the snapshot is another one.
+/// The results of decided commands. The test checks a refusal on the snapshot separately.
 pub fn results(decisions: Vec<Decision<Answer>>) -> Vec<Result<Answer>> {
     let result = |decision| match decision {
         Decision::Granted(answer) => Ok(answer),
@@ -82,7 +82,7 @@ impl Process {
         }
     }
 
-    /// Begins a transaction, and decides and writes the commands in it.
+    /// Begins a transaction, and decides and writes the commands in the transaction.
     pub fn decide(&mut self, commands: &[&Command], from_database: bool) -> Decided<Option<Committed>> {
         dialect::begin_write(&mut self.conn)?;
         assert!(self.identity.raise_revision(&mut self.conn)?);
@@ -104,13 +104,13 @@ impl Process {
         self.write_plan(plan.expect("they can be planned"))
     }
 
-    /// A plan as if a change that is not yet committed had been; `None` if there can be none.
+    /// A plan on the speculative snapshot of an uncommitted change; `None` if no plan is possible.
     pub fn speculate(&mut self, change: &Committed, commands: &[&Command]) -> Option<BatchPlan<Decider>> {
         self.decider
             .speculate(change, &self.identity.pending_commit(), commands)
     }
 
-    /// Begins a transaction, and writes a plan in it.
+    /// Begins a transaction, and writes a plan in the transaction.
     pub fn write_plan(&mut self, plan: BatchPlan<Decider>) -> Decided<Option<Committed>> {
         dialect::begin_write(&mut self.conn)?;
         assert!(self.identity.raise_revision(&mut self.conn)?);
@@ -134,7 +134,7 @@ impl Process {
         }
     }
 
-    /// Commits commands that have no conflict, and publishes them.
+    /// Commits commands without a conflict, and publishes the commit.
     pub fn write(&mut self, commands: &[&Command]) -> Vec<Result<Answer>> {
         let (answers, pending) = self.commit(commands, false).unwrap().unwrap();
         self.publish(pending);
@@ -146,14 +146,14 @@ impl Process {
         self.store.follow(&mut self.conn).unwrap();
     }
 
-    /// The generation of a provider and its usage of VCPU, as the snapshot shows them.
+    /// The generation of a provider and its usage of VCPU in the snapshot.
     pub fn shows(&self, provider: u32) -> (i64, i64) {
         let newest = self.store.newest();
         let slot = newest.by_uuid(&uuid(provider)).expect("a provider of the snapshot");
         (newest.generation(slot), newest.used(slot, crate::search::ClassId(0)))
     }
 
-    /// Asserts that the snapshot shows what the tables hold.
+    /// Asserts that the snapshot shows the tables.
     pub fn check(&mut self) {
         assert_shows_tables(&self.store.newest(), &mut self.conn);
     }

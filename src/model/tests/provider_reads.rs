@@ -1,4 +1,4 @@
-//! The coalesced reads of a provider show everything that was committed before the request, by whichever program.
+//! The coalesced reads of a provider show every commit before the request, of whichever program.
 
 use std::fmt::Debug;
 
@@ -185,7 +185,7 @@ async fn a_provider_is_found_by_every_spelling_that_the_database_accepts() {
     }
 }
 
-/// It has the generation and the times of the old one, and another id.
+/// The new provider has the generation and the times of the deleted provider, and a different id.
 #[actix_web::test]
 async fn a_provider_that_was_deleted_and_created_again_is_another_one() {
     let mut f = filled().await;
@@ -207,7 +207,7 @@ async fn a_provider_that_was_deleted_and_created_again_is_another_one() {
     f.check_reads(1).await;
 }
 
-/// PostgreSQL takes no NUL in a text, so it refuses the whole statement that several requests share.
+/// PostgreSQL takes no NUL in a text, so PostgreSQL refuses the shared statement of several requests.
 #[actix_web::test]
 async fn a_uuid_that_the_database_refuses_fails_no_other_request() {
     let f = filled().await;

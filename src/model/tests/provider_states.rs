@@ -1,4 +1,4 @@
-//! Claims beside the states of providers: what is not up, or below what is not, gets nothing new.
+//! Claims and the states of providers: a provider that is not up, or below such a provider, gets nothing new.
 
 use super::choices::{choice, claimed, first_of, got, reasons, refusal};
 use super::descriptions::one;
@@ -9,7 +9,7 @@ use crate::model::claims::ClaimFirst;
 use crate::search::ProviderState;
 
 const NOT_UP: [ProviderState; 3] = [ProviderState::Draining, ProviderState::Off, ProviderState::Lost];
-/// A host, the provider below it that has the room, and another host.
+/// A host, the provider with the capacity below the host, and a second host.
 const HOST: u32 = 1;
 const BELOW: u32 = 2;
 const OTHER: u32 = 3;
@@ -71,7 +71,7 @@ async fn a_consumer_keeps_what_it_has_on_a_draining_host_and_gets_no_more() {
     assert_eq!(f.used(BELOW), 3);
 }
 
-/// OpenStack's routes know no states. `docs/providers.md` says what keeps Nova away.
+/// OpenStack's routes know no states. `docs/providers.md` describes how Nova is kept away.
 #[actix_web::test]
 async fn a_plain_claim_takes_from_a_draining_host() {
     let f = tree().await;
@@ -82,11 +82,11 @@ async fn a_plain_claim_takes_from_a_draining_host() {
     f.model.submit(claim(1, BELOW, "VCPU", 1, Expected::New)).await.unwrap();
 }
 
-/// The generations of all providers below move, so that the guards of concurrent claims fail.
+/// The generations of all providers below move, so the guards of concurrent claims fail.
 #[actix_web::test]
 async fn only_a_change_from_up_to_another_state_moves_the_generations_below() {
     let mut f = tree().await;
-    // Its domains are those of the first description.
+    // Every later description has the same domains.
     f.model.submit(one(HOST, None, 1, ProviderState::Up)).await.unwrap();
     let changes = [
         (ProviderState::Up, 0),
@@ -106,7 +106,7 @@ async fn only_a_change_from_up_to_another_state_moves_the_generations_below() {
     f.check_snapshot().await;
 }
 
-/// Plans of workloads rest on them.
+/// Plans of workloads rest on domains.
 #[actix_web::test]
 async fn other_domains_of_a_host_move_its_generation_and_those_below_it() {
     let mut f = tree().await;
@@ -126,7 +126,7 @@ async fn other_domains_of_a_host_move_its_generation_and_those_below_it() {
     f.check_snapshot().await;
 }
 
-/// A claim that is decided on rows reads the states after it has locked the providers.
+/// A claim on rows reads the states after locking the providers.
 #[actix_web::test]
 async fn a_claim_that_is_decided_on_rows_reads_the_states_of_all_providers_above() {
     let mut f = tree().await;
@@ -142,7 +142,7 @@ async fn a_claim_that_is_decided_on_rows_reads_the_states_of_all_providers_above
 }
 
 /// Every granted claim raises the provider's generation by one, and so does the change of the state. So the change is
-/// the last one exactly if no claim was granted after it.
+/// the last move exactly if no claim was granted later.
 #[actix_web::test]
 async fn no_claim_is_granted_after_the_state_changed() {
     for seed in 0..12 {

@@ -1,4 +1,4 @@
-//! Providers, inventories, traits, aggregates and classes: which generations move, and what is refused.
+//! Providers, inventories, traits, aggregates and classes: moves of generations, and refusals.
 
 use super::*;
 use crate::error::Error;

@@ -13,7 +13,7 @@ use crate::model::{
 };
 use crate::search::{AggregateId, ClassId, Inventory, ProviderId, TraitId};
 
-/// A host with a child, and three consumers: one with a type, one without, and one whose row is missing.
+/// A host with a child, and three consumers: with a type, without a type, and without a row.
 const ROWS: &str = "
     INSERT INTO resource_classes (id, name, created_at) VALUES (10000, 'CUSTOM_GOLD', '2026-01-01 00:00:00.000001');
     INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id, parent_provider_id, created_at, updated_at)
@@ -51,7 +51,7 @@ fn read<T>(query: impl Fn(&mut DbConnection) -> Result<T>) -> Result<T> {
     database.read(query)
 }
 
-/// A time as the database stores it: MariaDB stores seconds.
+/// A time in the precision of the database: MariaDB stores seconds.
 fn kept(moment: &str) -> String {
     if support::keeps_microseconds() {
         moment.to_owned()
@@ -320,7 +320,7 @@ fn a_load_of_all_tables_keeps_no_prepared_statement() {
             Ok((before, kept_statements(conn)))
         })
         .unwrap();
-    // Statements that were prepared before it are closed too.
+    // Statements that were prepared before the load are closed too.
     assert!(after <= before, "{before} statements, and {after} after it");
 }
 

@@ -1,11 +1,11 @@
-//! What a process goes on with, without a reload: after a peer's restart, and on a new connection to the same database.
+//! Changes that need no reload: a restart of a peer, and a new connection to the same database.
 
 use super::process::{Process, claim_command, two_processes};
 use super::*;
 use crate::db::Identity;
 use crate::db::engines::dialect;
 
-/// Has `by` prune the writer of `gone`, as if that had been silent for an hour.
+/// Makes `by` prune the writer of `gone`, as if the writer had been silent for an hour.
 fn prune(f: &mut Fixture, gone: &Process, by: &Process) {
     let writer = gone.identity.clone().committed().writer;
     f.execute(&format!(
@@ -23,7 +23,7 @@ async fn a_pruned_writer_that_was_followed_to_its_end_reloads_nothing() {
     d.write(&[&claim_command(11, 2, 3)]);
     a.follow();
     b.follow();
-    // Two epochs end, and `b` misses the one in between.
+    // Two epochs end, and `b` misses the epoch in between.
     prune(&mut f, &c, &a);
     a.follow();
     prune(&mut f, &d, &a);
@@ -67,7 +67,7 @@ async fn positions_of_pruned_writers_are_kept_for_an_hour() {
     assert_eq!(kept(&mut f), 2, "only the newer ones");
 }
 
-/// What a process does on a new connection: whether its snapshot stays valid.
+/// Whether the snapshot of a process stays valid on a new connection.
 fn stays_valid(f: &mut Fixture, process: &mut Process) -> bool {
     process.store.revalidate(&mut f.database.connect().unwrap()).unwrap();
     let valid = !process.store.is_invalid();
@@ -82,7 +82,7 @@ async fn a_new_connection_to_the_same_database_reloads_nothing() {
     a.write(&[&claim_command(10, 1, 2)]);
     b.follow();
     assert!(stays_valid(&mut f, &mut b));
-    // Peers have committed since, also a new one.
+    // Peers have committed since, including a new peer.
     a.write(&[&claim_command(11, 1, 3)]);
     Process::start(&f.database, false).write(&[&claim_command(12, 2, 1)]);
     assert!(stays_valid(&mut f, &mut b));
@@ -104,8 +104,8 @@ async fn a_new_connection_to_a_database_that_lacks_a_commit_reloads() {
     f.restore(&backup);
     assert!(!stays_valid(&mut f, &mut b));
     assert_eq!(b.shows(1).1, 2);
-    // As after a failover to an asynchronous standby: the writer's commit is lost, and its fence takes the revision.
-    // The writer has gone on since.
+    // As after a failover to an asynchronous standby: the writer's commit is lost, and the writer's fence takes the
+    // revision. The writer has gone on since.
     a.identity = old.clone();
     a.follow();
     a.write(&[&claim_command(12, 1, 4)]);
@@ -120,7 +120,7 @@ async fn a_new_connection_to_a_database_that_lacks_a_commit_reloads() {
     }
     assert!(!stays_valid(&mut f, &mut b));
     assert_eq!(b.shows(1).1, 2);
-    // Its row is gone, and the epoch is another one.
+    // The writer's row is gone, and the epoch is different.
     f.execute("DELETE FROM placet_writers");
     assert!(!stays_valid(&mut f, &mut b));
     f.execute("UPDATE placet_epoch SET epoch = 'another'");

@@ -1,5 +1,5 @@
-//! Commands that are refused on the snapshot: the others of their batch are committed without them, and each refusal is
-//! verified on rows.
+//! Commands refused on the snapshot: the rest of the batch is committed without the refused commands, and each refusal
+//! is verified on rows.
 
 use super::multi_process::{counted, submit_together, tally};
 use super::process::{Process, claim_command, results};
@@ -78,7 +78,7 @@ async fn a_command_on_an_existing_consumer_is_left_out_of_its_batch_too() {
     process.check();
 }
 
-/// A release by another program moves no generation, so the snapshot does not show it.
+/// A release by a foreign writer moves no generation, so the snapshot does not show the release.
 #[actix_web::test]
 async fn a_refusal_is_verified_on_rows_and_a_command_that_fits_them_is_granted() {
     let mut f = fixture();
@@ -99,7 +99,7 @@ async fn a_refusal_is_verified_on_rows_and_a_command_that_fits_them_is_granted()
         room: Room::default(),
     };
     assert_eq!(verified, [None, Some(full)]);
-    // Each is decided alone: two that fit, but not together, are not refused.
+    // Each command is decided alone: two commands that fit, but not together, are not refused.
     assert_eq!(verify(&mut f, &[&fits, &claim_command(13, 1, 3)]), [None, None]);
     f.model.submit(claim(11, 1, "VCPU", 2, Expected::New)).await.unwrap();
     assert_eq!(f.used(1), 2);

@@ -1,5 +1,5 @@
-//! Refusals of claims and releases, which one statement verifies. A foreign writer changes the tables, and the snapshot
-//! does not show it.
+//! Refusals of claims and releases, verified by one statement. A foreign writer changes the tables, without a trace in
+//! the snapshot.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::model::allocations::Release;
 use crate::model::batch::command::{Command, Write};
 use crate::model::resource_classes;
 
-/// A fixture with the snapshot that the refusals came from.
+/// A fixture with the snapshot of the refusals.
 struct Refusals {
     f: Fixture,
     snapshot: Arc<Snapshot>,
@@ -33,14 +33,14 @@ impl Refusals {
         Refusals { f, snapshot }
     }
 
-    /// The refusal of each command on the tables, and the number of statements that it took.
+    /// The refusal of each command on the tables, and the number of statements.
     fn verify(&mut self, commands: &[&Command]) -> (Vec<Option<Error>>, u64) {
         let before = self.f.database.statements();
         let verified = verification(&rules(), &self.snapshot).verify(&mut self.f.conn, commands);
         (refusals_of(verified), self.f.database.statements() - before)
     }
 
-    /// The refusal of the command. It is the same if all rows of the command are read.
+    /// The refusal of the command. The refusal is the same if all rows of the command are read.
     fn refusal(&mut self, command: &Command) -> Option<Error> {
         let (alone, _) = self.verify(&[command]);
         let wiping = Claim {
@@ -53,7 +53,7 @@ impl Refusals {
         alone.into_iter().next().flatten()
     }
 
-    /// Asserts that the command is refused, and that it is not any more after the SQL.
+    /// Asserts that the command is refused before the SQL, and granted after the SQL.
     fn is_granted_after(&mut self, command: &Command, sql: &[&str]) {
         assert!(self.refusal(command).is_some());
         for sql in sql {
@@ -182,7 +182,7 @@ async fn a_provider_that_a_foreign_writer_deleted_and_created_again_is_seen() {
             ),
         ],
     );
-    // The id of the snapshot belongs to another provider on SQLite, and to none elsewhere.
+    // The id of the snapshot belongs to a different provider on SQLite, and to no provider elsewhere.
     let gone = claim_command(11, 2, 3);
     assert_eq!(r.refusal(&gone), Some(full(2)));
     r.f.execute(&format!("DELETE FROM inventories WHERE resource_provider_id = {old}"));
@@ -214,7 +214,7 @@ async fn a_consumer_that_a_foreign_writer_created_or_deleted_is_seen() {
     let again = claim(10, 1, "VCPU", 4, Expected::New).into_command();
     r.is_granted_after(&again, &["DELETE FROM consumers"]);
     assert_eq!(r.refusal(&generation(2)), Some(stale("null", "2")));
-    // The allocations without a consumer count as its own.
+    // The allocations without a consumer count as the new consumer's own.
     assert_eq!(r.refusal(&claim_command(11, 1, 2)), Some(full(1)));
     r.is_granted_after(&claim_command(11, 1, 2), &["DELETE FROM allocations"]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Consumers of a call that are refused beside others of it, and consumers that keep what they have.
+//! Calls with some refused consumers, and calls whose consumers keep their allocations.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn granted(placed: &Placed) -> Vec<bool> {
     placed.consumers.iter().map(std::result::Result::is_ok).collect()
 }
 
-/// Found by a reader: a refusal stayed although it counted what another consumer of the call did not get.
+/// Found by a reader: a refusal stayed, although the refusal counted a place planned for a consumer without a grant.
 #[actix_web::test]
 async fn without_atomic_a_refusal_beside_others_is_final_only_if_these_are_placed() {
     for is_created_in_between in [false, true] {
@@ -90,7 +90,7 @@ async fn a_place_that_a_foreign_writer_took_is_read_again_if_rows_placed_its_con
     }
 }
 
-/// Found by a reader: the room that the first consumer has hid that the second host was shown wrongly.
+/// Found by a reader: the first consumer's allocations hid a wrong snapshot of the second host.
 #[actix_web::test]
 async fn a_place_that_a_foreign_writer_took_is_read_again_if_its_consumer_stays_where_it_is() {
     let mut f = fixture();
@@ -107,8 +107,8 @@ async fn a_place_that_a_foreign_writer_took_is_read_again_if_its_consumer_stays_
     f.check_snapshot().await;
 }
 
-/// Found by a reader: a host that other claims keep changing hid that the second one was shown wrongly. The call was
-/// busy until it timed out. On SQLite the writer notices the other program.
+/// Found by a reader: a host with permanent changes by claims hid a wrong snapshot of the second host. The call was
+/// busy until it timed out. On SQLite the writer notices the foreign writer.
 #[actix_web::test]
 async fn a_place_that_a_foreign_writer_took_is_read_again_beside_a_host_that_keeps_changing() {
     let mut f = fixture();
@@ -134,8 +134,7 @@ async fn a_place_that_a_foreign_writer_took_is_read_again_beside_a_host_that_kee
     f.check_snapshot().await;
 }
 
-/// Found by a reader: a host that a foreign writer had created was never read, and a dry run was busy until it timed
-/// out.
+/// Found by a reader: a host created by a foreign writer was never read, and a dry run was busy until it timed out.
 #[actix_web::test]
 async fn a_posted_host_that_a_foreign_writer_created_is_read() {
     let mut f = fixture();
@@ -162,7 +161,7 @@ async fn a_posted_host_that_a_foreign_writer_created_is_read() {
     f.check_snapshot().await;
 }
 
-/// Found by a reader: the consumer after a stale one was refused for the room that the stale one would have taken.
+/// Found by a reader: the consumer after a stale consumer was refused, for capacity planned for the stale consumer.
 #[actix_web::test]
 async fn what_a_stale_consumer_would_take_is_no_reason() {
     let mut f = fixture();
@@ -211,13 +210,13 @@ async fn a_consumer_over_a_limit_keeps_as_much_or_less_by_query_too() {
                 assert_eq!(placed.is_ok(), is_granted, "{total} {purpose:?} {amount}: {placed:?}");
             }
         }
-        // What it has is no room for others.
+        // The consumer's allocations are no free capacity for a second consumer.
         let refused = place(&f.model, gang(101..102, query(1, None))).await;
         assert!(matches!(refused, Err(Error::ClaimRefused(_))), "{refused:?}");
     }
 }
 
-/// A gang in which each keeps what it has on a host over its limit.
+/// A gang in which each consumer keeps its allocations on a host over its limit.
 #[actix_web::test]
 async fn consumers_of_a_host_over_its_limit_keep_it_together() {
     let mut f = fixture();

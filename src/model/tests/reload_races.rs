@@ -1,5 +1,5 @@
-//! Reloads in the middle of commits, with a seed. The invariants are those of docs/internals/replication.md: no commit
-//! of this process waits for a reload, a valid snapshot shows every acknowledged one, and in the end each snapshot
+//! Reloads in the middle of commits, with a seed. The invariants are in docs/internals/replication.md: no commit of
+//! this process waits for a reload, a valid snapshot shows every acknowledged commit, and in the end each snapshot
 //! equals the tables.
 //!
 //! `PLACET_SEED` repeats a run, as far as threads can be repeated.
@@ -21,8 +21,8 @@ const COMMITS: u32 = 300;
 /// How often a commit is looked for.
 const CHECKS: usize = 4;
 
-/// Commits to the process's own host and to a host that both share, until the end. After each commit a valid snapshot
-/// shows it.
+/// Commits to the process's own host and to a host of both processes, until the end. A valid snapshot shows each
+/// commit.
 fn commit_all(process: &mut Process, own: u32, rng: &mut Rng) {
     let mut used = 0;
     for n in 0..COMMITS {
@@ -42,7 +42,7 @@ fn commit_all(process: &mut Process, own: u32, rng: &mut Rng) {
         }
         used += 1;
         let commands: Vec<&Command> = commands.iter().collect();
-        // A peer may have changed the shared host first, or wait for it too.
+        // A peer may have changed the shared host first, or may wait for the host too.
         let pending = loop {
             match process.commit(&commands, rng.below(2) == 0) {
                 Ok(Some((answers, pending))) => {
@@ -54,7 +54,7 @@ fn commit_all(process: &mut Process, own: u32, rng: &mut Rng) {
             }
         };
         process.publish(pending);
-        // A reload that drops the commit may end a little later. The next commit would repair that.
+        // A reload without the commit may end a little later. The next commit would repair the snapshot.
         for _ in 0..CHECKS {
             if !process.store.is_invalid() {
                 assert_eq!(process.shows(own).1, used, "after commit {n}");
@@ -136,7 +136,7 @@ async fn reloads_between_commits_lose_none_and_repeat_none() {
     assert!(reloads.iter().all(|count| *count > 10), "too few to say anything");
 }
 
-/// The second thread must not make the reload obsolete that the first one began.
+/// The second thread must not make the reload of the first thread obsolete.
 #[actix_web::test]
 async fn threads_that_find_another_epoch_at_the_same_time_invalidate_once() {
     const EPOCHS: u64 = 40;
@@ -155,7 +155,7 @@ async fn threads_that_find_another_epoch_at_the_same_time_invalidate_once() {
     b.check();
 }
 
-/// The command that gives a host this much VCPU.
+/// The command for this much VCPU on a host.
 fn replacing_all(host: u32, total: i32) -> Replace {
     Replace {
         provider: uuid(host),

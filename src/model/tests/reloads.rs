@@ -1,5 +1,5 @@
-//! What the change feed cannot supply: pruned changes, commits of pruned writers, a restored database. The process then
-//! reads the tables again.
+//! Changes that the change feed cannot supply: pruned changes, commits of pruned writers, a restored database. The
+//! process reads the tables again.
 
 use super::process::{Process, claim_command, two_processes};
 use super::*;
@@ -82,7 +82,7 @@ async fn an_unknown_writer_that_has_committed_costs_one_more_query_once() {
     assert_eq!(b.store.reload_count(), read, "changes were enough");
 }
 
-/// Has `by` prune the writer of `gone`, as if that had been silent for an hour.
+/// Makes `by` prune the writer of `gone`, as if the writer had been silent for an hour.
 fn prune(f: &mut Fixture, gone: &Process, by: &Process) {
     let writer = gone.identity.clone().committed().writer;
     f.execute(&format!(
@@ -145,7 +145,7 @@ async fn a_revision_that_is_reached_again_after_a_restore_is_another_commit() {
     a.write(&[&claim_command(10, 1, 2)]);
     b.follow();
     f.restore(&backup);
-    // The same revision again, with another change.
+    // The same revision again, with a different change.
     dialect::begin_write(&mut f.conn).unwrap();
     assert!(old.raise_revision(&mut f.conn).unwrap());
     old.record(&mut f.conn, "{}".to_owned()).unwrap();

@@ -1,4 +1,4 @@
-//! Calls with an id: repeated, reused, refused, at once, and by another process.
+//! Calls with an id: repeated, reused, refused, at once, and by a second process.
 
 use super::placing::{gang, place_or_repeat, query};
 use super::*;
@@ -8,7 +8,7 @@ use crate::model::claims::memory::{ClaimId, RepeatableCall};
 use crate::model::claims::{PlaceAnswer, PlaceRequest, Placed, Wanted};
 use crate::search::Rank;
 
-/// One line for each consumer: its provider, or the codes of its reasons.
+/// A line for each consumer: the provider, or the codes of the refusal.
 fn write(_: &PlaceRequest, placed: &Placed) -> String {
     let lines = placed.consumers.iter().map(|consumer| match consumer {
         Ok(claimed) => format!("{} {}", claimed.consumer, claimed.providers[0].provider),
@@ -34,7 +34,7 @@ fn call(id: u32, consumers: std::ops::Range<u32>, amount: i64) -> PlaceRequest {
     }
 }
 
-/// The answer as the client gets it, and whether it is a repetition.
+/// The answer as the client gets it, and whether the answer is a repetition.
 async fn answer(model: &Model, request: PlaceRequest) -> Result<(String, bool)> {
     Ok(match place_or_repeat(model, request.clone()).await? {
         PlaceAnswer::Placed(placed) => (write(&request, &placed), false),
@@ -59,7 +59,7 @@ async fn a_repeated_call_gets_the_first_answer_and_claims_nothing() {
         answer(&f.model, call(900, 100..103, 2)).await,
         Ok((first.clone(), true))
     );
-    // What happened to its consumers since does not matter.
+    // Later changes of the call's consumers do not matter.
     f.model.submit(Release { consumer: uuid(100) }).await.unwrap();
     assert_eq!(
         answer(&f.model, call(900, 100..103, 2)).await,
@@ -123,14 +123,14 @@ async fn a_refusal_and_a_dry_run_are_not_remembered() {
     assert!(!answer(&f.model, dry.clone()).await.unwrap().1);
     assert_eq!(f.stored_answers(), 0);
     assert!(!answer(&f.model, call(900, 100..101, 2)).await.unwrap().1);
-    // After the call too a dry run is decided as a new call: its consumer is not new any more.
+    // After the call too, a dry run is decided as a new call: the consumer exists now.
     let refused = answer(&f.model, dry.clone()).await;
     assert!(matches!(refused, Err(Error::ClaimRefused(_))), "{refused:?}");
     f.model.submit(Release { consumer: uuid(100) }).await.unwrap();
     assert!(!answer(&f.model, dry).await.unwrap().1);
 }
 
-/// The stored answer has what was refused beside what was granted.
+/// The stored answer has the refused and the granted consumers.
 #[actix_web::test]
 async fn without_atomic_the_refused_consumers_are_in_the_stored_answer() {
     let mut f = fixture();
@@ -150,7 +150,7 @@ async fn without_atomic_the_refused_consumers_are_in_the_stored_answer() {
     assert_eq!(f.used(1), 2);
 }
 
-/// The same call 16 times at once, by two processes if the engine can: it is carried out once.
+/// The same call 16 times at once, by two processes if the engine can. The call is carried out once.
 #[actix_web::test]
 async fn equal_calls_at_once_are_carried_out_once() {
     let mut f = fixture();
@@ -176,7 +176,7 @@ async fn equal_calls_at_once_are_carried_out_once() {
     f.check_snapshot().await;
 }
 
-/// Two calls use one id at once: one is carried out, and the other is refused.
+/// Two calls use one id at once: the first is carried out, and the second is refused.
 #[actix_web::test]
 async fn of_two_calls_with_one_id_at_once_one_is_carried_out() {
     let mut f = fixture();
@@ -199,7 +199,7 @@ async fn of_two_calls_with_one_id_at_once_one_is_carried_out() {
     assert_eq!((f.used(1), f.stored_answers()), (10, 10));
 }
 
-/// A call whose consumers exist is refused as stale, whether or not there is room for them.
+/// A call whose consumers exist is refused as stale, with free capacity or without.
 #[actix_web::test]
 async fn without_an_id_a_repeated_query_is_refused_as_stale_in_a_full_cloud_too() {
     let mut f = fixture();
@@ -213,7 +213,7 @@ async fn without_an_id_a_repeated_query_is_refused_as_stale_in_a_full_cloud_too(
     assert_eq!(codes, [ReasonCode::ConcurrentUpdate]);
 }
 
-/// Found by a reader: on rows of its own the call was refused for its consumer, and searched again until its deadline.
+/// Found by a reader: decided on rows, the call was refused for its consumer, and searched again until its deadline.
 #[actix_web::test]
 async fn a_stale_query_of_an_unknown_owner_is_refused_at_once() {
     let mut f = fixture();
@@ -231,7 +231,7 @@ async fn a_stale_query_of_an_unknown_owner_is_refused_at_once() {
     );
 }
 
-/// The consumer that is stale is named, although another one is refused for lack of room.
+/// The refusal names the stale consumer, although a second consumer is refused for lack of capacity.
 #[actix_web::test]
 async fn a_stale_consumer_beside_one_without_room_is_refused_as_stale() {
     let mut f = fixture();
@@ -255,7 +255,7 @@ async fn a_stale_consumer_beside_one_without_room_is_refused_as_stale() {
     assert!(codes(1).contains(&ReasonCode::NoCandidate));
 }
 
-/// Room that another program released is found before a query is refused, if that program was noticed before.
+/// Capacity released by a foreign writer is found before a query is refused, if the foreign writer was noticed before.
 #[actix_web::test]
 async fn room_that_another_program_released_is_found_before_a_refusal() {
     let mut f = fixture();
@@ -270,7 +270,7 @@ async fn room_that_another_program_released_is_found_before_a_refusal() {
         ));
         f.execute(&format!("DELETE FROM consumers WHERE uuid = '{}'", uuid(consumer)));
     };
-    // On SQLite the commit itself is noticed. Elsewhere the comparison has to find the first one.
+    // On SQLite the commit itself is noticed. Elsewhere the comparison has to find the first release.
     if Kind::of(&f.conn) != Kind::Sqlite {
         release(&mut f, 51);
         f.model.compare(0, 1000).unwrap();

@@ -1,4 +1,4 @@
-//! Random commands, in batches on one database and one by one on another. Answers and tables must be equal, and each
+//! Random commands, in batches on one database and one by one on a second. Answers and tables must be equal, and each
 //! snapshot must show its tables.
 //!
 //! `PLACET_SEEDS` sets the number of seeds. A failure prints its seed, its round, and the batch.
@@ -22,7 +22,7 @@ const ROUNDS: u64 = 60;
 const SEEDS: u64 = 3;
 const FULL_SEEDS: u64 = 8;
 
-/// One of the two databases.
+/// A database with its process.
 struct Side {
     fixture: Fixture,
     process: Process,
@@ -35,7 +35,7 @@ impl Side {
         Side { fixture, process }
     }
 
-    /// One transaction, like the writer's; `None` after a conflict.
+    /// A transaction, like the writer's; `None` after a conflict.
     fn transaction(&mut self, commands: &[&Command], from_database: bool) -> DbResult<Option<Vec<Result<Answer>>>> {
         Ok(self.process.commit(commands, from_database)?.map(|(answers, pending)| {
             self.process.publish(pending);
@@ -99,7 +99,7 @@ impl Side {
         all
     }
 
-    /// Asserts that the snapshot shows what the tables hold.
+    /// Asserts that the snapshot shows the tables.
     fn check_snapshot(&mut self) {
         let snapshot = self.process.store.newest();
         let (catalog, rows) = load::snapshot_parts(&mut self.fixture.conn, || Ok(())).unwrap();
@@ -215,7 +215,7 @@ fn a_batch_does_what_its_commands_do_one_by_one() {
     }
 }
 
-/// Found by the replay of seed 5: the uses of a class were looked up by a name that an earlier command had changed.
+/// Found by the replay of seed 5: the uses of a class were looked up by a name from before an earlier command.
 #[test]
 fn a_class_renamed_in_a_batch_is_still_in_use() {
     let mut side = Side::new();

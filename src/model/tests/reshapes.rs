@@ -1,4 +1,4 @@
-//! Reshapes: how often each generation moves, what is refused, and that a refusal changes nothing.
+//! Reshapes: moves of generations, refusals, and refusals without a change.
 
 use super::*;
 use crate::error::{Error, Room};
@@ -188,7 +188,7 @@ async fn a_refusal_at_any_step_changes_nothing() {
 async fn an_interim_inventory_gives_room_that_the_final_one_keeps() {
     let mut f = world().await;
     let host = f.generation(1);
-    // The final inventory has room for exactly what is claimed.
+    // The final inventory has capacity for exactly the claimed amount.
     let shrunk = vec![to(1, host, &[("VCPU", 1)])];
     let consumers = vec![
         consumer_claim(10, vec![(1, "VCPU", 1)], Expected::Is(1)),

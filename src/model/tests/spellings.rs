@@ -1,4 +1,4 @@
-//! Searches that spell uuids and names in another way than the tables.
+//! Searches with spellings of uuids and names that differ from the tables.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::search::{
 const HOST: &str = "abcdef00-0000-4000-8000-000000000001";
 const AGGREGATE: &str = "abcdef00-0000-4000-8000-00000000000a";
 
-/// A database with one host, which is in an aggregate and has VCPU.
+/// A database with a host, which is in an aggregate and has VCPU.
 async fn one_host() -> Fixture {
     let f = fixture();
     let create = Create {
@@ -141,7 +141,7 @@ async fn a_candidate_is_found_by_each_spelling_of_its_tree() {
     assert_eq!(found.select().count(), expected);
 }
 
-/// Found by a reader: the snapshot did not know the first place, so the second one was claimed.
+/// Found by a reader: the snapshot did not know the first place, so the second place was claimed.
 #[actix_web::test]
 async fn a_posted_candidate_is_claimed_by_each_spelling_of_its_provider_without_a_query() {
     let mut f = one_host().await;
@@ -165,8 +165,8 @@ async fn a_posted_candidate_is_claimed_by_each_spelling_of_its_provider_without_
     f.check_snapshot().await;
 }
 
-/// Found by a reader: the plan did not know the first place of the posted candidates, which rows know, and gave it to
-/// the query. A dry run, which is decided on rows, was busy until it timed out.
+/// Found by a reader: the plan did not know the first place of the posted candidates, which rows know, and gave the
+/// place to the query. A dry run, decided on rows, was busy until it timed out.
 #[actix_web::test]
 async fn a_posted_candidate_is_planned_by_each_spelling_of_its_provider() {
     let mut f = one_host().await;
@@ -191,7 +191,7 @@ async fn a_posted_candidate_is_planned_by_each_spelling_of_its_provider() {
     f.check_snapshot().await;
 }
 
-/// Found by a reader: the answer had both parts under one name, of which a client reads the last.
+/// Found by a reader: the answer had both parts under one name, and a client reads only the last part.
 #[actix_web::test]
 async fn the_parts_of_a_candidate_for_two_spellings_of_one_provider_are_joined() {
     let f = one_host().await;

@@ -1,4 +1,4 @@
-//! Claims by query for which the change feed is not read, because peers are idle: the writer verifies them.
+//! Claims by query without a read of the change feed, because peers are idle: the writer verifies the claims.
 
 use std::time::Duration;
 

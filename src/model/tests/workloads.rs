@@ -1,5 +1,5 @@
-//! Workloads on a real database: what is placed, kept, adopted and released, races (`races`), and the tables of Service
-//! Fabric's documentation figure by figure (`figures`).
+//! Workloads on a real database: placed, kept, adopted and released replicas, races (`races`), and the tables of
+//! Service Fabric's documentation figure by figure (`figures`).
 
 mod admission;
 mod adoption;
@@ -42,7 +42,7 @@ use bodies::{read, stored};
 
 const WORKLOAD: u32 = 900;
 
-/// What hosts are: fault and upgrade domains, `-` for none.
+/// Describes a host: fault and upgrade domains, `-` for none.
 pub(super) async fn describe(
     model: &Model,
     host: u32,
@@ -237,7 +237,7 @@ async fn a_workload_is_new_or_its_generation_is_known() {
         .await
         .unwrap_err();
     assert!(matches!(refused, Error::StaleWorkload { .. }), "{refused:?}");
-    // The same again changes nothing; another name does.
+    // The same request again changes nothing; a new name does.
     let again = place(&f.model, put(WORKLOAD, Some(1), wish(2, None))).await.unwrap();
     assert_eq!(again.row.generation, 1);
     let mut renamed = put(WORKLOAD, Some(1), wish(2, None));
@@ -300,14 +300,14 @@ async fn an_adopted_consumer_counts_and_keeps_what_it_has_when_it_leaves() {
     let report = place(&f.model, adopt.clone()).await.unwrap();
     assert_eq!(places(&report)[1], ("1".to_owned(), Some(1)));
     assert!(!hosts(&report).contains(&2), "host 2 is in the same domain");
-    // It keeps its id: the same request changes nothing, and another id is refused.
+    // The replica keeps its id: the same request changes nothing, and a new id is refused.
     adopt.generation = Some(1);
     assert_eq!(place(&f.model, adopt.clone()).await.unwrap().row.generation, 1);
     adopt.adopted[0].id = Some("9".to_owned());
     let refused = place(&f.model, adopt.clone()).await.unwrap_err().to_string();
     assert!(refused.contains("already replica 1 of the workload"), "{refused}");
     adopt.generation = None;
-    // No other workload gets it, and no consumer of another project.
+    // A second workload gets neither the consumer nor a consumer of a different project.
     adopt.uuid = uuid(WORKLOAD + 1);
     adopt.name = "other".to_owned();
     let refused = place(&f.model, adopt.clone()).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! A writer's row on every engine: its fence, what it prunes, and what follows if the row is lost.
+//! A writer's row on every engine: the fence, the pruning, and the consequences of a lost row.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::db::CommitOutcome;
 use crate::db::engines::dialect;
 
 impl Process {
-    /// Sends a batch without its COMMIT.
+    /// Sends a batch without COMMIT.
     fn open_batch(&mut self) {
         dialect::begin_write(&mut self.conn).unwrap();
         assert!(self.identity.raise_revision(&mut self.conn).unwrap());
