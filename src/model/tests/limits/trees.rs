@@ -1,15 +1,15 @@
-//! Normal limits of nested providers, of shared providers, and of gangs that share both.
+//! Normal limits of nested providers, of shared providers, and of gangs with both.
 
 use super::*;
 use crate::model::{aggregates, traits};
 
-/// A host with two NUMA nodes below it, each with 100 VCPU.
+/// A host with two NUMA nodes of 100 VCPU each.
 const HOST: u32 = 10;
 const NODES: [u32; 2] = [11, 12];
-/// Has 100 DISK_GB, and shares them with the host.
+/// A provider with 100 DISK_GB, which the host shares.
 const STORAGE: u32 = 20;
 
-/// The host and its nodes, of which this much is used, and the storage.
+/// The host and its nodes with these usages, and the storage.
 async fn tree(model: &Model, used: [i64; 2], storage_used: i64) {
     let named = [
         (HOST, None),
@@ -70,7 +70,7 @@ async fn limits(model: &Model) {
     }
 }
 
-/// Consumers that each want an amount of VCPU, and one of DISK_GB unless it is 0.
+/// Consumers which each want an amount of VCPU, and an amount of DISK_GB unless `disk` is 0.
 fn asking(consumers: std::ops::Range<u32>, vcpu: i64, disk: i64, purpose: Purpose) -> PlaceRequest {
     let mut request = gang(consumers, None, vcpu, purpose);
     if disk > 0 {
@@ -141,7 +141,7 @@ async fn two_hosts_share_the_normal_limit_of_a_shared_provider() {
         generation: None,
     };
     f.model.submit(join).await.unwrap();
-    // The nodes have room for 2 of 60, the other host for 1; the storage has normal room for 2 of 40.
+    // The nodes have room for 2 of 60, the second host for 1. The storage has normal room for 2 of 40.
     for (purpose, consumers, granted) in [
         (Purpose::Normal, 1..4, false),
         (Purpose::Normal, 1..3, true),
@@ -153,7 +153,7 @@ async fn two_hosts_share_the_normal_limit_of_a_shared_provider() {
     assert_eq!(f.used(STORAGE), 80);
 }
 
-/// How many equal consumers find room below `limit` in what is used by `used`.
+/// The number of equal consumers which fit below `limit`, beside the usages in `used`.
 fn room(used: &[i64], limit: i64, amount: i64) -> i64 {
     used.iter().map(|used| (limit - used).max(0) / amount).sum()
 }

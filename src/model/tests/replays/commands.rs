@@ -1,4 +1,4 @@
-//! Random commands about few providers, consumers and names, so that they conflict and succeed often.
+//! Random commands about few providers, consumers and names, for many conflicts and many successes.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::model::resource_providers::NewParent;
 use crate::model::{aggregates, inventories, resource_classes, resource_providers, traits};
 
 const CLASSES: [&str; 5] = ["VCPU", "MEMORY_MB", "CUSTOM_A", "CUSTOM_B", "CUSTOM_C"];
-/// Two standard ones, then custom ones.
+/// Two standard traits, and three custom traits.
 const TRAITS: [&str; 5] = ["HW_CPU_X86_AVX", DISABLED_TRAIT, "CUSTOM_T1", "CUSTOM_T2", "CUSTOM_T3"];
 const AGGREGATES: [&str; 3] = ["a1", "a2", "a3"];
 
@@ -54,7 +54,7 @@ impl Rng {
     }
 }
 
-/// The generations before the batch that a client can know, by uuid; of limits by class.
+/// The generations before the batch, as far as a client can know: by uuid, and by class for limits.
 pub struct Known {
     pub providers: HashMap<String, i64>,
     pub consumers: HashMap<String, i64>,
@@ -84,7 +84,7 @@ impl Known {
         })
     }
 
-    /// A provider's generation, or in 15 % of the calls a wrong one.
+    /// A provider's generation; in 15 % of the calls a wrong generation.
     fn generation(&self, rng: &mut Rng, provider: &str) -> i64 {
         self.providers.get(provider).unwrap_or(&0) + if rng.chance(15) { 1 } else { 0 }
     }
@@ -166,7 +166,7 @@ fn claim(rng: &mut Rng, known: &Known) -> Command {
     .into_command()
 }
 
-/// A claim with up to three candidates for each of one or two consumers.
+/// A claim with up to three candidates for each of two consumers at most.
 fn claim_first(rng: &mut Rng, known: &Known) -> Command {
     let first = 100 + rng.below(4) as u32;
     let both = rng.chance(40);

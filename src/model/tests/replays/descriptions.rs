@@ -11,7 +11,7 @@ use crate::search::{Description, NormalLimit, PropertyValue, ProviderState};
 
 pub const PATHS: [&str; 5] = ["/d1", "/d1/r1", "/d1/r2", "/d10", "/d2/r1"];
 
-/// The generation that a client knows, or in 15 % of the calls a wrong one.
+/// The generation known to a client; in 15 % of the calls a wrong generation.
 fn generation(rng: &mut Rng, known: Option<&i64>) -> Option<i64> {
     match (rng.chance(15), known) {
         (true, Some(known)) => rng.of(&[None, Some(known + 1)]),
@@ -20,7 +20,7 @@ fn generation(rng: &mut Rng, known: Option<&i64>) -> Option<i64> {
     }
 }
 
-/// Describes from one to three different providers.
+/// Describes up to three different providers, at least one.
 pub fn describe(rng: &mut Rng, known: &Known) -> Command {
     let mut providers: Vec<Describe> = Vec::new();
     for _ in 0..=rng.below(3) {

@@ -1,4 +1,4 @@
-//! Searches with conditions, compared with what the rows of the tables say.
+//! Searches with conditions, compared with the rows of the tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,13 +21,13 @@ const CONDITIONS: [&str; 5] = [
 const PATHS: [&str; 3] = ["/d1", "/d1/r1", "/d2"];
 const SETTINGS_SEED: u64 = 7;
 
-/// The tables: what each provider has, and what it says about itself.
+/// The tables: the rows and the descriptions of providers.
 struct Tables {
     rows: BTreeMap<ProviderId, ProviderRow>,
     descriptions: BTreeMap<ProviderId, Description>,
 }
 
-/// Asserts that searches find what the tables say: by condition, domain, state, and normal limit.
+/// Asserts that searches agree with the tables: by condition, domain, state, and normal limit.
 pub fn check(snapshot: &Arc<Snapshot>, conn: &mut DbConnection) {
     let (catalog, rows) = load::snapshot_parts(conn, || Ok(())).unwrap();
     let rows: Vec<ProviderRow> = rows.collect();
@@ -79,7 +79,7 @@ fn check_normal_limit(snapshot: &Arc<Snapshot>, tables: &Tables, catalog: &Catal
     assert_eq!(found(&within, &unlimited), expected, "within {limit:?}");
 }
 
-/// For one VCPU. A condition of a group with a suffix is about the provider that serves, others are about its host.
+/// For one VCPU. With a suffix the condition is about the serving provider, without a suffix about the host.
 fn request(suffix: &str, condition: &str, path: Option<&str>, only_up: bool) -> Request {
     let condition: Arc<search::Expression> = Arc::new(condition.parse().unwrap());
     let (of_group, of_host) = if suffix.is_empty() {
@@ -112,7 +112,7 @@ fn request(suffix: &str, condition: &str, path: Option<&str>, only_up: bool) -> 
     }
 }
 
-/// The providers that serve.
+/// The serving providers.
 fn found(snapshot: &Arc<Snapshot>, request: &Request) -> BTreeSet<ProviderId> {
     let settings = SearchSettings::uncut(SETTINGS_SEED);
     let candidates = search::candidates(&**snapshot, request, &settings, ()).unwrap();
@@ -120,7 +120,7 @@ fn found(snapshot: &Arc<Snapshot>, request: &Request) -> BTreeSet<ProviderId> {
 }
 
 impl Tables {
-    /// The provider and those above it.
+    /// The provider and its ancestors.
     fn lineage(&self, id: ProviderId) -> Vec<&ProviderRow> {
         let parent = |row: &&ProviderRow| row.parent.and_then(|parent| self.rows.get(&parent));
         std::iter::successors(self.rows.get(&id), parent)

@@ -7,7 +7,7 @@ use crate::model::allocations::Expected;
 use crate::model::batch::command::{Command, Write};
 use crate::model::workloads::{Incarnation, Neighbour, PlannedHost, ReplicaRow, Set, WorkloadRow};
 
-/// Creates, changes or deletes a workload. Its consumers are placed, released, or stay.
+/// Creates, changes or deletes a workload. The workload's consumers are placed, released, or stay.
 pub fn set(rng: &mut Rng, known: &Known) -> Command {
     let at = rng.below(3) as u32;
     let workload = uuid(900 + at);
@@ -84,12 +84,12 @@ pub fn set(rng: &mut Rng, known: &Known) -> Command {
     .into_command()
 }
 
-/// What is added to the number of another incarnation: in 10 % of the calls.
+/// The addition to the incarnation's number for a wrong incarnation: in 10 % of the calls.
 fn another(rng: &mut Rng) -> i64 {
     i64::from(rng.chance(10)) << 20
 }
 
-/// At most one host, in a domain or in none.
+/// At most one host, in a domain or without a domain.
 fn hosts(rng: &mut Rng) -> Vec<PlannedHost> {
     if rng.chance(70) {
         return Vec::new();

@@ -8,7 +8,7 @@ fn consumer_of(id: &str) -> String {
     uuid::Uuid::new_v5(&workload, id.as_bytes()).to_string()
 }
 
-/// Another program gives a consumer 1 VCPU of a host.
+/// A plain claim gives a consumer 1 VCPU of a host.
 async fn claim_for(model: &Model, consumer: &str, host: u32) {
     let mut claim = super::super::claim(1, host, "VCPU", 1, Expected::New);
     claim.consumers[0].consumer = consumer.to_owned();
@@ -64,7 +64,7 @@ async fn consumers_that_are_adopted_again_get_the_ids_that_they_had() {
     claim_for(&f.model, &uuid(7), 1).await;
     claim_for(&f.model, &uuid(8), 1).await;
     let mut again = put(WORKLOAD, None, free(6));
-    // Of the foreign ones, the first takes no id of those that come after it, and the second one that it names.
+    // The first foreign consumer takes no id of the consumers after it. The second foreign consumer takes the named id.
     again.adopted.push(adopt(&uuid(7), None));
     let found = ["3", "1", "0", "2"];
     again.adopted.extend(found.map(|id| adopt(&consumer_of(id), None)));

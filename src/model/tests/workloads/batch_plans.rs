@@ -1,4 +1,4 @@
-//! Workloads that are written without a row being read.
+//! Workloads written without a read of a row.
 
 use super::*;
 use crate::db::writer::BatchCommand;
@@ -23,11 +23,11 @@ async fn a_new_workload_is_planned_before_its_transaction_and_a_known_one_is_not
     };
     assert_eq!(place(put(WORKLOAD, None, wish(3, None))).await.unwrap(), Some(true));
     assert_eq!(place(put(WORKLOAD, Some(1), wish(4, None))).await.unwrap(), Some(false));
-    // It is not known whether the consumer of a replica that waits exists.
+    // The plan does not know whether the consumer of a pending replica exists.
     let mut some = put(WORKLOAD + 1, None, wish(7, None));
     some.is_atomic = false;
     assert_eq!(place(some).await.unwrap(), Some(false));
-    // What the plan does not read the rows refuse.
+    // The rows refuse a name that the plan does not read.
     let mut same_name = put(WORKLOAD + 2, None, wish(1, None));
     same_name.name = format!("workload-{WORKLOAD}");
     let refused = place(same_name).await.unwrap_err();

@@ -1,8 +1,8 @@
-//! Wishes that a test stores as texts, and that are read again.
+//! Specs stored as texts by a test, and read again.
 
 use super::*;
 
-/// Reads the bodies that [`stored`] makes. Any other is a workload of one role, which is enough for the revision.
+/// Reads the bodies of [`stored`]. Any other body is a workload with one role, which is enough for the revision.
 pub fn read(body: &str) -> Result<Wish> {
     let split = body.split_once(' ');
     let Some((count, rest)) = split.and_then(|(count, rest)| Some((count.parse().ok()?, rest))) else {
@@ -19,7 +19,7 @@ pub fn read(body: &str) -> Result<Wish> {
     Ok(wish)
 }
 
-/// A new workload whose wish is read again from its body: a number of replicas, `even`, `one-each` or `free`, and
+/// A new workload whose spec is read again from its body: a number of replicas, `even`, `one-each` or `free`, and
 /// perhaps an expression.
 pub fn stored(n: u32, generation: Option<i64>, body: &str) -> Put {
     Put {

@@ -1,4 +1,4 @@
-//! The list of workloads, the census, and what the log says of a write: each equals what the workloads show.
+//! The list of workloads, the census, and the log line of a write: each equals the reports of the workloads.
 
 use std::collections::HashMap;
 

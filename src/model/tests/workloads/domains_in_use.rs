@@ -1,4 +1,4 @@
-//! Domains of hosts do not change below replicas that are spread over them, unless the change is forced.
+//! Domains of hosts do not change below replicas with a spread over the domains, unless the change is forced.
 
 use std::cell::RefCell;
 
@@ -57,7 +57,7 @@ async fn c13_a_domain_in_which_spread_replicas_stand_stays_unless_forced() {
         expected,
         "none of a list"
     );
-    // Another dimension, another state, and a host without such a workload.
+    // A different dimension, a different state, and a host without such a workload.
     f.model.submit(moved(host, 1, (fault, "9"))).await.unwrap();
     f.model.submit(moved(free, 1, ("fd:/z", "9"))).await.unwrap();
     describe(&f.model, host, Some(2), (fault, "9"), ProviderState::Draining).await;
@@ -105,7 +105,7 @@ async fn a_replica_below_the_host_holds_its_domains_too() {
     place(&f.model, adopt).await.unwrap();
     let refused = f.model.submit(moved(1, 1, ("fd:/z", "1"))).await.unwrap_err();
     assert_eq!(in_use(refused).len(), 1);
-    // A domain of the child is not one of the host.
+    // A domain of the child is no domain of the host.
     let child = description(50, None, ("fd:/z", "1"), ProviderState::Up);
     f.model.submit(child).await.unwrap();
     f.check_snapshot().await;
@@ -135,7 +135,7 @@ async fn the_first_domain_of_a_host_is_no_change_under_the_default_rule() {
     assert_eq!(in_use(refused), [(Some(uuid(1)), Some("fault:fd:/a".to_owned()))]);
 }
 
-/// Placements that were acknowledged, by a clock that each event advances.
+/// Acknowledged placements, by a clock which each event advances.
 #[derive(Default)]
 struct Log {
     clock: u64,
@@ -145,7 +145,7 @@ struct Log {
 struct Stay {
     host: u32,
     placed: u64,
-    /// When its release was sent.
+    /// When the release was sent.
     leaving: Option<u64>,
 }
 
@@ -162,8 +162,8 @@ impl Log {
     }
 }
 
-/// Places and deletes workloads of its own, and describes hosts that all share. Returns how many changes were granted
-/// and how many refused.
+/// Places and deletes workloads of its own, and describes hosts of all clients. Returns the numbers of granted and of
+/// refused changes.
 async fn run(model: &Model, seed: u64, first: u32, log: &RefCell<Log>) -> (u32, u32) {
     let mut rng = Rng::new(seed);
     let (mut own, mut granted, mut refused) = (Vec::new(), 0, 0);
@@ -171,7 +171,7 @@ async fn run(model: &Model, seed: u64, first: u32, log: &RefCell<Log>) -> (u32, 
         match rng.below(4) {
             0 => {
                 let report = match place(model, stored(n, None, "2 one-each")).await {
-                    // All hosts are in one domain.
+                    // All hosts are in a single domain.
                     Err(Error::NoPlace { .. }) => continue,
                     placed => placed.unwrap(),
                 };
@@ -220,7 +220,7 @@ async fn run(model: &Model, seed: u64, first: u32, log: &RefCell<Log>) -> (u32, 
     (granted, refused)
 }
 
-/// Whether the workload exists. Then its replicas are in different domains: no request was forced.
+/// Whether the workload exists. If so, its replicas are in different domains: no request was forced.
 async fn stands_in_two_domains(model: &Model, n: u32, seed: u64) -> bool {
     let Ok(stored) = model.stored_workload(&uuid(n)).await else {
         return false;

@@ -1,8 +1,8 @@
-//! Hosts that are eligible, which versions that differ in usage alone share.
+//! Eligible hosts, which are shared by versions with a difference in usage alone.
 
 use super::*;
 
-/// How many domains the rule sees in dimension `fault`, and what the workload would get.
+/// The number of domains in dimension `fault` for the rule, and the planned hosts of the workload.
 async fn seen(model: &Model, expression: &str) -> (u32, Vec<u32>) {
     let mut dry = put(WORKLOAD, None, wish(0, None));
     dry.wish.roles = vec![Role {

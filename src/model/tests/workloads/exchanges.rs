@@ -1,4 +1,4 @@
-//! Replicas that take the room of each other in one transaction, and what ends a plan that is refused again and again.
+//! Replicas which take each other's place in one transaction, and the end of a plan after repeated refusals.
 
 use std::cell::RefCell;
 
@@ -45,7 +45,7 @@ async fn a_refused_exchange_leaves_every_replica_where_it_was() {
     let mut f = full().await;
     let renamed = put(WORKLOAD, Some(2), of_role("b", 2));
     let model = &f.model;
-    // Another client takes half of what replica 1 has: the plan that saw the old generation is refused.
+    // A concurrent client takes half of replica 1's allocations: the plan with the old generation is refused.
     let (report, plans) = place_while(model, renamed, async |plan, report| {
         if plan == 1 {
             let mut claim = super::super::claim(1, 1, "VCPU", 2, Expected::Is(1));
@@ -64,7 +64,7 @@ async fn a_set_that_is_refused_on_the_state_of_its_plan_is_answered_with_the_rea
     let mut f = full().await;
     f.host(3, 4).await.unwrap();
     let model = &f.model;
-    // As a plan would be that counts as free what the writer does not: it is made on the first snapshot each time.
+    // Like a plan with more free capacity than the writer sees: the plan is made on the first snapshot each time.
     let plans: RefCell<Vec<(Set, Report)>> = RefCell::default();
     let search = async |job: PlanJob| -> Result<Planned> {
         let known = plans.borrow().last().cloned();
@@ -89,7 +89,7 @@ async fn a_set_that_is_refused_on_the_state_of_its_plan_is_answered_with_the_rea
     };
     let reasons = refusal.consumers[0].reasons.kept();
     assert_eq!((reasons[0].code, reasons[0].free), (ReasonCode::NoRoom, Some(1)));
-    // The first plan did not see the claim, so its refusal was a race.
+    // The first plan did not see the claim, so the refusal of the first plan was a race.
     assert_eq!(plans.borrow().len(), 2);
     assert_eq!(f.used(3), 3);
 }

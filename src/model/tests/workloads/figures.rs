@@ -1,5 +1,5 @@
-//! The tables of Service Fabric's documentation, over the real model: which sets of hosts the rules admit, which modes
-//! they have, what is placed and what is refused. The sets are counted by adopting consumers that stand on them.
+//! The tables of Service Fabric's documentation, over the real model: valid sets of hosts, modes, placed replicas and
+//! refusals. The sets are counted by adopting consumers on the hosts.
 
 mod configurations;
 
@@ -37,7 +37,7 @@ async fn adopted(f: &Fixture, hosts: &[u32], wanted: u32, rules: &Option<Vec<Wis
     place(&f.model, dry).await
 }
 
-/// All sets of `n` of the hosts that break no rule.
+/// All sets of `n` of the hosts without a broken rule.
 async fn sets(f: &Fixture, hosts: u32, n: usize, rules: Option<Vec<WishRule>>) -> Vec<Vec<u32>> {
     let mut valid = Vec::new();
     for mask in 0_u32..1 << hosts {
@@ -51,7 +51,7 @@ async fn sets(f: &Fixture, hosts: u32, n: usize, rules: Option<Vec<WishRule>>) -
     valid
 }
 
-/// Places `n` replicas, which must stand on one of the valid sets, and takes them away again.
+/// Places `n` replicas, which must stand on a valid set, and removes the replicas again.
 async fn placed(f: &Fixture, n: u32, rules: Option<Vec<WishRule>>) -> (Vec<u32>, Report) {
     let report = place(&f.model, put(WORKLOAD, None, wish(n, rules))).await.unwrap();
     f.model

@@ -1,4 +1,4 @@
-//! The largest requests that are legal: what they cost, and that an interrupt ends them.
+//! The largest legal requests: the costs, and the end by an interrupt.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::*;
 use crate::interrupt::OPERATIONS_A_STEP;
 use crate::model::workloads::Planned;
 
-/// Hosts with room for 1,000 replicas each: one provider, or two nodes below one.
+/// Hosts with room for 1,000 replicas each: a single provider, or a host with two nodes.
 async fn hosts_of_a_thousand(hosts: u32, is_nested: bool) -> Fixture {
     let mut f = fixture();
     for host in 1..=hosts {
@@ -76,7 +76,7 @@ async fn hostile_01_a_thousand_replicas_on_few_hosts_cost_as_much_each_as_a_hund
         for rules in &rules {
             let few = steps(&plan_of(&f, 100, rules.clone()).await);
             let many = steps(&plan_of(&f, 1_000, rules.clone()).await);
-            // Ten times the replicas. With the cube of their number it would be a thousand times.
+            // Ten times the replicas. With the cube of the number, the plan would need a thousand times the steps.
             assert!(many < 20 * few, "{rules:?}: {many} steps, {few}");
         }
     }

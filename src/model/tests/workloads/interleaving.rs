@@ -1,4 +1,4 @@
-//! What other clients do between the plan of a workload and its write.
+//! Writes by concurrent clients between the plan of a workload and the write of the workload.
 
 use std::cell::Cell;
 
@@ -6,8 +6,8 @@ use super::*;
 use crate::model::claims::LOSSES_MAX;
 use crate::model::workloads::Planned;
 
-/// Places a workload. After each plan `change` does what another client does in that moment, with the number of the
-/// plan. Returns the number of plans.
+/// Places a workload. After each plan, `change` acts as a concurrent client, with the number of the plan. Returns the
+/// number of plans.
 pub async fn place_while(model: &Model, put: Put, change: impl AsyncFn(u32, &Report)) -> (Result<Report>, u32) {
     let plans = Cell::new(0);
     let search = async |job: PlanJob| -> Result<Planned> {
@@ -71,7 +71,7 @@ async fn a_consumer_that_another_program_has_is_refused_after_one_plan() {
     assert!(detail.contains("adopt it"), "{detail}");
 }
 
-/// After each plan another client takes the place. The last plan is made in the writer's batch, where no client can.
+/// After each plan a concurrent client takes the place. The last plan is made in the batch, where no client can.
 #[actix_web::test]
 async fn a_request_that_loses_each_plan_is_planned_in_the_batch() {
     let mut f = fixture();

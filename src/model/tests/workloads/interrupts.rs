@@ -1,4 +1,4 @@
-//! Plans that end early: for lack of steps, or because the request's time is up.
+//! Plans with an early end: for lack of steps, or at the request's deadline.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::model::workloads::Planned;
 
-/// The plan of a request that needs a search and several flows.
+/// The plan of a request with a search and several flows.
 async fn plan_job(f: &Fixture) -> PlanJob {
     let job = std::cell::RefCell::new(None);
     let search = async |its_job: PlanJob| -> Result<Planned> {
@@ -50,7 +50,7 @@ async fn a_plan_without_enough_steps_is_busy_and_never_a_refusal() {
     assert!((10..9_999).contains(&ended), "{ended} steps are not enough");
 }
 
-/// Ends the search when the request does not wait for it any more, as the service does.
+/// Ends the search when the request no longer waits, as the service does.
 pub struct InterruptOnDrop(pub Interrupt);
 
 impl Drop for InterruptOnDrop {
@@ -70,7 +70,7 @@ async fn a_request_whose_time_is_up_is_busy_and_its_plan_ends() {
     };
     let (model, _running) = Model::start(database, &settings, rules(), serving, pools()).unwrap();
     let (end, ended) = mpsc::channel();
-    // Plans again and again until one of them is interrupted.
+    // Plans again and again until a plan is interrupted.
     let search = async |job: PlanJob| {
         let (interrupt, end) = (InterruptOnDrop(Interrupt::default()), end.clone());
         let its_interrupt = interrupt.0.clone();
@@ -93,7 +93,7 @@ async fn a_request_whose_time_is_up_is_busy_and_its_plan_ends() {
         .await;
     assert!(matches!(refused, Err(Error::Busy { .. })), "{refused:?}");
     let planned = ended.recv_timeout(Duration::from_secs(600)).expect("the plan ended");
-    // The last one may have ended just before.
+    // The last plan may have ended just before.
     assert!(
         matches!(planned, Err(Error::Busy { .. } | Error::NoPlace { .. })),
         "{planned:?}"

@@ -1,4 +1,4 @@
-//! Rules between two workloads: both keep them, in turn and in the same moment.
+//! Rules between two workloads: both workloads keep the rules, in turn and at the same time.
 
 use super::interleaving::place_while;
 use super::*;
@@ -12,7 +12,7 @@ fn apart(other: &str, dimension: &str) -> WishRule {
     })
 }
 
-/// A workload that is apart from others by fault domain. Its body has their uuids, one a line.
+/// A workload apart from `others` by fault domain. The body has the uuids of `others`, a line for each.
 pub fn apart_from(others: &[u32], n: u32, generation: Option<i64>, count: u32) -> Put {
     let others: Vec<String> = others.iter().map(|other| uuid(*other)).collect();
     let body = others.join("\n");
@@ -95,7 +95,7 @@ async fn a_workload_keeps_the_rules_of_those_that_name_it() {
     let one = place(&f.model, apart_from(&[], FIRST, None, 1)).await.unwrap();
     let other = place(&f.model, apart_from(&[FIRST], SECOND, None, 2)).await.unwrap();
     assert!(sites(&one).is_disjoint(&sites(&other)));
-    // The first one has no rule about the second, and keeps its rule all the same.
+    // The first workload has no rule about the second, and keeps the second's rule all the same.
     let refusal = no_place(place(&f.model, apart_from(&[], FIRST, Some(1), 6)).await);
     assert!(refusal.reasons.has(ReasonCode::Apart), "{refusal:?}");
     let many = apart_from(&[], FIRST, Some(1), 6).in_part();
@@ -103,7 +103,7 @@ async fn a_workload_keeps_the_rules_of_those_that_name_it() {
     assert!(sites(&many).is_disjoint(&sites(&other)), "{many:?}");
     assert_eq!(hosts(&many).len(), 6 - 2 * sites(&other).len());
     assert!(many.violations.is_empty(), "{:?}", many.violations);
-    // Without the rule it has places there.
+    // Without the rule the first workload has places there.
     place(&f.model, apart_from(&[], SECOND, Some(1), 2)).await.unwrap();
     assert_eq!(
         place(&f.model, apart_from(&[], FIRST, Some(2), 6))
@@ -133,7 +133,7 @@ async fn a_domain_above_that_of_another_workload_is_too_near_to_it() {
     let mut second = apart_from(&[FIRST], SECOND, None, 1);
     second.wish.roles[0].query = query(1, "Number == 1");
     place(&f.model, second).await.unwrap();
-    // A replica of the first on fd:/a would have the second, in fd:/a/r1, in its domain.
+    // A replica of the first on fd:/a would have the second workload, in fd:/a/r1, inside the replica's domain.
     let many = apart_from(&[], FIRST, Some(1), 3).in_part();
     assert_eq!(hosts(&place(&f.model, many).await.unwrap()), [3].into());
 }
@@ -147,7 +147,7 @@ async fn two_workloads_that_are_placed_in_the_same_moment_keep_the_rule_between_
         let (first, second) = (FIRST + 2 * round, SECOND + 2 * round);
         place(&f.model, apart_from(&[], first, None, 0)).await.unwrap();
         place(&f.model, apart_from(&[first], second, None, 0)).await.unwrap();
-        // In every second round only one of them names the other.
+        // In every second round only the second workload names the first.
         let of_first = [second];
         let of_first = &of_first[..round as usize % 2];
         let (one, two) = tokio::join!(
@@ -163,7 +163,7 @@ async fn two_workloads_that_are_placed_in_the_same_moment_keep_the_rule_between_
     }
 }
 
-/// Its generation is 1 again.
+/// The new workload has generation 1 again.
 #[actix_web::test]
 async fn a_workload_that_is_created_again_is_another_one_to_those_that_name_it() {
     let f = cluster(&SITES).await;
@@ -208,7 +208,7 @@ async fn a_put_whose_neighbours_change_during_two_plans_is_planned_a_third_time(
         }
     })
     .await;
-    // The consumers were refused twice, but no other program has them.
+    // The consumers were refused twice, but belong to no foreign writer.
     assert_eq!((hosts(&report.unwrap()).len(), plans), (2, 3));
 }
 
@@ -232,7 +232,7 @@ async fn a_workload_that_a_rule_names_is_deleted_only_by_force() {
         assert!(reason.detail.contains(&uuid(SECOND)), "{}", reason.detail);
     }
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM placet_workloads"), 2);
-    // Without the rule it may go. So may the other one, which no rule names.
+    // Without the rule the first workload may go. So may the second, which no rule names.
     place(&f.model, apart_from(&[], SECOND, Some(1), 2)).await.unwrap();
     for n in [FIRST, SECOND] {
         f.model
@@ -270,15 +270,15 @@ async fn a_rule_stays_whose_workload_was_deleted_by_force() {
     place(&f.model, apart_from(&[], FIRST, None, 2)).await.unwrap();
     place(&f.model, together(None, 2)).await.unwrap();
     f.model.delete_workload(&uuid(FIRST), None, FORCED).await.unwrap();
-    // What stands stays, and the violation says why.
+    // Placed replicas stay, and the violation gives the reason.
     let report = place(&f.model, together(Some(1), 2)).await.unwrap();
     assert_eq!(hosts(&report).len(), 2);
     let detail = &report.violations[0].reason.detail;
     assert!(detail.starts_with("The other workload does not exist"), "{detail}");
-    // It is near to no host, so a third replica has no place.
+    // The deleted workload is near to no host, so a third replica has no place.
     let refusal = no_place(place(&f.model, together(Some(1), 3)).await);
     assert!(refusal.reasons.has(ReasonCode::Together), "{refusal:?}");
-    // A new rule about it is a mistake.
+    // A new rule about the deleted workload is a mistake.
     let mut other = together(None, 1);
     other.uuid = uuid(SECOND + 1);
     other.name = "other".to_owned();
@@ -293,7 +293,7 @@ async fn a_rule_stays_whose_workload_was_deleted_by_force() {
     })]);
     let refused = place(&f.model, other).await.unwrap_err().to_string();
     assert!(refused.starts_with("rules[0].workload: "), "{refused}");
-    // A rule that keeps others apart is kept, and holds again once the workload exists.
+    // A rule of kind `Apart` is kept, and holds again when the workload exists again.
     place(&f.model, apart_from(&[], FIRST, None, 3)).await.unwrap();
     place(&f.model, together(Some(1), 3)).await.unwrap();
 }
@@ -340,7 +340,7 @@ async fn a_workload_is_not_deleted_while_a_rule_about_it_is_made() {
     }
 }
 
-/// A rule that was left behind and the workload that is created again are placed in the same moment.
+/// A workload with an old rule and the workload of the rule, created again, are placed at the same time.
 #[actix_web::test]
 async fn a_workload_that_is_created_again_and_one_whose_rule_names_it_see_each_other() {
     let f = cluster(&SITES).await;

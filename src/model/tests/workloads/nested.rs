@@ -1,9 +1,9 @@
-//! Hosts with providers below them, of which each replica takes one.
+//! Hosts with child providers, of which each replica takes one.
 
 use super::*;
 use crate::search::Rank;
 
-/// A host of two nodes, each with this much VCPU, and the part of it that is used.
+/// A host of two nodes, each with this much VCPU and this usage.
 async fn nodes(f: &mut Fixture, host: u32, of_nodes: [(u32, i32, i64); 2]) {
     let named = [(host, None)]
         .into_iter()
@@ -23,7 +23,7 @@ async fn nodes(f: &mut Fixture, host: u32, of_nodes: [(u32, i32, i64); 2]) {
     }
 }
 
-/// Lets another consumer use this much of a provider.
+/// Uses this much of a provider for a consumer outside of the workload.
 async fn take(f: &mut Fixture, provider: u32, used: i64) {
     if used > 0 {
         let claim = super::super::claim(1000 + provider, provider, "VCPU", used, Expected::New);
@@ -37,7 +37,7 @@ fn ranked(name: &str, count: u32, amount: i64, rank: Rank) -> Role {
     role
 }
 
-/// Several replicas of a host may be on it.
+/// Several replicas may be on the same host.
 fn on_few_hosts(roles: Vec<Role>) -> Wish {
     Wish {
         roles,
@@ -53,7 +53,7 @@ async fn place_unproven(model: &Model, put: Put) -> Result<Report> {
         .await
 }
 
-/// The emptiest node was given to the small role, which came first; the large one had no room then.
+/// The emptiest node was given to the small role, which came first, and the large role had no room.
 #[actix_web::test]
 async fn roles_that_fit_on_a_host_in_another_order_are_placed() {
     let mut f = fixture();
@@ -69,7 +69,7 @@ async fn roles_that_fit_on_a_host_in_another_order_are_placed() {
 async fn a_refusal_is_no_proof_if_a_tree_may_have_room_in_another_order() {
     let mut f = fixture();
     nodes(&mut f, 1, [(11, 7, 0), (12, 7, 0)]).await;
-    // 4 and 3 fill one node, 3, 2 and 2 the other. The emptiest node is never the right one.
+    // 4 and 3 fill the first node, 3, 2 and 2 the second. The emptiest node is never the right choice.
     let roles = vec![
         ranked("large", 1, 4, Rank::Emptiest),
         ranked("middle", 2, 3, Rank::Emptiest),

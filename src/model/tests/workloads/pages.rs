@@ -18,8 +18,8 @@ async fn with_long_bodies(numbers: impl Iterator<Item = u32>) -> Fixture {
     f
 }
 
-/// Found by a hostile reader: a page had up to 1,000 bodies of a megabyte. Later a page had 16 of them, because its
-/// first query read that many.
+/// Found by a hostile reader: a page had up to 1,000 bodies of a megabyte. Later a page had 16 bodies, because the
+/// first query of a page read 16.
 #[actix_web::test]
 async fn hostile_09_a_page_of_long_bodies_ends_early_and_the_next_one_goes_on() {
     let numbers = 901..911;

@@ -4,7 +4,7 @@ use super::*;
 use crate::model::allocations::Release;
 use crate::model::workloads::PendingWorkloads;
 
-/// Four replicas, one in each domain.
+/// Four replicas, each in a domain of its own.
 fn four() -> Wish {
     wish(4, Some(vec![spread(Mode::OneEach, &["fault"])]))
 }
@@ -27,7 +27,7 @@ fn placed_or_stale(tried: Result<usize>) -> usize {
     }
 }
 
-/// Puts the workload, of which those are placed that fit.
+/// Puts the workload. Fitting replicas are placed, the rest stays pending.
 async fn put_some(model: &Model, adopted: Vec<Adopted>) -> Report {
     let put = Put {
         is_atomic: false,

@@ -1,4 +1,4 @@
-//! Domains that change between the plan of a workload and its write: then it is planned again.
+//! Domains which change between the plan of a workload and the write: the workload is planned again.
 
 use super::interleaving::place_while;
 use super::*;
@@ -28,7 +28,7 @@ async fn set_domain(model: &Model, host: u32, dimension: &str, path: &str) {
     model.submit(describe).await.unwrap();
 }
 
-/// Moves a host to the domain of another one.
+/// Moves a host to the domain of host `of`.
 async fn join_domain(model: &Model, host: u32, of: u32) {
     let path = domain(model, of, "fault").await;
     set_domain(model, host, "fault", &path).await;
@@ -43,7 +43,7 @@ async fn assert_one_each(model: &Model, report: &Report, what: &str) {
     assert_eq!(domains.len(), report.replicas.len(), "{what}");
 }
 
-/// Six hosts in three sites, each with room below it for what the host itself has no room for.
+/// Six hosts in three sites. A child of each host has the capacity that the host lacks.
 async fn nested() -> Fixture {
     let f = cluster(&SITES).await;
     for host in 1..=6 {
@@ -101,7 +101,7 @@ async fn a_placement_that_was_planned_before_a_host_changed_its_domain_is_planne
     f.check_snapshot().await;
 }
 
-/// No rule held the domains of such a host until now.
+/// Until now no rule held the domains of such a host.
 #[actix_web::test]
 async fn a_host_below_a_replica_that_a_rule_is_new_for_has_the_domain_of_the_plan() {
     let mut f = cluster(&SITES).await;

@@ -4,7 +4,7 @@ use super::*;
 use crate::model::{aggregates, traits};
 use crate::search::Rank;
 
-/// Four hosts with cores, and two pools of disks: by pool its number, its size and the hosts that it serves.
+/// Four hosts with cores, and two pools of disks: by pool the number, the size and the served hosts.
 async fn pools(pools: [(u32, i32, &[u32]); 2]) -> Fixture {
     let mut f = fixture();
     let mut joined: Vec<(u32, Vec<u32>)> = Vec::new();
@@ -120,7 +120,7 @@ async fn replicas_that_share_a_full_pool_exchange_their_roles() {
     place_in_pools(&f.model, put(WORKLOAD, None, asked.clone()))
         .await
         .unwrap();
-    // Of the two, the replica that needs more comes first once.
+    // Each of the two replicas is the larger once.
     for generation in [1, 2] {
         let mut swap = put(WORKLOAD, Some(generation), asked.clone());
         swap.swaps = vec![["0".to_owned(), "1".to_owned()]];

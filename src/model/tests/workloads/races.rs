@@ -4,7 +4,7 @@ use super::super::replays::Rng;
 use super::*;
 use crate::model::allocations::Release;
 
-/// What must hold at every commit, in SQL.
+/// The invariants at every commit, in SQL.
 fn check(f: &mut Fixture) {
     let over = "SELECT COUNT(*) AS n FROM (SELECT i.resource_provider_id FROM inventories i JOIN allocations a ON \
                 a.resource_provider_id = i.resource_provider_id AND a.resource_class_id = i.resource_class_id \
@@ -22,7 +22,7 @@ fn check(f: &mut Fixture) {
     assert_eq!(f.number(one_host), 0, "no two replicas of a workload are on one host");
 }
 
-/// The number of replicas that have a place, by workload, is what its last answer said.
+/// The number of placed replicas, by workload, from the workload's last answer.
 async fn run(model: &Model, seed: u64, first: u32) -> Vec<(u32, usize)> {
     let mut rng = Rng::new(seed);
     let mut known: Vec<(u32, i64, usize)> = Vec::new();

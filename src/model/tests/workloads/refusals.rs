@@ -14,7 +14,7 @@ async fn what_does_not_fit_is_refused_as_a_whole_or_waits() {
     let report = place(&f.model, some).await.unwrap();
     assert_eq!(places(&report).iter().filter(|(_, host)| host.is_none()).count(), 1);
     assert!(report.reasons.has(ReasonCode::NoPlace));
-    // Room comes, and the next request finds it.
+    // Room is added, and the next request finds the room.
     f.host(3, 10).await.unwrap();
     let report = place(&f.model, put(WORKLOAD, Some(1), wish(3, Some(Vec::new()))))
         .await
@@ -23,7 +23,7 @@ async fn what_does_not_fit_is_refused_as_a_whole_or_waits() {
     assert!(report.reasons.is_empty());
 }
 
-/// Checks how many hosts each condition removed, and that with those that are left they are all hosts.
+/// Checks the number of hosts removed by each condition. With the `left` hosts, the numbers add up to all hosts.
 fn check_removed(refusal: &NoPlace, removed: &[(ReasonCode, usize)], left: usize) {
     let counts = refusal
         .reasons
@@ -49,17 +49,17 @@ async fn a_refusal_counts_the_hosts_that_each_condition_removed() {
     let mut asked = wish(5, Some(Vec::new()));
     asked.roles[0].query = query(1, "Number != 6");
     let refusal = no_place(place(&f.model, put(WORKLOAD, None, asked)).await);
-    // Hosts 1 and 6 are not what is asked for, host 2 is full; 3, 4, 5 are left. Each host is counted once.
+    // Hosts 1 and 6 do not meet the conditions, host 2 is full; 3, 4, 5 are left. Each host is counted once.
     assert_eq!(figures_of(&refusal, ReasonCode::NoPlace), Some((5, 3)));
     check_removed(&refusal, &[(ReasonCode::NoRoom, 1), (ReasonCode::NoCandidate, 2)], 3);
-    // What the role lacks is said, and not counted.
+    // A condition of the role is a reason, without a count.
     for code in [ReasonCode::State, ReasonCode::Condition] {
         assert!(refusal.reasons.has(code), "{code:?}");
     }
     f.check_snapshot().await;
 }
 
-/// The search for a role goes on although a host has room, and a host with children is one host.
+/// The search for a role goes on although a host has room, and a host with children is a single host.
 #[actix_web::test]
 async fn what_a_role_lacks_is_counted_on_all_hosts() {
     let mut f = cluster(&SITES).await;
@@ -115,7 +115,7 @@ async fn a_rule_about_a_dimension_that_no_host_has_is_refused_and_those_that_exi
 #[actix_web::test]
 async fn each_host_is_counted_once_whatever_rules_are_short() {
     let f = cluster(&SITES).await;
-    // Two roles, of which one has no host, and a rule that admits three replicas.
+    // Two roles, the first without a fitting host, and a rule for at most three replicas.
     let mut asked = wish(0, Some(vec![spread(Mode::OneEach, &["fault"])]));
     asked.roles = vec![role("large", 1, 11), role("small", 4, 1)];
     let mut partly = put(WORKLOAD, None, asked.clone());
@@ -143,7 +143,7 @@ async fn a_refusal_names_hosts_with_their_room_and_the_dimension_of_a_rule() {
     asked.is_atomic = false;
     let report = place(&f.model, asked).await.unwrap();
     let kept = |code| report.reasons.kept().iter().filter(move |it| it.code == code);
-    // Of 15 reasons of a code the first two are those of the condition and of the role.
+    // Of 15 reasons of a code the first two are the reasons of the condition and of the role.
     let hosts: Vec<_> = kept(ReasonCode::NoRoom)
         .filter_map(|it| it.resource_provider.clone())
         .collect();

@@ -1,4 +1,4 @@
-//! Workloads with several roles: replicas exchange them, and one role makes room for another.
+//! Workloads with several roles: replicas exchange roles, and a lower role makes room for a higher role.
 
 use super::*;
 
@@ -20,7 +20,7 @@ async fn roles_exchange_on_their_hosts_and_only_if_there_is_room() {
     assert_eq!(roles_of(&after), ["secondary", "primary"]);
     let [first, second] = [0, 1].map(|at: usize| places(&after)[at].1.unwrap());
     assert_eq!((f.used(first), f.used(second)), (2, 4));
-    // The host of the replica that becomes secondary again has room for 10, but not for the primary of 4 more.
+    // Replica 0 shall become primary again. Its host has a capacity of 10, and the claim leaves 3 of the needed 4.
     f.model
         .submit(super::super::claim(1, first, "VCPU", 7, Expected::New))
         .await
@@ -74,7 +74,7 @@ async fn a_role_that_a_host_is_not_made_for_is_refused_with_the_condition() {
     assert_eq!((f.used(1), f.used(2)), (4, 2));
 }
 
-/// A replica's class is VCPU here, and DISK_GB is what only primaries load: 1024 of 65,536 on host 1.
+/// A replica's class is VCPU here, and only primaries load DISK_GB: 1024 of 65,536 on host 1.
 #[actix_web::test]
 async fn e23_a_host_takes_64_primaries_and_then_secondaries_alone() {
     let mut f = fixture();

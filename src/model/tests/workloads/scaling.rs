@@ -1,4 +1,4 @@
-//! Known workloads that get more or fewer replicas, or other ids.
+//! Known workloads with a new number of replicas, or with new ids.
 
 use super::*;
 

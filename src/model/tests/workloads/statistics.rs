@@ -1,8 +1,8 @@
-//! Replicas are counted as the claims that they are.
+//! Replicas are counted as claims.
 
 use super::*;
 
-/// What was granted, released, and refused by reason.
+/// The numbers of granted and of released replicas, and of refused replicas by reason.
 fn counted(model: &Model) -> (u64, u64, Vec<(&'static str, u64)>) {
     let claims = model.numbers().claims;
     let refused = claims.refused().filter(|(_, count)| *count > 0).collect();

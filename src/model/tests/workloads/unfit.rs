@@ -1,4 +1,4 @@
-//! Replicas on hosts that are not what their role asks for any more: the code says why.
+//! Replicas on hosts which no longer meet the conditions of the role: the code gives the reason.
 
 use super::violations::reported;
 use super::*;
@@ -36,7 +36,7 @@ fn asked(body: &str, read: fn(&str) -> Result<Wish>) -> Put {
     }
 }
 
-/// The codes of the violations, with what they say.
+/// The codes of the violations, with their details.
 async fn found(f: &Fixture, read: fn(&str) -> Result<Wish>) -> Vec<(ReasonCode, String)> {
     let shown = reported(neighbourhood(&f.model, WORKLOAD).await, &f.model, read).await;
     let found = shown.violations.into_iter();

@@ -1,4 +1,4 @@
-//! `GET /v1/violations`: pages and filters, and that one way of judging serves one workload and all of them.
+//! `GET /v1/violations`: pages and filters, and the same judgement for a single workload and for all workloads.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -40,7 +40,7 @@ async fn filtered(model: &Model, filter: Filter) -> Vec<(u32, Vec<ReasonCode>)> 
     codes(&listed(model, page).await.0)
 }
 
-/// Three workloads on two hosts a site: 901 is in order, 902 loses a host to another site, and 903 to draining.
+/// Three workloads on two hosts a site: 901 is in order, 902 loses a host to a different site, and 903 to draining.
 pub async fn broken() -> Fixture {
     let f = cluster(&SITES).await;
     for (n, body) in [
@@ -295,7 +295,7 @@ async fn a_workload_that_names_a_deleted_trait_is_shown_and_hides_no_other() {
 }
 
 thread_local! {
-    /// What happens when the wish of a workload is read.
+    /// The change to make at the next read of a workload's spec.
     static CHANGE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
 }
 
@@ -307,7 +307,7 @@ fn read_after_change(body: &str) -> Result<Wish> {
     read_apart(body)
 }
 
-/// Lets two workloads with one replica each exchange their hosts when the next wish is read.
+/// Makes two workloads with one replica each exchange their hosts at the next read of a spec.
 async fn exchange_hosts(f: &Fixture, workloads: [u32; 2]) {
     let mut places = Vec::new();
     for n in workloads {
@@ -330,7 +330,7 @@ async fn exchange_hosts(f: &Fixture, workloads: [u32; 2]) {
     })));
 }
 
-/// One is apart from the other. Judged by its old place and the other's new one, it would stand where the other does.
+/// 902 is apart from 901. Judged by the old place of 902 and the new place of 901, both would be on one host.
 #[actix_web::test]
 async fn a_workload_and_those_that_its_rules_name_are_read_in_one_moment() {
     let f = cluster(&SITES).await;

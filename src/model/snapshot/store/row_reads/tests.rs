@@ -1,4 +1,4 @@
-//! Rows that are read while other threads publish theirs.
+//! Rows read while a second thread publishes rows.
 
 use diesel::prelude::*;
 
@@ -9,7 +9,7 @@ fn execute(conn: &mut DbConnection, sql: &str) {
     diesel::sql_query(sql).execute(conn).unwrap();
 }
 
-/// Found by a reader: a reload of everything removed a correction that was read after it.
+/// Found by a reader: a reload of everything removed a correction from a later read.
 #[test]
 fn a_reload_of_everything_keeps_what_was_corrected_while_it_read() {
     let (_kept, database) = TestDatabase::synced();
