@@ -1,4 +1,4 @@
-//! Tests of `db` on a real database: an SQLite file, or what PLACET_TEST_DATABASE names.
+//! Tests of `db` on a real database: an SQLite file, or the database of PLACET_TEST_DATABASE.
 
 mod servers;
 pub mod support;
@@ -32,7 +32,7 @@ fn database(path: &Path) -> Database {
     Database::open(&settings).expect("a URL that placet knows")
 }
 
-/// An SQLite file with the schema, in a directory that is deleted when it is dropped.
+/// An SQLite file with the schema, in a directory that is deleted at the drop of the `TempDir`.
 fn synced_file() -> (TempDir, Database) {
     let directory = tempfile::tempdir().expect("a directory");
     let database = database(&directory.path().join("placet.db"));

@@ -1,4 +1,5 @@
-//! Tests of the writer with a batch that inserts numbers into a table. Some numbers make it fail, each in its own way.
+//! Tests of the writer with a batch that inserts numbers into a table. Some numbers make the batch fail in various
+//! ways.
 
 mod held_rows;
 mod large;
@@ -28,20 +29,20 @@ use crate::error::{Error, Result};
 use number_writer::{LOCK_TIMEOUT, NumberWriter, number_writer, submit};
 use script::Script;
 
-// Numbers that make the batch fail when it runs.
+// Numbers that make the running batch fail.
 /// Is inserted twice, which the table refuses.
 const DUPLICATE: i64 = -1;
 const PANICS: i64 = -2;
 /// Is committed, but cannot be published.
 const UNPUBLISHABLE: i64 = -3;
-/// The server rolls its transaction back, once.
+/// The server rolls back the transaction of this number, once.
 const ROLLED_BACK: i64 = -4;
-/// Takes longer than its caller waits, as a paused database does.
+/// Takes longer than the caller waits, as on a paused database.
 const HANGS: i64 = -5;
-/// The machine is suspended while it runs, for the writer's thread.
+/// The machine is suspended during the command, for the writer's thread.
 const SUSPENDS: i64 = -6;
 
-/// Violates a constraint each time, as a name that the database takes for another one.
+/// Violates a constraint each time, like a name that the database takes for an existing name.
 const CONSTRAINED: i64 = -7;
 
 /// A number of `-n * ROWS`, or a little less, counts as `n` rows.
@@ -137,7 +138,7 @@ impl Batch for Numbers {
     fn publish(&mut self, _: Option<&mut DbConnection>, change: Vec<i64>, commit: &Commit) {
         assert!(!change.contains(&UNPUBLISHABLE), "a defect");
         self.script.committed(commit);
-        // A caller that is answered too early has time to notice.
+        // If the answer comes too early, the caller has time to notice.
         std::thread::sleep(Duration::from_millis(5));
         self.published.lock().unwrap().push(change);
     }
@@ -301,8 +302,8 @@ async fn a_commit_that_cannot_be_published_is_granted_and_invalidates_the_snapsh
     assert_eq!(writer.count(), 2);
 }
 
-/// Galera does this if another node committed first. The outcome is not in doubt, and no part of the batch is committed
-/// alone.
+/// Galera rolls back if a second node committed first. The outcome is not in doubt, and no part of the batch is
+/// committed alone.
 #[actix_web::test]
 async fn a_batch_that_the_server_rolled_back_before_commit_is_tried_again() {
     let mut writer = number_writer(100, LONG_TIMEOUT);

@@ -25,7 +25,7 @@ fn connection() -> (DbConnection, tempfile::TempDir) {
     (conn, folder)
 }
 
-/// Begins a batch as the writer does, and ends it with `end`.
+/// Begins a batch as the writer does, and ends the batch with `end`.
 fn batch(identity: &mut Identity, conn: &mut DbConnection, end: fn(&mut DbConnection) -> DbResult<()>) {
     dialect::begin_write(conn).unwrap();
     assert!(identity.raise_revision(conn).unwrap());
@@ -63,7 +63,7 @@ fn a_fence_that_was_committed_in_doubt_is_found_by_the_next_attempt() {
     let (mut conn, _folder) = connection();
     let mut identity = Identity::register(&mut conn).unwrap();
     batch(&mut identity, &mut conn, dialect::rollback);
-    // The fence's own COMMIT ends with an error: this copy does not know that it was committed.
+    // The fence's own COMMIT ends with an error: this copy does not know about the success of the COMMIT.
     let mut unaware = identity.clone();
     assert_eq!(identity.fence(&mut conn).unwrap(), CommitOutcome::NotCommitted);
     assert_eq!(unaware.fence(&mut conn).unwrap(), CommitOutcome::NotCommitted);

@@ -1,4 +1,4 @@
-//! Tests of held rows: another transaction has locked a provider, and only the commands that need it wait.
+//! Tests of held rows: a foreign transaction has locked a provider, and only commands on the provider wait.
 
 use super::script::Call::{Plan, Run};
 use super::script::{HOLD_TIME, granted, submit_during};
@@ -8,7 +8,7 @@ use crate::db::writer::queue::{Submitted, WhenHeld};
 #[cfg(feature = "postgresql")]
 use crate::db::writer::{committer::FAILED_BATCHES_MAX, waiting::MAX_BATCH};
 
-/// Makes each plan for these providers time out at a lock, as if another transaction had locked them.
+/// Makes each plan for these providers time out at a lock, as if a foreign transaction had locked the providers.
 fn hold(writer: &NumberWriter, providers: &[i32]) {
     *writer.script.held.lock().unwrap() = providers.iter().copied().collect();
 }
@@ -43,7 +43,7 @@ async fn a_later_command_that_needs_a_held_row_is_parked_before_it_is_tried() {
     while !is_planned(7001) {
         actix_web::rt::time::sleep(HOLD_TIME / 20).await;
     }
-    // It is parked when the next one is granted.
+    // 7001 is parked when 5001 is granted.
     assert_eq!(submit(&writer.handle, 5001).await, Ok(50_010));
     let later = writer.submit(7002);
     actix_web::rt::time::sleep(HOLD_TIME).await;
@@ -55,26 +55,26 @@ async fn a_later_command_that_needs_a_held_row_is_parked_before_it_is_tried() {
     assert_eq!(writer.count(), 4);
 }
 
-/// Its provider is held, and it takes another.
+/// The command's provider is held, and the command takes a different provider.
 #[actix_web::test]
 async fn a_command_with_a_choice_does_not_wait_for_a_held_row() {
     let writer = number_writer(100, LONG_TIMEOUT);
     hold(&writer, &[7]);
     assert_eq!(submit(&writer.handle, 7600).await, Ok(76_000));
-    // The next one is granted by its first plan.
+    // The next command is granted by its first plan.
     let calls = writer.script.calls().len();
     assert_eq!(submit(&writer.handle, 8600).await, Ok(86_000));
     assert_eq!(writer.script.calls().len() - calls, 2, "{:?}", writer.script.calls());
 }
 
-/// Found by `race twins` on a busy machine: a claim got a later candidate although its first one had room, because a
-/// peer had locked the first one for its own commit.
+/// Found by `race twins` on a busy machine: a claim got a later candidate although the first candidate had room. A peer
+/// had locked the first candidate for a commit of its own.
 #[actix_web::test]
 async fn a_command_with_a_choice_waits_for_the_commit_of_a_peer() {
     let mut writer = number_writer(100, LONG_TIMEOUT);
     writer.script.lock_for_commits(7);
     writer.script.fail_guards(1);
-    // Its first choice, which only the lock of the peer would make it miss.
+    // The first choice. Only the lock of the peer could make the command miss the first choice.
     assert_eq!(submit(&writer.handle, 7600).await, Ok(76_000));
     assert!(!writer.script.knows_held());
     writer.script.fail_guards(1);
@@ -91,7 +91,7 @@ async fn a_command_whose_other_choice_has_no_room_waits_for_the_held_row() {
     actix_web::rt::time::sleep(4 * HOLD_TIME).await;
     assert_eq!(submit(&writer.handle, 5001).await, Ok(50_010));
     assert!(!waiting.is_finished());
-    // The row was probed ten times by now: that alone decides nothing.
+    // The row was probed ten times by now. The probes alone decide nothing.
     let run = Run { from_database: true };
     let decided = writer.script.calls().into_iter().filter(|call| *call == run).count();
     assert_eq!(decided, 1);
@@ -100,7 +100,7 @@ async fn a_command_whose_other_choice_has_no_room_waits_for_the_held_row() {
     assert_eq!(writer.count(), 2);
 }
 
-/// Found by a reader: each row that was found later put the next probe off, also that of the rows before it.
+/// Found by a reader: each row found later put off the next probe, also the probe of the rows before.
 #[test]
 fn rows_that_are_found_later_do_not_put_a_probe_off() {
     let named = |number: i64| script::rows_of(&[&number]);
@@ -112,7 +112,7 @@ fn rows_that_are_found_later_do_not_put_a_probe_off() {
     let due = parked.due_at().unwrap();
     assert_eq!(parked.add_rows(named(7001)), 0);
     assert_eq!(parked.due_at(), Some(due));
-    // A new one may be free soon.
+    // A new row may be free soon.
     assert_eq!(parked.add_rows(named(8001)), 1);
     assert!(parked.due_at().unwrap() < due);
 }
@@ -122,18 +122,18 @@ async fn a_command_that_can_be_planned_again_is_returned_to_its_caller() {
     for number in [7001, 7601] {
         let mut writer = number_writer(100, LONG_TIMEOUT);
         hold(&writer, &[7]);
-        // Then the writer knows that the row is held.
+        // By this command the writer learns about the held row.
         assert_eq!(submit(&writer.handle, 7600).await, Ok(76_000));
         let send = |avoided: RowNames| {
             let when_held = WhenHeld::PlanAgain(avoided.into());
             let handle = writer.handle.clone();
-            // Its refusal on the snapshot was verified.
+            // The refusal on the snapshot was verified.
             let sent = async move { handle.submit_from_database(number, handle.deadline(), when_held).await };
             actix_web::rt::spawn(sent)
         };
         let returned = send(RowNames::default()).await.unwrap();
         assert!(matches!(returned, Ok(Submitted::Held)), "{number}");
-        // Its caller knows that the row is held, and has no other plan.
+        // The caller knows about the held row, and has no further plan.
         let waiting = send(script::rows_of(&[&number]));
         actix_web::rt::time::sleep(HOLD_TIME).await;
         assert!(!waiting.is_finished(), "{number}");
@@ -146,7 +146,7 @@ async fn a_command_that_can_be_planned_again_is_returned_to_its_caller() {
     }
 }
 
-/// Nothing waits for the row, so only a probe finds that it is free.
+/// No command waits for the row, so only a probe finds the free row.
 #[actix_web::test]
 async fn a_row_that_no_command_waits_for_is_probed_too() {
     let writer = number_writer(100, LONG_TIMEOUT);
@@ -181,7 +181,7 @@ async fn a_command_whose_timeout_passes_while_it_is_parked_is_refused() {
     assert_eq!(writer.count(), 1, "a refused command is not committed later");
 }
 
-/// The writer cannot see why the statement waits: another transaction has inserted the same number.
+/// The writer cannot see the reason for the wait: a foreign transaction has inserted the same number.
 #[actix_web::test]
 async fn a_lock_that_cannot_be_seen_delays_the_command_that_needs_it() {
     let mut writer = number_writer(100, LONG_TIMEOUT);
@@ -220,7 +220,7 @@ async fn commands_that_waited_for_the_lock_of_a_table_are_committed_together_aft
         assert!(task.await.unwrap().is_ok());
     }
     let batches = writer.published.lock().unwrap().len();
-    // If the lock is released while batches are halved, the parts are committed by themselves: one for each failure.
+    // If the lock is released while batches are halved, the parts are committed separately: one for each failure.
     let halved = COMMANDS.div_ceil(MAX_BATCH) + FAILED_BATCHES_MAX;
     assert!(batches <= halved, "{batches} batches");
 }
@@ -232,7 +232,7 @@ async fn commands_that_wait_for_a_held_row_are_bounded_and_take_no_place_of_othe
     let mut waiting = Vec::new();
     for number in 7001..7006 {
         waiting.push(writer.submit(number));
-        // One at a time, so that the queue has room for it.
+        // One at a time, so the queue has room for each number.
         actix_web::rt::time::sleep(HOLD_TIME).await;
     }
     assert_eq!(submit(&writer.handle, 5001).await, Ok(50_010));

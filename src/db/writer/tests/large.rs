@@ -1,4 +1,4 @@
-//! Tests of large commands, whose rows are inserted while the writer goes on with others.
+//! Tests of large commands, whose rows are inserted while the writer goes on with small commands.
 
 use super::pipeline::with_slow_inserts;
 use super::relay::{Fault, INSERT, relayed_writer};
@@ -9,10 +9,10 @@ use super::*;
 use crate::db::boot_instant::BootInstant;
 use crate::db::writer::queue::WhenHeld;
 
-/// A plannable number that counts as many rows.
+/// A plannable number which counts as many rows.
 const LARGE: i64 = 9800;
 
-/// Those that need one of the rows wait for the large command.
+/// A command on one of the rows waits for the large command.
 #[actix_web::test]
 async fn others_are_committed_while_the_rows_of_a_large_command_are_inserted() {
     let Some(writer) = with_slow_inserts(number_writer(100, LONG_TIMEOUT)) else {
@@ -30,7 +30,7 @@ async fn others_are_committed_while_the_rows_of_a_large_command_are_inserted() {
     assert_eq!(published, [5001, 5002, 5003, 5004, 5005, 5006, 5007, 5008, LARGE, 9001]);
 }
 
-/// Another transaction has inserted one of the rows, and has not ended.
+/// A foreign transaction has inserted one of the rows, and has not ended.
 #[actix_web::test]
 async fn a_large_command_whose_rows_could_not_be_inserted_beside_others_is_committed_later() {
     let mut writer = number_writer(100, LONG_TIMEOUT);
@@ -47,7 +47,7 @@ async fn a_large_command_whose_rows_could_not_be_inserted_beside_others_is_commi
     assert_eq!(writer.count(), 2);
 }
 
-/// After half of its time it becomes a batch of its own, and so does the next one at once.
+/// After half of its time the command becomes a batch of its own. The next large command becomes a batch at once.
 #[actix_web::test]
 async fn a_large_command_whose_rows_take_too_long_is_committed_without_the_second_connection() {
     let Some(mut writer) = with_slow_inserts(number_writer(100, Duration::from_secs(3))) else {
@@ -74,7 +74,7 @@ async fn a_large_command_that_expires_while_its_rows_are_inserted_is_not_committ
     assert_eq!(writer.count(), 1, "a refused command is not committed later");
 }
 
-/// As after a failover: the rows may be on a server that is no longer the primary.
+/// As after a failover: the rows may be on a server which is no longer the primary.
 #[cfg(feature = "postgresql")]
 #[actix_web::test]
 async fn rows_that_were_inserted_while_the_writer_lost_its_connection_are_not_committed() {
@@ -96,7 +96,7 @@ async fn rows_that_were_inserted_while_the_writer_lost_its_connection_are_not_co
     assert_eq!(writer.count(), 2);
 }
 
-/// The rows that were inserted early are rolled back, and inserted again with the rest.
+/// The early rows are rolled back, and inserted again with the rest.
 #[actix_web::test]
 async fn a_large_command_that_finds_a_conflict_at_its_end_is_committed_once() {
     let mut writer = number_writer(100, LONG_TIMEOUT);
@@ -146,7 +146,7 @@ async fn a_large_command_waits_for_the_one_whose_rows_are_being_inserted() {
     }
 }
 
-/// The clock of the writer jumps while the rows of the first are inserted, and the second waits for that.
+/// The writer's clock jumps while the first command's rows are inserted, and the second command waits for the first.
 #[actix_web::test]
 async fn large_commands_that_expire_before_or_while_their_rows_are_inserted_leave_none() {
     let Some((mut writer, relay)) = relayed_writer(LONG_TIMEOUT) else {
@@ -171,7 +171,7 @@ async fn large_commands_that_expire_before_or_while_their_rows_are_inserted_leav
     assert_eq!(*writer.published.lock().unwrap(), [[SUSPENDS], [LARGE]]);
 }
 
-/// Its caller gives up after its deadline, when only the end of its transaction is left.
+/// The caller gives up after the deadline, when only the end of the transaction is left.
 #[actix_web::test]
 async fn a_large_command_that_is_cancelled_after_its_rows_were_inserted_is_rolled_back() {
     let Some((mut writer, relay)) = relayed_writer(SHORT_TIMEOUT) else {
@@ -189,7 +189,7 @@ async fn a_large_command_that_is_cancelled_after_its_rows_were_inserted_is_rolle
     assert_eq!(*writer.published.lock().unwrap(), [[5001]]);
 }
 
-/// Its callers are gone, one whose command waits for the inserted rows and one with another large command among them.
+/// The callers are gone. The command of one waits for the inserted rows, and a second has a large command.
 #[actix_web::test]
 async fn a_writer_whose_queue_closes_while_rows_are_inserted_commits_everything_before_it_ends() {
     let Some((mut writer, relay)) = relayed_writer(LONG_TIMEOUT) else {

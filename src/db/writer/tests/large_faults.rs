@@ -1,14 +1,14 @@
-//! Tests of large commands that meet a defect, a host that does not answer, or a COMMIT in doubt. The writer's own
-//! connection is the relay's number 0, and the one that inserts rows its number 1.
+//! Tests of large commands with a defect, a silent host, or a COMMIT in doubt. The writer's own connection is the
+//! relay's number 0, and the connection for inserting rows is number 1.
 
 use super::relay::{Fault, Host, INSERT, relayed_writer};
 use super::script::Call::{CatchUp, Follow, Lock, Plan};
 use super::*;
 
-/// A plannable number that counts as many rows.
+/// A plannable number which counts as many rows.
 const LARGE: i64 = 9800;
 
-/// After half of it the writer no longer waits for the second connection.
+/// After half of this time the writer no longer waits for the second connection.
 const TIMEOUT: Duration = Duration::from_secs(4);
 
 #[actix_web::test]
@@ -48,7 +48,7 @@ async fn a_large_command_whose_plan_meets_a_defect_twice_is_refused_and_the_writ
     relay.has_open(&[0]).await;
 }
 
-/// The rows that were inserted early are rolled back.
+/// The early rows are rolled back.
 #[actix_web::test]
 async fn a_large_command_that_meets_a_defect_after_its_insert_is_refused_and_leaves_no_row() {
     for call in [Lock(vec![9]), CatchUp] {
@@ -67,7 +67,7 @@ async fn a_large_command_that_meets_a_defect_after_its_insert_is_refused_and_lea
     }
 }
 
-/// Others are committed in the time for which the writer waits, and later large commands do not wait at all.
+/// Small commands are committed while the writer waits, and later large commands do not wait at all.
 #[actix_web::test]
 async fn large_commands_are_batches_of_their_own_when_the_second_connection_is_not_answered() {
     for host in [Host::IsSilent, Host::Refuses] {
@@ -90,7 +90,7 @@ async fn large_commands_are_batches_of_their_own_when_the_second_connection_is_n
     }
 }
 
-/// The server has inserted the rows, and holds them until it notices that the connection is gone.
+/// The server has inserted the rows, and holds the rows until the server notices the loss of the connection.
 #[actix_web::test]
 async fn rows_on_a_connection_that_fell_silent_delay_only_the_commands_that_need_them() {
     let Some((mut writer, relay)) = relayed_writer(TIMEOUT) else {
@@ -134,8 +134,8 @@ async fn a_writer_whose_queue_closes_while_the_second_connection_is_not_answered
     relay.break_all();
 }
 
-/// Submits a large command whose COMMIT is in doubt. The connection that the writer had before is silent from then on,
-/// as after a failover.
+/// Submits a large command whose COMMIT is in doubt. The writer's old connection is silent from the COMMIT on, as after
+/// a failover.
 async fn submit_in_doubt(writer: &NumberWriter, relay: &relay::Relay, fault: Fault, then: Host) -> Result<i64> {
     writer.script.block(CatchUp);
     let large = writer.submit(LARGE);

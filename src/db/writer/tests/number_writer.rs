@@ -1,4 +1,4 @@
-//! A writer of numbers on a database of its own, and the connection of its test.
+//! A writer of numbers on a database of its own, and the connection of the writer's test.
 
 use std::thread::JoinHandle;
 
@@ -13,8 +13,8 @@ use crate::db::{Database, DatabaseSettings};
 /// How long the writer waits for the lock of a row.
 pub const LOCK_TIMEOUT: Duration = Duration::from_millis(20);
 
-/// Submits a number as the service does. One that is refused on the snapshot is submitted again, as if the tables would
-/// grant it.
+/// Submits a number as the service does. After a refusal on the snapshot the number is submitted again, as if the
+/// tables would grant the number.
 pub async fn submit(handle: &WriterHandle<Numbers>, number: i64) -> Result<i64> {
     let deadline = handle.deadline();
     let refused = match handle.submit(number, deadline, WhenHeld::Wait).await? {
@@ -28,7 +28,7 @@ pub async fn submit(handle: &WriterHandle<Numbers>, number: i64) -> Result<i64> 
     }
 }
 
-/// A writer of numbers, and another connection to its database.
+/// A writer of numbers, and a second connection to the writer's database.
 pub struct NumberWriter {
     pub handle: WriterHandle<Numbers>,
     pub published: Arc<Mutex<Vec<Vec<i64>>>>,
@@ -46,7 +46,7 @@ pub fn number_writer(queue_size: usize, timeout: Duration) -> NumberWriter {
     writer_at(&url, test_database, queue_size, timeout)
 }
 
-/// A writer that reaches the test's database, which has all tables, at this URL.
+/// A writer with this URL of the test's database, which has all tables.
 pub fn writer_at(url: &str, test_database: TestDatabase, queue_size: usize, timeout: Duration) -> NumberWriter {
     let mut conn = test_database.open().connect().unwrap();
     diesel::sql_query("CREATE TABLE numbers (n INTEGER NOT NULL UNIQUE, created_at TIMESTAMP NULL)")
@@ -83,7 +83,7 @@ pub fn writer_at(url: &str, test_database: TestDatabase, queue_size: usize, time
 }
 
 impl NumberWriter {
-    /// Locks the row that the writer locks first, until a rollback.
+    /// Locks the row which the writer locks first, until a rollback.
     pub fn lock(&mut self) {
         dialect::begin_write(&mut self.conn).unwrap();
         diesel::sql_query("UPDATE placet_writers SET revision = revision")
@@ -91,7 +91,7 @@ impl NumberWriter {
             .unwrap();
     }
 
-    /// Submits numbers while that row is locked, for the time `locked`, so that they wait together.
+    /// Submits numbers while the row of `lock` is locked, for the time `locked`. So the numbers wait together.
     pub async fn submit_while_locked(&mut self, numbers: &[i64], locked: Duration) -> Vec<Result<i64>> {
         self.lock();
         let tasks: Vec<_> = numbers.iter().map(|number| self.submit(*number)).collect();
@@ -104,7 +104,7 @@ impl NumberWriter {
         answers
     }
 
-    /// Inserts a number in a transaction that does not end before a rollback.
+    /// Inserts a number in a transaction which does not end before a rollback.
     pub fn hold_number(&mut self, number: i64) {
         dialect::begin_write(&mut self.conn).unwrap();
         diesel::sql_query(format!("INSERT INTO numbers (n) VALUES ({number})"))
@@ -112,7 +112,7 @@ impl NumberWriter {
             .unwrap();
     }
 
-    /// Submits a number on another task.
+    /// Submits a number on a task of its own.
     pub fn submit(&self, number: i64) -> actix_web::rt::task::JoinHandle<Result<i64>> {
         let handle = self.handle.clone();
         actix_web::rt::spawn(async move { submit(&handle, number).await })

@@ -1,4 +1,4 @@
-//! Tests of planned batches: optimistic ones, and locked ones.
+//! Tests of planned batches: optimistic batches and locked batches.
 
 use super::script::Call::*;
 use super::script::*;
@@ -95,7 +95,7 @@ async fn a_conflict_leads_to_locks_and_a_conflict_under_locks_to_the_database() 
     let planned = Plan(vec![1001]);
     let optimistic = [Follow, planned.clone()];
     let locked = [&optimistic[..], &optimistic, &[Lock(vec![1]), CatchUp, planned]].concat();
-    // The second plan is for the pre-inserts, which have no guard that can fail.
+    // The second plan is for the pre-inserts, which have no guard.
     for (conflicts, then) in [(1, vec![]), (3, vec![Follow, Run { from_database: true }])] {
         let mut writer = number_writer(100, LONG_TIMEOUT);
         writer.script.fail_guards(conflicts);
@@ -108,7 +108,7 @@ async fn a_conflict_leads_to_locks_and_a_conflict_under_locks_to_the_database() 
 #[actix_web::test]
 async fn a_plan_on_a_stale_snapshot_is_made_again_after_reading_the_feed() {
     let mut writer = number_writer(100, LONG_TIMEOUT);
-    // The plan expects no writer, but there is one.
+    // The plan expects no writer, but a writer exists.
     writer.script.expect_peers(Revisions::default());
     assert_eq!(submit(&writer.handle, 1001).await, Ok(10010));
     let planned = Plan(vec![1001]);

@@ -1,20 +1,20 @@
-//! Tests of pipelined batches, which are planned while another batch is committed. Only on servers: SQLite has no
+//! Tests of pipelined batches, which are planned during the commit of the batch before. Only on servers: SQLite has no
 //! pipeline.
 
 use super::script::{Call, granted};
 use super::*;
 use crate::db::change_feed;
 
-/// Numbers of each thousand whose INSERT takes a while, or longer than a caller waits. That of a large number takes 4
-/// s.
+/// Numbers of each thousand whose INSERT takes a while, or longer than a caller waits. The INSERT of a large number
+/// takes 4 s.
 const SLOW_INSERT: i64 = 600;
 const TOO_SLOW_INSERT: i64 = 601;
 
-/// The time that the INSERT of a slow number takes, and the time within it when other numbers are submitted.
+/// The time for the INSERT of a slow number, and the time after which further numbers are submitted.
 const INSERT_TIME: Duration = Duration::from_millis(1600);
 const SUBMIT_DELAY: Duration = Duration::from_millis(600);
 
-/// The first batch has enough commands to be pipelined, and one that is slow. The others are submitted during it.
+/// The first batch is large enough for a pipeline, and has a slow command. `OTHERS` is submitted during the batch.
 const FIRST: [i64; 7] = [5001, 5002, 5003, 5004, 5005, 5006, 5000 + SLOW_INSERT];
 const OTHERS: [i64; 6] = [6001, 6002, 6003, 6004, 6005, 6006];
 
@@ -40,7 +40,7 @@ pub fn with_slow_inserts(mut writer: NumberWriter) -> Option<NumberWriter> {
         }
     };
     writer.conn.batch_execute(trigger).unwrap();
-    // The writer knows the peers' revisions, or it would follow before each plan.
+    // The writer knows the peers' revisions. Otherwise the writer would follow before each plan.
     let page = change_feed::read_page(&mut writer.conn, &Default::default()).unwrap();
     writer.script.expect_peers(page.revisions);
     Some(writer)
@@ -48,7 +48,7 @@ pub fn with_slow_inserts(mut writer: NumberWriter) -> Option<NumberWriter> {
 
 type Task = actix_web::rt::task::JoinHandle<Result<i64>>;
 
-/// Submits numbers, and checks that each is published when it is answered.
+/// Submits numbers, and checks that each number is published before its answer.
 fn submit(writer: &NumberWriter, numbers: &[i64]) -> Vec<Task> {
     let submit = |number: &i64| {
         let (handle, published, number) = (writer.handle.clone(), Arc::clone(&writer.published), *number);
@@ -73,8 +73,8 @@ async fn answers(tasks: Vec<Task>) -> Vec<Result<i64>> {
     answers
 }
 
-/// The first numbers wait while a single slow one is written, so that they are one batch; the others are submitted
-/// while that batch is written.
+/// The first numbers wait during the write of a single slow number, and become one batch. `others` is submitted during
+/// the write of this batch.
 async fn submit_in_two_waves(writer: &NumberWriter, first: &[i64], others: &[i64]) -> Vec<Result<i64>> {
     let mut tasks = submit(writer, &[1000 + SLOW_INSERT]);
     actix_web::rt::time::sleep(SUBMIT_DELAY).await;
@@ -84,7 +84,7 @@ async fn submit_in_two_waves(writer: &NumberWriter, first: &[i64], others: &[i64
     answers(tasks).await.split_off(1)
 }
 
-/// The batches after the single slow one.
+/// The batches after the single slow number.
 fn batches(writer: &NumberWriter) -> Vec<Vec<i64>> {
     writer.published.lock().unwrap()[1..].to_vec()
 }
@@ -127,7 +127,7 @@ async fn no_batch_is_pipelined_past_a_command_that_waits_for_the_end_of_the_firs
     let Some(writer) = pipelined_writer(LONG_TIMEOUT) else {
         return;
     };
-    // Number 5 arrives with the first batch, and cannot share its transaction.
+    // Number 5 arrives with the first batch, and cannot share the batch's transaction.
     let answers = submit_in_two_waves(&writer, &[&FIRST[..], &[5]].concat(), &OTHERS).await;
     assert_eq!(answers, granted(&[&FIRST[..], &[5], &OTHERS].concat()));
     assert_eq!(batches(&writer), [FIRST.to_vec(), vec![5], OTHERS.to_vec()]);
@@ -220,7 +220,7 @@ async fn a_cancelled_command_is_not_committed_by_the_commit_thread_either() {
     assert_eq!(writer.count(), 2, "their callers were answered that nothing was done");
 }
 
-/// The commands that share a batch differ from run to run.
+/// The grouping of commands into batches differs from run to run.
 #[actix_web::test]
 async fn commands_of_many_clients_are_each_committed_and_published_once() {
     const EACH: i64 = 20;

@@ -1,4 +1,4 @@
-//! Tests of pre-inserts: rows that are inserted before the lock set is locked, and commands that join the batch then.
+//! Tests of pre-inserts: rows inserted before the lock set is locked, and commands that join the batch in between.
 
 use super::script::Call::*;
 use super::script::{HOLD_TIME, REFUSED_ONCE, UNSTABLE, granted, submit_before_locks, submit_during};
@@ -59,7 +59,7 @@ async fn a_command_that_could_not_be_preinserted_is_written_under_the_locks() {
     assert_eq!(writer.count(), 2);
 }
 
-/// The rollback takes the pre-inserted rows away, so the rest must not be committed without them.
+/// The rollback removes the pre-inserted rows, so the rest must not be committed alone.
 #[actix_web::test]
 async fn a_batch_that_the_server_rolled_back_after_its_preinserts_is_tried_again() {
     let mut writer = number_writer(100, LONG_TIMEOUT);
@@ -75,7 +75,7 @@ async fn a_batch_that_the_server_rolled_back_after_its_preinserts_is_tried_again
     assert!(!writer.is_invalid.load(Ordering::Acquire), "no fence is needed");
 }
 
-/// The plan under the locks may differ, as if a class was deleted since and created again with another id.
+/// The plan under the locks may differ, as if a class was deleted since and created again with a new id.
 #[actix_web::test]
 async fn preinserted_rows_that_the_plan_no_longer_has_are_rolled_back() {
     let mut writer = number_writer(100, LONG_TIMEOUT);

@@ -1,4 +1,4 @@
-//! A relay between a writer and its server. It fails at one statement, or from a moment on, as the test says.
+//! A relay between a writer and its server. The relay fails at a statement, or from a moment on, as the test says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -9,32 +9,32 @@ use std::thread::spawn;
 use super::*;
 use crate::db::tests::support::TestDatabase;
 
-/// What becomes of a statement.
+/// The fate of a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It reaches the server when the relay is released.
+    /// The statement reaches the server when the relay is released.
     Hold,
-    /// The connection breaks before the server gets it.
+    /// The connection breaks before the server gets the statement.
     LoseStatement,
-    /// The connection breaks when the server has executed it.
+    /// The connection breaks after the server has executed the statement.
     LoseAnswer,
-    /// The server executes it, and is silent from then on.
+    /// The server executes the statement, and is silent from then on.
     Silence,
 }
 
-/// What new connections find.
+/// The state of the host for new connections.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Host {
     Answers,
-    /// It accepts them, and says nothing.
+    /// The host accepts connections, and says nothing.
     IsSilent,
     Refuses,
 }
 
-/// Connections are counted from 0, which is the writer's first one.
+/// Connections are counted from 0, the writer's first connection.
 struct State {
     host: Host,
-    /// The connection whose statement fails, a part of its text, and what becomes of it.
+    /// The connection of the failing statement, a part of the statement's text, and the fate of the statement.
     failing: Option<(usize, &'static str, Fault)>,
     was_reached: bool,
     was_released: bool,
@@ -42,7 +42,7 @@ struct State {
     unanswered: BTreeMap<usize, Fault>,
     accepted: usize,
     open: BTreeSet<usize>,
-    /// Both ends of the connections that the relay may have to break.
+    /// Both ends of the connections, for breaking connections.
     streams: Vec<(usize, TcpStream)>,
 }
 
@@ -59,7 +59,7 @@ pub const INSERT: &str = "INSERT INTO numbers";
 
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// A writer that reaches its server through a relay. `None` on SQLite.
+/// A writer with a relay before its server. `None` on SQLite.
 pub fn relayed_writer(timeout: Duration) -> Option<(NumberWriter, Relay)> {
     let (test_database, _) = TestDatabase::synced();
     let url = test_database.url.clone();
@@ -203,7 +203,7 @@ impl Relay {
         self.close(number, &[client, server]);
     }
 
-    /// What becomes of what a client sends. The text of a prepared statement is sent before it is executed.
+    /// The fate of bytes from a client. The text of a prepared statement is sent before the execution.
     fn fault_of(&self, number: usize, sent: &[u8], is_prepared: &mut bool) -> Option<Fault> {
         let mut state = self.state();
         let (_, text, fault) = state.failing.filter(|(connection, ..)| *connection == number)?;

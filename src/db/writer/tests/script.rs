@@ -1,4 +1,4 @@
-//! The script of the tests' batch: which numbers are planned how, what fails, and which calls were made.
+//! The script of the tests' batch: the plans of numbers, the injected faults, and the recorded calls.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -8,23 +8,23 @@ use crate::db::change_feed::{Position, Revisions};
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::engines::rows::{Clock, CountFrom, InsertFromRows, Value};
 
-/// Numbers from this one on are plannable. Each thousand of them stands for a provider.
+/// Numbers from 1000 on are plannable. Each thousand of numbers stands for a provider.
 const PLANNABLE: i64 = 1000;
 /// The contended providers.
 const CONTENDED: [i32; 2] = [2, 3];
-// Numbers of each thousand that behave in another way.
+// Numbers of each thousand with a special behaviour.
 /// Is refused, by a plan and from the database.
 pub const REFUSED: i64 = 404;
-/// A plan for it lacks data.
+/// A plan for the number lacks data.
 pub const MISSING_DATA: i64 = 405;
-/// Each plan writes it as another number.
+/// Each plan writes the number as a different number.
 pub const UNSTABLE: i64 = 406;
-/// The first plan for it refuses it.
+/// The first plan for the number refuses the number.
 pub const REFUSED_ONCE: i64 = 407;
 pub const PANICS_IN_PLAN: i64 = 500;
-/// Has another choice than its provider.
+/// Has a second choice besides its provider.
 pub const CHOICE: i64 = 600;
-/// The same, but the other choice has no room.
+/// As `CHOICE`, but the second choice has no room.
 pub const CHOICE_WITHOUT_ROOM: i64 = 601;
 /// Count as many rows.
 const LARGE: [i64; 2] = [800, 801];
@@ -39,11 +39,11 @@ const INSERT: InsertFromRows = InsertFromRows {
     is_repeatable: true,
 };
 
-/// A call of the batch that shows how the writer tries to commit.
+/// A call of the batch, which shows how the writer tries to commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     Follow,
-    /// The providers that are locked.
+    /// The locked providers.
     Lock(Vec<i32>),
     CatchUp,
     Plan(Vec<i64>),
@@ -55,32 +55,32 @@ pub enum Call {
 }
 use Call::*;
 
-/// The faults that a test injects, and the calls that were made.
+/// The injected faults of a test, and the recorded calls.
 #[derive(Default)]
 pub struct Script {
-    /// A call that does not return until this is cleared.
+    /// A call which does not return until this field is cleared.
     blocked: Mutex<Option<Call>>,
-    /// Calls that panic, each once.
+    /// Calls with a panic, each once.
     panicking: Mutex<Vec<Call>>,
     /// Each plan takes a moment.
     is_slow: AtomicBool,
     unstable: AtomicI64,
     was_refused: AtomicBool,
-    /// The number of further transactions that the server rolls back while locks are taken.
+    /// The number of further transactions to roll back, by the server, while locks are taken.
     rollbacks: AtomicUsize,
-    /// The number of further attempts to catch up that would have to read rows.
+    /// The number of further attempts to catch up which would have to read rows.
     failed_catch_ups: AtomicUsize,
-    /// The number of further plans with a guard that fails.
+    /// The number of further plans with a failing guard.
     conflicts: AtomicUsize,
-    /// The number of further plans with a row that lacks its value.
+    /// The number of further plans with a row without its value.
     short_rows: AtomicUsize,
     /// The peers' revisions, if the change feed need not be read. The writer's own commits are added.
     expected_peers: Mutex<Option<Revisions>>,
-    /// The providers that another transaction holds until the test ends it.
+    /// The providers under the lock of a foreign transaction, until the test ends the transaction.
     pub held: Mutex<LockSet>,
-    /// The providers that a peer has locked whenever a probe looks. A statement gets its lock between two commits.
+    /// The providers which a peer has locked at each probe. A statement gets its lock between two commits.
     locked_for_commits: Mutex<LockSet>,
-    /// The rows that the writer knows to be held, after a lock timeout.
+    /// The rows which the writer knows to be held, after a lock timeout.
     known_held: Mutex<RowNames>,
     calls: Mutex<Vec<Call>>,
 }
@@ -113,7 +113,7 @@ pub fn provider(number: i64) -> i32 {
     (number / PLANNABLE) as i32
 }
 
-/// Whether the number can do without its provider, if that is held.
+/// Whether the number can do without its provider while the provider is held.
 pub fn has_choice(number: i64) -> bool {
     is(number, CHOICE) || is(number, CHOICE_WITHOUT_ROOM)
 }
@@ -126,7 +126,7 @@ pub fn rows_of(numbers: &[&i64]) -> RowNames {
     }
 }
 
-/// Consumes one of a fault's occurrences. False if none remains.
+/// Consumes an occurrence of a fault. False if none remains.
 fn consume_fault(times: &AtomicUsize) -> bool {
     let one_less = times.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
     one_less.is_ok()
@@ -146,7 +146,7 @@ impl Script {
         assert!(!panics, "a defect");
     }
 
-    /// A plan that uses a held provider times out at its lock, as the statements of the plan would.
+    /// A plan with a held provider times out at its lock, as the statements of the plan would.
     pub fn plan(&self, commands: &[&i64]) -> DbResult<Option<BatchPlan<Numbers>>> {
         let numbers: Vec<i64> = commands.iter().map(|number| **number).collect();
         self.record(Plan(numbers.clone()));
@@ -238,7 +238,7 @@ impl Script {
         }
     }
 
-    /// False if the server is to roll the transaction back, as Galera does if another node commits first.
+    /// False if the server is to roll the transaction back, as Galera does after an earlier commit of a second node.
     pub fn lock(&self, lock_set: &LockSet) -> bool {
         self.record(Lock(lock_set.iter().copied().collect()));
         !consume_fault(&self.rollbacks)
@@ -250,12 +250,12 @@ impl Script {
         !avoids && self.held.lock().unwrap().contains(&provider(number))
     }
 
-    /// From now on each probe finds the provider locked, by one commit of a peer after another.
+    /// From now on each probe finds the provider locked, by one commit of a peer after the next.
     pub fn lock_for_commits(&self, provider: i32) {
         self.locked_for_commits.lock().unwrap().insert(provider);
     }
 
-    /// Those of the providers that another transaction holds.
+    /// The providers of `rows` under the lock of a foreign transaction.
     pub fn held_among(&self, rows: &RowNames) -> RowNames {
         let held = &*self.held.lock().unwrap() | &*self.locked_for_commits.lock().unwrap();
         let providers = held.iter().map(i32::to_string);
@@ -275,7 +275,7 @@ impl Script {
         !self.known_held.lock().unwrap().is_empty()
     }
 
-    /// Whether the number waits until its provider is free.
+    /// Whether the number waits for its provider.
     pub fn is_blocked(&self, number: i64) -> bool {
         is(number, CHOICE_WITHOUT_ROOM) && self.is_known_held(number)
     }
@@ -317,8 +317,8 @@ impl Script {
         self.panicking.lock().unwrap().push(call);
     }
 
-    /// Makes the next plans lack the value of a row, a defect. On PostgreSQL the thread that writes it panics, MariaDB
-    /// refuses it.
+    /// Makes the next plans lack the value of a row, a defect. On PostgreSQL the writing thread panics, MariaDB refuses
+    /// the row.
     pub fn lack_values(&self, times: usize) {
         self.short_rows.store(times, Ordering::Release);
     }
@@ -345,7 +345,7 @@ impl Script {
     }
 }
 
-/// Submits the first number, and the others while the writer is in `call` with it, which takes the time `blocked`.
+/// Submits the first number, and `others` while the writer is in `call` with the first, which takes the time `blocked`.
 pub async fn submit_during(
     call: Call,
     writer: &NumberWriter,
@@ -367,7 +367,7 @@ pub async fn submit_during(
     answers
 }
 
-/// Submits the others while the first number is planned for the pre-inserts, before the locks are taken.
+/// Submits `others` while the first number is planned for the pre-inserts, before the locks are taken.
 pub async fn submit_before_locks(
     writer: &NumberWriter,
     first: i64,

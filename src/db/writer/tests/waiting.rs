@@ -1,4 +1,4 @@
-//! Tests of the jobs that wait: the bound of the queue, and the pauses between large commands.
+//! Tests of the waiting jobs: the bound of the queue, and the pauses between large commands.
 
 use super::*;
 use crate::db::writer::queue::{WriterHandle, queue};
@@ -9,7 +9,7 @@ use crate::db::writer::{WalLimits, WriterSettings};
 async fn a_full_queue_refuses_immediately() {
     let mut writer = number_writer(3, LONG_TIMEOUT);
     writer.lock();
-    // The writer takes the first alone, and waits with it for the lock.
+    // The writer takes the first job alone, and waits with the job for the lock.
     let mut tasks = vec![writer.submit(1)];
     actix_web::rt::time::sleep(SHORT_TIMEOUT).await;
     tasks.extend((2..=8).map(|number| writer.submit(number)));
@@ -31,7 +31,7 @@ async fn a_full_queue_refuses_immediately() {
 async fn a_batch_is_bounded_in_rows_and_large_commands_take_turns_with_the_others() {
     let mut writer = number_writer(100, LONG_TIMEOUT);
     writer.lock();
-    // The writer takes the first alone, and waits with it for the lock.
+    // The writer takes the first job alone, and waits with the job for the lock.
     let mut tasks = vec![writer.submit(1)];
     actix_web::rt::time::sleep(SHORT_TIMEOUT).await;
     let (large, other_large) = (-257 * ROWS, -5000 * ROWS);
@@ -53,7 +53,7 @@ async fn a_batch_is_bounded_in_rows_and_large_commands_take_turns_with_the_other
     assert_eq!(*writer.published.lock().unwrap(), expected);
 }
 
-/// The jobs of numbers that were submitted, and a handle that keeps their queue open.
+/// The jobs of submitted numbers, and a handle that keeps their queue open.
 async fn waiting_jobs(numbers: &[i64]) -> (Waiting<Numbers>, WriterHandle<Numbers>) {
     let settings = WriterSettings {
         queue_size: 100,
@@ -65,7 +65,7 @@ async fn waiting_jobs(numbers: &[i64]) -> (Waiting<Numbers>, WriterHandle<Number
     for number in numbers.iter().copied() {
         let handle = handle.clone();
         actix_web::rt::spawn(async move { submit(&handle, number).await });
-        // The task submits, and waits for an answer that never comes.
+        // The task submits, and waits for an answer which never comes.
         actix_web::rt::time::sleep(Duration::from_millis(1)).await;
     }
     (Waiting::new(jobs, LONG_TIMEOUT), handle)
@@ -97,7 +97,7 @@ async fn large_jobs_without_others_do_not_wait_for_each_other() {
     assert!(waiting.take_large().is_some());
 }
 
-/// A job whose pause lasted as long as its timeout would never be committed.
+/// A job with a pause as long as its timeout would never be committed.
 #[actix_web::test]
 async fn a_large_job_that_took_long_makes_the_next_one_wait_for_a_tenth_of_the_timeout() {
     let (mut waiting, _handle) = waiting_jobs(&[LARGE, LARGE - 1, 1]).await;
