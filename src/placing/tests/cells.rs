@@ -1,4 +1,4 @@
-//! Cells: their numbers, the indexes that a cluster keeps, and what pruning saves.
+//! Cells: the numbers of cells, the indexes of a cluster, and the savings by pruning.
 
 use std::cell::Cell;
 
@@ -21,7 +21,7 @@ fn combinations_are_numbered_alike_in_small_and_in_large_tables() {
     assert_eq!(dense[..3], [0, 1, 2]);
 }
 
-/// A cluster keeps the cells of its hosts. Workloads that compare other dimensions have other cells.
+/// A cluster keeps the cells of its hosts. A workload with different dimensions has different cells.
 #[test]
 fn workloads_that_compare_other_dimensions_are_placed_alike_on_used_and_new_clusters() {
     let rules = [&BOTH[..1], &BOTH[1..], &BOTH].map(|axes| [spread(Mode::MaxDifference, axes)]);
@@ -50,7 +50,7 @@ fn a_cluster_serves_workloads_with_other_eligible_hosts() {
     assert_eq!(all.len(), 9);
 }
 
-/// Hosts that count how often they are asked.
+/// Hosts with a counter of offers.
 struct Counted(Cell<u32>);
 
 impl Hosts for Counted {

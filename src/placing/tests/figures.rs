@@ -1,6 +1,6 @@
 //! Tables of Service Fabric's documentation and code, figure by figure: limits, modes, and the numbers of valid sets.
 //!
-//! Each count is made by the layer's own judgement over all sets of hosts. A placement has to be one of them.
+//! Each count uses the layer's own judgement over all sets of hosts. A placement has to be one of the valid sets.
 
 use std::collections::BTreeSet;
 
@@ -23,12 +23,12 @@ const MORE: [(&str, &[&str]); 5] = [
     ("N10", &["fd:/4", "0"]),
 ];
 
-/// The base with the first `more` of the other hosts: configuration 1, 2 and 3 have 1, 5 and 3 of them.
+/// The base with the first `more` hosts of `MORE`: configuration 1, 2 and 3 have 1, 5 and 3 of these hosts.
 pub fn configuration(more: usize) -> World {
     World::of(&[&BASE[..], &MORE[..more]].concat())
 }
 
-/// Nine hosts in three domains of each dimension, one rack in each of the fault domains.
+/// Nine hosts in three domains of each dimension, a rack in each of the fault domains.
 pub fn nine_machines() -> World {
     World::of(&[
         ("vm1", &["fd:/dc1/r0", "UD1"]),
@@ -62,7 +62,7 @@ pub fn names(all: &[&str]) -> BTreeSet<String> {
     all.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// The number of valid sets; a placement is one of them, and there is one if and only if there is a set.
+/// The number of valid sets. A placement exists if and only if a valid set exists, and is a valid set.
 pub fn count(world: &World, rule: Rule, n: u32) -> usize {
     let rules = [rule];
     let sets = world.sets(&rules, n);

@@ -1,4 +1,4 @@
-//! The largest workloads that a request may ask for end within their budget.
+//! The largest workloads of a request end within their budget.
 
 use std::cell::Cell;
 
@@ -11,7 +11,7 @@ use crate::placing::{
 
 const ROLES: usize = 1_000;
 
-/// Hosts that are used to different degrees. Each role asks for an amount of its own, and is not for one of the hosts.
+/// Hosts with different usages. Each role asks for an amount of its own, and excludes one host.
 struct Different {
     hosts: u32,
     offers: Cell<u64>,
@@ -47,7 +47,7 @@ fn cluster(hosts: u32) -> Cluster {
     Cluster::new(hosts, vec![of(fault, fault_leaves), of(upgrade, upgrade_leaves)])
 }
 
-/// Places one replica of each role. Returns the answer, the operations and the offers that were looked at.
+/// Places a replica of each role. Returns the answer, the number of operations, and the number of offers.
 fn placed(hosts: u32, mode: Mode, effort: &Effort) -> (Placed, u64, u64) {
     let (cluster, world) = (
         cluster(hosts),
@@ -115,7 +115,7 @@ fn hostile_02_the_flow_of_roles_ends_wherever_it_is_interrupted() {
     }
 }
 
-/// Each host is in an upgrade domain of its own, and in a fault domain of its own this far down.
+/// Each host is in an upgrade domain of its own, and in a fault domain of its own `depth` levels down.
 fn deep_cluster(hosts: u32, depth: usize) -> Cluster {
     let (mut fault, mut upgrade) = (DomainTree::default(), DomainTree::default());
     let below = "/x".repeat(depth);
@@ -188,7 +188,7 @@ fn hostile_08_the_depth_of_domains_is_counted_by_a_judgement() {
     };
     let ((without, less), (with, more)) = (spent(&[]), spent(&[near(NearKind::Apart)]));
     assert_eq!((without, with), (0, hosts as usize));
-    // The domains are marked once, and those above each host are looked at.
+    // The domains are marked once, and the ancestors of each host's domain are looked at.
     let levels = u64::from(hosts) * depth as u64;
     assert!(more - less > 3 * levels / 2, "{} operations more", more - less);
 }

@@ -28,7 +28,7 @@ fn cluster() -> Cluster {
     Cluster::new(60, vec![Dimension { tree, leaves }])
 }
 
-/// Calls `run` with a budget for each number of steps until it is enough. Returns the number.
+/// Calls `run` with a budget for each number of steps until the budget is enough. Returns the number.
 fn interrupt_everywhere(run: impl Fn(&Interrupt)) -> u64 {
     for steps in 1.. {
         let interrupt = Interrupt::after(steps);

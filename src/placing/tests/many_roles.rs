@@ -1,4 +1,4 @@
-//! Large workloads of several roles, each of which has hosts of its own.
+//! Large workloads of several roles. Each role has hosts of its own.
 
 use super::worlds::{World, atomic, spread, workload};
 use crate::placing::release::Released;
@@ -6,7 +6,7 @@ use crate::placing::{Axis, Mode, Proof, Replica, Rule, Standing};
 
 const HOSTS: u32 = 500;
 
-/// 500 hosts, the domain of each by its number. The first half serves role 0 alone, the other half role 1.
+/// 500 hosts, each with the domain of its number. The first half serves role 0 alone, the second half role 1.
 fn halves(domain: impl Fn(u32) -> String) -> World {
     let hosts: Vec<(String, String)> = (0..HOSTS).map(|host| (format!("h{host}"), domain(host))).collect();
     let paths: Vec<[&str; 1]> = hosts.iter().map(|(_, domain)| [domain.as_str()]).collect();
@@ -34,7 +34,7 @@ fn replicas() -> Vec<Replica> {
     (0..HOSTS).map(replica).collect()
 }
 
-/// Those that stay when role 0 falls to 50 and role 1 to 150.
+/// The kept replicas when role 0 falls to 50 and role 1 to 150.
 fn kept(world: &World) -> (Vec<usize>, Proof) {
     let Released { gone, proof } = world.released(&workload(&[50, 150], &rules()), &replicas());
     ((0..HOSTS as usize).filter(|at| !gone.contains(at)).collect(), proof)

@@ -1,5 +1,5 @@
-//! The oracle: all sets of hosts, one after the other, judged over trees of paths. It shares no code with the layer but
-//! the types of its questions.
+//! The oracle: all sets of hosts, one after the other, judged over trees of paths. The oracle shares no code with the
+//! layer except the types of questions.
 
 mod safe;
 
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use super::worlds::{World, subsets};
 use crate::placing::{Axis, Level, Members, Mode, Near, NearKind, Rule, Spread, Standing, Workload};
 
-/// A domain with what is in it.
+/// A domain with its hosts and replicas.
 #[derive(Default)]
 struct Node {
     children: BTreeMap<String, Node>,
-    /// Eligible hosts in it and below, free ones directly in it, and replicas in it and below.
+    /// Eligible hosts inside and below, free hosts directly inside, and replicas inside and below.
     hosts: u32,
     direct: u32,
     count: u32,
@@ -24,7 +24,7 @@ impl Node {
         self.children.values().filter(|child| child.hosts > 0).collect()
     }
 
-    /// The children at the first level that has several.
+    /// The children at the first level with several children.
     fn first_level(&self) -> Vec<&Node> {
         let live = self.live();
         match &live[..] {
@@ -33,7 +33,7 @@ impl Node {
         }
     }
 
-    /// What a limit holds for: the first level with several, else the only domain at the top.
+    /// The domains of a limit: the first level with several domains, else the only domain at the top.
     fn limited(&self) -> Vec<&Node> {
         match self.first_level() {
             first if first.is_empty() => self.live(),
@@ -41,7 +41,7 @@ impl Node {
         }
     }
 
-    /// The names of the children at the first level that has several with an eligible host or a replica.
+    /// The names of the children at the first level with several children that have an eligible host or a replica.
     fn first_present(&self) -> Vec<&String> {
         let present = self.children.iter().filter(|(_, child)| child.hosts + child.count > 0);
         let present: Vec<(&String, &Node)> = present.collect();
@@ -52,15 +52,15 @@ impl Node {
     }
 }
 
-/// A question, with all replicas: those that stand, and the new ones at the end.
+/// A question. The replicas are the present replicas, and the new replicas at the end.
 pub struct Question<'a> {
     pub world: &'a World,
     pub workload: &'a Workload<'a>,
-    /// Hosts that can take a new replica, if each is judged alone.
+    /// Hosts with room for a new replica, each judged alone.
     pub free: &'a [bool],
 }
 
-/// What a placement is compared by, the least first.
+/// The costs for the comparison of placements, the least first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     pub soft: i64,
@@ -243,7 +243,7 @@ impl Question<'_> {
             .all(|rule| self.keeps(rule, new) && self.stays_safe(rule, new))
     }
 
-    /// What a placement costs, score included.
+    /// The costs of a placement, score included.
     pub fn key(&self, new: &[Standing]) -> Key {
         let mut key = Key {
             soft: 0,
@@ -273,7 +273,7 @@ impl Question<'_> {
         key
     }
 
-    /// How far counts are from what a spread asks: replicas above a limit, and outside of an even share.
+    /// The distance of counts from a spread: replicas above a limit, and outside of an even share.
     fn amount(&self, spread: &Spread, new: &[Standing]) -> i64 {
         let n = n(self.workload);
         let mode = self.mode(spread);
@@ -311,7 +311,7 @@ impl Question<'_> {
         amounts.sum()
     }
 
-    /// All ways to place `new` of the missing replicas that hard rules and room admit.
+    /// All placements of `new` missing replicas within hard rules and room.
     pub fn placements(&self, missing: &[u32], new: u32) -> Vec<Vec<Standing>> {
         let roles: Vec<usize> = (0..missing.len())
             .flat_map(|role| vec![role; missing[role] as usize])
@@ -331,7 +331,7 @@ impl Question<'_> {
             }
             return;
         };
-        // Replicas of one role are alike, so their hosts ascend.
+        // Replicas of a role are alike, so their hosts ascend.
         let from = new.last().filter(|last| last.role == role).map_or(0, |last| last.host);
         for host in (from..self.world.names.len() as u32).filter(|&host| self.free[host as usize]) {
             new.push(Standing { role, host });
@@ -341,8 +341,8 @@ impl Question<'_> {
     }
 }
 
-/// Whether siblings differ by at most 1 at every level. A domain that stands above the even share of the others is left
-/// out with all that is in it, and takes nothing new.
+/// Whether siblings differ by at most 1 at every level. A domain with more present replicas than the even share is left
+/// out with all its domains, and takes no new replica.
 fn is_even(node: &Node) -> bool {
     let mut compared = node.live();
     loop {
@@ -362,7 +362,7 @@ fn is_even(node: &Node) -> bool {
     difference <= 1 && compared.into_iter().all(is_even)
 }
 
-/// How far the domains below one are from an even share of `from.0` to `from.1` replicas.
+/// The distance of the domains below a node from an even share of `from.0` to `from.1` replicas.
 fn uneven(node: &Node, from: (u32, u32)) -> i64 {
     let live = node.live();
     if live.is_empty() {

@@ -20,7 +20,7 @@ fn config() -> ProptestConfig {
     proptest_config(CASES, FULL_CASES)
 }
 
-/// The placement is one of the oracle's, and the best of them.
+/// The placement is one of the oracle's placements, and the best.
 fn agrees(case: &Case, new: &[Standing], number: u32) -> Result<(), TestCaseError> {
     let (workload, free) = (case.workload(), case.free());
     let question = Question {
@@ -134,7 +134,7 @@ fn judgement_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What stays keeps all hard rules, if there is a choice that does.
+/// The kept replicas keep all hard rules, if a choice of replicas does.
 fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseError> {
     let replicas: Vec<Replica> = case
         .standing

@@ -1,5 +1,4 @@
-//! Random small clusters with a workload, as strategies of proptest: rules of all kinds, and replicas that stand
-//! already.
+//! Random small clusters with a workload, as strategies of proptest: rules of all kinds, and present replicas.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -38,7 +37,7 @@ impl Case {
         missing
     }
 
-    /// Hosts that can take a new replica, if nothing but the host itself is judged.
+    /// Hosts with room for a new replica, by the rules about hosts alone.
     pub fn free(&self) -> Vec<bool> {
         let missing = self.missing();
         let is_about_hosts = |rule: &&Rule| match rule {
@@ -95,7 +94,8 @@ fn any_mode() -> impl Strategy<Value = Mode> {
     ]
 }
 
-/// A path of up to `levels` levels with four domains in each; sometimes none, or one that ends early.
+/// A path of up to `levels` levels with `domains` domains in each. Some hosts have no path, or a path with an early
+/// end.
 fn any_path(levels: usize, domains: u8) -> impl Strategy<Value = Option<String>> {
     let path = vec(0..domains, levels).prop_map(|segments| {
         let segments: Vec<String> = segments.into_iter().map(|segment| segment.to_string()).collect();
@@ -169,7 +169,7 @@ fn any_rule(dimensions: usize, on_hosts: bool) -> impl Strategy<Value = Rule> {
     prop_oneof![4 => spread, 1 => near]
 }
 
-/// Removes what does not exist in a world from a rule.
+/// Removes the dimensions and domains from a rule that the world lacks.
 fn fitting(mut rule: Rule, world: &World) -> Rule {
     if let Rule::Near(Near {
         members: Members::Domains { dimension, domains },
@@ -202,7 +202,7 @@ pub fn any_case(roles: usize, dimensions: usize, on_hosts: bool) -> impl Strateg
     })
 }
 
-/// With a strict rule in the first dimension, and eligible hosts in one of its topmost domains alone.
+/// With a strict rule in the first dimension, and eligible hosts in a single topmost domain.
 pub fn any_strict_case() -> impl Strategy<Value = Case> {
     (any_case(1, 2, true), any_mode()).prop_map(|(mut case, mode)| {
         for (path, eligible) in case.world.paths[0].iter().zip(&mut case.world.eligible) {

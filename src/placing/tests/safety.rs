@@ -1,4 +1,4 @@
-//! What is safe, what strict rules refuse, and hosts without a domain.
+//! Safe placements, refusals of strict rules, and hosts without a domain.
 
 use super::figures::{count, names, nine_machines};
 use super::worlds::{BOTH, World, spread, strict, workload};
@@ -120,7 +120,7 @@ fn under_a_rule_that_may_be_broken_a_host_without_a_domain_is_used_and_not_safe(
     assert_eq!(judged.safe, Some(false));
 }
 
-/// Three racks of a site, and a host of another site that is not eligible.
+/// Three racks of a site, and an ineligible host of a second site.
 fn racks_beside_another_site() -> World {
     let hosts: [(&str, &[&str]); 4] = [
         ("h1", &["fd:/dc1/r0"]),
@@ -131,7 +131,7 @@ fn racks_beside_another_site() -> World {
     World::of(&hosts).only(&["h1", "h2", "h3"])
 }
 
-/// `safe` compares the sites, because a replica stands in the other one. Its racks alone would do for `strict`.
+/// `safe` compares the sites, because a replica is in the second site. Its racks alone would do for `strict`.
 #[test]
 fn strict_refuses_a_majority_in_a_site_beside_replicas_on_hosts_that_are_not_eligible() {
     let (world, rules) = (
@@ -151,7 +151,7 @@ fn strict_refuses_a_majority_in_a_site_beside_replicas_on_hosts_that_are_not_eli
         .map(|it| (tree.path(it.domain), it.limit, it.room))
         .collect();
     assert!(limits.contains(&("fd:/dc1", 1, 3)), "{limits:?}");
-    // Of five replicas two may be in one site.
+    // Of five replicas two may be in the same site.
     standing.extend(world.standing(&["h4", "h4"]));
     let granted = world.place(&Workload {
         standing: &standing,

@@ -1,4 +1,4 @@
-//! Tables of published systems with replicas that stand already: placing one by one, lost domains, scaling down.
+//! Tables of published systems with present replicas: placing one by one, lost domains, scaling down.
 
 use std::collections::BTreeSet;
 
@@ -280,7 +280,7 @@ fn e6_while_one_of_ten_domains_is_down_the_others_need_room_for_twelve_each() {
 
 #[test]
 fn a_spent_budget_is_said_and_is_no_proof() {
-    // Each two of the hosts share a domain, but no dimension alone, nor two of them, shows that.
+    // Each two hosts share a domain. Neither a single dimension nor two dimensions show this fact.
     let world = World::of(&[
         ("000", &["0", "0", "0"]),
         ("110", &["1", "1", "0"]),

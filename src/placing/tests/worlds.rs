@@ -1,4 +1,4 @@
-//! Small clusters with what is known of their hosts.
+//! Small clusters with the eligibility, offers and paths of their hosts.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub struct World {
     pub cluster: Cluster,
     /// By host and role.
     pub eligible: Vec<Vec<bool>>,
-    /// By host and role: how many replicas it has room for, what each takes over normal limits, and its score.
+    /// By host and role: the room in replicas, the amount over normal limits by a replica, and the score.
     pub offers: Vec<Vec<(u32, i64, i64)>>,
     /// The most new replicas of a host, of all roles together.
     pub together: u32,
@@ -36,7 +36,7 @@ impl Hosts for World {
 }
 
 impl World {
-    /// Of hosts with their paths by dimension; all are eligible and have room for 1,000 replicas of one role.
+    /// A world of hosts with paths by dimension. All hosts are eligible, with room for 1,000 replicas of a single role.
     pub fn of(hosts: &[(&str, &[&str])]) -> World {
         let mut world = World {
             names: hosts.iter().map(|(name, _)| (*name).to_owned()).collect(),
@@ -121,7 +121,7 @@ impl World {
         release(&self.cluster, &eligible, workload, replicas, &Interrupt::default())
     }
 
-    /// The names of the hosts that get the missing replicas of an atomic request.
+    /// The hosts of the missing replicas of an atomic request, by name.
     pub fn place(&self, workload: &Workload) -> Result<BTreeSet<String>, Box<Placed>> {
         let placed = self.placed(workload, &atomic());
         match placed.refusal {
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// All sets of `n` eligible hosts that the layer's own judgement finds nothing wrong with.
+    /// All sets of `n` eligible hosts without a fault in the layer's own judgement.
     pub fn sets(&self, rules: &[Rule], n: u32) -> Vec<BTreeSet<String>> {
         let wanted = [n];
         let all = subsets(self.names.len(), n as usize).into_iter().filter(|set| {
@@ -187,7 +187,7 @@ pub fn strict(mode: Mode, axes: &[Axis]) -> Rule {
     })
 }
 
-/// A workload with a quorum that has no replica yet.
+/// A workload with a quorum and without a replica yet.
 pub fn workload<'a>(wanted: &'a [u32], rules: &'a [Rule]) -> Workload<'a> {
     Workload {
         wanted,

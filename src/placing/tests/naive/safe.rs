@@ -27,7 +27,7 @@ impl Question<'_> {
         safe
     }
 
-    /// Whether each domain that gets new replicas may be lost, if the rule is strict.
+    /// Whether each domain with new replicas may be lost, if the rule is strict.
     pub fn stays_safe(&self, rule: &Rule, new: &[Standing]) -> bool {
         let n = n(self.workload);
         let Rule::Spread(spread) = rule else { return true };
@@ -54,7 +54,7 @@ impl Question<'_> {
         }
     }
 
-    /// The replicas on hosts that fail at once, by their domain of the first level, or by host.
+    /// The replicas on hosts that fail at the same time, by their domain of the first level, or by host.
     fn failing(&self, axis: Axis, first: &[&String], hosts: impl Iterator<Item = usize>) -> BTreeMap<String, u32> {
         let mut failing: BTreeMap<String, u32> = BTreeMap::new();
         for host in hosts {
