@@ -1,4 +1,4 @@
-//! Parses the query parameters that lists and candidates share.
+//! Parses the shared query parameters of lists and candidates.
 
 use super::*;
 

@@ -86,7 +86,7 @@ impl Cloud {
             1 => drop(row.traits.insert(TraitId(number))),
             2 => drop(row.inventories.insert(ClassId(number % 3), inventory_of(number + 8))),
             3 => row.name = format!("name-{number}").into(),
-            // As if the id was reused, even one of a parent.
+            // As if the id was reused, even the id of a parent.
             4 => row.uuid = format!("{number:08x}-{id:04x}-4000-8000-000000000001").into(),
             5 if !is_parent => {
                 let parent = (id != 1 && number % 3 > 0).then_some(ProviderId(1));
@@ -115,7 +115,7 @@ impl Cloud {
     }
 }
 
-/// Uses 70 providers in two blocks, so that a child may be in another block than its root.
+/// Uses 70 providers in two blocks, so a child and its root may be in different blocks.
 #[test]
 fn an_outdated_text_is_dropped() {
     let changes = proptest::collection::vec((0..8usize, 1..75i32, 1..70i32), 1..24);
@@ -197,7 +197,7 @@ fn texts_are_rebuilt_after_some_claims() {
     }
 }
 
-/// A snapshot is replaced before it is read. The reader of the next one builds the texts for both, with newer usage.
+/// A snapshot is replaced before a read. The reader of the next snapshot builds the texts for both, with newer usage.
 #[test]
 fn the_set_of_stale_lanes_is_dropped_together_with_the_texts() {
     let rows = || (1..=64).map(|id| row(id, [1]));

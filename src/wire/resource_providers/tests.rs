@@ -1,4 +1,4 @@
-//! Tests that bodies and queries are parsed, and answers written, as each microversion defines them.
+//! Tests of parsed bodies and queries, and of written answers, by microversion.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn provider(parent: Option<&str>) -> Provider {
     }
 }
 
-/// The snapshot's row for `provider(None)`, except that its root is the provider itself.
+/// The snapshot's row for `provider(None)`, except the root, which is the provider itself.
 fn row() -> ProviderRow {
     ProviderRow {
         generation: 3,
@@ -141,7 +141,7 @@ fn a_list_is_the_same_in_pieces_of_any_length() {
             loop {
                 let mut piece = Vec::new();
                 let more = list.write(&mut piece, length);
-                // A piece ends after the item that exceeds `length`. The text around the items is shorter than 50.
+                // A piece ends after the item beyond `length`. The text around the items is shorter than 50.
                 let bytes = piece.len();
                 assert!(
                     bytes < length + one.len() + 50,
@@ -181,7 +181,7 @@ fn special_characters_are_escaped_in_links_too() {
 /// Versions differ in their members: parent and root come with 1.14, each link with the version of its resource.
 #[test]
 fn a_provider_is_written_the_same_in_a_list_and_alone_in_each_version() {
-    // The links of a uuid of another length than 36 are written in another way.
+    // The links of a uuid with a length other than 36 are written differently.
     let child = ProviderRow {
         id: ProviderId(2),
         uuid: Arc::from("short"),

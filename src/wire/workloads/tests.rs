@@ -1,4 +1,4 @@
-//! Bodies of workloads: what is read, stored and read again, and which member a refusal names.
+//! Bodies of workloads: reading, storing, reading again, and the named member of a refusal.
 
 use super::*;
 use crate::model::workloads::{Level, Mode, NearKind, SpreadRule, WishRule};
@@ -16,7 +16,7 @@ fn read(body: &str) -> Result<Put> {
     read_put(UUID, "", body.as_bytes(), &defaults)
 }
 
-/// A workload with these members beside what is required.
+/// A workload with these members beside the required members.
 fn with(members: &str) -> Result<Put> {
     read(&format!(
         r#"{{"generation": null, "name": "w",
@@ -231,7 +231,7 @@ fn a_group_whose_amounts_are_all_0_is_as_if_it_were_not_there() {
     };
     assert_eq!(suffixes("resources=VCPU:1&resources_A=CUSTOM_LOAD:0"), [""]);
     assert_eq!(suffixes("resources=CUSTOM_LOAD:0&resources_A=VCPU:1"), ["_A"]);
-    // What else it asks for needs a class, or a subtree.
+    // A group with further conditions needs a class, or a subtree.
     let in_subtree =
         "resources=VCPU:1&resources_A=VCPU:1&resources_B=CUSTOM_LOAD:0&same_subtree=_A,_B&group_policy=none";
     assert_eq!(suffixes(in_subtree), ["", "_A", "_B"]);

@@ -23,7 +23,7 @@ fn row(id: i32, parent: Option<i32>) -> ProviderRow {
     }
 }
 
-/// The answer about a root and its child. Both can provide two VCPU; only the child can provide one.
+/// The answer about a root and its child. Both can provide two VCPU; only the child can provide a single VCPU.
 fn answer(minor: u16, amount: i64) -> CandidatesAnswer {
     answer_to(minor, "", amount)
 }
@@ -35,7 +35,7 @@ fn answer_to(minor: u16, suffix: &str, amount: i64) -> CandidatesAnswer {
     tests::answer(Version::new(minor), &snapshot, suffix, amount)
 }
 
-/// The answer for one VCPU, which only the child can provide.
+/// The answer for a VCPU, which only the child can provide.
 fn written(minor: u16) -> String {
     let mut out = Vec::new();
     assert_eq!(answer(minor, 1).write(&mut out, usize::MAX), Ok(false));
@@ -64,7 +64,7 @@ fn the_chunks_make_up_the_whole_answer() {
     }
 }
 
-/// A request is written by replacing the provider in the previous one. A suffix may look like a provider's uuid.
+/// A request is written by replacing the provider in the request before. A suffix may look like a provider's uuid.
 #[test]
 fn a_suffix_that_equals_a_provider_uuid_is_not_replaced() {
     for suffix in ["u1", "u2", ""] {
