@@ -1,4 +1,4 @@
-//! Tests of the API as clients see it: requests to dispatch, over the real model and an SQLite file for each test.
+//! Tests of the API from the clients' side: requests to dispatch, over the real model and an SQLite file for each test.
 
 mod base_urls;
 mod bodies;
@@ -68,7 +68,7 @@ async fn answer(request: HttpRequest, payload: Payload, service: Data<Service>) 
 pub struct TestAnswer {
     pub status: StatusCode,
     pub headers: actix_web::http::header::HeaderMap,
-    /// `Content-Length`, if the answer has one.
+    /// `Content-Length`; `None` if the answer has no length.
     pub length: Option<u64>,
     pub body: Vec<u8>,
 }
@@ -82,12 +82,12 @@ impl TestServer {
         TestServer::with_rows(change, "")
     }
 
-    /// A service on a database with rows that this SQL inserts.
+    /// A service on a database with the rows of this SQL.
     pub fn with_rows(change: impl FnOnce(&mut Settings), sql: &str) -> TestServer {
         TestServer::start(change, false, Authenticator::NoAuth2, sql)
     }
 
-    /// A service that is one of several processes on its database.
+    /// A service as one of several processes on a database.
     pub fn shared(change: impl FnOnce(&mut Settings)) -> TestServer {
         TestServer::start(change, true, Authenticator::NoAuth2, "")
     }
@@ -97,7 +97,7 @@ impl TestServer {
         TestServer::start(|_| (), false, auth, "")
     }
 
-    /// Renames the database file. Connections that have it open go on using it.
+    /// Renames the database file. Open connections go on using the file.
     pub fn rename_database_file(&self) {
         std::fs::rename(
             self.directory.path().join("placet.sqlite"),

@@ -1,4 +1,4 @@
-//! Tests that the description covers every route, error and component, and nothing else.
+//! Tests of the API's description: every route, error and component has a description, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ fn every_operation(document: &Value) -> Vec<(&str, &str, &Value)> {
     operations.collect()
 }
 
-/// Every object in the document, with the name of the member that it is.
+/// Every object in the document, with the name of its member.
 fn walk<'a>(name: &'a str, value: &'a Value, visit: &mut impl FnMut(&'a str, &'a Map<String, Value>)) {
     match value {
         Value::Object(members) => {
@@ -179,7 +179,7 @@ fn properties_and_parameters_are_described() {
     let (document, texts) = (document(ROUTES, None), Texts::read());
     let (mut described, mut without) = (BTreeSet::new(), BTreeSet::new());
     walk("", &document["components"]["schemas"], &mut |name, members| {
-        // A property may itself be called so: then its schema has a type.
+        // A property may itself be called so. If so, its schema has a type.
         if name == "properties"
             && !members
                 .get("type")

@@ -6,7 +6,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 const LONGER: Duration = Duration::from_secs(7);
 const SILENT: &str = "the database has not answered for 7 s";
 
-/// A process that can answer all requests.
+/// A process which can answer all requests.
 const WELL: Observed = Observed {
     silence: Duration::ZERO,
     limit: LIMIT,

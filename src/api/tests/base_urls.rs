@@ -1,4 +1,4 @@
-//! Tests of a service that is mounted below a prefix, or behind a proxy.
+//! Tests of a service mounted below a prefix, or behind a proxy.
 
 use super::{TestAnswer, TestServer, admin, anonymous};
 

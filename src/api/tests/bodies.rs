@@ -1,4 +1,4 @@
-//! Tests of request bodies: their type, their length and the answers to them.
+//! Tests of request bodies: types, lengths, and the answers to bodies.
 
 use super::{TestServer, admin};
 

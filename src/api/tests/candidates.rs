@@ -1,4 +1,4 @@
-//! Tests that candidates come from the snapshot, without SQL but for the freshness query.
+//! Tests of the source of candidates: the snapshot, without SQL but for the freshness query.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -116,7 +116,7 @@ async fn without_the_database_a_search_is_refused_or_has_an_age() {
     }
 }
 
-/// Schedulers that ask at the same time, and take the first candidate, would otherwise choose the same host.
+/// With the same sample, schedulers that ask at the same time and take the first candidate would choose the same host.
 #[actix_web::test]
 async fn an_answer_with_a_limit_is_another_sample_each_time() {
     let server = TestServer::new();

@@ -84,7 +84,7 @@ async fn a_forbidden_preflight_request_gets_no_cors_headers() {
         assert_eq!(cors_headers(&answer), [], "{origin} {method} {headers}");
         assert_eq!(answer.header("vary"), None);
     }
-    // Without an origin or a requested method it is no preflight request.
+    // Without an origin or a requested method the request is no preflight request.
     for header in [
         ("origin", "https://a.example"),
         ("access-control-request-method", "GET"),

@@ -220,7 +220,7 @@ async fn an_answer_without_a_time_of_its_own_has_no_last_modified() {
         (none.header("last-modified"), none.header("cache-control")),
         (None, Some("no-cache"))
     );
-    // `Last-Modified` of an update is the time of the update before it.
+    // `Last-Modified` of an update is the time of the update before.
     let rename = |name| admin("PUT", &child, "1.39").set_json(serde_json::json!({"name": name}));
     assert_eq!(server.send(rename("one")).await.header("last-modified"), None);
     assert!(server.send(rename("two")).await.header("last-modified").is_some());

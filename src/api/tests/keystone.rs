@@ -1,4 +1,4 @@
-//! Tests of the answers to requests that Keystone's tokens do not authenticate. No Keystone answers here.
+//! Tests of the answers to requests without an authentication by Keystone's tokens. No Keystone answers here.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ async fn without_a_token_the_answer_is_that_of_keystonemiddleware() {
     let message = "The request you have made requires authentication.";
     let expected = json!({"error": {"code": 401, "title": "Unauthorized", "message": message}});
     assert_eq!(answer.json(), expected);
-    // It is JSON for a browser too, and there is none for HEAD.
+    // The answer is JSON for a browser too. HEAD has no body.
     let html = anonymous("GET", "/nothing", "1.0").insert_header(("accept", "text/html"));
     assert_eq!(server.send(html).await.json(), expected);
     let head = server.send(anonymous("HEAD", "/resource_providers", "1.0")).await;

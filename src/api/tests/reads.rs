@@ -1,7 +1,7 @@
 //! Counts the SQL statements of requests.
 //!
-//! A read of one statement sees consistent rows, and waits for one round trip. A write does not look its provider up
-//! first.
+//! A read of one statement sees consistent rows, and waits for one round trip. A write sends no statement to look up
+//! its provider first.
 
 use serde_json::json;
 

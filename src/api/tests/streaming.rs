@@ -1,4 +1,4 @@
-//! Tests of streaming bodies: long answers are sent in chunks, and a client that disconnects ends the search.
+//! Tests of streaming bodies: long answers are sent in chunks, and a disconnected client ends the search.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, InterruptOnDrop};
 use crate::pools::{CallerKey, Pools};
 
-/// The next chunk. The test fails if it does not come within ten minutes.
+/// The next chunk. The test fails if no chunk comes within ten minutes.
 async fn next(body: &mut StreamingBody) -> Option<Result<Bytes>> {
     let polled = std::future::poll_fn(|task| Pin::new(&mut *body).poll_next(task));
     timeout(Duration::from_secs(600), polled)
@@ -70,7 +70,7 @@ fn first_chunks(rest: impl ChunkSource + 'static) -> FirstChunks {
     }
 }
 
-/// A body with a first chunk, and a source that counts its calls and returns `last` at call number `after`.
+/// A body with a first chunk and a source. The source counts its calls, and returns `last` at call number `after`.
 fn counting(last: Result<bool>, after: usize, found: bool) -> (StreamingBody, Arc<AtomicUsize>, Interrupt) {
     let (calls, interrupt) = (Arc::new(AtomicUsize::new(0)), Interrupt::default());
     let counter = Arc::clone(&calls);
@@ -129,7 +129,7 @@ async fn a_chunked_answer_equals_the_whole_answer() {
             long.body.len()
         );
         assert_eq!((long.length, whole.length), (None, Some(whole.body.len() as u64)));
-        // An answer that fits one chunk has a length, with or without a limit.
+        // An answer of a single chunk has a length, with or without a limit.
         let short = server
             .send(admin("GET", "/allocation_candidates?resources=VCPU:1", version))
             .await;
@@ -137,7 +137,7 @@ async fn a_chunked_answer_equals_the_whole_answer() {
     }
 }
 
-/// The candidates of an answer, in an order of their own: that of an answer with a limit is random.
+/// The candidates of an answer, sorted: the order of an answer with a limit is random.
 fn sorted_requests(answer: &serde_json::Value) -> Vec<String> {
     let requests = answer["allocation_requests"].as_array().expect("a list");
     let mut texts: Vec<String> = requests.iter().map(ToString::to_string).collect();
@@ -145,7 +145,7 @@ fn sorted_requests(answer: &serde_json::Value) -> Vec<String> {
     texts
 }
 
-/// The items of the list are compared with lists of one provider each.
+/// The items of the list are compared with lists of a single provider each.
 #[actix_web::test]
 async fn a_chunked_list_of_providers_has_the_items_of_short_lists() {
     let server = TestServer::new();
@@ -238,7 +238,7 @@ async fn dropping_the_body_interrupts_the_search() {
     assert!(calls.load(Ordering::SeqCst) <= 1);
 }
 
-/// A client that closed its side still gets chunks that are ready within the grace period.
+/// A client with a closed side still gets chunks that are ready within the grace period.
 #[actix_web::test]
 async fn a_slow_chunk_is_given_up_if_the_client_closed_its_side() {
     let (side, interrupt) = (DisconnectSignal::open(), Interrupt::default());

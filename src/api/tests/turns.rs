@@ -1,8 +1,8 @@
 //! No request occupies its HTTP worker: the processor time of each turn of the worker's loop is measured under every
 //! route, with its largest legal input.
 //!
-//! The client is a thread with a connection of its own. The turns are those of the connection's task: it reads the
-//! request, runs the handler, writes the answer, and drops all of that. The tests compile placet without optimisation,
+//! The client is a thread with a connection of its own. The turns belong to the connection's task: the task reads the
+//! request, runs the handler, writes the answer, and drops everything. The tests compile placet without optimisation,
 //! so the bound holds in a package with a wide margin. Other processes do not make processor time longer.
 
 mod cases;
@@ -36,7 +36,7 @@ use client::Request;
 /// The most processor time of one turn.
 const MAX_TURN: Duration = Duration::from_millis(20);
 
-/// The longest body. As `max_body_size` has it by default, the test takes a minute.
+/// The longest body. With the default of `max_body_size` the test takes a minute.
 fn body_bytes() -> usize {
     by_size(8 << 20, 32 << 20)
 }
@@ -46,7 +46,8 @@ fn largest_requests(settings: &mut Settings) {
     settings.search.max_combinations = 10_000;
 }
 
-/// Waits for the future, and returns the processor time of its longest turn too. It is dropped in its last turn.
+/// Waits for the future, and returns the processor time of its longest turn too. The future is dropped in its last
+/// turn.
 async fn measured<T>(future: impl Future<Output = T>) -> (T, Duration) {
     let (mut future, mut longest) = (Some(Box::pin(future)), Duration::ZERO);
     let result = poll_fn(|task| {
@@ -94,7 +95,7 @@ async fn send(
     longest
 }
 
-/// A short body, which the worker reads itself, and the longest one. 0 for a route without a body.
+/// A short body, which the worker reads itself, and the longest body. 0 for a route without a body.
 fn body_lengths(route: &Route) -> Vec<usize> {
     match route.media {
         Media::ConsumesJson => vec![SMALL_BODY_BYTES, route.max_body_bytes.min(body_bytes())],
@@ -112,8 +113,7 @@ fn requests(route: &Route, cases: &mut Cases) -> Vec<Request> {
     cases.map(|case| Request::new(&route.method, &case, version)).collect()
 }
 
-/// Makes requests on a thread of their own. Else the worker's allocator tidies up what their bodies leave behind, in a
-/// later turn.
+/// Makes requests on a thread of their own. Else the worker's allocator frees the memory of the bodies in a later turn.
 fn made<T: Send + 'static>(make: impl FnOnce() -> T + Send + 'static) -> T {
     thread::spawn(make).join().expect("requests")
 }

@@ -1,4 +1,4 @@
-//! Tests of requests that cannot be parsed as HTTP, and of handlers that panic.
+//! Tests of requests that cannot be parsed as HTTP, and of handlers with a panic.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::api::http::dispatch::catch_panic;
 use crate::api::http::reply::Reply;
 use crate::api::http::stream::Stream;
 
-/// The answer that a client gets when the server writes `response` to `request`.
+/// The answer to the client when the server writes `response` to `request`.
 async fn exchange(request: &str, response: &str) -> String {
     let (mut client, server) = duplex(1 << 17);
     let mut stream = Stream::new(

@@ -36,7 +36,7 @@ impl Case {
     }
 }
 
-/// Makes the cases. What a request changes is new, so that no request depends on those before it.
+/// Makes the cases. A request changes only new things, so no request depends on the requests before.
 pub struct Cases {
     next: usize,
     next_page: usize,
@@ -55,7 +55,7 @@ impl Cases {
         self.next
     }
 
-    /// The number of the first provider of a page that no other case names.
+    /// The number of the first provider of a page for a single case.
     fn fresh_page(&mut self) -> usize {
         self.next_page += PAGE;
         self.next_page
@@ -205,7 +205,7 @@ impl Cases {
     }
 }
 
-/// Requests that make what rows cannot: descriptions with deep domains, and a workload with its replicas.
+/// Requests for objects beyond rows: descriptions with deep domains, and a workload with its replicas.
 pub fn preparation() -> [Request; 2] {
     let described = descriptions(1, deep_hosts(), body_bytes());
     let url = format!("/v1/workloads/{}", workload(MANY));
@@ -216,7 +216,7 @@ pub fn preparation() -> [Request; 2] {
     cases.map(|case| Request::new(&Method::PUT, &case, Version::MAX))
 }
 
-/// All candidates, a page of them, and those of a wide tree for several groups.
+/// All candidates, a page of candidates, and the candidates of a wide tree for several groups.
 fn searches(route: &Route) -> Vec<Case> {
     let groups = format!(
         "resources1=VCPU:1&resources2=VCPU:1&group_policy=isolate&in_tree1={root}&in_tree2={root}&limit=1000",
@@ -236,17 +236,17 @@ fn claim(allocations: Value) -> Value {
            "consumer_type": "INSTANCE"})
 }
 
-/// A consumer that no other case names.
+/// A consumer for a single case.
 fn new_consumer(number: usize) -> String {
     format!("55555555-5555-4555-8555-{number:012}")
 }
 
-/// Claims for new consumers, each on the second provider. Requests with another `fresh` name other consumers.
+/// Claims for new consumers, each on the second provider. Each value of `fresh` has consumers of its own.
 fn claims(fresh: usize, bytes: usize) -> Value {
     claims_of(|number| new_consumer(fresh * 1_000_000 + number), bytes)
 }
 
-/// Claims for new consumers that have these uuids.
+/// Claims for new consumers with these uuids.
 fn claims_of(consumer: impl Fn(usize) -> String, bytes: usize) -> Value {
     let claim_of = |number: usize| (consumer(number), claim(json!({provider(2): vcpu(1)})));
     let length = serde_json::to_vec(&claim_of(1)).expect("JSON").len();
@@ -279,7 +279,7 @@ fn descriptions(first: usize, most: usize, bytes: usize) -> Value {
     json!({"providers": all})
 }
 
-/// A workload with as many replicas as it may have, and the longest payload.
+/// A workload with as many replicas as allowed, and the longest payload.
 fn replicas(bytes: usize) -> Value {
     json!({"generation": null, "name": format!("large{bytes}"), "project_id": "p", "user_id": "u",
            "rules": [{"rule": "spread", "dimensions": ["host"], "mode": "max-difference", "level": "soft"}],

@@ -1,4 +1,4 @@
-//! A client that sends one request, and reads the whole answer.
+//! A client that sends a request, and reads the whole answer.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,7 +8,7 @@ use actix_web::http::Method;
 use super::cases::Case;
 use crate::version::Version;
 
-/// A request, and what is expected of it.
+/// A request, and the expected answer.
 pub struct Request {
     pub name: String,
     /// Of the answer.
@@ -16,10 +16,10 @@ pub struct Request {
     bytes: Vec<u8>,
 }
 
-/// An answer as it was received.
+/// An answer as received.
 pub struct Answer {
     pub status: u16,
-    /// With the lengths of chunks, if it has chunks.
+    /// With the lengths of chunks, if the body has chunks.
     pub body: Vec<u8>,
 }
 
@@ -31,7 +31,7 @@ impl Answer {
 }
 
 impl Request {
-    /// A request by an administrator and service user, on a connection that ends with it.
+    /// A request by an administrator and service user, on a connection for this request alone.
     pub fn new(method: &Method, case: &Case, version: Version) -> Request {
         let body = case.body.as_ref().map(ToString::to_string).unwrap_or_default();
         let (url, length) = (&case.url, body.len());
@@ -47,7 +47,7 @@ impl Request {
         }
     }
 
-    /// Sends it, and reads until the server closes the connection.
+    /// Sends the request, and reads until the server closes the connection.
     pub fn send(&self, address: SocketAddr) -> Answer {
         let mut connection = TcpStream::connect(address).expect("a connection");
         connection.write_all(&self.bytes).expect("a reader");

@@ -1,4 +1,4 @@
-//! A large cloud, whose lists are as long as those of real clouds or longer.
+//! A large cloud, whose lists are as long as the lists of real clouds or longer.
 
 use crate::tests::by_size;
 
@@ -6,7 +6,7 @@ use crate::tests::by_size;
 pub const MANY: usize = 20_000;
 /// The first provider has this many of the classes and traits.
 pub const LISTED: usize = 10_000;
-/// How many flat providers there are. After them comes a tree of a root and [`CHILDREN`].
+/// The number of flat providers. After the flat providers comes a tree of a root and [`CHILDREN`].
 pub const PROVIDERS: usize = 4_000;
 /// The children of a root.
 const CHILDREN: usize = 1_000;
@@ -14,7 +14,7 @@ const CHILDREN: usize = 1_000;
 pub const USED: usize = 2_000;
 /// The most items of a page.
 pub const PAGE: usize = 1_000;
-/// The number of the class that only the first [`PLACES`] providers have.
+/// The number of the class of the first [`PLACES`] providers alone.
 pub const RARE: usize = MANY;
 /// The hosts of the largest workload.
 const PLACES: usize = 10;
@@ -27,7 +27,7 @@ pub fn deep_hosts() -> usize {
     by_size(50, PAGE)
 }
 
-/// How many domains are listed. For each, the answer says what is free of [`LISTED`] classes.
+/// The number of listed domains. For each domain the answer has the free amounts of [`LISTED`] classes.
 pub fn domains() -> usize {
     by_size(20, 100)
 }
@@ -37,8 +37,8 @@ pub fn provider(number: usize) -> String {
     format!("11111111-1111-4111-8111-{number:012}")
 }
 
-/// The uuid of a consumer. Those from 1 to [`MANY`] have allocations of the first provider, and the first consumer has
-/// those of the first [`USED`] providers.
+/// The uuid of a consumer. Consumers 1 to [`MANY`] have allocations of the first provider. The first consumer has
+/// allocations of the first [`USED`] providers.
 pub fn consumer(number: usize) -> String {
     format!("22222222-2222-4222-8222-{number:012}")
 }
@@ -53,7 +53,7 @@ pub fn workload(number: usize) -> String {
     format!("33333333-3333-4333-8333-{number:012}")
 }
 
-/// SQL that inserts the rows into empty tables of SQLite.
+/// SQL for the insertion of the rows into empty tables of SQLite.
 pub fn rows() -> String {
     let numbers = format!("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY}) ");
     let now = "'2026-01-01 00:00:00'";
@@ -107,7 +107,7 @@ pub fn rows() -> String {
         .concat()
 }
 
-/// What is stored of a workload with the longest payload.
+/// The stored body of a workload with the longest payload.
 fn workload_body() -> String {
     let payload = "x".repeat((1 << 20) - 300);
     format!(
