@@ -10,7 +10,7 @@ use super::Expression;
 use crate::error::Error;
 use crate::search::snapshot::PropertyValue;
 
-/// What a provider has, by name.
+/// The properties of a provider, by name.
 type Properties = BTreeMap<&'static str, PropertyValue>;
 
 fn text(value: &str) -> PropertyValue {
@@ -33,7 +33,7 @@ fn parse(expression: &str) -> Arc<Expression> {
     )
 }
 
-/// The column of the error, and what it says.
+/// The column of the error, and the text of the error.
 fn error(expression: &str) -> (usize, String) {
     match expression.parse::<Expression>() {
         Err(Error::InvalidExpression { column, detail, .. }) => (column, detail),

@@ -1,4 +1,4 @@
-//! What each host offers, as the oracle finds it.
+//! The offers of each host, compared with the oracle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use super::*;
 use crate::search::candidates::candidates;
 use crate::search::{HostCosts, Scoring, best_in_host, best_of_each_host, eligible_hosts};
 
-/// The hosts of the candidates with the least cost of each. `None` if a candidate is only of providers that share their
-/// resources, and of several trees: then it is not said which of these is its host.
+/// The hosts of the candidates, each with its least cost. `None` if a candidate has only sharing providers, of several
+/// trees: the candidate's host is undefined.
 fn hosts_of(
     snapshot: &Snapshot,
     world: &World,
@@ -121,7 +121,7 @@ proptest! {
     }
 }
 
-/// The hosts of all candidates that the plain search finds, with the least cost of each.
+/// The hosts of all candidates of the plain search, each with its least cost.
 fn plain_hosts(snapshot: &Snapshot, request: &Request, scoring: Option<Scoring>) -> BTreeMap<ProviderId, f64> {
     let mut hosts: BTreeMap<ProviderId, f64> = BTreeMap::new();
     for candidate in candidates(snapshot, request, &settings(), ()).unwrap() {
@@ -136,7 +136,7 @@ fn plain_hosts(snapshot: &Snapshot, request: &Request, scoring: Option<Scoring>)
 proptest! {
     #![proptest_config(ProptestConfig { cases: config().cases / 8, ..config() })]
 
-    /// Hosts that need a sharing provider for a part, or for all of them.
+    /// Hosts that need a sharing provider for a part, or for all parts.
     #[test]
     fn the_offers_of_hosts_with_shared_pools_are_those_of_the_plain_search((world, request) in pools(), seed: u64) {
         let snapshot = if seed % 8 < 2 { scatter(&world) } else { build(&world) };
@@ -160,8 +160,8 @@ proptest! {
     }
 }
 
-/// The pool alone serves through the first host only, because its own host is forbidden. After
-/// the candidate of the first host itself the tree was left.
+/// The pool alone serves through the first host only, because the pool's own host is forbidden. The search left the
+/// tree after the candidate of the first host itself.
 #[test]
 fn a_host_whose_pool_serves_through_another_host_alone_is_found() {
     let world = rows([

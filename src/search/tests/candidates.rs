@@ -1,4 +1,4 @@
-//! Candidates of one provider each, in worlds that are written out.
+//! Candidates of a single provider each, in worlds listed in the tests.
 
 use super::*;
 use crate::error::Error;
@@ -119,7 +119,7 @@ fn unknown_names_are_refused_in_the_order_in_which_filters_are_tried() {
         traits("Y")
     );
     assert_eq!(bad(|request| request.root_required = required(&["Z"])), traits("Z"));
-    // A filter that no provider passes makes the answer empty before later names are looked at.
+    // If no provider passes a filter the answer is empty, before later names are looked at.
     assert_eq!(
         bad(|request| (request.groups[0].traits, request.groups[0].member_of) = (required(&["X"]), member_of(&["a1"]))),
         Ok(0)
@@ -161,7 +161,7 @@ fn unknown_names_are_refused_without_any_provider_unless_a_filter_before_them_ma
         asked(|request| (request.groups[0].traits, request.groups[0].in_tree) = (required(&["X"]), Some(uuid(9)))),
         traits("X")
     );
-    // An aggregate that is forbidden filters nothing out here.
+    // A forbidden aggregate excludes no provider here.
     assert_eq!(
         asked(
             |request| (request.groups[0].traits, request.groups[0].member_of.forbidden) =
@@ -306,8 +306,8 @@ fn every_rejected_provider_is_explained_once() {
     assert_eq!(reasons, expected);
 }
 
-/// The pool may be in a block of its own, in which cores are looked for first: in other blocks no host has any left, or
-/// its own block is the first.
+/// The pool may be in a block of its own, in which cores are looked for first. Either no host in the rest of the blocks
+/// has a free core, or the pool's block is the first.
 #[test]
 fn a_sharing_provider_without_room_is_explained_wherever_it_is() {
     let full = |id| bare(id).with(VCPU, 4).using(VCPU, 4).with(DISK, 9).in_aggregates([1]);

@@ -144,9 +144,9 @@ proptest! {
         let mut world = world;
         let mut descriptions = first.clone();
         let snapshot = super::properties::build(&world).with_descriptions(first);
-        // What a search caches in one version must not be found in the next.
+        // Cached data of a search in one version must not be found in the next.
         let _ = candidates(&snapshot, &request, &settings(), ()).map(Iterator::count);
-        // A leaf becomes a root, or another leaf's child, and keeps its description.
+        // A leaf becomes a root, or the child of a leaf, and keeps its description.
         let leaf = |id: &ProviderId, world: &World| !world.values().any(|row| row.parent == Some(*id));
         let mut reloaded = Vec::new();
         if let Some(row) = world.get(&ProviderId(moved)).cloned().filter(|row| leaf(&row.id, &world)) {
@@ -203,7 +203,7 @@ fn described(all: Vec<ProviderRow>, descriptions: impl IntoIterator<Item = (i32,
     build_colliding(all).with_descriptions(descriptions)
 }
 
-/// The ids of the providers that serve one VCPU on a host that meets the conditions.
+/// The ids of the providers with a free VCPU on a host within the conditions.
 fn found(snapshot: &Snapshot, host: HostConditions) -> Vec<i32> {
     let request = Request {
         host,
@@ -335,7 +335,7 @@ fn every_rejected_host_is_counted_with_its_reason() {
     };
     for child in [false, true] {
         let mut all: Vec<ProviderRow> = (1..6).map(host).collect();
-        // A tree of several providers takes the other way of the search.
+        // With a tree of several providers, the search uses the strategy for trees.
         all.extend(child.then(|| bare(9).below(4, 4)));
         let snapshot = described(
             all,
@@ -380,7 +380,7 @@ fn a_removed_provider_takes_its_description_along() {
         removed: vec![ProviderId(1)],
         ..SnapshotChange::default()
     });
-    // Another provider, which gets its slot and, as SQLite does, its id.
+    // A new provider with the removed provider's slot and, as on SQLite, the same id.
     let again = removed.apply(&SnapshotChange {
         reloaded: vec![host(1)],
         ..SnapshotChange::default()

@@ -1,4 +1,4 @@
-//! Why groups that trees could serve each have no candidate together.
+//! The reason for no candidate, although trees could serve each group alone.
 
 use super::trees::{asking, granular, snapshot};
 use super::*;
@@ -9,7 +9,7 @@ use crate::search::{GroupConflict, Relation, group_conflict};
 
 const T2: &str = "T2";
 
-/// A root with two nodes: the first has a device below it, the second the trait.
+/// A root with two nodes: the first with a device below, the second with the trait.
 fn host() -> Snapshot {
     snapshot([
         bare(1),
@@ -74,7 +74,7 @@ fn two_conditions_of_which_one_is_not_enough_are_found_together() {
     // Three groups of three need a third node, and more room.
     let more = asking(&groups(&[3, 3, 3]), GroupPolicy::Isolate);
     assert_eq!(conflict(&host(), &more), found(1, &[Relation::Sum]));
-    // With traits that no serving provider has, neither of two conditions is in the way alone.
+    // If no serving provider has the traits, neither of two conditions is in the way alone.
     let mut ask = asking(&groups(&[1, 1, 1]), GroupPolicy::Isolate);
     let world = snapshot([
         bare(1).with(DISK, 4),

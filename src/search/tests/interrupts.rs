@@ -1,4 +1,4 @@
-//! A search that is interrupted ends early, and its answer is an error.
+//! An interrupted search ends early, and its answer is an error.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn interrupted(answer: Option<Result<Candidate>>) -> bool {
     matches!(answer, Some(Err(Error::BadRequest { detail })) if detail.contains("cancelled"))
 }
 
-/// Hosts with eight children each, which have a huge number of candidates for `groups` of one unit.
+/// Hosts with eight children each, and with a huge number of candidates for `groups` of one unit.
 fn asking(groups: usize) -> (Snapshot, Request) {
     let host = |host: i32| {
         let root = 1 + host * 9;
@@ -42,14 +42,14 @@ fn a_search_of_single_providers_and_a_search_of_trees_can_be_interrupted() {
             assert!(matches!(answer.next(), Some(Ok(_))), "{groups}");
         }
         settings.interrupt.set();
-        // Candidates of the block that was scanned before may still come.
+        // Candidates of the previous block may still come.
         let last = answer.by_ref().take(9).find(Result::is_err);
         assert!(interrupted(last), "{groups}");
         assert!(answer.next().is_none(), "{groups}");
     }
 }
 
-/// Asks for a packing that is not decided within `STEP_BUDGET` steps.
+/// Asks for a packing that needs more than `STEP_BUDGET` steps.
 fn hopeless(interrupt: &Interrupt) -> Option<Result<Candidate>> {
     let (rows, request) = cut_up(30);
     let snapshot = Snapshot::build(catalog(), rows);

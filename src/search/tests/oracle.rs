@@ -1,6 +1,6 @@
-//! The oracle: a slow and simple implementation that tries every combination, with which tests compare the answers.
+//! The oracle: a slow and simple implementation that tries every combination. Tests compare the answers.
 //!
-//! It works on rows, not on a snapshot, and shares only types with the search.
+//! The oracle works on rows, not on a snapshot, and shares only types with the search.
 
 mod described;
 
@@ -14,7 +14,7 @@ use crate::search::snapshot::{Catalog, ClassId, Description, ProviderId, Provide
 /// All providers, by id.
 pub(in crate::search) type World = BTreeMap<ProviderId, ProviderRow>;
 
-/// What providers say about themselves, by id.
+/// The descriptions of providers, by id.
 pub(in crate::search) type Descriptions = BTreeMap<ProviderId, Description>;
 
 /// The answer of `GET /resource_providers`.
@@ -134,7 +134,7 @@ pub(in crate::search) fn described_candidates(
     Ok(found)
 }
 
-/// One way to serve a group: amounts from providers. A granular group without resources has its provider with `None`.
+/// The amounts of a group, by provider. A granular group without resources has its provider with `None`.
 type GroupAmounts = Vec<(ProviderId, Option<(ClassId, i64)>)>;
 
 /// All ways to serve the group without a suffix: any provider for any class.
@@ -159,7 +159,7 @@ fn serve_unsuffixed(
     all
 }
 
-/// All ways to serve a granular group: one provider for all classes.
+/// All ways to serve a granular group: a single provider for all classes.
 fn serve_granular(
     catalog: &Catalog,
     rows: &World,
@@ -215,7 +215,7 @@ fn merge(request: &Request, choice: &[GroupAmounts]) -> Choice {
     (amounts, mappings)
 }
 
-/// Whether the rules hold that relate groups to each other.
+/// Whether the rules about several groups hold.
 fn is_allowed(catalog: &Catalog, rows: &World, request: &Request, candidate: &Choice, strict: bool) -> bool {
     let (amounts, mappings) = candidate;
     let granular: Vec<&BTreeSet<ProviderId>> = mappings
@@ -242,7 +242,7 @@ fn is_below(rows: &World, id: ProviderId, top: ProviderId) -> bool {
     id == top || rows[&id].parent.is_some_and(|parent| is_below(rows, parent, top))
 }
 
-/// The providers that the summaries of these candidates show.
+/// The providers in the summaries of these candidates.
 pub(in crate::search) fn summaries(rows: &World, chosen: &BTreeSet<Choice>, nested: bool) -> BTreeSet<ProviderId> {
     let used: BTreeSet<ProviderId> = chosen
         .iter()
@@ -259,7 +259,7 @@ pub(in crate::search) fn summaries(rows: &World, chosen: &BTreeSet<Choice>, nest
     }
 }
 
-/// Whether a provider is a sharing one and has an aggregate in common with any provider of the tree.
+/// Whether a provider is a sharing provider and has an aggregate in common with any provider of the tree.
 fn reaches(catalog: &Catalog, rows: &World, row: &ProviderRow, root: &ProviderRow) -> bool {
     let shares = catalog
         .trait_id("MISC_SHARES_VIA_AGGREGATE")
@@ -284,7 +284,7 @@ fn may_serve(catalog: &Catalog, rows: &World, group: &Group, root: &ProviderRow,
         && !is_forbidden(catalog, root, &group.member_of)
 }
 
-/// Every combination of one element of each list.
+/// Every combination of an element of each list.
 fn product<T: Clone>(options: &[Vec<T>]) -> Vec<Vec<T>> {
     let mut all = vec![Vec::new()];
     for option in options {

@@ -1,4 +1,4 @@
-//! What goes least over normal limits, for a gang.
+//! Candidates with the least usage over normal limits, for a gang.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::search::{Interrupt, OverSequence, PlannedUsage, Scoring};
 const HOSTS: i32 = 600;
 const GANG: usize = 150;
 
-/// Hosts with two nodes that are used to different degrees. A tenth of each node is its normal limit.
+/// Hosts with two nodes of different usages. A tenth of each node is its normal limit.
 fn cloud() -> Arc<Snapshot> {
     let host = |host: i32| {
         let root = 1 + host * 3;
@@ -24,8 +24,8 @@ fn cloud() -> Arc<Snapshot> {
     Arc::new(Snapshot::build(catalog, (0..HOSTS).flat_map(host).collect()))
 }
 
-/// Places a gang, with one sequence for all or with one for each. Returns by how much each is over the limits, and the
-/// steps.
+/// Places a gang, with a sequence for all consumers or a sequence for each. Returns the amount over the limits of each
+/// consumer, and the steps.
 fn placed(scoring: Option<Scoring>, is_one: bool) -> (Vec<(i64, i64)>, u64) {
     let request = request(group(&[("VCPU", 2)]));
     let interrupt = Interrupt::default();

@@ -39,7 +39,7 @@ pub(super) fn build(world: &World) -> Snapshot {
     build_colliding(world.values().cloned().collect())
 }
 
-/// The candidates as a set. Asserts that each occurs once.
+/// The candidates as a set. Asserts that no candidate occurs twice.
 fn choices(snapshot: &Snapshot, found: &Found) -> BTreeSet<Choice> {
     let all = found.candidates.iter().map(|candidate| {
         let amounts: Vec<_> = candidate
@@ -77,7 +77,7 @@ fn settings(seed: u64, strict_step: bool) -> SearchSettings {
     }
 }
 
-/// As `build`, but providers and trees are spread over several blocks, because others between them were removed.
+/// As `build`, but providers and trees are spread over several blocks, because providers in between were removed.
 pub(super) fn scatter(world: &World) -> Snapshot {
     let mut snapshot = build_colliding(Vec::new());
     let mut removed = Vec::new();
@@ -183,7 +183,7 @@ fn edit(world: &mut World, row: ProviderRow, what: u8, amount: i64) -> SnapshotC
         (old, _) => {
             let mut identity = old.unwrap_or_else(|| bare(id.0));
             if leaf && what > 5 {
-                // It moves, or is created, below another one.
+                // The provider moves below a second provider, or is created there.
                 let parent = world
                     .values()
                     .filter(|other| other.id != id)
@@ -245,7 +245,7 @@ proptest! {
         let first = if scattered { scatter(&world) } else { build(&world) };
         let mut snapshot = first.clone();
         for (row, id, what, amount) in edits {
-            // What a search caches in one version must not be found in the next.
+            // Cached data of a search in one version must not be found in the next.
             let _ = candidates(&snapshot, &request, &settings(1, false), ()).map(Iterator::count);
             let change = edit(&mut now, ProviderRow { generation: id, ..row }, what, amount);
             snapshot = snapshot.apply(&change);

@@ -1,4 +1,4 @@
-//! Lists of providers, in a world that is written out.
+//! Lists of providers, in a world listed in the tests.
 
 use super::*;
 use crate::error::Error;

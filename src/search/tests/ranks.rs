@@ -1,4 +1,4 @@
-//! Ranked searches: the best of all candidates, as the oracle finds them.
+//! Ranked searches: the best of all candidates, compared with the oracle.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ pub(super) fn slow_scores(world: &World, all: &BTreeSet<Choice>, scoring: Scorin
     scores
 }
 
-/// The amounts and mappings of a candidate, as the oracle has them.
+/// The amounts and mappings of a candidate, in the oracle's form.
 pub(super) fn choice(snapshot: &Snapshot, candidate: &Candidate) -> Choice {
     let amounts = candidate.placements.iter();
     let amounts = amounts.map(|placement| ((snapshot.id(placement.slot), placement.class), placement.amount));
@@ -147,7 +147,7 @@ fn the_seed_chooses_among_equal_candidates() {
     }
 }
 
-/// A host with eight devices that are used differently.
+/// A host with eight devices of different usages.
 fn devices() -> Snapshot {
     let device = |id: i32| bare(id).with(VCPU, 32).using(VCPU, i64::from(id)).below(1, 1);
     snapshot(std::iter::once(bare(1)).chain((2..10).map(device)))
@@ -168,7 +168,7 @@ fn a_tree_with_too_many_combinations_gives_the_best_of_some() {
     let exact = ranked(336, Scoring::Tightest);
     assert!(exact.is_exact);
     let score = |ranked: &Ranked| ranked.best[0].score;
-    // The three devices that are used most have 24, 23 and 22 units left.
+    // The three devices with the highest usages have 24, 23 and 22 units left.
     assert_eq!(score(&exact), 69.0 / 32.0);
     for max in [1, 2, 100, 335] {
         let some = ranked(max, Scoring::Tightest);
@@ -250,7 +250,7 @@ fn an_interrupted_ranking_is_an_error() {
     }
 }
 
-/// One tree was given up, and another has a candidate. That is an answer, although there may be more.
+/// The search gave up a tree, and a second tree has a candidate: an answer, although more candidates may exist.
 #[test]
 fn candidates_that_were_found_are_an_answer_although_a_tree_was_given_up() {
     let (mut rows, ask) = cut_up(30);
@@ -259,7 +259,7 @@ fn candidates_that_were_found_are_an_answer_although_a_tree_was_given_up() {
     let found = |count| best(&world, &ask, Scoring::Emptiest, count, &settings()).unwrap();
     let two = found(2);
     assert_eq!((two.best.len(), two.is_exact), (1, false));
-    // The bound of the other tree says that it cannot be better.
+    // By its bound the second tree cannot be better.
     let one = found(1);
     assert_eq!((one.best.len(), one.is_exact), (1, true));
     rows.pop();
@@ -267,7 +267,7 @@ fn candidates_that_were_found_are_an_answer_although_a_tree_was_given_up() {
     assert!(matches!(nothing, Err(Error::BadRequest { detail }) if detail.contains("Too many ways")));
 }
 
-/// Hosts with four devices each. They are used differently, and the devices of one host a little.
+/// Hosts with four devices each. The hosts differ in usage, and the devices of a host differ a little.
 pub(super) fn hosts_with_devices(hosts: i32) -> Snapshot {
     let host = |host: i32| {
         let root = 1 + host * 5;
@@ -287,7 +287,7 @@ pub(super) fn pair() -> Request {
     asking(&groups, GroupPolicy::Isolate)
 }
 
-/// The settings of a search that may take this many steps.
+/// The settings of a search with this many steps at most.
 pub(super) fn within(steps: u64) -> SearchSettings {
     SearchSettings {
         interrupt: Interrupt::after(steps),

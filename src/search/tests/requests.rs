@@ -69,7 +69,7 @@ fn group(suffix: &'static str, min: usize) -> BoxedStrategy<Group> {
         .boxed()
 }
 
-/// The last group may be equal to the one before it, apart from its suffix.
+/// The last group may be equal to the group before, apart from the suffix.
 fn granular() -> impl Strategy<Value = Vec<Group>> {
     let three = (group("_A", 1), group("_B", 0), group("_C", 0));
     (three, 0usize..4, any::<bool>()).prop_map(|((a, b, c), len, same)| {
@@ -92,7 +92,7 @@ fn subtrees() -> impl Strategy<Value = Vec<Vec<String>>> {
     let rule = rule.prop_map(|rule| rule.into_iter().map(str::to_owned).collect());
     let rules = (vec(rule, 1..3), any::<bool>()).prop_map(|(mut rules, twice): (Vec<Vec<String>>, bool)| {
         if twice {
-            // The same rule in another order.
+            // The same rule in a different order.
             rules.extend(rules.first().map(|rule| rule.iter().rev().cloned().collect()));
         }
         rules
@@ -157,8 +157,8 @@ pub(super) fn query() -> impl Strategy<Value = ProviderQuery> {
     )
 }
 
-/// A root with children, and groups of different sizes that need nearly all of the children's room. Some children lack
-/// traits that some groups require.
+/// A root with children, and groups of different sizes which need nearly all room of the children. Some children lack
+/// traits of some groups.
 pub(super) fn packing() -> impl Strategy<Value = (World, Request)> {
     let child = (3i32..12, 2i32..8, btree_set((2..4).prop_map(TraitId), 0..3));
     let wanted = prop_oneof![4 => Just(None), 1 => Just(Some("T2")), 1 => Just(Some("T3"))];
@@ -168,7 +168,7 @@ pub(super) fn packing() -> impl Strategy<Value = (World, Request)> {
         wanted,
     );
     let policy = prop_oneof![2 => Just(GroupPolicy::None), 1 => Just(GroupPolicy::Isolate)];
-    // With a group without a suffix, which may share a provider with any other group, isolated groups are packed too.
+    // With a group without a suffix, which may share a provider with each group, isolated groups are packed too.
     let unsuffixed = prop_oneof![2 => Just(false), 1 => Just(true)];
     (vec(child, 2..6), vec(group, 3..7), policy, unsuffixed).prop_map(|(children, groups, policy, unsuffixed)| {
         let child = |(id, (vcpu, memory, traits)): (i32, (i32, i32, BTreeSet<TraitId>))| ProviderRow {

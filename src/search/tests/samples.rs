@@ -1,4 +1,4 @@
-//! Which candidates a limit leaves, and which of them come first.
+//! The candidates within a limit, and the first candidates.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Candidates for several consumers in sequence: each gets the best, as the oracle finds it, after those before it.
+//! Candidates for several consumers in sequence: each gets the best after all earlier consumers, as in the oracle.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn take(world: &mut World, snapshot: &Snapshot, placements: &[Placement]) {
     }
 }
 
-/// A small change of the usage of any one inventory.
+/// A small change of the usage of any inventory.
 fn any_change(world: &World, snapshot: &Snapshot, random: u64) -> Vec<Placement> {
     let inventories = world
         .values()
@@ -42,8 +42,8 @@ fn any_change(world: &World, snapshot: &Snapshot, random: u64) -> Vec<Placement>
     change.into_iter().collect()
 }
 
-/// Each consumer gets the best candidate of a world that shows what those before it got, and what others took and gave
-/// back in between.
+/// Each consumer gets the best candidate of the current world. The world has the placements of earlier consumers, and
+/// concurrent changes of usage.
 fn compare_sequence(world: &World, request: &Request, seed: u64, strict_step: bool) {
     let snapshot = Arc::new(if seed % 8 < 2 { scatter(world) } else { build(world) });
     let (consumers, spare) = (1 + seed as usize % 6, (seed >> 8) as usize % 3);
@@ -111,7 +111,7 @@ proptest! {
     }
 }
 
-/// Each host has twelve candidates, and those of the best host are better than those of the next.
+/// Each host has twelve candidates. All candidates of the best host are better than the candidates of the next.
 #[test]
 fn one_tree_does_not_fill_the_list_of_several_consumers() {
     let world = Arc::new(hosts_with_devices(30));
@@ -146,8 +146,8 @@ fn one_tree_does_not_fill_the_list_of_several_consumers() {
     }
 }
 
-/// A thousand consumers are served by one search. As many searches would not be within the budget: each of them visits
-/// 32 blocks, or a thousand trees.
+/// A thousand consumers are served by one search. A search for each consumer would exceed the budget: each search
+/// visits 32 blocks, or a thousand trees.
 #[test]
 fn one_search_serves_a_large_gang() {
     let worlds = [

@@ -1,4 +1,4 @@
-//! Sharing providers: they serve all trees that have an aggregate in common with them.
+//! Sharing providers: a sharing provider serves all trees with a common aggregate.
 
 use super::trees::{asking, given, granular, mapped, none, snapshot};
 use super::*;
@@ -23,14 +23,14 @@ fn a_sharing_provider_serves_the_trees_of_its_aggregates() {
     let mut here = ask.clone();
     here.groups[0].in_tree = Some(uuid(1));
     assert_eq!(given(&world, &here), none());
-    // A sharing provider that serves alone is one candidate, whichever tree it serves.
+    // A sharing provider alone is a single candidate, whichever tree the provider serves.
     assert_eq!(
         given(&world, &request(group(&[("DISK_GB", 1)]))),
         ["4:DISK_GB=1", "5:DISK_GB=1"]
     );
 }
 
-/// Found by the property test: the sharing provider is below a forbidden root, and serves the tree of another root.
+/// Found by the property test: the sharing provider is below a forbidden root, and serves the tree of a second root.
 #[test]
 fn a_sharing_provider_serves_another_tree_although_its_own_root_is_forbidden() {
     let world = || {
@@ -53,7 +53,7 @@ fn a_sharing_provider_serves_another_tree_although_its_own_root_is_forbidden() {
     assert_eq!(given(&alone, &ask), none());
 }
 
-/// A defect of OpenStack Placement 16.0.0: it returns one of these three.
+/// A defect of OpenStack Placement 16.0.0, which returns one of these three.
 #[test]
 fn a_group_that_only_sharing_providers_serve_has_a_candidate_for_every_tree() {
     let host = |id| bare(id).with(VCPU, 4).in_aggregates([1]);
@@ -70,7 +70,7 @@ fn a_group_that_only_sharing_providers_serve_has_a_candidate_for_every_tree() {
     assert_eq!(mapped(&world, &ask), [":4 1:1", ":4 1:2", ":4 1:3"]);
 }
 
-/// A defect of OpenStack Placement 16.0.0: it answers 500.
+/// A defect of OpenStack Placement 16.0.0, which answers 500.
 #[test]
 fn a_sharing_provider_may_be_a_child() {
     let world = snapshot([

@@ -17,7 +17,7 @@ fn overcommitted(total: i32, reserved: i32) -> Inventory {
 fn cloud() -> Vec<ProviderRow> {
     let mut first = bare(1).with(DISK, 7).using(VCPU, 4).in_aggregates([1, 2]);
     first.inventories.insert(VCPU, overcommitted(8, 1));
-    // More is used than it has.
+    // The usage is larger than the total.
     let second = bare(2).with(VCPU, 2).using(VCPU, 3).in_aggregates([2]);
     vec![first, second, bare(3).in_aggregates([3])]
 }

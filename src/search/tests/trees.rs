@@ -1,4 +1,4 @@
-//! Candidates that several providers serve together, in worlds that are written out.
+//! Candidates of several providers together, in worlds listed in the tests.
 
 use super::*;
 use crate::search::candidates::candidates;
@@ -229,7 +229,7 @@ fn a_candidate_is_granted_as_a_whole() {
     assert_eq!(sums(&[20, 20]), none());
 }
 
-/// A defect of OpenStack Placement 16.0.0: it adds these up across candidates.
+/// A defect of OpenStack Placement 16.0.0, which adds up the amounts across candidates.
 #[test]
 fn amounts_of_granular_and_other_groups_are_added_up_within_one_candidate() {
     let world = snapshot([
@@ -248,7 +248,7 @@ fn amounts_of_granular_and_other_groups_are_added_up_within_one_candidate() {
     }
 }
 
-/// A defect of OpenStack Placement 16.0.0 on PostgreSQL: it answers 500.
+/// A defect of OpenStack Placement 16.0.0 on PostgreSQL, which answers 500.
 #[test]
 fn a_trait_may_be_forbidden_in_trees() {
     let world = snapshot([
@@ -268,7 +268,7 @@ fn an_unknown_name_is_refused_unless_an_earlier_group_has_no_candidate_by_itself
     let mut unknown = granular("_A", &[("VCPU", 1)]);
     unknown.traits = required(&["UNKNOWN"]);
     let ask = |first| Request {
-        // A rule that relates groups does not apply to the first one alone.
+        // A rule about several groups does not apply to the first group alone.
         same_subtrees: vec![vec!["_A".into(), "_B".into()]],
         ..asking(&[first, unknown.clone(), granular("_B", &[])], GroupPolicy::None)
     };

@@ -1,4 +1,4 @@
-//! Versions of a snapshot, each made from the one before it.
+//! Versions of a snapshot, each made from the version before.
 
 use super::*;
 use crate::search::Description;
@@ -299,7 +299,7 @@ fn what_is_derived_from_all_providers_is_kept_until_something_but_usage_changes(
             ..change()
         },
     ];
-    // A version that is changed before anything is derived shares nothing with what is derived of the old one later.
+    // A version changed before the first derivation shares nothing with later derivations of the old version.
     let unread = dropped.each_ref().map(|change| before.apply(change));
     assert_eq!(number(&before), 1);
     assert!(kept.iter().all(|change| number(&before.apply(change)) == 1));

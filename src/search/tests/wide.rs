@@ -10,7 +10,7 @@ use crate::search::trees::SplitRequest;
 
 const SIZES: [i32; 3] = [8, 16, 32];
 
-/// A root with children, each with an inventory of one class.
+/// A root with children, each with an inventory of a single class.
 fn tree(children: impl IntoIterator<Item = i32>) -> Vec<ProviderRow> {
     let child = |(id, total)| bare(id).with(VCPU, total).below(1, 1);
     std::iter::once(bare(1)).chain((2..).zip(children).map(child)).collect()
@@ -28,7 +28,7 @@ fn asking(amounts: impl IntoIterator<Item = i64>, policy: GroupPolicy) -> Reques
     }
 }
 
-/// The number of candidates, at most a thousand, and the steps that it took to find them.
+/// The number of candidates, at most a thousand, and the number of steps.
 fn cost(rows: Vec<ProviderRow>, request: &Request) -> (usize, u64) {
     let snapshot = Snapshot::build(catalog(), rows);
     let mut all = candidates(&snapshot, request, &settings(), ()).unwrap();
@@ -74,7 +74,7 @@ fn one_group_too_many_is_refused_without_a_step() {
     }
 }
 
-/// Half of the children have a trait, and one more than half of the groups require it.
+/// Half of the children have a trait, and one more than half of the groups require the trait.
 #[test]
 fn too_many_groups_for_some_of_the_children_are_refused_without_a_step() {
     for size in SIZES {
@@ -97,8 +97,8 @@ fn too_many_groups_for_some_of_the_children_are_refused_without_a_step() {
     }
 }
 
-/// Children of 10 units. Each takes a group of 6 and one of 4, or two of 5, but not one of 6 and one of 5. Neither the
-/// sum nor the number of groups shows that there is one group of 5 too many.
+/// Children of 10 units. A child takes groups of 6 and 4, or of 5 and 5, but not of 6 and 5. There is a group of 5 too
+/// many, but neither the sum nor the number of groups shows the excess.
 #[test]
 fn nogoods_keep_a_packing_of_two_sizes_cheap() {
     for size in SIZES {
@@ -135,8 +135,8 @@ fn packing_of_several_sizes_is_refused_after_few_steps() {
     }
 }
 
-/// Children that all have different, odd amounts. Groups of 4 and 6 leave one unit of each unused, so there is not
-/// enough room.
+/// Children with different, odd amounts. Groups of 4 and 6 leave a unit of each child unused, so the room is not
+/// enough.
 #[test]
 fn units_that_no_group_can_use_do_not_count_as_room() {
     for size in SIZES {
@@ -152,8 +152,8 @@ fn units_that_no_group_can_use_do_not_count_as_room() {
     }
 }
 
-/// Every child has a different amount of room, which makes no difference if groups are isolated. One more group cannot
-/// be placed at all.
+/// Every child has a different amount of room, without an effect if groups are isolated. A further group cannot be
+/// placed at all.
 #[test]
 fn children_with_unequal_room_are_interchangeable_if_room_does_not_matter() {
     for size in SIZES {
@@ -163,7 +163,7 @@ fn children_with_unequal_room_are_interchangeable_if_room_does_not_matter() {
         rows.push(node);
         let mut ask = asking(repeat(1, size - 1), GroupPolicy::Isolate);
         let mut whole = group(&[("VCPU", 1), ("DISK_GB", 1)]);
-        // The providers that serve it do not have both of these together.
+        // No provider with the group's resources has both traits.
         whole.traits = required(&["T2", "T3"]);
         ask.groups.push(whole);
         let (count, steps) = cost(rows, &ask);
@@ -171,7 +171,7 @@ fn children_with_unequal_room_are_interchangeable_if_room_does_not_matter() {
     }
 }
 
-/// Sixteen nodes of four devices each. Five devices of one node are requested.
+/// Sixteen nodes of four devices each. Five devices of the same node are requested.
 #[test]
 fn a_subtree_that_is_too_small_is_refused_after_few_steps() {
     let mut rows = vec![bare(1)];
@@ -196,8 +196,8 @@ fn a_subtree_that_is_too_small_is_refused_after_few_steps() {
     assert!(count == 16 * 24 && steps < 6_000, "{count} {steps}");
 }
 
-/// Amounts that are all different, and a tiny one. Neither sums nor a common divisor decide, and no two parts are
-/// equal. Two of them fit into each child, and there is one more.
+/// Different amounts, and a tiny amount. Neither sums nor a common divisor decide, and no two parts are equal. Two
+/// amounts fit into each child, and an amount is left.
 #[test]
 fn a_packing_of_amounts_that_are_all_different_is_refused_after_few_steps() {
     let children = (0..8).map(|n| 1000 + n * 5 - 20);
@@ -233,8 +233,8 @@ fn packings_of_random_amounts_are_decided_after_few_steps() {
     assert!((10..38).contains(&found) && worst < 2_000, "{found} {worst}");
 }
 
-/// The room of every child is cut into three, in two classes, and each cut is a group. So there is a packing, and it
-/// leaves no room. The search does not find it, and must answer with an error, not with an empty result.
+/// The room of every child is cut into three, in two classes, and each cut is a group. So a packing exists, and leaves
+/// no room. The search does not find the packing, and must answer with an error, not with an empty result.
 #[test]
 fn a_packing_that_is_not_decided_is_given_up_with_an_error() {
     let (rows, request) = cut_up(30);
@@ -253,7 +253,7 @@ fn a_small_packing_without_slack_is_found() {
     assert!(count > 0 && steps < 2_000, "{count} {steps}");
 }
 
-/// Children, and groups that fill all of them to the last unit.
+/// Children, and groups that fill all children to the last unit.
 pub(super) fn cut_up(children: i32) -> (Vec<ProviderRow>, Request) {
     let cut = |child: i32, class: u64, room: i64| {
         let roll = |at: u64| (mix(mix(child as u64 * 2 + class) ^ at) % 150) as i64;
@@ -277,7 +277,7 @@ pub(super) fn cut_up(children: i32) -> (Vec<ProviderRow>, Request) {
     (rows, request)
 }
 
-/// A thousand equal hosts, none of which can pack the request: only one is searched.
+/// A thousand equal hosts without a packing of the request: only one host is searched.
 #[test]
 fn equal_trees_without_a_solution_are_searched_once() {
     let host = |host: i32| {

@@ -25,7 +25,7 @@ fn inventory() -> impl Strategy<Value = Inventory> {
 pub(super) fn row() -> BoxedStrategy<ProviderRow> {
     let inventories = btree_map((0..3).prop_map(ClassId), inventory(), 0..4);
     let used = btree_map((0..3).prop_map(ClassId), prop_oneof![1 => -2i64..0, 4 => 1i64..5], 0..3);
-    // The first trait makes a provider a sharing one, so it is rarer than the others.
+    // The first trait makes a provider a sharing provider, so the first trait is rarer than the rest.
     let traits = btree_set(prop_oneof![1 => Just(1), 3 => 2..5].prop_map(TraitId), 0..3);
     let aggregates = btree_set((1..4).prop_map(AggregateId), 0..3);
     (inventories, used, traits, aggregates)
@@ -55,7 +55,7 @@ fn rich_row() -> BoxedStrategy<ProviderRow> {
         .boxed()
 }
 
-/// Fewer than `end` providers, possibly none; each may be the child of one before it.
+/// Fewer than `end` providers, possibly none. A provider may be the child of an earlier provider.
 fn forest(row: BoxedStrategy<ProviderRow>, roots: u32, children: u32, end: usize) -> BoxedStrategy<World> {
     let parent = prop_oneof![roots => Just(None), children => any::<prop::sample::Index>().prop_map(Some)];
     vec((row, parent), 0..end)
@@ -84,8 +84,8 @@ pub(super) fn world() -> impl Strategy<Value = World> {
     prop_oneof![1 => forest(row(), 2, 1, 10), 2 => forest(rich_row(), 1, 4, 10), 2 => forest(rich_row(), 1, 1, 8)]
 }
 
-/// Hosts with cores and perhaps a disk, pools of disks (some with cores) that are roots or below hosts, and requests
-/// for both. Hosts and pools are in few aggregates.
+/// Hosts with cores and perhaps a disk, pools of disks (some with cores) at the top or below hosts, and requests for
+/// both. Hosts and pools are in few aggregates.
 pub(super) fn pools() -> impl Strategy<Value = (World, Request)> {
     let some = |range: std::ops::Range<i32>| prop_oneof![2 => Just(None), 1 => range.prop_map(Some)];
     let aggregates = |min| btree_set((1..4).prop_map(AggregateId), min..3);

@@ -48,7 +48,7 @@ fn a_tree_is_found_if_its_only_provider_with_room_is_in_another_region() {
     rows.push(near(HOSTS + 1));
     let mut snapshot = Snapshot::build(catalog(), rows);
     assert_eq!(given(&snapshot, &ask), none());
-    // There is no free slot near its root, only in the last region.
+    // The only free slot is in the last region, and no slot near the root is free.
     let far = bare(HOSTS + 2).with(VCPU, 4).below(1, 1);
     snapshot = snapshot.apply(&SnapshotChange {
         reloaded: vec![far],

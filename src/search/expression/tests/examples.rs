@@ -106,7 +106,7 @@ fn e18_and_all_of_a22_hold_for_the_host_that_they_describe() {
     ];
     let hosts = [host("n", node.clone())];
     let holds = |expression: &str| {
-        // Walking the tree knows no synonym, so it is given the property.
+        // A walk of the tree knows no synonym, so the node gets the property.
         let mut walked: Properties = node.clone().into();
         walked.insert("NodeType", text("NodeType01"));
         parse(expression).judge(|name| walked.get(name).cloned()) == Verdict::True

@@ -1,4 +1,4 @@
-//! Properties of random expressions: what is printed reads as the same, and a scan decides as a walk of the tree does.
+//! Random expressions: the printed text reads as the same expression, and a scan decides as a walk of the tree does.
 
 use std::sync::Arc;
 

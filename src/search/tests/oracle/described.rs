@@ -1,4 +1,4 @@
-//! What descriptions say of providers: properties, domains and states, inherited down the tree.
+//! The descriptions of providers: properties, domains and states, inherited down the tree.
 
 use super::{Descriptions, World};
 use crate::search::expression::{Expression, Verdict};
@@ -12,7 +12,7 @@ pub(super) struct Described<'a> {
 }
 
 impl Described<'_> {
-    /// The provider and those above it, with what they say.
+    /// The descriptions of the provider and of its ancestors.
     fn lineage(&self, row: &ProviderRow) -> Vec<&Description> {
         let mut found: Vec<&Description> = self.descriptions.get(&row.id).into_iter().collect();
         if let Some(parent) = row.parent.and_then(|parent| self.rows.get(&parent)) {
@@ -63,7 +63,7 @@ impl Described<'_> {
             && !host.not_in_domains.iter().any(|domain| self.is_in(root, domain))
     }
 
-    /// Whether a provider may serve a group, as far as its description says.
+    /// Whether a provider may serve a group, as far as the description decides.
     pub(super) fn may_give(&self, row: &ProviderRow, request: &Request, group: &Group) -> bool {
         let is_up = || self.lineage(row).iter().all(|own| own.state == ProviderState::Up);
         (!request.host.only_up || is_up()) && self.meets(row, &group.condition)
