@@ -3,6 +3,7 @@
 //! `http::dispatch` authenticates and authorizes a request and finds its row in the table of [`routes`]. The handler of
 //! the row reads the request with `wire`, makes one call to `model`, and writes a reply. An error becomes a refusal.
 
+mod docs;
 pub mod handlers;
 pub mod http;
 mod metrics;

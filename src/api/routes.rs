@@ -10,7 +10,7 @@ use super::http::health;
 use super::http::reply::Reply;
 use super::http::request_context::RequestContext;
 use super::route::{Authorization, Handler, Route};
-use super::{metrics, openapi};
+use super::{docs, metrics, openapi};
 use crate::error::Result;
 use crate::policy::rules::{self, Rule};
 use crate::version as v;
@@ -284,10 +284,10 @@ pub fn description(only: Option<&str>) -> Option<String> {
     openapi::text(ROUTES, only)
 }
 
-/// The paths by which requests are counted: of the routes, of health and of the metrics.
+/// The paths by which requests are counted: of the routes, of health, of the metrics and of the page.
 pub fn statistics_paths() -> impl Iterator<Item = &'static str> {
-    let operator = [health::LIVE, health::READY, metrics::PATH];
-    ROUTES.iter().map(|route| route.path).chain(operator)
+    let beside = [health::LIVE, health::READY, metrics::PATH, docs::PATH];
+    ROUTES.iter().map(|route| route.path).chain(beside)
 }
 
 /// The routes that a rule authorizes, each once, in the form `GET /usages`.

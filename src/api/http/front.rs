@@ -1,8 +1,8 @@
 //! The front of the service, which answers as soon as the listener exists, before the tables are read.
 //!
-//! Health is answered at once. Every further early request waits until the service has loaded: a restart fails no
-//! request of a patient client. Naively, nothing is accepted until the service has loaded. Early requests wait as well,
-//! in the kernel's queue. But a balancer's check also waits, and learns nothing.
+//! Health and the page `/docs` are answered at once. Every further early request waits until the service has loaded: a
+//! restart fails no request of a patient client. Naively, nothing is accepted until the service has loaded. Early
+//! requests wait as well, in the kernel's queue. But a balancer's check also waits, and learns nothing.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ use super::refusal::Refusal;
 use super::request_head::RequestHead;
 use super::statistics::HttpStatistics;
 use super::{dispatch, health};
+use crate::api::docs;
 use crate::api::metrics::{self, Metrics, MetricsAccess};
 use crate::api::route::Route;
 use crate::api::service::{Service, Settings};
@@ -109,6 +110,18 @@ impl Front {
         Some(response)
     }
 
+    /// The answer to a request for the page of the API; `None` for all further requests.
+    fn answer_docs(&self, request: &HttpRequest) -> Option<HttpResponse> {
+        if !docs::may_be_for(request.path()) {
+            return None;
+        }
+        let began = Instant::now();
+        let response = docs::answer(request, &route_path(request.path(), &self.settings))?;
+        let http = &self.metrics.http;
+        http.record_since(docs::PATH, request.method(), response.status(), began);
+        Some(response)
+    }
+
     fn refuse_while_loading(&self, request: &HttpRequest) -> HttpResponse {
         let detail = "placet stops before it has read its tables.";
         let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, detail).at_any_version();
@@ -142,6 +155,9 @@ pub async fn answer(request: HttpRequest, payload: Payload, front: Data<Front>) 
 
 async fn answer_open(request: HttpRequest, payload: Payload, front: Data<Front>) -> HttpResponse {
     if let Some(response) = front.answer_operator(&request, !front.metrics.has_own_port).await {
+        return response;
+    }
+    if let Some(response) = front.answer_docs(&request) {
         return response;
     }
     match front.service().await {
