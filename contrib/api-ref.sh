@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Regenerates api-ref/: the OpenAPI document, samples from a live service, and the pages. Needs python3 with venv.
+# Regenerates api-ref/: the OpenAPI document, and samples from a live service, which the next build of placet has in
+# `/docs`. Needs python3 with venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --bins

@@ -4,7 +4,7 @@
     contrib/stage.py BINARY PREFIX DOCUMENTS
 
 PREFIX gets bin/ with the stripped binary, and share/ with the manual pages and the shells' completions. DOCUMENTS gets
-the documents, the API reference, the examples, and the files of contrib/ that operators use, in the layout of the
+the documents, the description of the API, the examples, and the files of contrib/ that operators use, in the layout of the
 source, so that links between them stay valid. A link to a file that is left out becomes its text.
 """
 
@@ -18,7 +18,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHIPPED = [
     "README.md", "CHANGELOG.md", "ARCHITECTURE.md", "LICENSE", "docs/*.md", "docs/*.svg", "docs/internals/*.md",
-    "api-ref/*.html", "api-ref/*.css", "api-ref/openapi.json", "examples/*",
+    "api-ref/*.json", "examples/*",
     "contrib/devstack/*", "contrib/grafana/*.json", "contrib/haproxy/*.cfg", "contrib/kolla/*", "contrib/prometheus/alerts.yml",
     "contrib/systemd/*",
 ]

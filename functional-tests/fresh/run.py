@@ -33,7 +33,7 @@ SOON_SECONDS = 20
 # What placet's tests need beyond these three.
 PACKAGES_OF_LINT = ["build-essential", "pkg-config", "libmariadb-dev", "python3-venv"]
 PACKAGES_OF_SERVERS = ["postgresql", "pgbouncer", "mariadb-server", "galera-4", "rsync"]
-PACKAGES_OF_TOOLS = ["haproxy", "strace", "systemd", "dpkg-dev", "logrotate", "prometheus", "curl", "man-db"]
+PACKAGES_OF_TOOLS = ["haproxy", "strace", "systemd", "dpkg-dev", "logrotate", "prometheus", "curl", "man-db", "nodejs"]
 # How this machine reaches package registries, and checks their certificates.
 SHARED = ["etc/resolv.conf", "etc/hosts", "etc/ssl", "etc/pip.conf", "etc/apt/apt.conf.d", "etc/apt/sources.list",
           "etc/apt/sources.list.d", "usr/share/keyrings", "usr/local/share/ca-certificates"]

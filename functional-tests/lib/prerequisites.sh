@@ -35,6 +35,7 @@ missing_packages() {
         need prometheus server_program promtool
         need curl command -v curl
         need man-db command -v man
+        need nodejs command -v node
     fi
     [[ " $* " =~ " "(servers|all|long|prerequisites)" " ]] || return 0
     need postgresql server_program postgres

@@ -18,15 +18,15 @@ WANTED = [
 DOCUMENTS = "usr/share/doc/placet"
 WANTED_DOCUMENTS = [
     "README.md", "LICENSE", "CHANGELOG.md", "docs/install.md", "docs/bench.svg", "docs/internals/writer.md",
-    "api-ref/index.html", "api-ref/openapi.json", "examples/scheduler.py", "examples/nova-style.py",
+    "api-ref/openapi.json", "api-ref/samples.json", "examples/scheduler.py", "examples/nova-style.py",
     "examples/api.sh", "examples/placement.conf", "contrib/prometheus/alerts.yml", "contrib/grafana/placet.json",
     "contrib/haproxy/placement.cfg", "contrib/systemd/placet.service",
 ]
-# A page with one link that is right, and four that lead nowhere: to no file, out of the folder, to no heading, to no
-# id.
+# A page with one link that is right, and four that lead nowhere: to no file, out of the folder, to no heading, and an
+# image.
 BAD_PAGE = """# A heading
 [right](README.md#placet) [none](gone.md) [outside](../../copyright) [heading](README.md#gone)
-<img src="api-ref/index.html#gone">
+<img src="docs/gone.svg">
 """
 
 
@@ -70,7 +70,7 @@ def of_tarball(tarball, unpacked, package):
 def have_live_links(folder):
     count, dead = links.dead(folder)
     assert not dead, "\n".join(dead)
-    assert count > 500, f"only {count} links were found"
+    assert count > 200, f"only {count} links were found"
     print(f"        {count} links")
 
 

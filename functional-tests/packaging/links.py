@@ -1,9 +1,8 @@
-"""The links of Markdown and HTML pages in a folder: each leads to a file of the folder, and to an anchor of that file.
+"""The links of Markdown pages in a folder: each leads to a file of the folder, and to an anchor of that file.
 
 A link with a scheme leads out of the folder, and is not followed.
 """
 
-import html
 import pathlib
 import re
 import urllib.parse
@@ -24,28 +23,24 @@ def anchor(heading):
 def anchors(page):
     text = page.read_text()
     found = set(HTML_ANCHOR.findall(text))
-    if page.suffix == ".md":
-        for heading in HEADING.findall(re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)):
-            name, number = anchor(heading), 0
-            while name in found:
-                number += 1
-                name = f"{anchor(heading)}-{number}"
-            found.add(name)
+    for heading in HEADING.findall(re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)):
+        name, number = anchor(heading), 0
+        while name in found:
+            number += 1
+            name = f"{anchor(heading)}-{number}"
+        found.add(name)
     return found
 
 
 def links(page):
-    text = page.read_text()
-    if page.suffix == ".md":
-        text = CODE.sub("", text)
-        return MARKDOWN_LINK.findall(text) + HTML_LINK.findall(text)
-    return [html.unescape(link) for link in HTML_LINK.findall(text)]
+    text = CODE.sub("", page.read_text())
+    return MARKDOWN_LINK.findall(text) + HTML_LINK.findall(text)
 
 
 def dead(folder):
     """The number of links in all pages of a folder, and those that lead nowhere."""
     folder, count, found = pathlib.Path(folder).resolve(), 0, []
-    for page in sorted(path for path in folder.rglob("*") if path.suffix in (".md", ".html")):
+    for page in sorted(folder.rglob("*.md")):
         for link in links(page):
             parts = urllib.parse.urlsplit(link)
             if parts.scheme or parts.netloc:
@@ -54,7 +49,7 @@ def dead(folder):
             target = (page.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else page
             is_right = target.is_relative_to(folder) and target.exists()
             if is_right and parts.fragment:
-                is_right = target.suffix in (".md", ".html") and urllib.parse.unquote(parts.fragment) in anchors(target)
+                is_right = target.suffix == ".md" and urllib.parse.unquote(parts.fragment) in anchors(target)
             if not is_right:
                 found.append(f"{page.relative_to(folder)}: {link}")
     return count, found

@@ -4,7 +4,8 @@ import concurrent.futures
 
 from functional_tests.lib.rest import Rest
 from functional_tests.query_plans import cloud
-from functional_tests.reference import pages, sample_cloud, samples
+from functional_tests.reference import sample_cloud, samples
+from functional_tests.reference.document import operations, path_pattern
 
 # The numbers of providers and consumers that one request names.
 REQUEST_SIZES = (1, 2, 32, 256)
@@ -36,8 +37,8 @@ class Workload:
 
     def missing(self, document):
         """Operations of the API that never succeeded."""
-        return [f"{method} {path}" for method, path, _ in pages.operations(document)
-                if not any(sent == method and status < 400 and pages.path_pattern(path).fullmatch(url)
+        return [f"{method} {path}" for method, path, _ in operations(document)
+                if not any(sent == method and status < 400 and path_pattern(path).fullmatch(url)
                            for sent, url, status in self.sent)]
 
     def consumer(self):
