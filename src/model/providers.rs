@@ -40,12 +40,14 @@ pub struct Described {
 pub struct Describe {
     /// Uuid.
     pub provider: String,
+    /// The name that the provider must have; `None`: any name.
+    pub name: Option<String>,
     /// The generation that the caller knows; `None` if the provider was never described.
     pub generation: Option<i64>,
     pub description: Description,
 }
 
-/// `PUT /v1/providers/{uuid}`, and of several `PUT /v1/providers`.
+/// `PUT /v1/providers/{uuid}`, and of several providers `PUT /v1/providers`.
 #[derive(Debug, Clone)]
 pub struct DescribeAll {
     pub providers: Vec<Describe>,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::native::{NoParameters, Noun, Nullable, Operation, PageLimit, Text, read_body, read_query};
 use super::output::json;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::limits::{Limit, Page, Set};
 use crate::search::NormalLimit;
 
@@ -82,6 +82,8 @@ struct SetParameters {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SetBody {
+    /// The resource class. If given, the class of the path.
+    resource_class: Option<Text<1, 255>>,
     /// The generation that the client has read, or `null` for a limit that was never set. If the limit has a newer
     /// generation, the request is refused with 409.
     generation: Nullable<i64>,
@@ -180,16 +182,31 @@ pub fn read_show(query: &str) -> Result<()> {
 /// The first wrong member, by path.
 pub fn read_set(class: &str, query: &str, body: &[u8]) -> Result<(Set, bool)> {
     let SetParameters { dry_run } = read_query(query)?;
-    let SetBody { generation, normal } = read_body(body)?;
-    let set = Set {
+    Ok((set(class, read_body(body)?)?, dry_run))
+}
+
+fn set(class: &str, body: SetBody) -> Result<Set> {
+    let SetBody {
+        resource_class,
+        generation,
+        normal,
+    } = body;
+    if let Some(Text(given)) = resource_class.filter(|given| given.0 != class) {
+        return Err(Error::BadRequest {
+            detail: format!(
+                "resource_class: {given:?} differs from {class}, the class of the path. Leave resource_class out, or \
+                 send the request to the path of the other class."
+            ),
+        });
+    }
+    Ok(Set {
         class: class.to_owned(),
         generation: generation.0,
         normal: normal.0.map(|normal| match normal {
             Normal::Physical => NormalLimit::Physical,
             Normal::Buffer(share) => share.0,
         }),
-    };
-    Ok((set, dry_run))
+    })
 }
 
 fn answer(limit: &Limit) -> LimitAnswer<'_> {
@@ -266,8 +283,18 @@ mod tests {
                 normal,
             };
             let written = String::from_utf8(write_one(&limit)).unwrap();
-            let body = written.replace(r#""resource_class":"VCPU","#, "");
-            assert_eq!(read(&body).unwrap().normal, normal, "{written}");
+            let set = read(&written).unwrap();
+            assert_eq!((set.normal, set.generation), (normal, Some(3)), "{written}");
         }
+    }
+
+    #[test]
+    fn another_class_than_that_of_the_path_is_refused() {
+        let refused = read(r#"{"resource_class": "DISK_GB", "generation": 3, "normal": null}"#).unwrap_err();
+        let refused = refused.to_string();
+        assert!(
+            refused.starts_with("resource_class: \"DISK_GB\" differs from VCPU"),
+            "{refused}"
+        );
     }
 }

@@ -37,7 +37,7 @@ pub static NOUN: Noun = Noun {
             "PUT /v1/providers",
             "Describe up to 1000 providers",
             "All of them or none. Each is as in `PUT /v1/providers/{uuid}`, with its `uuid`. A refusal names every \
-            wrong member by path.",
+            wrong member by path. A page of `GET /v1/providers` is a valid body.",
         )
         .parameters::<WriteParameters>()
         .body::<DescribeAllBody>()
@@ -190,7 +190,7 @@ pub fn read_describe(provider: &str, query: &str, body: &[u8]) -> Result<(Descri
 /// The first member of a wrong type, or every wrong value, by path.
 pub fn read_describe_all(query: &str, body: &[u8]) -> Result<(DescribeAll, bool)> {
     let WriteParameters { dry_run, force } = read_query(query)?;
-    let DescribeAllBody { providers: items } = read_body(body)?;
+    let DescribeAllBody { providers: items, .. } = read_body(body)?;
     let (mut mistakes, mut providers, mut uuids) = (Vec::new(), Vec::new(), HashSet::new());
     for (at, item) in items.0.into_iter().enumerate() {
         let provider = match &item.uuid {

@@ -11,6 +11,7 @@ pub(super) fn one(provider: u32, generation: Option<i64>, value: i64, state: Pro
     DescribeAll {
         providers: vec![Describe {
             provider: uuid(provider),
+            name: None,
             generation,
             description: Description {
                 properties: properties.into(),

@@ -46,6 +46,7 @@ fn descriptions(providers: u32, properties: usize) -> Command {
     let property = |at| (format!("Property{at}").into(), Some(PropertyValue::Integer(1)));
     let describe = |provider| Describe {
         provider: uuid(provider),
+        name: None,
         generation: None,
         description: Description {
             properties: (0..properties).map(property).collect(),

@@ -58,6 +58,7 @@ fn description(host: u32, generation: Option<i64>, at: (&str, &str), state: Prov
     let domains = domains.into_iter().filter(|(_, path)| *path != "-");
     let new = Describe {
         provider: uuid(host),
+        name: None,
         generation,
         description: Description {
             domains: domains.map(|(name, path)| (name.into(), path.into())).collect(),

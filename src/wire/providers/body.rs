@@ -19,6 +19,8 @@ const MAX_PROPERTIES: usize = 64;
 const MAX_DOMAINS: usize = 16;
 /// The most characters of a name, a text or a type.
 const MAX_TEXT: usize = 255;
+/// The most characters of a provider's name.
+const MAX_NAME: usize = 200;
 /// The most characters of a domain.
 const MAX_PATH: usize = 1_024;
 
@@ -28,6 +30,9 @@ pub struct DescribeAllBody {
     /// The providers, each once.
     #[schemars(schema_with = "items")]
     pub providers: List<DescribeBody, 1, 1_000>,
+    /// Ignored: a page of the list can be sent back.
+    #[serde(rename = "next")]
+    _next: Option<Uuid>,
 }
 
 /// In a list each description names the provider.
@@ -46,6 +51,8 @@ fn items(generator: &mut SchemaGenerator) -> Schema {
 pub struct DescribeBody {
     /// The provider's uuid. If the path has a uuid, the same, or absent.
     pub uuid: Option<Uuid>,
+    /// The provider's name. If given, the name that the provider has: `PUT /resource_providers/{uuid}` renames.
+    name: Option<Text<0, MAX_NAME>>,
     /// The generation that the client has read, or `null` for a provider that was never described. If the description
     /// has a newer generation, the request is refused with 409.
     generation: Nullable<i64>,
@@ -139,6 +146,7 @@ fn check_length(path: &str, text: &str, max: usize, mistakes: &mut Vec<String>) 
 pub fn describe(provider: String, path: &str, body: DescribeBody, mistakes: &mut Vec<String>) -> Describe {
     Describe {
         provider,
+        name: body.name.map(|name| name.0),
         generation: body.generation.0,
         description: Description {
             kind: body.kind.map(|kind| kind.0.into()),

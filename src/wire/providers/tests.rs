@@ -1,6 +1,8 @@
-//! Refusals of wrong descriptions of providers.
+//! Refusals of wrong descriptions of providers, and answers as requests.
 
 use super::*;
+use crate::model::providers::Describe;
+use crate::search::PropertyValue;
 
 fn refused(members: &str) -> String {
     let body = format!(r#"{{"generation": null, {members}}}"#);
@@ -65,4 +67,53 @@ fn counts_and_lengths_are_bounded() {
     let detail = refused(&format!(r#""type": "{}""#, "x".repeat(256)));
     assert!(detail.contains("is not a text of 1 to 255 characters"), "{detail}");
     assert!(read_describe_all("", br#"{"providers": []}"#).is_err());
+}
+
+const HOST: &str = "c4000000-0000-4000-8000-000000000001";
+
+fn shown() -> Described {
+    let properties = [
+        ("HasSSD", Some(PropertyValue::Boolean(true))),
+        ("Hidden", None),
+        ("Number", Some(PropertyValue::Integer(i64::MIN))),
+    ];
+    Described {
+        uuid: HOST.to_owned(),
+        name: "host1".to_owned(),
+        generation: Some(3),
+        description: Description {
+            kind: Some("NodeType01".into()),
+            properties: properties.map(|(name, value)| (name.into(), value)).into(),
+            domains: [("fault", "fd:/dc1/r0"), ("upgrade", "UD1")]
+                .map(|(dimension, path)| (dimension.into(), path.into()))
+                .into(),
+            state: ProviderState::Draining,
+        },
+    }
+}
+
+#[test]
+fn what_is_shown_can_be_sent_back() {
+    let sent_back = |command: DescribeAll| {
+        let Describe {
+            provider,
+            name,
+            generation,
+            description,
+        } = command.providers.into_iter().next().unwrap();
+        let name = name.unwrap();
+        assert_eq!(
+            Described {
+                uuid: provider,
+                name,
+                generation,
+                description
+            },
+            shown()
+        );
+    };
+    sent_back(read_describe(HOST, "", &write_one(&shown())).unwrap().0);
+    for next in [None, Some(HOST)] {
+        sent_back(read_describe_all("", &write_list(&[shown()], next)).unwrap().0);
+    }
 }

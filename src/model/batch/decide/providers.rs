@@ -32,10 +32,12 @@ struct Allowed<'a> {
 /// `PUT /v1/providers` and `PUT /v1/providers/{uuid}`: all descriptions or none.
 ///
 /// # Errors
-/// [`Error::ProviderNotFound`], [`Error::StaleDescriptions`], [`Error::DomainInUse`],
-/// [`Error::ProviderGenerationLimit`]; in a list [`Error::BadRequest`] for providers that do not exist.
+/// - [`Error::ProviderNotFound`]; in a list [`Error::BadRequest`] for providers that do not exist.
+/// - [`Error::BadRequest`] for a name that the provider does not have.
+/// - [`Error::StaleDescriptions`], [`Error::DomainInUse`], [`Error::ProviderGenerationLimit`].
 pub fn describe(state: &mut State, command: &DescribeAll) -> Result<Vec<Described>> {
     let ids = found(state, command)?;
+    check_names(state, command, &ids)?;
     check_generations(state, command, &ids)?;
     domains::check(state, command, &ids)?;
     let disabled = state.trait_id(DISABLED_TRAIT);
@@ -85,6 +87,38 @@ fn found(state: &State, command: &DescribeAll) -> Result<Vec<ProviderId>> {
     }
 }
 
+/// The path of a member of a description.
+fn path(is_list: bool, at: usize, member: &str) -> String {
+    if is_list {
+        format!("providers[{at}].{member}")
+    } else {
+        member.to_owned()
+    }
+}
+
+fn check_names(state: &mut State, command: &DescribeAll, ids: &[ProviderId]) -> Result<()> {
+    let mut wrong = Vec::new();
+    for (at, (id, new)) in ids.iter().zip(&command.providers).enumerate() {
+        let (Some(given), Some(row)) = (&new.name, state.provider(*id)) else {
+            continue;
+        };
+        if **given != *row.name {
+            wrong.push(format!(
+                "{}: {given:?} is not {:?}, the provider's name; PUT /resource_providers/{} renames a provider",
+                path(command.is_list, at, "name"),
+                row.name,
+                row.uuid
+            ));
+        }
+    }
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(Error::BadRequest {
+        detail: format!("{}.", wrong.join("; ")),
+    })
+}
+
 fn check_generations(state: &State, command: &DescribeAll, ids: &[ProviderId]) -> Result<()> {
     let text = |generation: Option<i64>| generation.map_or_else(|| "null".to_owned(), |it| it.to_string());
     let stale = ids
@@ -93,11 +127,7 @@ fn check_generations(state: &State, command: &DescribeAll, ids: &[ProviderId]) -
         .enumerate()
         .filter_map(|(at, (id, new))| {
             let current = state.description(*id).map(|row| row.generation);
-            let path = if command.is_list {
-                format!("providers[{at}].generation")
-            } else {
-                "generation".to_owned()
-            };
+            let path = path(command.is_list, at, "generation");
             let is_usable = current == new.generation && current.is_none_or(|current| current < GENERATION_MAX);
             (!is_usable).then(|| format!("{path} is {} and not {}", text(current), text(new.generation)))
         });

@@ -29,6 +29,7 @@ pub fn describe(rng: &mut Rng, known: &Known) -> Command {
             providers.push(Describe {
                 generation: generation(rng, known.descriptions.get(&provider)),
                 description: description(rng),
+                name: None,
                 provider,
             });
         }

@@ -18,6 +18,7 @@ async fn set_domain(model: &Model, host: u32, dimension: &str, path: &str) {
     let describe = DescribeAll {
         providers: vec![Describe {
             provider: new.uuid,
+            name: None,
             generation: new.generation,
             description: new.description,
         }],
