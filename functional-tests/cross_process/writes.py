@@ -98,7 +98,7 @@ def provider_deleted(state):
     return provider and Write("DELETE", at(provider), None, done, [provider])
 
 
-def _described(state, path, body_of):
+def _described(state, path, body_of, method="PUT"):
     provider, value = state.chance.choice(state.living()), state.chance.randint(0, 9)
     body = {"generation": provider.described, "properties": {"Value": value}}
 
@@ -106,12 +106,17 @@ def _described(state, path, body_of):
         if provider.described is None or provider.description != body["properties"]:
             provider.described = (provider.described or 0) + 1
         provider.description = body["properties"]
-    return Write("PUT", path(provider), body_of(provider, body), done, [provider])
+    return Write(method, path(provider), body_of(provider, body), done, [provider])
 
 
 @kind("PUT /v1/providers/{uuid}")
 def provider_described(state):
     return _described(state, lambda provider: f"/v1/providers/{provider.uuid}", lambda _, body: body)
+
+
+@kind("PATCH /v1/providers/{uuid}")
+def provider_patched(state):
+    return _described(state, lambda provider: f"/v1/providers/{provider.uuid}", lambda _, body: body, "PATCH")
 
 
 @kind("PUT /v1/providers")
@@ -278,8 +283,7 @@ def class_deleted(state):
     return _deleted(state, "class", state.classes, "/resource_classes", state.is_class_used)
 
 
-@kind("PUT /v1/limits/{class}")
-def limit_set(state):
+def _limit(state, method):
     name = one_of(state, (c for c in state.classes if c.startswith("CUSTOM")))
     known = state.limits.get(name)
     generation = known[0] if known else None
@@ -288,7 +292,17 @@ def limit_set(state):
     def done():
         is_same = known is not None and known[1] == normal
         state.limits[name] = ((generation or 0) + (not is_same), normal)
-    return name and Write("PUT", f"/v1/limits/{name}", {"generation": generation, "normal": normal}, done, [("class", name)])
+    return name and Write(method, f"/v1/limits/{name}", {"generation": generation, "normal": normal}, done, [("class", name)])
+
+
+@kind("PUT /v1/limits/{class}")
+def limit_set(state):
+    return _limit(state, "PUT")
+
+
+@kind("PATCH /v1/limits/{class}")
+def limit_patched(state):
+    return _limit(state, "PATCH")
 
 
 def _replicas(state, identity, count, adopted):

@@ -80,7 +80,7 @@ pub enum Outside {
 pub enum Media {
     /// Nothing: neither header is checked, and a request body is not read.
     Unchecked,
-    /// The request has a body: `Content-Type: application/json`.
+    /// The request has a body: `Content-Type: application/json`, or of a `PATCH` also `application/merge-patch+json`.
     ConsumesJson,
     /// The answer has a body: `Accept` must allow JSON.
     ProducesJson,
@@ -111,6 +111,10 @@ impl Route {
 
     pub const fn put(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
         Route::new(Method::PUT, path, Media::ConsumesJson, authorization, handler)
+    }
+
+    pub const fn patch(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
+        Route::new(Method::PATCH, path, Media::ConsumesJson, authorization, handler)
     }
 
     pub const fn delete(path: &'static str, authorization: Authorization, handler: Handler) -> Route {

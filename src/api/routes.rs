@@ -254,9 +254,16 @@ pub static ROUTES: &[Route] = &[
         handler!(providers::describe),
     )
     .native(),
+    Route::patch(
+        DESCRIPTION,
+        rule(&rules::DESCRIPTIONS_UPDATE),
+        handler!(providers::patch),
+    )
+    .native(),
     Route::get(LIMITS, rule(&rules::LIMITS_LIST), handler!(limits::list)).native(),
     Route::get(LIMIT, rule(&rules::LIMITS_SHOW), handler!(limits::show)).native(),
     Route::put(LIMIT, rule(&rules::LIMITS_UPDATE), handler!(limits::set)).native(),
+    Route::patch(LIMIT, rule(&rules::LIMITS_UPDATE), handler!(limits::patch)).native(),
     Route::get(VIOLATIONS, rule(&rules::VIOLATIONS_LIST), handler!(violations::list)).native(),
     Route::get(WORKLOADS, rule(&rules::WORKLOADS_LIST), handler!(workloads::list)).native(),
     Route::get(WORKLOAD, rule(&rules::WORKLOADS_SHOW), handler!(workloads::show)).native(),

@@ -47,7 +47,7 @@ pub struct Describe {
     pub description: Description,
 }
 
-/// `PUT /v1/providers/{uuid}`, and of several providers `PUT /v1/providers`.
+/// `PUT` and `PATCH /v1/providers/{uuid}`, and of several providers `PUT /v1/providers`.
 #[derive(Debug, Clone)]
 pub struct DescribeAll {
     pub providers: Vec<Describe>,

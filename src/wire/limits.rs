@@ -6,7 +6,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::native::{NoParameters, Noun, Nullable, Operation, PageLimit, Text, read_body, read_query};
+use super::native::{
+    Member, NoParameters, Noun, Nullable, Operation, PageLimit, Patch, Text, read_body, read_merge_patch, read_query,
+};
 use super::output::json;
 use crate::error::{Error, Result};
 use crate::model::limits::{Limit, Page, Set};
@@ -52,14 +54,31 @@ pub static NOUN: Noun = Noun {
         .parameters::<SetParameters>()
         .body::<SetBody>()
         .answer::<LimitAnswer>()
-        .refusals(&[
-            "BadRequest",
-            "DuplicateQueryKey",
-            "ClassNotFound",
-            "StaleLimitGeneration",
-        ]),
+        .refusals(SET_REFUSALS),
+        Operation::new(
+            "PATCH /v1/limits/{class}",
+            "Change the limit of a resource class",
+            "A JSON merge patch (RFC 7396) of the answer to `GET`. The result is read as the body of `PUT`: checks, \
+            `dry_run` and answer are the same. `generation` is required as in `PUT`. Without `normal` the limit stays, \
+            and `null` removes the limit. The body is `application/json` or `application/merge-patch+json`.",
+        )
+        .field("class", CLASS)
+        .parameters::<SetParameters>()
+        .body::<Patch<SetBody>>()
+        .answer::<LimitAnswer>()
+        .refusals(SET_REFUSALS),
     ],
 };
+
+const SET_REFUSALS: &[&str] = &[
+    "BadRequest",
+    "DuplicateQueryKey",
+    "ClassNotFound",
+    "StaleLimitGeneration",
+];
+
+/// The members that a patch may leave out.
+const MERGED: &[Member] = &[Member::nullable("normal")];
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -185,6 +204,17 @@ pub fn read_set(class: &str, query: &str, body: &[u8]) -> Result<(Set, bool)> {
     Ok((set(class, read_body(body)?)?, dry_run))
 }
 
+/// Reads `PATCH /v1/limits/{class}` as the `PUT` that the patch of the shown limit stands for, and whether the request
+/// is a dry run.
+///
+/// # Errors
+/// As of [`read_set`].
+pub fn read_patch(shown: &Limit, query: &str, body: &[u8]) -> Result<(Set, bool)> {
+    let SetParameters { dry_run } = read_query(query)?;
+    let Patch(body) = read_merge_patch(MERGED, &write_one(shown), body)?;
+    Ok((set(&shown.class, body)?, dry_run))
+}
+
 fn set(class: &str, body: SetBody) -> Result<Set> {
     let SetBody {
         resource_class,
@@ -296,5 +326,45 @@ mod tests {
             refused.starts_with("resource_class: \"DISK_GB\" differs from VCPU"),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn a_patch_changes_what_it_names_and_has_the_refusals_of_a_put() {
+        let shown = Limit {
+            class: "VCPU".to_owned(),
+            generation: Some(3),
+            normal: Some(NormalLimit::Buffer(150_000)),
+        };
+        let patched = |body: &str| read_patch(&shown, "", body.as_bytes()).map(|(set, _)| (set.generation, set.normal));
+        for (body, generation, normal) in [
+            (r#"{"generation": 3}"#, Some(3), Some(NormalLimit::Buffer(150_000))),
+            (r#"{"generation": 2, "normal": null}"#, Some(2), None),
+            (
+                r#"{"generation": null, "normal": "physical"}"#,
+                None,
+                Some(NormalLimit::Physical),
+            ),
+            (
+                r#"{"generation": 3, "normal": {"buffer": "0.2"}, "resource_class": "VCPU"}"#,
+                Some(3),
+                Some(NormalLimit::Buffer(200_000)),
+            ),
+        ] {
+            assert_eq!(patched(body).unwrap(), (generation, normal), "{body}");
+        }
+        for (body, sentence) in [
+            ("{}", "generation is required."),
+            ("[]", "The body: a list is not an object."),
+            (
+                r#"{"generation": 3, "buffer": null}"#,
+                "buffer is unknown; the members are resource_class, generation, normal.",
+            ),
+            (
+                r#"{"generation": 3, "normal": "all"}"#,
+                "normal: \"all\" is none of physical, buffer or null.",
+            ),
+        ] {
+            assert_eq!(patched(body).unwrap_err().to_string(), sentence, "{body}");
+        }
     }
 }

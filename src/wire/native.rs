@@ -3,6 +3,7 @@
 //! same structs (`noun.rs`).
 
 mod input;
+mod merge;
 mod noun;
 mod problem;
 mod types;
@@ -10,6 +11,7 @@ mod types;
 use serde::de::DeserializeOwned;
 
 use input::Input;
+pub use merge::{Member, Patch};
 pub use noun::{Noun, Operation};
 pub use types::{List, Name, Named, NoParameters, Nullable, PageLimit, Text, Uuid};
 
@@ -24,8 +26,20 @@ use crate::error::{Error, Result};
 /// # Errors
 /// [`Error::MalformedJson`], or the first wrong member, by path.
 pub fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
-    let body = json::read(body, |_| Ok(()))?;
-    let read = T::deserialize(Input::of_body(&body)).map_err(|problem| bad_request(problem.sentence("members")))?;
+    read_value(&json::read(body, |_| Ok(()))?)
+}
+
+/// Reads the body of a `PATCH` as the body of a `PUT`. `shown` is the answer to `GET`, of which `members` are merged.
+///
+/// # Errors
+/// As of [`read_body`].
+pub fn read_merge_patch<T: DeserializeOwned>(members: &[Member], shown: &[u8], patch: &[u8]) -> Result<Patch<T>> {
+    let (patch, shown) = (json::read(patch, |_| Ok(()))?, json::read(shown, |_| Ok(()))?);
+    read_value(&merge::merged(members, shown, patch)).map(Patch)
+}
+
+fn read_value<T: DeserializeOwned>(body: &Value) -> Result<T> {
+    let read = T::deserialize(Input::of_body(body)).map_err(|problem| bad_request(problem.sentence("members")))?;
     match body.path_to_nul() {
         Some(path) => Err(bad_request(format!(
             "{}: a text has no NUL character.",

@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::body::{DescribeAllBody, DescribeBody, Property, describe};
-use super::native::{Name, NoParameters, Noun, Operation, PageLimit, Uuid, read_body, read_query};
+use super::native::{
+    Member, Name, NoParameters, Noun, Operation, PageLimit, Patch, Uuid, read_body, read_merge_patch, read_query,
+};
 use super::output::json;
 use super::uuid;
 use super::workloads::read_stored;
@@ -75,16 +77,40 @@ pub static NOUN: Noun = Noun {
         .parameters::<WriteParameters>()
         .body::<DescribeBody>()
         .answer::<ProviderAnswer>()
-        .refusals(&[
-            "BadRequest",
-            "DuplicateQueryKey",
-            "ProviderNotFound",
-            "StaleDescriptions",
-            "DomainInUse",
-            "ProviderGenerationLimit",
-        ]),
+        .refusals(DESCRIBE_REFUSALS),
+        Operation::new(
+            "PATCH /v1/providers/{uuid}",
+            "Change what a provider is",
+            "A JSON merge patch (RFC 7396) of the answer to `GET`. The result is read as the body of `PUT`: checks, \
+            `dry_run`, `force` and answer are the same. `generation` is required as in `PUT`. Members, properties and \
+            domains without a value in the body stay. In `properties`, `null` hides an inherited property, as in `PUT`; \
+            only `PUT` removes a property. Elsewhere `null` removes: a domain, the `type`, all `properties`; a host \
+            whose `state` is removed is `up`. The body is `application/json` or `application/merge-patch+json`.",
+        )
+        .field("uuid", UUID)
+        .parameters::<WriteParameters>()
+        .body::<Patch<DescribeBody>>()
+        .answer::<ProviderAnswer>()
+        .refusals(DESCRIBE_REFUSALS),
     ],
 };
+
+const DESCRIBE_REFUSALS: &[&str] = &[
+    "BadRequest",
+    "DuplicateQueryKey",
+    "ProviderNotFound",
+    "StaleDescriptions",
+    "DomainInUse",
+    "ProviderGenerationLimit",
+];
+
+/// The members that a patch may leave out.
+const MERGED: &[Member] = &[
+    Member::removable("type"),
+    Member::object_of_nullables("properties"),
+    Member::removable("domains"),
+    Member::removable("state"),
+];
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -167,8 +193,22 @@ pub fn read_show(query: &str) -> Result<()> {
 /// # Errors
 /// The first member of a wrong type, or every wrong value, by path.
 pub fn read_describe(provider: &str, query: &str, body: &[u8]) -> Result<(DescribeAll, bool)> {
-    let WriteParameters { dry_run, force } = read_query(query)?;
-    let body: DescribeBody = read_body(body)?;
+    let parameters = read_query(query)?;
+    describe_one(provider, parameters, read_body(body)?)
+}
+
+/// Reads `PATCH /v1/providers/{uuid}` as the `PUT` that the patch of the shown provider stands for, and whether the
+/// request is a dry run.
+///
+/// # Errors
+/// As of [`read_describe`].
+pub fn read_patch(shown: &Described, query: &str, body: &[u8]) -> Result<(DescribeAll, bool)> {
+    let parameters = read_query(query)?;
+    let Patch(body) = read_merge_patch(MERGED, &write_one(shown), body)?;
+    describe_one(&shown.uuid, parameters, body)
+}
+
+fn describe_one(provider: &str, parameters: WriteParameters, body: DescribeBody) -> Result<(DescribeAll, bool)> {
     let mut mistakes = Vec::new();
     let of_path = uuid::canonical(provider);
     if let Some(Uuid(uuid)) = body.uuid.as_ref().filter(|uuid| of_path.as_ref() != Some(&uuid.0)) {
@@ -177,11 +217,11 @@ pub fn read_describe(provider: &str, query: &str, body: &[u8]) -> Result<(Descri
     let command = DescribeAll {
         providers: vec![describe(provider.to_owned(), "", body, &mut mistakes)],
         is_list: false,
-        is_forced: force,
+        is_forced: parameters.force,
         read: read_stored,
     };
     refuse(mistakes)?;
-    Ok((command, dry_run))
+    Ok((command, parameters.dry_run))
 }
 
 /// Reads `PUT /v1/providers`, and whether the request is a dry run.

@@ -28,7 +28,7 @@ pub static NOUN: Noun = Noun {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Operation {
     /// The HTTP method.
-    #[schemars(extend("enum" = ["DELETE", "GET", "POST", "PUT"]))]
+    #[schemars(extend("enum" = ["DELETE", "GET", "PATCH", "POST", "PUT"]))]
     pub method: &'static str,
     /// The path, with the names of fields in braces.
     #[schemars(regex(pattern = "^/v1/"))]

@@ -28,3 +28,13 @@ pub async fn set(mut context: RequestContext) -> Result<Reply> {
     let limit = context.model().submit_or_foresee(set, is_dry_run).await?;
     Ok(Reply::json(wire::write_one(&limit)))
 }
+
+pub async fn patch(mut context: RequestContext) -> Result<Reply> {
+    let (class, query) = (context.field("class").to_owned(), context.query.clone());
+    let shown = limits::fetch(context.current_reader(), class).await?;
+    let (set, is_dry_run) = context
+        .read_body(move |body| wire::read_patch(&shown, &query, body))
+        .await?;
+    let limit = context.model().submit_or_foresee(set, is_dry_run).await?;
+    Ok(Reply::json(wire::write_one(&limit)))
+}

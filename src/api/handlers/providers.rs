@@ -29,6 +29,16 @@ pub async fn describe(mut context: RequestContext) -> Result<Reply> {
     Ok(Reply::json(described.first().map(wire::write_one).unwrap_or_default()))
 }
 
+pub async fn patch(mut context: RequestContext) -> Result<Reply> {
+    let (uuid, query) = (context.field("uuid").to_owned(), context.query.clone());
+    let shown = providers::fetch(context.current_reader(), uuid).await?;
+    let (command, is_dry_run) = context
+        .read_body(move |body| wire::read_patch(&shown, &query, body))
+        .await?;
+    let described = context.model().submit_or_foresee(command, is_dry_run).await?;
+    Ok(Reply::json(described.first().map(wire::write_one).unwrap_or_default()))
+}
+
 pub async fn describe_all(mut context: RequestContext) -> Result<Reply> {
     let query = context.query.clone();
     let (command, is_dry_run) = context

@@ -19,6 +19,8 @@ use crate::version::Version;
 use crate::wire::usages;
 
 const JSON: &str = "application/json";
+/// The body of a `PATCH` (RFC 7396).
+const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// The target of a request is a path, `*` or a URL. A bare authority, as in `GET host HTTP/1.1`, is for `CONNECT`
 /// alone.
@@ -144,7 +146,8 @@ fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Resul
         Media::ConsumesJson => {
             let header = text(request, "content-type");
             let content_type = header.as_deref().and_then(|text| text.split(';').next());
-            if content_type != Some(JSON) {
+            let is_merge_patch = request.method() == Method::PATCH && content_type == Some(MERGE_PATCH);
+            if content_type != Some(JSON) && !is_merge_patch {
                 return Err(Refusal::unsupported_media_type(header.as_deref(), JSON));
             }
         }

@@ -64,3 +64,21 @@ async fn a_request_without_a_token_learns_which_header_to_send() {
         "{native}"
     );
 }
+
+#[actix_web::test]
+async fn a_patch_may_have_the_media_type_of_merge_patches() {
+    const MERGE_PATCH: &str = "application/merge-patch+json";
+    let server = TestServer::new();
+    for (method, media_type, status) in [
+        ("PATCH", MERGE_PATCH, 200),
+        ("PATCH", "application/merge-patch+json; charset=utf-8", 200),
+        ("PATCH", "application/json", 200),
+        ("PATCH", "application/json-patch+json", 415),
+        ("PUT", MERGE_PATCH, 415),
+    ] {
+        let request = admin(method, "/v1/limits/VCPU?dry_run=true", "1.0")
+            .set_payload(r#"{"generation": null, "normal": null}"#)
+            .insert_header(("content-type", media_type));
+        assert_eq!(server.send(request).await.status, status, "{method} {media_type}");
+    }
+}

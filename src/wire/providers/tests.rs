@@ -1,4 +1,6 @@
-//! Refusals of wrong descriptions of providers, and answers as requests.
+//! Refusals of wrong descriptions of providers, answers as requests, and patches.
+
+use std::sync::Arc;
 
 use super::*;
 use crate::model::providers::Describe;
@@ -92,6 +94,10 @@ fn shown() -> Described {
     }
 }
 
+fn patched(body: &str) -> Result<Describe> {
+    read_patch(&shown(), "", body.as_bytes()).map(|(mut command, _)| command.providers.remove(0))
+}
+
 #[test]
 fn what_is_shown_can_be_sent_back() {
     let sent_back = |command: DescribeAll| {
@@ -115,5 +121,81 @@ fn what_is_shown_can_be_sent_back() {
     sent_back(read_describe(HOST, "", &write_one(&shown())).unwrap().0);
     for next in [None, Some(HOST)] {
         sent_back(read_describe_all("", &write_list(&[shown()], next)).unwrap().0);
+    }
+}
+
+#[test]
+fn a_patch_changes_the_members_that_it_names() {
+    let before = shown().description;
+    let same = patched(r#"{"generation": 3}"#).unwrap();
+    assert_eq!((same.generation, &same.description), (Some(3), &before));
+    assert_eq!(same.name, None, "a name that the client did not send is not compared");
+    let named = patched(r#"{"generation": null, "name": "host2"}"#).unwrap();
+    assert_eq!((named.generation, named.name.as_deref()), (None, Some("host2")));
+
+    let state = patched(r#"{"generation": 3, "state": "up"}"#).unwrap().description;
+    let expected = Description {
+        state: ProviderState::Up,
+        ..before.clone()
+    };
+    assert_eq!(state, expected);
+}
+
+#[test]
+fn null_hides_a_property_and_removes_a_domain_or_the_type() {
+    let body = r#"{"generation": 3, "type": null, "properties": {"HasSSD": null, "New": 1},
+        "domains": {"upgrade": null, "unknown": null}}"#;
+    let description = patched(body).unwrap().description;
+    assert_eq!(description.kind, None);
+    let properties = [
+        ("HasSSD", None),
+        ("Hidden", None),
+        ("New", Some(PropertyValue::Integer(1))),
+        ("Number", Some(PropertyValue::Integer(i64::MIN))),
+    ];
+    let properties: BTreeMap<Arc<str>, _> = properties.map(|(name, value)| (name.into(), value)).into();
+    assert_eq!(description.properties, properties);
+    let domains: BTreeMap<Arc<str>, Arc<str>> = [("fault".into(), "fd:/dc1/r0".into())].into();
+    assert_eq!(description.domains, domains);
+    let none = patched(r#"{"generation": 3, "properties": null, "domains": null, "state": null}"#).unwrap();
+    assert!(none.description.properties.is_empty() && none.description.domains.is_empty());
+    assert_eq!(none.description.state, ProviderState::Up);
+}
+
+#[test]
+fn a_patch_has_the_refusals_of_a_put() {
+    for (body, sentence) in [
+        ("[]", "The body: a list is not an object."),
+        (r#"{"state": "up"}"#, "generation is required."),
+        (
+            r#"{"generation": "3"}"#,
+            "generation: \"3\" is not a whole number or null.",
+        ),
+        (
+            r#"{"generation": 3, "state": "on"}"#,
+            "state: \"on\" is none of up, draining, off, lost.",
+        ),
+        (
+            r#"{"generation": 3, "domains": ["a"]}"#,
+            "domains: a list is not an object.",
+        ),
+        (
+            r#"{"generation": 3, "domains": {"fault": {"a": 1}}}"#,
+            "domains.fault: an object is not a text.",
+        ),
+        (
+            r#"{"generation": 3, "colour": null}"#,
+            "colour is unknown; the members are uuid, name, generation, type, properties, domains, state.",
+        ),
+        (
+            r#"{"generation": 3, "properties": {"NodeName": "a"}}"#,
+            "properties.NodeName is built in and cannot be set.",
+        ),
+        (
+            r#"{"generation": 3, "uuid": "c4000000-0000-4000-8000-000000000002"}"#,
+            "uuid: c4000000-0000-4000-8000-000000000002 differs from the uuid of the path.",
+        ),
+    ] {
+        assert_eq!(patched(body).unwrap_err().to_string(), sentence, "{body}");
     }
 }

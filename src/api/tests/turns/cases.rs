@@ -187,8 +187,11 @@ impl Cases {
                 described.as_object_mut().map(|members| members.remove("uuid"));
                 Case::new(200, format!("/v1/providers/{}", provider(fresh)), described)
             }
+            ("PATCH", "/v1/providers/{uuid}") => {
+                Case::new(200, format!("/v1/providers/{}", provider(fresh)), description(fresh))
+            }
             ("GET", "/v1/limits/{class}") => get(format!("/v1/limits/{}", class(1))),
-            ("PUT", "/v1/limits/{class}") => Case::new(
+            ("PUT" | "PATCH", "/v1/limits/{class}") => Case::new(
                 200,
                 "/v1/limits/VCPU?dry_run=true",
                 json!({"generation": null, "normal": {"buffer": "0.15"}}),

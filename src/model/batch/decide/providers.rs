@@ -29,7 +29,7 @@ struct Allowed<'a> {
     trait_change: Option<bool>,
 }
 
-/// `PUT /v1/providers` and `PUT /v1/providers/{uuid}`: all descriptions or none.
+/// `PUT /v1/providers`, `PUT` and `PATCH /v1/providers/{uuid}`: all descriptions or none.
 ///
 /// # Errors
 /// - [`Error::ProviderNotFound`]; in a list [`Error::BadRequest`] for providers that do not exist.

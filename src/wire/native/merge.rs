@@ -1,0 +1,279 @@
+//! `PATCH` as a JSON merge patch (RFC 7396): the body of the request changes members of the answer to `GET`, and the
+//! merged document is read as the body of the `PUT` of the same noun.
+//!
+//! A noun lists the members that are merged. All other members of the patch stay as sent. So the client names the
+//! generation itself, and the reader of the `PUT` refuses unknown members by path.
+
+use std::borrow::Cow;
+
+use indexmap::IndexMap;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value as Json, json};
+
+use crate::wire::value::Value;
+
+/// A member of a noun that a patch may leave out, because `GET` shows the member.
+pub struct Member {
+    name: &'static str,
+    null: Null,
+}
+
+/// The meaning of null in a patch.
+#[derive(Clone, Copy, PartialEq)]
+enum Null {
+    /// Null removes the member, or a member inside.
+    Removes,
+    /// Null is a value of the member.
+    IsValue,
+    /// Null is a value of the members inside.
+    IsValueInside,
+}
+
+impl Member {
+    /// A member that null removes.
+    pub const fn removable(name: &'static str) -> Member {
+        let null = Null::Removes;
+        Member { name, null }
+    }
+
+    /// A member that may be null.
+    pub const fn nullable(name: &'static str) -> Member {
+        let null = Null::IsValue;
+        Member { name, null }
+    }
+
+    /// An object whose members may be null.
+    pub const fn object_of_nullables(name: &'static str) -> Member {
+        let null = Null::IsValueInside;
+        Member { name, null }
+    }
+
+    /// The member after the patch; `None` if the patch removes the member.
+    fn patched(&self, shown: Value, patch: Value) -> Option<Value> {
+        match (self.null, patch) {
+            (Null::IsValue, Value::Null) => Some(Value::Null),
+            (null, patch) => merge(shown, patch, null == Null::IsValueInside),
+        }
+    }
+}
+
+/// The document that a patch stands for: the members of the patch, then the shown `members` that the patch leaves out.
+pub fn merged(members: &[Member], shown: Value, patch: Value) -> Value {
+    if !matches!(patch, Value::Object(_)) {
+        return patch;
+    }
+    let mut shown: IndexMap<String, Value> = shown.into_members().collect();
+    let mut merged: Vec<(String, Value)> = Vec::new();
+    for (name, value) in patch.into_members() {
+        let before = shown.swap_remove(&name).unwrap_or(Value::Null);
+        let value = match members.iter().find(|member| member.name == name) {
+            Some(member) => member.patched(before, value),
+            None => Some(value),
+        };
+        merged.extend(value.map(|value| (name, value)));
+    }
+    let kept = members.iter().filter_map(|member| shown.swap_remove_entry(member.name));
+    merged.extend(kept);
+    Value::Object(merged.into_iter().collect())
+}
+
+/// The value after the patch, by RFC 7396; `None` if the patch removes the value. `keeps_null`: null does not remove a
+/// member of the value.
+fn merge(shown: Value, patch: Value, keeps_null: bool) -> Option<Value> {
+    match patch {
+        Value::Null => None,
+        Value::Object(_) => {
+            let mut members: IndexMap<String, Value> = shown.into_members().collect();
+            for (name, value) in patch.into_members() {
+                let before = members.swap_remove(&name).unwrap_or(Value::Null);
+                let after = if keeps_null && value == Value::Null {
+                    Some(Value::Null)
+                } else {
+                    merge(before, value, false)
+                };
+                members.extend(after.map(|after| (name, after)));
+            }
+            Some(Value::Object(members.into_iter().collect()))
+        }
+        patch => Some(patch),
+    }
+}
+
+/// The body of a `PUT` that a patch stands for. The schema is that of the patch: only `generation` is required, and any
+/// member may be null.
+pub struct Patch<T>(pub T);
+
+impl<T: JsonSchema> JsonSchema for Patch<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("PatchOf{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = T::json_schema(generator);
+        let members = schema.ensure_object();
+        make_optional(members);
+        members.insert("required".to_owned(), json!(["generation"]));
+        schema
+    }
+}
+
+/// Makes all members of an object optional and nullable.
+fn make_optional(schema: &mut Map<String, Json>) {
+    schema.shift_remove("required");
+    let of_names = schema.get_mut("properties").and_then(Json::as_object_mut);
+    for (_, member) in of_names.into_iter().flatten() {
+        make_nullable(member);
+    }
+    if let Some(member) = schema.get_mut("additionalProperties") {
+        make_nullable(member);
+    }
+}
+
+fn make_nullable(schema: &mut Json) {
+    let Some(keywords) = schema.as_object_mut() else {
+        return;
+    };
+    make_optional(keywords);
+    let has_enum = keywords.contains_key("enum");
+    match keywords.get_mut("type") {
+        Some(Json::Array(types)) if types.contains(&json!("null")) => return,
+        Some(kind @ Json::String(_)) if !has_enum => {
+            *kind = json!([kind.take(), "null"]);
+            return;
+        }
+        _ => {}
+    }
+    let null = json!({"type": "null"});
+    let forms = keywords.get("anyOf").and_then(Json::as_array);
+    if forms.is_some_and(|forms| forms.contains(&null)) {
+        return;
+    }
+    let text = keywords.shift_remove("description");
+    let mut nullable = json!({"anyOf": [schema.take(), null]});
+    if let Some(text) = text {
+        nullable["description"] = text;
+    }
+    *schema = nullable;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::json;
+
+    const MEMBERS: &[Member] = &[
+        Member::removable("a"),
+        Member::nullable("b"),
+        Member::object_of_nullables("c"),
+    ];
+
+    fn read(text: &str) -> Value {
+        json::read(text.as_bytes(), |_| Ok(())).expect(text)
+    }
+
+    /// The members of a document by name.
+    fn sorted(value: Value) -> Value {
+        match value {
+            Value::Object(_) => {
+                let mut members: Vec<(String, Value)> = value
+                    .into_members()
+                    .map(|(name, value)| (name, sorted(value)))
+                    .collect();
+                members.sort_by(|one, other| one.0.cmp(&other.0));
+                Value::Object(members.into_iter().collect())
+            }
+            other => other,
+        }
+    }
+
+    fn assert_merged(members: &[Member], shown: &str, patch: &str, expected: &str) {
+        let merged = merged(members, read(shown), read(patch));
+        assert_eq!(sorted(merged), sorted(read(expected)), "{patch} onto {shown}");
+    }
+
+    /// The examples of RFC 7396, appendix A, as the value of a member.
+    #[test]
+    fn a_member_is_merged_as_rfc_7396_says() {
+        for (shown, patch, expected) in [
+            (r#"{"a": "b"}"#, r#"{"a": "c"}"#, r#"{"a": "c"}"#),
+            (r#"{"a": "b"}"#, r#"{"b": "c"}"#, r#"{"a": "b", "b": "c"}"#),
+            (r#"{"a": "b"}"#, r#"{"a": null}"#, "{}"),
+            (r#"{"a": "b", "b": "c"}"#, r#"{"a": null}"#, r#"{"b": "c"}"#),
+            (r#"{"a": ["b"]}"#, r#"{"a": "c"}"#, r#"{"a": "c"}"#),
+            (r#"{"a": "c"}"#, r#"{"a": ["b"]}"#, r#"{"a": ["b"]}"#),
+            (
+                r#"{"a": {"b": "c"}}"#,
+                r#"{"a": {"b": "d", "c": null}}"#,
+                r#"{"a": {"b": "d"}}"#,
+            ),
+            (r#"{"a": [{"b": "c"}]}"#, r#"{"a": [1]}"#, r#"{"a": [1]}"#),
+            (r#"["a", "b"]"#, r#"["c", "d"]"#, r#"["c", "d"]"#),
+            (r#"{"a": "b"}"#, r#"["c"]"#, r#"["c"]"#),
+            (r#"{"e": null}"#, r#"{"a": 1}"#, r#"{"e": null, "a": 1}"#),
+            ("[1, 2]", r#"{"a": "b", "c": null}"#, r#"{"a": "b"}"#),
+            ("{}", r#"{"a": {"bb": {"ccc": null}}}"#, r#"{"a": {"bb": {}}}"#),
+        ] {
+            let whole = |value: &str| format!(r#"{{"a": {value}}}"#);
+            assert_merged(MEMBERS, &whole(shown), &whole(patch), &whole(expected));
+        }
+    }
+
+    #[test]
+    fn null_removes_or_is_a_value_as_the_noun_says() {
+        let shown = r#"{"a": 1, "b": 2, "c": {"x": 3, "y": 4}}"#;
+        for (patch, expected) in [
+            (r#"{"a": null}"#, r#"{"b": 2, "c": {"x": 3, "y": 4}}"#),
+            (r#"{"b": null}"#, r#"{"a": 1, "b": null, "c": {"x": 3, "y": 4}}"#),
+            (r#"{"c": {"x": null}}"#, r#"{"a": 1, "b": 2, "c": {"x": null, "y": 4}}"#),
+            (r#"{"c": null}"#, r#"{"a": 1, "b": 2}"#),
+        ] {
+            assert_merged(MEMBERS, shown, patch, expected);
+        }
+    }
+
+    #[test]
+    fn a_member_that_is_not_merged_is_as_the_client_sent_it() {
+        let shown = r#"{"a": 1, "generation": 7, "name": "host"}"#;
+        for (patch, expected) in [
+            (r#"{}"#, r#"{"a": 1}"#),
+            (r#"{"generation": null}"#, r#"{"a": 1, "generation": null}"#),
+            (
+                r#"{"generation": 5, "unknown": null}"#,
+                r#"{"a": 1, "generation": 5, "unknown": null}"#,
+            ),
+        ] {
+            assert_merged(MEMBERS, shown, patch, expected);
+        }
+    }
+
+    #[test]
+    fn a_patch_that_is_no_object_replaces_the_document() {
+        for patch in ["[]", "null", "5", r#""text""#] {
+            assert_merged(MEMBERS, r#"{"a": 1}"#, patch, patch);
+        }
+    }
+
+    #[test]
+    fn the_schema_of_a_patch_requires_the_generation_alone() {
+        #[derive(JsonSchema)]
+        #[schemars(deny_unknown_fields)]
+        #[expect(dead_code, reason = "only the schema is used")]
+        struct Body {
+            generation: Option<i64>,
+            /// The text.
+            kind: String,
+            amounts: std::collections::BTreeMap<String, i64>,
+        }
+        let schema = schemars::schema_for!(Patch<Body>).to_value();
+        assert_eq!(schema["required"], json!(["generation"]));
+        assert_eq!(schema["additionalProperties"], json!(false));
+        let members = &schema["properties"];
+        assert_eq!(members["generation"]["type"], json!(["integer", "null"]));
+        assert_eq!(members["kind"]["type"], json!(["string", "null"]));
+        assert_eq!(members["kind"]["description"], "The text.");
+        assert_eq!(
+            members["amounts"]["additionalProperties"]["type"],
+            json!(["integer", "null"])
+        );
+    }
+}
