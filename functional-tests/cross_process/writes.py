@@ -119,6 +119,16 @@ def provider_patched(state):
     return _described(state, lambda provider: f"/v1/providers/{provider.uuid}", lambda _, body: body, "PATCH")
 
 
+@kind("PATCH /v1/providers")
+def states_set(state):
+    """The state of a host, which is a domain of its own. All hosts stay up."""
+    provider = state.chance.choice(state.roots)
+
+    def done():
+        provider.described = provider.described or 1
+    return Write("PATCH", f"/v1/providers?in_domain=host:{provider.uuid}", {"state": "up"}, done, [provider])
+
+
 @kind("PUT /v1/providers")
 def providers_described(state):
     return _described(state, lambda _: "/v1/providers",

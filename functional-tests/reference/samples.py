@@ -125,6 +125,8 @@ SCENARIO = [
      {"generation": 1, "state": "off", "properties": {"SomeProperty": 6}}),
     ("PATCH", f"/v1/providers/{HOST}", {"generation": None, "state": "off"}),
     ("PATCH", f"/v1/providers/{HOST}", {"generation": 1, "name": "host2"}),
+    ("PATCH", "/v1/providers?in_domain=fault:fd:/dc1&dry_run=true", {"state": "draining"}),
+    ("PATCH", "/v1/providers?in_domain=fault:fd:/dc2", {"state": "draining"}),
     ("GET", "/v1/providers?limit=1"),
     ("GET", "/v1/domains?dimension=fault"),
     ("PUT", "/v1/limits/VCPU", {"generation": None, "normal": {"buffer": "0.15"}}),

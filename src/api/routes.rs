@@ -247,6 +247,12 @@ pub static ROUTES: &[Route] = &[
     )
     .with_long_body()
     .native(),
+    Route::patch(
+        DESCRIPTIONS,
+        rule(&rules::DESCRIPTIONS_UPDATE),
+        handler!(providers::set_states),
+    )
+    .native(),
     Route::get(DESCRIPTION, rule(&rules::DESCRIPTIONS_SHOW), handler!(providers::show)).native(),
     Route::put(
         DESCRIPTION,

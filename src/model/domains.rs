@@ -60,9 +60,19 @@ impl Model {
     /// # Errors
     /// Of the database. [`crate::error::Error::Busy`] if too many searches wait.
     pub async fn domains(&self, page: Page, caller: &CallerKey) -> Result<PageOfDomains> {
+        let search = move |snapshot: &Snapshot, interrupt: &Interrupt| page_of(snapshot, &page, interrupt);
+        self.search_hosts(caller, search).await
+    }
+
+    /// Searches all hosts of a snapshot that shows every commit acknowledged before.
+    pub(super) async fn search_hosts<T: Send + 'static>(
+        &self,
+        caller: &CallerKey,
+        search: impl Fn(&Snapshot, &Interrupt) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<T> {
         let snapshot = self.snapshot().await?;
         let is_large = snapshot.len() > MAX_INLINE_PROVIDERS;
-        let search = move |interrupt: &_| page_of(&snapshot, &page, interrupt);
+        let search = move |interrupt: &Interrupt| search(&snapshot, interrupt);
         if is_large {
             return self.pools.long_search(caller, search).await;
         }
@@ -235,7 +245,8 @@ fn report(
     }
 }
 
-fn hosts(snapshot: &Snapshot) -> impl Iterator<Item = Slot> {
+/// The root providers.
+pub(super) fn hosts(snapshot: &Snapshot) -> impl Iterator<Item = Slot> {
     snapshot.iter().filter(|slot| snapshot.parent(*slot).is_none())
 }
 
@@ -268,7 +279,10 @@ fn named(snapshot: &Snapshot, amounts: impl Iterator<Item = (ClassId, i128)>) ->
 }
 
 /// Counts a step.
-fn go_on(interrupt: &Interrupt) -> Result<()> {
+///
+/// # Errors
+/// [`crate::error::Error::Busy`] if the search was interrupted.
+pub(super) fn go_on(interrupt: &Interrupt) -> Result<()> {
     if interrupt.is_set() {
         return Err(too_long());
     }

@@ -5,6 +5,7 @@
 //! description, and SQLite reuses ids. So a row with a different uuid is ignored, and replaced by the next description.
 
 mod body;
+mod states;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::search::{Description, ProviderId, ProviderRow, ProviderState, Snapshot};
 
 pub use body::encode;
+pub use states::{DomainState, SetStates};
 
 /// The standard trait that Nova's request filter forbids on the root provider of a host.
 pub const DISABLED_TRAIT: &str = "COMPUTE_STATUS_DISABLED";

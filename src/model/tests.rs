@@ -7,6 +7,7 @@ mod choices;
 mod claims;
 mod comparison;
 mod descriptions;
+mod domain_states;
 mod domains;
 mod following;
 mod foreign;

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use input::Input;
 pub use merge::{Member, Patch};
 pub use noun::{Noun, Operation};
-pub use types::{List, Name, Named, NoParameters, Nullable, PageLimit, Text, Uuid};
+pub use types::{InDomain, List, Name, Named, NoParameters, Nullable, PageLimit, Text, Uuid};
 
 use super::json;
 use super::query::Query;

@@ -58,28 +58,29 @@ fn in_context(error: Error, place: &str) -> Error {
 }
 
 fn domains(query: &Query, name: &str) -> Result<Vec<Domain>> {
-    let domain = |text: &str| {
-        let split = text.split_once(':').and_then(|(dimension, path)| {
-            let path = match dimension {
-                HOST_DIMENSION => uuid::canonical(path)?,
-                _ => domain_path(path).to_owned(),
-            };
-            (!dimension.is_empty() && !path.is_empty()).then_some((dimension, path))
-        });
-        match split {
-            Some((dimension, path)) => Ok(Domain {
-                dimension: dimension.into(),
-                path: path.into(),
-            }),
-            None => Err(Error::BadQueryValue {
-                detail: format!(
-                    "Expected '{name}' parameter value of the form: dimension:path, such as fault:fd:/dc1 or host:UUID. \
-                     Got: {text}"
-                ),
-            }),
-        }
+    let read = |text: &str| {
+        domain(text).ok_or_else(|| Error::BadQueryValue {
+            detail: format!(
+                "Expected '{name}' parameter value of the form: dimension:path, such as fault:fd:/dc1 or host:UUID. \
+                 Got: {text}"
+            ),
+        })
     };
-    query.all(name).into_iter().map(domain).collect()
+    query.all(name).into_iter().map(read).collect()
+}
+
+/// The domain of a text `dimension:path`; `None` if the text has another form.
+pub fn domain(text: &str) -> Option<Domain> {
+    let (dimension, path) = text.split_once(':')?;
+    let path = match dimension {
+        HOST_DIMENSION => uuid::canonical(path)?,
+        _ => domain_path(path).to_owned(),
+    };
+    let has_parts = !dimension.is_empty() && !path.is_empty();
+    has_parts.then(|| Domain {
+        dimension: dimension.into(),
+        path: path.into(),
+    })
 }
 
 /// Refuses a query string in which `&&` was meant to be part of an expression.

@@ -7,15 +7,16 @@ use std::collections::{BTreeMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::body::{DescribeAllBody, DescribeBody, Property, describe};
+use self::body::{DescribeAllBody, DescribeBody, Property, StateBody, describe};
 use super::native::{
-    Member, Name, NoParameters, Noun, Operation, PageLimit, Patch, Uuid, read_body, read_merge_patch, read_query,
+    InDomain, Member, Name, NoParameters, Noun, Operation, PageLimit, Patch, Uuid, read_body, read_merge_patch,
+    read_query,
 };
 use super::output::json;
 use super::uuid;
 use super::workloads::read_stored;
 use crate::error::{Error, Result};
-use crate::model::providers::{DescribeAll, Described};
+use crate::model::providers::{DescribeAll, Described, DomainState};
 use crate::search::{Description, ProviderState};
 
 const UUID: &str = "The provider's uuid.";
@@ -51,6 +52,18 @@ pub static NOUN: Noun = Noun {
             "DomainInUse",
             "ProviderGenerationLimit",
         ]),
+        Operation::new(
+            "PATCH /v1/providers",
+            "Set the state of all hosts in a domain",
+            "Hosts are the root providers in the domain, or in a domain that lies in it: from 1 to 1000. The state of all \
+            of them is set in one transaction; their types, properties and domains stay. The answer has the hosts in \
+            their new form, by uuid. No generation is needed: a description that changes at the same time keeps that \
+            change. With `dry_run=true` nothing is written.",
+        )
+        .parameters::<StateParameters>()
+        .body::<StateBody>()
+        .answer::<ProviderList>()
+        .refusals(&["BadRequest", "DuplicateQueryKey", "ProviderGenerationLimit"]),
         Operation::new(
             "GET /v1/providers/{uuid}",
             "Show what a provider is",
@@ -131,6 +144,16 @@ struct WriteParameters {
     /// `true`: domains change although workloads with replicas on the host are spread over the domains.
     #[serde(default)]
     force: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct StateParameters {
+    /// The domain of the hosts, as `dimension:path`. `host:UUID` is a single host.
+    in_domain: InDomain,
+    /// `true`: nothing is written. The answer is the descriptions as foreseen.
+    #[serde(default)]
+    dry_run: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -222,6 +245,20 @@ fn describe_one(provider: &str, parameters: WriteParameters, body: DescribeBody)
     };
     refuse(mistakes)?;
     Ok((command, parameters.dry_run))
+}
+
+/// Reads `PATCH /v1/providers`, and whether the request is a dry run.
+///
+/// # Errors
+/// The first wrong parameter or member, by path.
+pub fn read_states(query: &str, body: &[u8]) -> Result<(DomainState, bool)> {
+    let StateParameters { in_domain, dry_run } = read_query(query)?;
+    let StateBody { state } = read_body(body)?;
+    let wanted = DomainState {
+        domain: in_domain.0,
+        state: state.0,
+    };
+    Ok((wanted, dry_run))
 }
 
 /// Reads `PUT /v1/providers`, and whether the request is a dry run.

@@ -47,3 +47,10 @@ pub async fn describe_all(mut context: RequestContext) -> Result<Reply> {
     let described = context.model().submit_or_foresee(command, is_dry_run).await?;
     context.write_long(move || wire::write_list(&described, None)).await
 }
+
+pub async fn set_states(mut context: RequestContext) -> Result<Reply> {
+    let (query, caller) = (context.query.clone(), context.caller_key());
+    let (wanted, is_dry_run) = context.read_body(move |body| wire::read_states(&query, body)).await?;
+    let described = context.model().set_states(wanted, is_dry_run, &caller).await?;
+    context.write_long(move || wire::write_list(&described, None)).await
+}

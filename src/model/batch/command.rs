@@ -36,6 +36,7 @@ pub enum Command {
     Release(allocations::Release),
     Reshape(reshaper::Reshape),
     Describe(providers::DescribeAll),
+    SetStates(providers::SetStates),
     SetWorkload(workloads::Set),
     PutInBatch(Box<workloads::PutInBatch>),
 }
@@ -58,6 +59,7 @@ impl Command {
             Command::ReplaceInventories(replace) => replace.inventories.len(),
             Command::ReplaceTraits(replace) => replace.traits.len(),
             Command::Describe(describe) => describe.rows(),
+            Command::SetStates(set) => set.hosts.len(),
             Command::ReplaceAggregates(replace) => replace.aggregates.len(),
             // A search takes as long as a large command.
             Command::PlaceInBatch(_) | Command::PutInBatch(_) => SEARCH_ROWS,
@@ -166,6 +168,7 @@ write_commands! {
     claims::ClaimFirst => ClaimFirst answers Claim(ClaimAnswer);
     workloads::Set => SetWorkload answers Workload(workloads::SetAnswer);
     providers::DescribeAll => Describe answers Described(Vec<providers::Described>);
+    providers::SetStates => SetStates answers Described(Vec<providers::Described>);
 }
 
 impl Write for workloads::PutInBatch {

@@ -70,6 +70,7 @@ pub fn decide(state: &mut State, rules: &Rules, command: &Command) -> Result<Ans
         Command::SetWorkload(command) => workloads::set(state, rules, command).map(Answer::Workload),
         Command::Release(command) => done(allocations::release(state, command)),
         Command::Describe(command) => providers::describe(state, command).map(Answer::Described),
+        Command::SetStates(command) => providers::set_states(state, command).map(Answer::Described),
         Command::Reshape(command) => done(reshaper::reshape(state, rules, command)),
     }
 }

@@ -196,20 +196,24 @@ impl<'a> Footprint<'a> {
                 self.aggregates.extend(command.aggregates.iter().map(String::as_str));
             }
             Command::Describe(command) => {
-                let uuids = || command.providers.iter().map(|new| new.provider.as_str());
-                self.providers.extend(uuids());
-                self.described.extend(uuids());
+                self.add_described(command.providers.iter().map(|new| new.provider.as_str()));
                 self.descriptions.extend(&command.providers);
-                // Providers below change their state and their domains, too.
-                self.trees.extend(uuids());
-                self.traits.insert(DISABLED_TRAIT);
             }
+            Command::SetStates(command) => self.add_described(command.hosts.iter().map(String::as_str)),
             Command::SetLimit(command) => {
                 self.limits.insert(&command.class);
             }
             Command::CreateClass(_) | Command::EnsureClass(_) => {}
             other => self.providers.extend(provider_of(other)),
         }
+    }
+
+    /// Adds providers whose descriptions change. The providers below change their states and domains, too.
+    fn add_described(&mut self, uuids: impl Iterator<Item = &'a str> + Clone) {
+        self.providers.extend(uuids.clone());
+        self.described.extend(uuids.clone());
+        self.trees.extend(uuids);
+        self.traits.insert(DISABLED_TRAIT);
     }
 }
 

@@ -7,7 +7,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::problem::{none_of, quoted};
-use crate::wire::uuid;
+use crate::search::Domain;
+use crate::wire::{native_keys, uuid};
 
 /// The parameters of an operation without parameters.
 #[derive(Deserialize, JsonSchema)]
@@ -142,6 +143,36 @@ impl JsonSchema for Uuid {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": "string", "format": "uuid"})
+    }
+}
+
+/// A domain as `dimension:path`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InDomain(pub Domain);
+
+impl<'de> Deserialize<'de> for InDomain {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        native_keys::domain(&text).map(InDomain).ok_or_else(|| {
+            D::Error::custom(format_args!(
+                "{} is not dimension:path, such as fault:fd:/dc1 or host:UUID",
+                quoted(&text)
+            ))
+        })
+    }
+}
+
+impl JsonSchema for InDomain {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "InDomain".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": "^[^:]+:.*[^/].*$"})
     }
 }
 

@@ -35,6 +35,14 @@ pub struct DescribeAllBody {
     _next: Option<Uuid>,
 }
 
+/// The state of all hosts in a domain.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StateBody {
+    /// `up`, `draining`, `off` or `lost`. A host that is not up gets nothing new.
+    pub state: Name<ProviderState>,
+}
+
 /// In a list each description names the provider.
 fn items(generator: &mut SchemaGenerator) -> Schema {
     let mut list = List::<DescribeBody, 1, 1_000>::json_schema(generator);

@@ -199,3 +199,46 @@ fn a_patch_has_the_refusals_of_a_put() {
         assert_eq!(patched(body).unwrap_err().to_string(), sentence, "{body}");
     }
 }
+
+#[test]
+fn the_state_of_a_domain_is_read_with_the_domain() {
+    let read = |query: &str, body: &str| -> Result<(String, ProviderState, bool)> {
+        let (wanted, is_dry_run) = read_states(query, body.as_bytes())?;
+        let domain = format!("{}:{}", wanted.domain.dimension, wanted.domain.path);
+        Ok((domain, wanted.state, is_dry_run))
+    };
+    let body = r#"{"state": "draining"}"#;
+    for (query, domain, is_dry_run) in [
+        ("in_domain=fault:fd:/dc1/", "fault:fd:/dc1", false),
+        (
+            "in_domain=host:C4000000000040008000000000000001&dry_run=true",
+            "host:c4000000-0000-4000-8000-000000000001",
+            true,
+        ),
+    ] {
+        let expected = (domain.to_owned(), ProviderState::Draining, is_dry_run);
+        assert_eq!(read(query, body).unwrap(), expected);
+    }
+    for (query, body, sentence) in [
+        ("", body, "in_domain is required."),
+        (
+            "in_domain=fd",
+            body,
+            "in_domain: \"fd\" is not dimension:path, such as fault:fd:/dc1 or host:UUID.",
+        ),
+        (
+            "in_domain=fault:/a&in_domain=fault:/b",
+            body,
+            "Query parameter 'in_domain' may be specified only once.",
+        ),
+        ("in_domain=fault:/a", "{}", "state is required."),
+        (
+            "in_domain=fault:/a",
+            r#"{"state": "off", "generation": 1}"#,
+            "generation is unknown; the members are state.",
+        ),
+        ("in_domain=fault:/a", "[]", "The body: a list is not an object."),
+    ] {
+        assert_eq!(read(query, body).unwrap_err().to_string(), sentence, "{query} {body}");
+    }
+}

@@ -187,6 +187,11 @@ impl Cases {
                 described.as_object_mut().map(|members| members.remove("uuid"));
                 Case::new(200, format!("/v1/providers/{}", provider(fresh)), described)
             }
+            ("PATCH", "/v1/providers") => {
+                let states = json!({"state": "draining"});
+                let url = format!("{}?in_domain=page:{}&dry_run=true", route.path, page(1));
+                Case::new(200, url, states)
+            }
             ("PATCH", "/v1/providers/{uuid}") => {
                 Case::new(200, format!("/v1/providers/{}", provider(fresh)), description(fresh))
             }
@@ -265,12 +270,18 @@ fn inventories(bytes: usize) -> Value {
     all.collect::<Map<String, Value>>().into()
 }
 
+/// The domain of the providers that are described with this provider.
+fn page(number: usize) -> String {
+    format!("/p{}", (number - 1) / PAGE)
+}
+
 /// A description with as much as it may have, and a domain of 500 levels.
 fn description(number: usize) -> Value {
     let properties = (0..64).map(|at| (format!("P{at}"), json!("x".repeat(255))));
     let domain = format!("/{number:06}{}", "/d".repeat(500));
     json!({"uuid": provider(number), "generation": null, "type": "host",
-           "properties": properties.collect::<Map<String, Value>>(), "domains": {"fault": domain}})
+           "properties": properties.collect::<Map<String, Value>>(),
+           "domains": {"fault": domain, "page": page(number)}})
 }
 
 /// Descriptions of at most this many providers.

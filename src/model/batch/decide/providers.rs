@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{Error, Result};
 use crate::model::batch::generation_moves::GENERATION_MAX;
 use crate::model::batch::state::State;
-use crate::model::providers::{DISABLED_TRAIT, Describe, DescribeAll, Described, DescriptionRow};
-use crate::search::{ProviderId, ProviderState, TraitId};
+use crate::model::providers::{DISABLED_TRAIT, Describe, DescribeAll, Described, DescriptionRow, SetStates};
+use crate::search::{Description, ProviderId, ProviderState, TraitId};
 
 /// An allowed description of a provider, and the changes.
 struct Allowed<'a> {
@@ -38,12 +38,50 @@ struct Allowed<'a> {
 pub fn describe(state: &mut State, command: &DescribeAll) -> Result<Vec<Described>> {
     let ids = found(state, command)?;
     check_names(state, command, &ids)?;
-    check_generations(state, command, &ids)?;
+    check_generations(state, &command.providers, command.is_list, &ids)?;
     domains::check(state, command, &ids)?;
+    replace(state, &command.providers, &ids)
+}
+
+/// `PATCH /v1/providers`: sets the state of the hosts that are still in the domain.
+///
+/// # Errors
+/// [`Error::BadRequest`] if no host is in the domain. [`Error::ProviderGenerationLimit`].
+pub fn set_states(state: &mut State, command: &SetStates) -> Result<Vec<Described>> {
+    let SetStates { hosts, wanted } = command;
+    let (mut ids, mut providers) = (Vec::new(), Vec::new());
+    for host in hosts {
+        let Some(id) = state.find_provider(host) else { continue };
+        let is_root = state.provider(id).is_some_and(|row| row.parent.is_none());
+        let row = state.description(id);
+        let description = row.map(|row| row.description.clone()).unwrap_or_default();
+        let path = description.domains.get(&wanted.domain.dimension);
+        if is_root && wanted.has_host(host, path.map(|path| &**path)) {
+            ids.push(id);
+            providers.push(Describe {
+                provider: host.clone(),
+                name: None,
+                generation: row.map(|row| row.generation),
+                description: Description {
+                    state: wanted.state,
+                    ..description
+                },
+            });
+        }
+    }
+    if ids.is_empty() {
+        return Err(wanted.without_hosts());
+    }
+    check_generations(state, &providers, false, &ids)?;
+    replace(state, &providers, &ids)
+}
+
+/// Replaces the descriptions of providers that have these ids, after all checks but the last.
+fn replace(state: &mut State, providers: &[Describe], ids: &[ProviderId]) -> Result<Vec<Described>> {
     let disabled = state.trait_id(DISABLED_TRAIT);
     let allowed: Vec<Allowed<'_>> = ids
         .iter()
-        .zip(&command.providers)
+        .zip(providers)
         .map(|(id, new)| allowed(state, *id, new, disabled))
         .collect();
     let refuting = allowed.iter().filter(|it| it.refutes_claims).map(|it| it.id);
@@ -119,18 +157,14 @@ fn check_names(state: &mut State, command: &DescribeAll, ids: &[ProviderId]) -> 
     })
 }
 
-fn check_generations(state: &State, command: &DescribeAll, ids: &[ProviderId]) -> Result<()> {
+fn check_generations(state: &State, providers: &[Describe], is_list: bool, ids: &[ProviderId]) -> Result<()> {
     let text = |generation: Option<i64>| generation.map_or_else(|| "null".to_owned(), |it| it.to_string());
-    let stale = ids
-        .iter()
-        .zip(&command.providers)
-        .enumerate()
-        .filter_map(|(at, (id, new))| {
-            let current = state.description(*id).map(|row| row.generation);
-            let path = path(command.is_list, at, "generation");
-            let is_usable = current == new.generation && current.is_none_or(|current| current < GENERATION_MAX);
-            (!is_usable).then(|| format!("{path} is {} and not {}", text(current), text(new.generation)))
-        });
+    let stale = ids.iter().zip(providers).enumerate().filter_map(|(at, (id, new))| {
+        let current = state.description(*id).map(|row| row.generation);
+        let path = path(is_list, at, "generation");
+        let is_usable = current == new.generation && current.is_none_or(|current| current < GENERATION_MAX);
+        (!is_usable).then(|| format!("{path} is {} and not {}", text(current), text(new.generation)))
+    });
     let stale: Vec<String> = stale.collect();
     if stale.is_empty() {
         return Ok(());

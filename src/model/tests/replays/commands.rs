@@ -213,7 +213,8 @@ pub fn command(rng: &mut Rng, known: &Known, level: Level) -> Command {
     };
     match kind {
         0..18 => on_providers(rng),
-        18..24 => descriptions::describe(rng, known),
+        18..23 => descriptions::describe(rng, known),
+        23 => descriptions::set_states(rng),
         24..26 => {
             let class = rng.of(&CLASSES);
             descriptions::set_limit(rng, known, class)

@@ -6,8 +6,8 @@ use super::commands::{Known, Rng, provider};
 use crate::error::Error;
 use crate::model::batch::command::{Command, Write};
 use crate::model::limits;
-use crate::model::providers::{Describe, DescribeAll};
-use crate::search::{Description, NormalLimit, PropertyValue, ProviderState};
+use crate::model::providers::{Describe, DescribeAll, DomainState, SetStates};
+use crate::search::{Description, Domain, NormalLimit, PropertyValue, ProviderState};
 
 pub const PATHS: [&str; 5] = ["/d1", "/d1/r1", "/d1/r2", "/d10", "/d2/r1"];
 
@@ -47,17 +47,37 @@ pub fn describe(rng: &mut Rng, known: &Known) -> Command {
     .into_command()
 }
 
+fn state(rng: &mut Rng) -> ProviderState {
+    rng.of(&[
+        ProviderState::Up,
+        ProviderState::Up,
+        ProviderState::Up,
+        ProviderState::Draining,
+        ProviderState::Off,
+        ProviderState::Lost,
+    ])
+}
+
+/// Sets the state of some providers, of which few are hosts in the domain.
+pub fn set_states(rng: &mut Rng) -> Command {
+    let mut hosts: Vec<String> = (0..=rng.below(4)).map(|_| provider(rng)).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let domain = Domain {
+        dimension: "fault".into(),
+        path: rng.of(&["/d1", "/d1/r1", "/d2"]).into(),
+    };
+    let wanted = DomainState {
+        domain,
+        state: state(rng),
+    };
+    SetStates { hosts, wanted }.into_command()
+}
+
 fn description(rng: &mut Rng) -> Description {
     let mut description = Description {
         kind: rng.chance(25).then(|| "big".into()),
-        state: rng.of(&[
-            ProviderState::Up,
-            ProviderState::Up,
-            ProviderState::Up,
-            ProviderState::Draining,
-            ProviderState::Off,
-            ProviderState::Lost,
-        ]),
+        state: state(rng),
         ..Description::default()
     };
     for name in ["a", "b", "c"] {

@@ -1,0 +1,103 @@
+//! The state of all hosts in a domain (`PATCH /v1/providers`).
+//!
+//! The snapshot finds the hosts, and the command names the hosts by uuid. The writer sets the states on the rows that
+//! its batch has read. So the command needs no generations, and a description that changes in between keeps the change.
+//! A host that leaves the domain in between keeps its state.
+
+use super::Described;
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::model::Model;
+use crate::model::domains::{go_on, hosts};
+use crate::pools::CallerKey;
+use crate::search::snapshot::is_in_domain;
+use crate::search::{Domain, HOST_DIMENSION, ProviderState, Snapshot};
+
+/// The most hosts whose state a request sets.
+const MAX_HOSTS: usize = 1_000;
+
+/// A state for all hosts in a domain.
+#[derive(Debug, Clone)]
+pub struct DomainState {
+    pub domain: Domain,
+    pub state: ProviderState,
+}
+
+/// The command that sets the state of hosts.
+#[derive(Debug, Clone)]
+pub struct SetStates {
+    /// Uuids of the hosts that a snapshot shows in the domain.
+    pub hosts: Vec<String>,
+    pub wanted: DomainState,
+}
+
+impl DomainState {
+    /// Whether a host is in the domain. `path` is the path of the host in the dimension.
+    pub fn has_host(&self, uuid: &str, path: Option<&str>) -> bool {
+        let Domain {
+            dimension,
+            path: domain,
+        } = &self.domain;
+        match &**dimension {
+            HOST_DIMENSION => uuid == &**domain,
+            _ => path.is_some_and(|path| is_in_domain(path, domain)),
+        }
+    }
+
+    /// The refusal if no host is in the domain.
+    pub fn without_hosts(&self) -> Error {
+        let Domain { dimension, path } = &self.domain;
+        Error::BadRequest {
+            detail: format!(
+                "in_domain: no host is in {dimension}:{path}. GET /v1/domains lists the domains of a dimension."
+            ),
+        }
+    }
+
+    fn with_too_many_hosts(&self, count: usize) -> Error {
+        let Domain { dimension, path } = &self.domain;
+        Error::BadRequest {
+            detail: format!(
+                "in_domain: {count} hosts are in {dimension}:{path}, and a request sets the state of at most \
+                 {MAX_HOSTS}. Name a smaller domain."
+            ),
+        }
+    }
+}
+
+impl Model {
+    /// Sets the state of all hosts in a domain: of all or of none. Returns the hosts in their new form, by uuid.
+    ///
+    /// # Errors
+    /// - [`Error::BadRequest`] for a domain without a host, or with more than [`MAX_HOSTS`].
+    /// - [`Error::ProviderGenerationLimit`]. Errors of the search and of the writer.
+    pub async fn set_states(
+        &self,
+        wanted: DomainState,
+        is_dry_run: bool,
+        caller: &CallerKey,
+    ) -> Result<Vec<Described>> {
+        let searched = wanted.clone();
+        let search = move |snapshot: &Snapshot, interrupt: &Interrupt| hosts_in(snapshot, &searched, interrupt);
+        let hosts = self.search_hosts(caller, search).await?;
+        match hosts.len() {
+            0 => Err(wanted.without_hosts()),
+            1..=MAX_HOSTS => self.submit_or_foresee(SetStates { hosts, wanted }, is_dry_run).await,
+            count => Err(wanted.with_too_many_hosts(count)),
+        }
+    }
+}
+
+/// The uuids of the hosts in the domain, sorted.
+fn hosts_in(snapshot: &Snapshot, wanted: &DomainState, interrupt: &Interrupt) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for host in hosts(snapshot) {
+        go_on(interrupt)?;
+        let path = snapshot.own_domain(host, &wanted.domain.dimension);
+        if wanted.has_host(snapshot.uuid(host), path.map(|path| &**path)) {
+            found.push(snapshot.uuid(host).to_owned());
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
