@@ -53,6 +53,10 @@ pub enum Mutant {
     SkipNeighbours,
     /// `skip-domains`: a workload is placed although the domains of a host have changed since the plan.
     SkipDomains,
+    /// `keep-snapshot`: the rows of a refusal do not correct the snapshot.
+    KeepSnapshot,
+    /// `never-in-batch`: no call is planned inside the writer's batch.
+    NeverInBatch,
     /// `look-once`: a call with an id is refused without a second look for its answer.
     LookOnce,
     /// `forget-answers`: the answer to a call with an id is not stored.
@@ -106,6 +110,8 @@ pub fn is(mutant: Mutant) -> bool {
             "skip-level" => Some(Mutant::SkipLevel),
             "skip-neighbours" => Some(Mutant::SkipNeighbours),
             "skip-domains" => Some(Mutant::SkipDomains),
+            "keep-snapshot" => Some(Mutant::KeepSnapshot),
+            "never-in-batch" => Some(Mutant::NeverInBatch),
             "look-once" => Some(Mutant::LookOnce),
             "forget-answers" => Some(Mutant::ForgetAnswers),
             "panic-in-handler" => Some(Mutant::PanicInHandler),

@@ -30,10 +30,13 @@ MUTANTS = {
     "skip-neighbours": "neighbours::two_workloads_that_are_placed_in_the_same_moment_keep_the_rule_between_them",
     "skip-domains": "planned_domains::a_placement_that_was_planned_before_a_host_changed_its_domain_is_planned_again"
                     " planned_domains::a_host_below_a_replica_that_a_rule_is_new_for_has_the_domain_of_the_plan",
+    "keep-snapshot": "lost_plans::places_that_a_foreign_writer_took_are_searched_for_again_until_none_is_shown",
+    "never-in-batch": "lost_plans::a_call_that_loses_each_plan_is_planned_in_the_batch"
+                      " interleaving::a_request_that_loses_each_plan_is_planned_in_the_batch",
     "keep-identity": "writers::a_writer_whose_row_is_lost_registers_again_and_loses_no_claim"}
 TESTS = ["following", "tests::reloads", "tests::reload_races", "tests::reconnects", "acknowledged", "identity::tests",
          "tests::writers", "placing::tests", "tests::provider_states", "tests::limits", "workloads::neighbours",
-         "workloads::planned_domains", "workloads::eligible_hosts"]
+         "workloads::planned_domains", "workloads::eligible_hosts", "tests::lost_plans", "workloads::interleaving"]
 SEED = "2026"
 
 

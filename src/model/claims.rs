@@ -27,7 +27,9 @@ use super::snapshot::stamp::Stamp;
 use crate::error::Reasons;
 use crate::search::{self, Purpose, Rank};
 pub use in_batch::{PlaceInBatch, PlacedInBatch};
+#[cfg(test)]
 pub(super) use place::LOSSES_MAX;
+pub(super) use place::losses_max;
 pub(super) use placements::{avoiding, claim_candidate, negated};
 pub use plan::{Plan, PlanJob, Planned};
 pub use planned::PlannedCall;

@@ -40,6 +40,15 @@ use crate::search::{SearchSettings, Snapshot};
 /// writer's batch.
 pub const LOSSES_MAX: u32 = 3;
 
+/// [`LOSSES_MAX`], or never for a mutant.
+pub fn losses_max() -> u32 {
+    if mutants::is(Mutant::NeverInBatch) {
+        u32::MAX
+    } else {
+        LOSSES_MAX
+    }
+}
+
 impl Model {
     /// Places the consumers of a call.
     ///
@@ -124,7 +133,7 @@ async fn place(
         planned.command.searched = searched;
         let job = prepared.map(|prepared| prepared.job);
 
-        let is_last = losses == LOSSES_MAX && !request.is_dry_run;
+        let is_last = losses == losses_max() && !request.is_dry_run;
         if (is_last || planned.refused != refused) && !is_compared {
             is_compared = true;
             if model.compare_before_refusal(deadline).await? {

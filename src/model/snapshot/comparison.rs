@@ -18,6 +18,7 @@ use crate::db::boot_instant::BootInstant;
 use crate::db::engines::dialect;
 use crate::db::schema::resource_providers;
 use crate::db::{DbConnection, DbResult};
+use crate::mutants::{self, Mutant};
 use crate::search::{ProviderId, ProviderRow, Snapshot};
 
 /// The providers of a slice. The database reads them in a few milliseconds.
@@ -86,6 +87,9 @@ pub fn correct(
     shown: &Snapshot,
     differing: BTreeSet<ProviderId>,
 ) -> DbResult<()> {
+    if mutants::is(Mutant::KeepSnapshot) {
+        return Ok(());
+    }
     let Some(followed) = store.try_follow(conn)? else {
         // The reload of the invalid snapshot reads all providers.
         return Ok(());

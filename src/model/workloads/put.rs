@@ -4,7 +4,7 @@
 //! the rows of the plan: the workload's row, the generations of all consumers, and the workloads tied by a rule. The
 //! writer claims exactly the places of the plan, by the rules of any claim. If a place is gone, or a compared row has
 //! moved, the request is planned again, as a claim is (`claims::place`). Retries end when the rows agree with the
-//! snapshot of the plan. After [`LOSSES_MAX`] lost plans the request is planned inside the writer's batch (`in_batch`).
+//! snapshot of the plan. After three lost plans (`claims`) the request is planned inside the writer's batch (`in_batch`).
 //!
 //! Rules between two workloads are guarded on both sides. When a workload is placed, the writer raises `named` of the
 //! workloads that the rules name, and compares their generations. So of two workloads planned in the same moment, the
@@ -32,7 +32,7 @@ use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, ReasonCode, RefusedConsumer, Result};
 use crate::model::Model;
 use crate::model::allocations::Expected;
-use crate::model::claims::{ClaimQuery, ConsumerChoice, LOSSES_MAX};
+use crate::model::claims::{ClaimQuery, ConsumerChoice, losses_max};
 use crate::model::snapshot::agreement::shows_alike;
 use crate::pools::CallerKey;
 use crate::search::{SearchSettings, Snapshot};
@@ -92,7 +92,7 @@ impl Model {
             *missing = found.missing(put);
             let job = self.plan_job(put, found, (settings, caller)).await?;
             let planned = until(deadline, search(job.clone())).await;
-            let is_last = losses == LOSSES_MAX && !put.is_dry_run;
+            let is_last = losses == losses_max() && !put.is_dry_run;
             let is_refused = matches!(&planned, Err(Error::NoPlace { .. } | Error::NoCapacity { .. }));
             if (is_refused || is_last) && !is_compared {
                 is_compared = true;
