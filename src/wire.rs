@@ -17,6 +17,7 @@ pub mod allocation_candidates;
 pub mod allocations;
 pub mod candidates;
 pub mod claims;
+pub mod defaults;
 pub mod documents;
 pub mod domains;
 pub mod inventories;

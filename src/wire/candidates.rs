@@ -1,9 +1,10 @@
 //! `GET /v1/candidates`: the query language of `GET /allocation_candidates` in its newest form, and a rank.
 
+mod given_query;
+
 use std::collections::HashSet;
 
 use super::allocation_candidates::read_request;
-use super::claims;
 use super::filters::Zero;
 use super::native_keys::check_ampersands;
 use super::query::Query;
@@ -11,10 +12,11 @@ use super::schema::NativeSchema;
 use crate::error::Result;
 use crate::search::{Purpose, Rank, Request};
 use crate::version::Version;
+pub use given_query::GivenQuery;
 
 const SCHEMAS: &str = include_str!("schemas/candidates.json");
-static LIST: NativeSchema = NativeSchema::of_query(SCHEMAS, "list");
-static QUERY: NativeSchema = NativeSchema::of_query(SCHEMAS, "query");
+static LIST: NativeSchema = NativeSchema::new(SCHEMAS, "list");
+static QUERY: NativeSchema = NativeSchema::new(SCHEMAS, "query");
 
 /// A request for candidates, and what its answer shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,13 +37,13 @@ pub struct CandidatesQuery {
 /// As of [`read_request`], and `InvalidQuery` for other parameters and values.
 pub fn read_list(query: &str) -> Result<CandidatesQuery> {
     check_ampersands(query)?;
-    let query = Query::read_native_repeated(&LIST, query)?;
+    let query = Query::read_native(&LIST, query)?;
     query.check_single(&["rank", "purpose", "summaries", "limit"])?;
     Ok(CandidatesQuery {
         request: native_request(&query, Zero::Refused)?,
         // The schema has checked the names.
         rank: query.last("rank").and_then(Rank::by_name),
-        purpose: Some(claims::purpose(query.last("purpose"))),
+        purpose: Some(query.last("purpose").and_then(Purpose::by_name).unwrap_or_default()),
         has_summaries: query.last("summaries") != Some("false"),
         has_names: true,
     })
@@ -53,7 +55,7 @@ pub fn read_list(query: &str) -> Result<CandidatesQuery> {
 /// As of [`read_list`].
 pub fn read_query(query: &str, zero: Zero) -> Result<Request> {
     check_ampersands(query)?;
-    native_request(&Query::read_native_repeated(&QUERY, query)?, zero)
+    native_request(&Query::read_native(&QUERY, query)?, zero)
 }
 
 /// As [`read_query`], from parameters that are not in a URL.

@@ -1,67 +1,89 @@
-//! Reads `POST /v1/claims`.
+//! `/v1/claims`.
 
 mod answer;
+mod body;
+mod repeatable;
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::{self, Display, Formatter};
 
-use ::uuid::Uuid;
-use answer::write_text;
+use answer::{Answer, write_text};
 pub use answer::{refused_consumers, write};
+use body::{CandidateBody, ConsumerBody, PlaceBody, PlaceParameters};
+use repeatable::repeatable;
 
+use super::candidates::GivenQuery;
+use super::defaults::{CONSUMER_TYPE, Defaults};
 use super::filters::Zero;
-use super::query::Query;
-use super::schema::NativeSchema;
-use super::value::Value;
-use super::{allocations, candidates, uuid};
+use super::json;
+use super::native::{List, Name, Noun, Operation, read_query, read_value};
 use crate::error::{Error, Result};
-use crate::model::allocations::{ConsumerClaim, Expected, Owner, Takeover};
-use crate::model::claims::memory::{ClaimId, RepeatableCall};
+use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
 use crate::model::claims::{ClaimCandidate, ClaimQuery, PlaceRequest, RequestedConsumer, Wanted};
-use crate::search::{Purpose, Rank};
+use crate::search::Rank;
 
-const SCHEMAS: &str = include_str!("schemas/claims.json");
-static CREATE: NativeSchema = NativeSchema::of_body(SCHEMAS, "create");
-static PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "create_parameters");
-
-/// The most consumers of a call.
-const MAX_CONSUMERS: usize = 1_000;
-/// The most candidates of a consumer.
-const MAX_CANDIDATES: usize = 1_000;
 /// The most candidates of all consumers of a call together.
 const MAX_CANDIDATES_OF_CALL: usize = 20_000;
 
-/// The type of a consumer whose request names none.
-const DEFAULT_TYPE: &str = "INSTANCE";
-
-/// Values for members that a request leaves out, and the caller's rights.
-#[derive(Debug, Clone)]
-pub struct Defaults {
-    pub takeover: Takeover,
-    /// Of the token.
-    pub project: Option<String>,
-    /// Of the token.
-    pub user: Option<String>,
-    pub rank: Option<Rank>,
-}
-
-fn bad_request<T>(detail: String) -> Result<T> {
-    Err(Error::BadRequest { detail })
-}
+/// The description of the noun.
+pub static NOUN: Noun = Noun {
+    name: "claims",
+    about: "Place and claim in one call. A consumer posts candidates in order of preference, or a query. placet, \
+        which knows the newest state, claims the first candidate that fits, or the best that the query finds.",
+    operations: &[Operation::new(
+        "POST /v1/claims",
+        "Place and claim for up to 1000 consumers",
+        "Each consumer has either `candidates`, in the form of `GET /allocation_candidates`, or a `query` with the \
+            parameters of `GET /v1/candidates` that say what is wanted, `where`, `in_domain` and `not_in_domain` \
+            among them. The first candidate that fits now is claimed. A `query` is a query string, or an object in \
+            which a list is a repeated parameter. A consumer that exists is replaced, and what it has counts as free \
+            for it. `generation` is `null` for a new consumer. `project_id` and `user_id` are by default those of the \
+            token. With `atomic`, the default, all consumers are placed or none. Otherwise the answer says for each \
+            what it got, or why it got nothing. At most 15 `reasons` of a code are listed, and `counts` has the \
+            number of all candidates, or of providers that a query left out. With `rank`, the best of all candidates \
+            is claimed: `fullest` and `emptiest` compare the greatest share that is used after the claim, `tightest` \
+            the sum of the shares that are left free. `exact` is false if a tree had too many combinations to compare \
+            all, or was given up. A call with an `id` may be repeated within `[placet] claim_memory`, after a broken \
+            connection for example: the same body gets the first answer again, and nothing is claimed twice. The id \
+            belongs to the token's project. White space and the order of members may differ. A call that claims \
+            nothing is not remembered. With `dry_run` the call is decided as a new one, and nothing is written or \
+            remembered. If groups of a query could be served each, but not together, the reason `placet.groups` says \
+            what is in the way; `placet.in_tree` says that `in_tree` names no provider. With `purpose` `normal`, the \
+            default, and `balance`, a claim stays within the normal limits of classes (`/v1/limits`), and the code \
+            `placet.no_room_normal` says that only such a limit is in the way. All other purposes try the normal \
+            limits for all consumers, and then place what has no room with the least amount over them. `over_normal` \
+            lists the classes of which a consumer got more than the normal limit.",
+    )
+    .parameters::<PlaceParameters>()
+    .body::<PlaceBody>()
+    .answer::<Answer>()
+    .refusals(&[
+        "BadRequest",
+        "InMember",
+        "InvalidExpression",
+        "InvalidQuery",
+        "BadQueryValue",
+        "DuplicateQueryKey",
+        "MissingQueryValue",
+        "UnknownClassInQuery",
+        "UnknownTraitsInCandidates",
+        "ClaimRefused",
+        "StaleConsumerGeneration",
+        "IdReused",
+        "Busy",
+    ])],
+};
 
 /// Reads `POST /v1/claims`.
 ///
 /// # Errors
-/// The first member that is wrong, by its path.
+/// The first wrong member, by path.
 pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRequest> {
-    let parameters = Query::read_native(&PARAMETERS, query)?;
-    let body = CREATE.read(raw_body)?;
-    let id = body.get("id").and_then(|id| uuid::canonical(id.text()));
-    let repeatable = id.map(|id| repeatable(id, &body, raw_body, defaults));
-    let purpose = purpose(body.get("purpose").map(Value::text));
-    let is_atomic = !matches!(body.field("atomic"), Value::Bool(false));
-    let consumers = body.into_field("consumers").into_items();
-    check_count("consumers", consumers.len(), MAX_CONSUMERS)?;
+    let PlaceParameters { dry_run } = read_query(query)?;
+    let value = json::read(raw_body, |_| Ok(()))?;
+    let body: PlaceBody = read_value(&value)?;
+    let repeatable = body.id.map(|id| repeatable(id.0, &value, raw_body, defaults));
+    // The body may be large, and the consumers have copies.
+    drop(value);
     let mut reader = Reader {
         defaults,
         uuids: HashSet::new(),
@@ -69,81 +91,22 @@ pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRe
         queries: Vec::new(),
         known_queries: HashMap::new(),
     };
-    // The value of a consumer is freed once it is read.
-    let consumers = consumers.into_iter().enumerate();
+    let consumers = body.consumers.0.into_iter().enumerate();
     let consumers: Vec<RequestedConsumer> = consumers
-        .map(|(at, consumer)| reader.consumer(&format!("consumers[{at}]"), &consumer))
+        .map(|(at, consumer)| reader.consumer(&format!("consumers[{at}]"), consumer))
         .collect::<Result<_>>()?;
     Ok(PlaceRequest {
         consumers,
         queries: reader.queries,
-        purpose,
-        is_atomic,
-        is_dry_run: parameters.last("dry_run") == Some("true"),
+        purpose: body.purpose.0,
+        is_atomic: body.atomic,
+        is_dry_run: dry_run,
         repeatable,
     })
 }
 
-/// The purpose of this name, which the schema has checked.
-pub fn purpose(name: Option<&str>) -> Purpose {
-    name.and_then(Purpose::by_name).unwrap_or_default()
-}
-
-/// A body is another call if it differs by more than white space, the order of members, and escapes.
-fn repeatable(id: String, body: &Value, raw_body: &[u8], defaults: &Defaults) -> RepeatableCall {
-    RepeatableCall {
-        id: ClaimId {
-            id,
-            project: defaults.project.clone().unwrap_or_default(),
-        },
-        digest: digest(Canonical(body).to_string().as_bytes()),
-        digest_of_bytes: digest(raw_body),
-        write: write_text,
-    }
-}
-
-fn digest(bytes: &[u8]) -> String {
-    Uuid::new_v5(&Uuid::NAMESPACE_OID, bytes).to_string()
-}
-
-/// A body as a text that is the same for each order of members.
-struct Canonical<'a>(&'a Value);
-
-impl Display for Canonical<'_> {
-    fn fmt(&self, text: &mut Formatter<'_>) -> fmt::Result {
-        let separator = |at| if at == 0 { "" } else { "," };
-        match self.0 {
-            Value::Array(items) => {
-                text.write_str("[")?;
-                for (at, item) in items.iter().enumerate() {
-                    write!(text, "{}{}", separator(at), Canonical(item))?;
-                }
-                text.write_str("]")
-            }
-            Value::Object(object) => {
-                let mut members: Vec<(&str, &Value)> = object.iter().collect();
-                members.sort_unstable_by_key(|(name, _)| *name);
-                text.write_str("{")?;
-                for (at, (name, value)) in members.into_iter().enumerate() {
-                    write!(text, "{}{name:?}:{}", separator(at), Canonical(value))?;
-                }
-                text.write_str("}")
-            }
-            Value::Null => text.write_str("null"),
-            Value::Bool(truth) => write!(text, "{truth}"),
-            Value::Int(number) => write!(text, "{number}"),
-            Value::BigInt(digits) => text.write_str(digits),
-            Value::Float(number) => write!(text, "{number:?}"),
-            Value::String(string) => write!(text, "{string:?}"),
-        }
-    }
-}
-
-fn check_count(path: &str, count: usize, max: usize) -> Result<()> {
-    if count <= max {
-        return Ok(());
-    }
-    bad_request(format!("{path} has {count} items; at most {max} are allowed."))
+fn bad_request<T>(detail: String) -> Result<T> {
+    Err(Error::BadRequest { detail })
 }
 
 /// Reads the consumers of a call.
@@ -154,123 +117,86 @@ struct Reader<'a> {
     /// The number of candidates so far.
     candidates: usize,
     queries: Vec<ClaimQuery>,
-    /// The indexes of the queries, by their text and rank. The consumers of a gang mostly repeat one.
-    known_queries: HashMap<(String, Option<String>), usize>,
+    /// The indexes of the queries, by query and name of the rank. The consumers of a gang mostly have the same query.
+    known_queries: HashMap<(GivenQuery, Option<&'static str>), usize>,
 }
 
 impl Reader<'_> {
-    fn consumer(&mut self, path: &str, consumer: &Value) -> Result<RequestedConsumer> {
-        let text = |name| Some(consumer.field(name).text().to_owned()).filter(|text| !text.is_empty());
-        let uuid = uuid::canonical(consumer.field("uuid").text()).unwrap_or_default();
+    fn consumer(&mut self, path: &str, body: ConsumerBody) -> Result<RequestedConsumer> {
+        let uuid = body.uuid.0;
         if !self.uuids.insert(uuid.clone()) {
             return bad_request(format!(
                 "{path}.uuid: {uuid} occurs twice; a call names each consumer once."
             ));
         }
-        let of_token = |name: &str, given: Option<String>, default: &Option<String>| match given.or(default.clone()) {
-            Some(text) => Ok(text),
-            None => bad_request(format!("{path}.{name} is required, because the token has none.")),
-        };
-        let owner = Owner {
-            project: of_token("project_id", text("project_id"), &self.defaults.project)?,
-            user: of_token("user_id", text("user_id"), &self.defaults.user)?,
-        };
-        let generation = match consumer.field("generation") {
-            Value::Null => Expected::New,
-            Value::Int(generation) => Expected::Is(*generation),
-            other => Expected::Raw(allocations::given_generation(other)),
-        };
         let claim = ConsumerClaim {
             consumer: uuid,
             allocations: Vec::new(),
-            owner: Some(owner),
-            generation,
-            takeover: self.defaults.takeover,
-            consumer_type: Some(text("type").unwrap_or_else(|| DEFAULT_TYPE.to_owned())),
+            owner: Some(
+                self.defaults
+                    .owner(&format!("{path}."), body.project_id, body.user_id)?,
+            ),
+            generation: body.generation.map_or(Expected::New, Expected::Is),
+            takeover: match self.defaults.may_change_others {
+                true => Takeover::AnyProject,
+                false => Takeover::OwnProject,
+            },
+            consumer_type: Some(
+                body.consumer_type
+                    .map_or_else(|| CONSUMER_TYPE.to_owned(), |name| name.0),
+            ),
         };
-        let wanted = self.wanted(path, consumer)?;
+        let rank = body.rank.map(|rank| rank.0);
+        let wanted = match (body.candidates, body.query) {
+            (Some(candidates), None) if rank.is_none() => self.candidates(path, candidates)?,
+            (None, Some(query)) => self.query(path, query, rank)?,
+            (Some(_), None) => {
+                return bad_request(format!(
+                    "{path}.rank is for a query: candidates are tried in the order in which they are given."
+                ));
+            }
+            _ => return bad_request(format!("{path} needs either 'candidates' or 'query', and not both.")),
+        };
         Ok(RequestedConsumer { claim, wanted })
     }
 
-    fn wanted(&mut self, path: &str, consumer: &Value) -> Result<Wanted> {
-        match (consumer.get("candidates"), consumer.get("query")) {
-            (Some(candidates), None) if consumer.get("rank").is_none() => self.candidates(path, candidates.items()),
-            (None, Some(query)) => self.query(path, query, consumer.get("rank").map(Value::text)),
-            (Some(_), None) => bad_request(format!(
-                "{path}.rank is for a query: candidates are tried in the order in which they are given."
-            )),
-            _ => bad_request(format!("{path} needs either 'candidates' or 'query', and not both.")),
-        }
-    }
-
-    fn candidates(&mut self, path: &str, candidates: &[Value]) -> Result<Wanted> {
-        check_count(&format!("{path}.candidates"), candidates.len(), MAX_CANDIDATES)?;
-        self.candidates += candidates.len();
+    fn candidates<const MAX: usize>(&mut self, path: &str, bodies: List<CandidateBody, 1, MAX>) -> Result<Wanted> {
+        self.candidates += bodies.0.len();
         if self.candidates > MAX_CANDIDATES_OF_CALL {
             return bad_request(format!(
                 "{path}.candidates: a call has at most {MAX_CANDIDATES_OF_CALL} candidates of all consumers together."
             ));
         }
-        Ok(Wanted::Candidates(candidates.iter().map(candidate).collect()))
+        Ok(Wanted::Candidates(bodies.0.into_iter().map(candidate).collect()))
     }
 
-    fn query(&mut self, path: &str, query: &Value, rank: Option<&str>) -> Result<Wanted> {
-        let key = (format!("{query:?}"), rank.map(str::to_owned));
+    fn query(&mut self, path: &str, query: GivenQuery, given_rank: Option<Rank>) -> Result<Wanted> {
+        let rank = given_rank.or(self.defaults.rank);
+        let key = (query, rank.map(|rank| Name(rank).name()));
         if let Some(known) = self.known_queries.get(&key) {
             return Ok(Wanted::Query(*known));
         }
-        if has_rank(query) {
-            return bad_request(format!("{path}.query: 'rank' stands beside 'query', not in it."));
-        }
-        let request = match query {
-            Value::String(text) => candidates::read_query(text, Zero::Refused),
-            object => candidates::read_pairs(pairs(object), Zero::Refused),
-        };
-        let request = request.map_err(|error| error.in_member(&format!("{path}.query")))?;
-        if request.limit.is_some() {
-            return bad_request(format!(
-                "{path}.query: 'limit' has no meaning here: one candidate is claimed."
-            ));
-        }
-        self.queries.push(ClaimQuery {
-            request,
-            rank: rank.map_or(self.defaults.rank, Rank::by_name),
-        });
+        let request = key.0.read(&format!("{path}.query"), Zero::Refused)?;
+        self.queries.push(ClaimQuery { request, rank });
         self.known_queries.insert(key, self.queries.len() - 1);
         Ok(Wanted::Query(self.queries.len() - 1))
     }
 }
 
-/// Whether a query has the parameter `rank`, which is a member of the consumer.
-fn has_rank(query: &Value) -> bool {
-    match query {
-        Value::String(text) => Query::parse(text).is_ok_and(|query| query.last("rank").is_some()),
-        object => object.get("rank").is_some(),
-    }
-}
-
-/// The parameters of a query that is an object: a list is a repeated parameter.
-pub fn pairs(query: &Value) -> Vec<(String, String)> {
-    let texts = |value: &Value| match value {
-        Value::Array(items) => items.iter().map(|item| item.text().to_owned()).collect(),
-        text => vec![text.text().to_owned()],
-    };
-    let members = query.members();
-    members
-        .flat_map(|(name, value)| texts(value).into_iter().map(move |text| (name.to_owned(), text)))
-        .collect()
-}
-
-fn candidate(candidate: &Value) -> ClaimCandidate {
-    let uuids = |providers: &Value| providers.items().iter().map(|uuid| uuid.text().to_owned()).collect();
-    let mappings = candidate.get("mappings").map(|mappings| {
-        let members = mappings.members();
-        members
-            .map(|(suffix, providers)| (suffix.to_owned(), uuids(providers)))
-            .collect()
+fn candidate(body: CandidateBody) -> ClaimCandidate {
+    let allocations = body.allocations.0.into_iter().map(|(provider, share)| {
+        let resources = share.resources.0.into_iter().map(|(class, amount)| (class.0, amount.0));
+        (provider.0, resources.collect())
+    });
+    let mappings = body.mappings.map(|mappings| {
+        let mappings = mappings.0.into_iter().map(|(suffix, providers)| {
+            let providers = providers.0.into_iter().map(|provider| provider.0);
+            (suffix.0, providers.collect())
+        });
+        mappings.collect()
     });
     ClaimCandidate {
-        allocations: allocations::by_provider(candidate.field("allocations")),
+        allocations: allocations.collect(),
         mappings,
     }
 }

@@ -12,7 +12,7 @@
 use serde_json::Value;
 
 use super::native::Noun;
-use super::{domains, limits, providers, v1};
+use super::{claims, domains, limits, providers, v1, violations, workloads};
 
 /// The description of a noun, from a file or from structs.
 enum Document {
@@ -41,12 +41,12 @@ static DOCUMENTS: &[Document] = &[
     file!("openapi"),
     Document::Native(&v1::NOUN),
     file!("candidates"),
-    file!("claims"),
+    Document::Native(&claims::NOUN),
     Document::Native(&domains::NOUN),
     Document::Native(&providers::NOUN),
     Document::Native(&limits::NOUN),
-    file!("workloads"),
-    file!("violations"),
+    Document::Native(&workloads::NOUN),
+    Document::Native(&violations::NOUN),
     file!("errors"),
 ];
 

@@ -5,7 +5,9 @@
 mod input;
 mod merge;
 mod noun;
+mod object;
 mod problem;
+mod texts;
 mod types;
 
 use serde::de::DeserializeOwned;
@@ -13,15 +15,16 @@ use serde::de::DeserializeOwned;
 use input::Input;
 pub use merge::{Member, Patch};
 pub use noun::{Noun, Operation};
-pub use types::{InDomain, List, Name, Named, NoParameters, Nullable, PageLimit, Text, Uuid};
+pub use object::{Ignored, Object};
+pub use texts::{ClassName, SpelledUuid, Suffix};
+pub use types::{InDomain, List, Name, Named, NoParameters, Nullable, PageLimit, Text, Uuid, Whole};
 
 use super::json;
 use super::query::Query;
 use super::value::Value;
 use crate::error::{Error, Result};
 
-/// Reads a body. A NUL in a text is refused here. PostgreSQL refuses a NUL too, but only in the writer, and then the
-/// whole batch is decided again.
+/// Reads a body.
 ///
 /// # Errors
 /// [`Error::MalformedJson`], or the first wrong member, by path.
@@ -38,7 +41,12 @@ pub fn read_merge_patch<T: DeserializeOwned>(members: &[Member], shown: &[u8], p
     read_value(&merge::merged(members, shown, patch)).map(Patch)
 }
 
-fn read_value<T: DeserializeOwned>(body: &Value) -> Result<T> {
+/// Reads a parsed body. A NUL in a text is refused here. PostgreSQL refuses a NUL too, but only in the writer, and then
+/// the whole batch is decided again.
+///
+/// # Errors
+/// The first wrong member, by path.
+pub fn read_value<T: DeserializeOwned>(body: &Value) -> Result<T> {
     let read = T::deserialize(Input::of_body(body)).map_err(|problem| bad_request(problem.sentence("members")))?;
     match body.path_to_nul() {
         Some(path) => Err(bad_request(format!(

@@ -1,8 +1,9 @@
 //! Helpers for writing answers: JSON bytes, fields that depend on the version, objects made of pairs.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 use super::value::Value;
@@ -162,6 +163,34 @@ impl<K: Serialize, V: Serialize> Serialize for Members<K, V> {
 impl<K, V> FromIterator<(K, V)> for Members<K, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
         Members(pairs.into_iter().collect())
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Pairs<'_, T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Pairs_of_{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "object", "additionalProperties": generator.subschema_for::<T>()})
+    }
+}
+
+impl<K, V: JsonSchema> JsonSchema for Members<K, V> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Members_of_{}", V::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "object", "additionalProperties": generator.subschema_for::<V>()})
     }
 }
 

@@ -39,16 +39,6 @@ impl Query {
         Query::validated(steps.at(version), raw)
     }
 
-    /// Like `read`, for a request of the native API. Each parameter occurs once.
-    ///
-    /// # Errors
-    /// [`Error::DuplicateQueryKey`].
-    pub fn read_native(schema: &NativeSchema, raw: &str) -> Result<Query> {
-        let query = Query::read_native_repeated(schema, raw)?;
-        query.check_all_single()?;
-        Ok(query)
-    }
-
     /// Refuses a parameter that occurs twice.
     ///
     /// # Errors
@@ -73,14 +63,14 @@ impl Query {
         }
     }
 
-    /// Like `read_native`, for a request whose parameters may occur several times.
-    pub fn read_native_repeated(schema: &NativeSchema, raw: &str) -> Result<Query> {
+    /// Like `read`, for a request of the native API.
+    pub fn read_native(schema: &NativeSchema, raw: &str) -> Result<Query> {
         let query = Query::validated(schema.get(), raw)?;
         query.check_no_nul()?;
         Ok(query)
     }
 
-    /// Like `read_native`, for parameters that are not in a URL.
+    /// As `read_native`, for parameters that are not in a URL.
     pub fn read_pairs(schema: &NativeSchema, pairs: Vec<(String, String)>) -> Result<Query> {
         Query::of_pairs(pairs).checked(schema.get())
     }
@@ -136,20 +126,6 @@ impl Query {
     /// The last value of a parameter.
     pub fn last(&self, name: &str) -> Option<&str> {
         self.all(name).pop()
-    }
-
-    /// How much a page of a native list has: `limit`, or `most`. The schema admits digits alone.
-    ///
-    /// # Errors
-    /// [`Error::BadRequest`] beyond `most`, which `nouns` are.
-    pub fn page_limit(&self, most: usize, nouns: &str) -> Result<usize> {
-        match self.last("limit").map(str::parse::<usize>) {
-            None => Ok(most),
-            Some(Ok(limit)) if limit <= most => Ok(limit),
-            Some(_) => Err(Error::BadRequest {
-                detail: format!("limit: a page has from 1 to {most} {nouns}."),
-            }),
-        }
     }
 }
 

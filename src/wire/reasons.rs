@@ -1,30 +1,43 @@
-//! Reasons in their one form, wherever something is refused, missing or violated.
+//! Reasons of refusals, of missing places and of violations, all in a common form.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::output::Members;
 use crate::error::{Reason, Reasons};
 
-/// A reason in its one form.
-#[derive(Serialize)]
+/// The answer's form of a reason.
+#[derive(Serialize, JsonSchema)]
 pub struct ReasonAnswer<'a> {
+    /// The code of the reason.
+    #[schemars(regex(pattern = r"^(placet|placement)\."))]
     code: &'static str,
+    /// The position of the candidate in the consumer's list, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     candidate: Option<usize>,
+    /// The position of the rule in the workload's `rules`, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<usize>,
+    /// The uuid of the provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     resource_provider: Option<&'a str>,
+    /// The name of `resource_provider`.
     #[serde(skip_serializing_if = "Option::is_none")]
     resource_provider_name: Option<&'a str>,
+    /// The resource class.
     #[serde(skip_serializing_if = "Option::is_none")]
     resource_class: Option<&'a str>,
+    /// The amount that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     requested: Option<i64>,
+    /// The amount that the consumer could get. The consumer's own allocations count as free. Of several providers the
+    /// greatest amount that a provider has.
     #[serde(skip_serializing_if = "Option::is_none")]
     free: Option<i64>,
+    /// The domain, as `dimension:path`.
     #[serde(skip_serializing_if = "Option::is_none")]
     domain: Option<&'a str>,
+    /// The reason as a sentence.
     detail: &'a str,
 }
 

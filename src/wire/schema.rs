@@ -78,54 +78,28 @@ impl Steps {
     }
 }
 
-/// The schema of a request of the native API, which has no microversions.
+/// The schema of a query string of the native API, which has no microversions.
 pub struct NativeSchema {
     file: &'static str,
     name: &'static str,
-    is_uuid: fn(&Value) -> bool,
     schema: OnceLock<Schema>,
 }
 
 impl NativeSchema {
-    /// The schema of a body. `name` is a member of `requests` in the JSON document `file`.
-    pub const fn of_body(file: &'static str, name: &'static str) -> Self {
+    /// `name` is a member of `requests` in the JSON document `file`.
+    pub const fn new(file: &'static str, name: &'static str) -> Self {
         NativeSchema {
             file,
             name,
-            is_uuid: is_uuid_of_body,
             schema: OnceLock::new(),
         }
-    }
-
-    /// The schema of a query string. `name` is a member of `requests` in the JSON document `file`.
-    pub const fn of_query(file: &'static str, name: &'static str) -> Self {
-        NativeSchema {
-            file,
-            name,
-            is_uuid: is_uuid_of_query,
-            schema: OnceLock::new(),
-        }
-    }
-
-    /// Parses a body and validates it. A NUL in a text is refused here. PostgreSQL refuses a NUL too, but only in the
-    /// writer, and then the whole batch is decided again.
-    pub fn read(&self, body: &[u8]) -> Result<Value> {
-        json::read(body, |value| {
-            validate(self.get(), value)?;
-            match value.path_to_nul() {
-                Some(path) => Err(Error::BadRequest {
-                    detail: format!("{}: a text has no NUL character.", path.trim_start_matches('.')),
-                }),
-                None => Ok(()),
-            }
-        })
     }
 
     /// The schema, compiled at the first call.
     pub fn get(&self) -> &Schema {
         self.schema.get_or_init(|| {
-            let steps = steps(self.file, self.name, self.is_uuid);
-            let native = steps.into_iter().find(|(since, _)| since == NATIVE_STEP);
+            let mut steps = steps(self.file, self.name, is_uuid_of_query).into_iter();
+            let native = steps.find(|(since, _)| since == NATIVE_STEP);
             // The schemas are part of the binary, and a test compiles each.
             native.expect("a native request has a step v1").1
         })

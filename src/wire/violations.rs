@@ -1,103 +1,158 @@
 //! `/v1/violations`.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use super::native::{Name, Named, Noun, Operation, PageLimit, Uuid, read_query};
 use super::output::json;
-use super::query::Query;
-use super::schema::NativeSchema;
-use super::uuid;
 use super::workloads::ViolationAnswer;
 use crate::error::{Error, ReasonCode, Result};
 use crate::model::pages::PAGE_TIME;
 use crate::model::violations::{Filter, Page, Violated};
 use crate::model::workloads::Level;
 
-static LIST: NativeSchema = NativeSchema::of_query(include_str!("schemas/violations.json"), "list_parameters");
+/// The description of the noun.
+pub static NOUN: Noun = Noun {
+    name: "violations",
+    about: "Which rules of workloads are broken now. What breaks a rule stays where it is, until it is moved or \
+        leaves.",
+    operations: &[Operation::new(
+        "GET /v1/violations",
+        "List which rules of workloads are broken",
+        "Worked out when it is asked for, as in `GET /v1/workloads/{workload_uuid}`. A page judges at most `limit` \
+            workloads (1000 by default), ordered by uuid, after the workload `after`; it ends earlier once it has \
+            10000 violations or 4 MiB of them, or after 2 seconds. So a page may be empty, and the last one has the \
+            `next` null. Without `project_id`, callers who may not see all projects see their own.",
+    )
+    .parameters::<ListParameters>()
+    .answer::<ViolationList>()
+    .refusals(&["BadRequest", "DuplicateQueryKey", "Forbidden", "Busy"])],
+};
 
-/// The most workloads of a page.
-const MAX_WORKLOADS: usize = 1_000;
-const NAMESPACE: &str = "placet.";
-/// What may be broken: the codes of reasons without [`NAMESPACE`].
-pub const RULES: [(&str, ReasonCode); 14] = [
-    ("spread", ReasonCode::Spread),
-    ("together", ReasonCode::Together),
-    ("apart", ReasonCode::Apart),
-    ("one_a_host", ReasonCode::OneAHost),
-    ("where", ReasonCode::Condition),
-    ("state", ReasonCode::State),
-    ("domain", ReasonCode::Domain),
-    ("required", ReasonCode::Traits),
-    ("member_of", ReasonCode::Aggregates),
-    ("root_required", ReasonCode::RootTraits),
-    ("units", ReasonCode::Units),
-    ("no_inventory", ReasonCode::NoInventory),
-    ("class_not_found", ReasonCode::ClassNotFound),
-    ("no_candidate", ReasonCode::NoCandidate),
-];
+/// A kind of violations: the code of the reasons, by the name without the namespace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rule(ReasonCode);
 
-/// Reads the query string of `GET /v1/violations`.
-///
-/// # Errors
-/// `InvalidQuery` for other parameters and values.
-pub fn read_list(query: &str) -> Result<Page> {
-    let query = Query::read_native(&LIST, query)?;
-    let limit = query.page_limit(MAX_WORKLOADS, "workloads with their violations")?;
-    let uuid = |name: &str| query.last(name).and_then(uuid::canonical);
-    let of_code = query.last("code").and_then(|code| code.strip_prefix(NAMESPACE));
-    let of_rule = query.last("rule");
-    if of_code.is_some() && of_rule.is_some() {
-        return Err(Error::BadRequest {
-            detail: "rule and code: both say the same, so a request has one of them.".to_owned(),
-        });
-    }
-    let code = of_code.or(of_rule).and_then(|rule| {
-        let known = RULES.iter().find(|(name, _)| *name == rule);
-        known.map(|(_, code)| *code)
-    });
-    Ok(Page {
-        project: query.last("project_id").map(str::to_owned),
-        filter: Filter {
-            workload: uuid("workload"),
-            provider: uuid("provider"),
-            code,
-            level: query.last("level").map(|level| match level {
-                "soft" => Level::Soft,
-                "prefer" => Level::Prefer,
-                _ => Level::Hard,
-            }),
-        },
-        after: uuid("after"),
-        limit,
-        time: PAGE_TIME,
-    })
+/// A kind of violations, by the whole code.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Code(ReasonCode);
+
+macro_rules! rules {
+    ($($name:literal: $code:ident,)*) => {
+        impl Named for Rule {
+            const NAMES: &'static [(&'static str, Rule)] = &[$(($name, Rule(ReasonCode::$code)),)*];
+        }
+
+        impl Named for Code {
+            const NAMES: &'static [(&'static str, Code)] = &[$((concat!("placet.", $name), Code(ReasonCode::$code)),)*];
+        }
+    };
 }
 
-#[derive(Serialize)]
-struct List<'a> {
-    violations: Vec<One<'a>>,
+rules! {
+    "spread": Spread,
+    "together": Together,
+    "apart": Apart,
+    "one_a_host": OneAHost,
+    "where": Condition,
+    "state": State,
+    "domain": Domain,
+    "required": Traits,
+    "member_of": Aggregates,
+    "root_required": RootTraits,
+    "units": Units,
+    "no_inventory": NoInventory,
+    "class_not_found": ClassNotFound,
+    "no_candidate": NoCandidate,
+}
+
+/// All kinds of violations with their names.
+pub fn rules() -> impl Iterator<Item = (&'static str, ReasonCode)> {
+    Rule::NAMES.iter().map(|(name, rule)| (*name, rule.0))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ListParameters {
+    /// Only violations of this workload.
+    workload: Option<Uuid>,
+    /// Only violations by replicas on this host, or with allocations of this provider.
+    provider: Option<Uuid>,
+    /// Only violations of rules of this kind: `spread`, `together` or `apart`; or of a condition that holds without a
+    /// rule: `one_a_host`, and the conditions of a role on hosts.
+    rule: Option<Name<Rule>>,
+    /// Only violations with this code, as the answer has the code. A request has `rule` or `code`.
+    code: Option<Name<Code>>,
+    /// Only violations of this level.
+    level: Option<Name<Level>>,
+    /// Only workloads of this project.
+    project_id: Option<String>,
+    /// The most workloads that the page judges.
+    #[serde(default)]
+    limit: PageLimit<1_000>,
+    /// The uuid of the workload after which the page begins.
+    after: Option<Uuid>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ViolationList<'a> {
+    /// The violations, by workload.
+    violations: Vec<WorkloadViolation<'a>>,
+    /// The `after` of the next page; `null` on the last page.
     next: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-struct One<'a> {
+/// A violation, with the workload.
+#[derive(Serialize, JsonSchema)]
+struct WorkloadViolation<'a> {
+    /// The uuid of the workload.
     workload: &'a str,
+    /// The name of the workload.
     name: &'a str,
+    /// The project that the workload belongs to.
     project_id: &'a str,
     #[serde(flatten)]
     violation: ViolationAnswer<'a>,
 }
 
+/// Reads the query string of `GET /v1/violations`.
+///
+/// # Errors
+/// The first wrong parameter, or `rule` beside `code`.
+pub fn read_list(query: &str) -> Result<Page> {
+    let parameters: ListParameters = read_query(query)?;
+    let of_rule = parameters.rule.map(|rule| rule.0.0);
+    let of_code = parameters.code.map(|code| code.0.0);
+    if of_code.is_some() && of_rule.is_some() {
+        return Err(Error::BadRequest {
+            detail: "rule and code: both say the same, so a request has one of them.".to_owned(),
+        });
+    }
+    Ok(Page {
+        project: parameters.project_id,
+        filter: Filter {
+            workload: parameters.workload.map(|uuid| uuid.0),
+            provider: parameters.provider.map(|uuid| uuid.0),
+            code: of_code.or(of_rule),
+            level: parameters.level.map(|level| level.0),
+        },
+        after: parameters.after.map(|uuid| uuid.0),
+        limit: parameters.limit.0,
+        time: PAGE_TIME,
+    })
+}
+
 /// Writes a page of violations. `next` is the uuid of the workload after which the next page begins.
 pub fn write_list(found: &[Violated], next: Option<&str>) -> Vec<u8> {
     let violations = found.iter().flat_map(|Violated { row, violations }| {
-        violations.iter().map(|violation| One {
+        violations.iter().map(|violation| WorkloadViolation {
             workload: &row.uuid,
             name: &row.name,
             project_id: &row.project,
             violation: ViolationAnswer::from(violation),
         })
     });
-    json(&List {
+    json(&ViolationList {
         violations: violations.collect(),
         next,
     })
@@ -108,16 +163,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rule_that_the_schema_names_is_a_code() {
-        for (name, code) in RULES {
-            assert_eq!(read_list(&format!("rule={name}")).unwrap().filter.code, Some(code));
+    fn every_rule_is_read_by_name_and_by_code() {
+        for (name, Rule(code)) in Rule::NAMES {
+            assert_eq!(read_list(&format!("rule={name}")).unwrap().filter.code, Some(*code));
             assert_eq!(code.name(), format!("placet.{name}"));
             let by_code = read_list(&format!("code={}", code.name())).unwrap();
-            assert_eq!(by_code.filter.code, Some(code));
+            assert_eq!(by_code.filter.code, Some(*code));
         }
         assert!(read_list("code=spread").is_err() && read_list("code=placet.spread&rule=spread").is_err());
         assert!(read_list("rule=no_room").is_err());
         assert!(read_list("limit=1001").is_err() && read_list("limit=0").is_err());
-        assert_eq!(read_list("").unwrap().limit, MAX_WORKLOADS);
+        assert_eq!(read_list("").unwrap().limit, 1_000);
     }
 }

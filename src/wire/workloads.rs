@@ -1,47 +1,157 @@
 //! `/v1/workloads`.
 
 mod answer;
+mod body;
+mod rules;
 mod wish;
 
 use std::collections::HashSet;
 
-use super::query::Query;
-use super::schema::NativeSchema;
-use super::uuid;
-use super::value::Value;
-use crate::error::{Error, Result};
-use crate::model::allocations::Owner;
-use crate::model::workloads::{Adopted, Delete, Level, Page, Put, Wish, WishRule};
-use crate::search::Rank;
-pub use answer::{ViolationAnswer, write_list, write_one};
-pub use wish::read_stored;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-const SCHEMAS: &str = include_str!("schemas/workloads.json");
-static PUT: NativeSchema = NativeSchema::of_body(SCHEMAS, "put");
-static PUT_PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "write_parameters");
-static DELETE_PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "delete_parameters");
-static LIST_PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "list_parameters");
-static NO_PARAMETERS: NativeSchema = NativeSchema::of_query(SCHEMAS, "no_parameters");
+pub use self::answer::{ViolationAnswer, write_list, write_one};
+use self::answer::{WorkloadAnswer, WorkloadList};
+use self::body::{AdoptBody, Ids, PutBody, Spec};
+pub use self::wish::read_stored;
+use super::defaults::{CONSUMER_TYPE, Defaults};
+use super::native::{List, NoParameters, Noun, Operation, PageLimit, Text, Uuid, read_body, read_query};
+use super::uuid;
+use crate::error::{Error, Result};
+use crate::model::workloads::{Adopted, Delete, Level, Page, Put, Wish, WishRule};
 
 /// The most replicas of a workload.
 pub const MAX_REPLICAS: u32 = 1_000;
 /// The most dimensions that the rules of a workload name.
 const MAX_DIMENSIONS: usize = 16;
-/// The most workloads of a page.
-const MAX_WORKLOADS: usize = 1_000;
-/// The type of replicas whose workload names none.
-const DEFAULT_TYPE: &str = "INSTANCE";
 
-/// Values for members that a request leaves out, and the caller's rights.
-#[derive(Debug, Clone, Default)]
-pub struct Defaults {
-    /// Whether a refusal may describe workloads of foreign projects.
-    pub sees_others: bool,
-    /// Of the token.
-    pub project: Option<String>,
-    /// Of the token.
-    pub user: Option<String>,
-    pub rank: Option<Rank>,
+const UUID: &str = "The workload's uuid. The caller of the first `PUT` chooses the uuid.";
+
+/// The description of the noun.
+pub static NOUN: Noun = Noun {
+    name: "workloads",
+    about: "A workload is a number of replicas with rules about where they stand to each other. Each replica is a \
+        consumer with allocations, which OpenStack's routes show too.",
+    operations: &[
+        Operation::new(
+            "GET /v1/workloads",
+            "List workloads",
+            "What the workloads want, ordered by uuid, at most `limit` (1000 by default) after the uuid `after`; a \
+                page ends earlier with the workload that brings it to 4 MiB, or after 2 seconds of judging whether \
+                workloads are safe. `next` is the `after` of the next page, or null. Without `project_id`, callers \
+                who may not see all projects see their own. `placed`, `pending` and `safe` are those of the answer \
+                about one workload, which alone has the replicas. `safe` is also null if the workload cannot be \
+                judged.",
+        )
+        .parameters::<ListParameters>()
+        .answer::<WorkloadList>()
+        .refusals(&["BadRequest", "DuplicateQueryKey", "Forbidden", "Busy"]),
+        Operation::new(
+            "GET /v1/workloads/{workload_uuid}",
+            "Show a workload",
+            "Its replicas with their hosts and allocations, the modes that its rules have now, and what breaks them. \
+                All of it is worked out from the tables when it is asked for.",
+        )
+        .field("workload_uuid", UUID)
+        .parameters::<NoParameters>()
+        .answer::<WorkloadAnswer>()
+        .refusals(&["BadRequest", "DuplicateQueryKey", "WorkloadNotFound", "Forbidden"]),
+        Operation::new(
+            "PUT /v1/workloads/{workload_uuid}",
+            "Create or change a workload",
+            "Replaces what the workload wants, and places its missing replicas so that its rules hold: exactly, in \
+                one transaction. `generation` is the one that was read, and null for a new workload. Replicas that \
+                stand are not moved: what breaks a rule then is a violation. If a role wants fewer, replicas without \
+                a place go first, then those on lost hosts, those that break a rule, those without which the rest is \
+                spread best, and those with the highest ids. A workload has at most 1,000 replicas, 1,000 roles and \
+                64 rules, which name at most 16 dimensions. `name`, `project_id` and ids neither begin nor end with \
+                white space. `type` and `user_id` are those of replicas that get a place from then on. If nothing \
+                changes the generation stays. A number of a `payload` that 64 bits cannot hold is refused. `ids` \
+                names all replicas; without it they are numbered, and the lowest free numbers are taken. `adopt` \
+                takes consumers in that have allocations; they keep them when they leave. Without an `id` a consumer \
+                gets the id whose replica it would be, else the lowest free one. `swap` lets pairs of replicas \
+                exchange their roles on their hosts. With `atomic` (the default) all missing replicas are placed or \
+                nothing is changed; else those that fit are placed, and the others are pending until a later request \
+                finds room. Replicas are placed within the normal limits of classes first, and beyond them if need \
+                be; an atomic request is refused before, if the normal room of all hosts together is short. With \
+                `dry_run=true` nothing is written. A refusal says how many hosts each condition removed; `exact` \
+                false says that the search was given up, so that it is not proven.",
+        )
+        .field("workload_uuid", UUID)
+        .parameters::<WriteParameters>()
+        .body::<PutBody>()
+        .answer::<WorkloadAnswer>()
+        .refusals(&[
+            "BadRequest",
+            "InMember",
+            "InvalidExpression",
+            "BadQueryValue",
+            "DuplicateQueryKey",
+            "MissingQueryValue",
+            "Forbidden",
+            "StaleWorkload",
+            "DuplicateWorkload",
+            "ConsumerTaken",
+            "ClaimRefused",
+            "NoPlace",
+            "NoCapacity",
+            "Busy",
+        ]),
+        Operation::new(
+            "DELETE /v1/workloads/{workload_uuid}",
+            "Delete a workload",
+            "Its replicas are released in the same transaction. Adopted consumers keep their allocations. With \
+                `generation` it is deleted only if it has this one. A workload that rules of others name is refused, \
+                and the reasons name them; `force=true` deletes it all the same, and then these rules are as if they \
+                named an empty workload. With `dry_run=true` nothing is written.",
+        )
+        .field("workload_uuid", UUID)
+        .parameters::<DeleteParameters>()
+        .refusals(&[
+            "BadRequest",
+            "DuplicateQueryKey",
+            "WorkloadNotFound",
+            "Forbidden",
+            "StaleWorkload",
+            "WorkloadInUse",
+            "Busy",
+        ]),
+    ],
+};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ListParameters {
+    /// The whole name of a workload.
+    name: Option<String>,
+    /// Only workloads of this project.
+    project_id: Option<String>,
+    /// The most workloads of the page.
+    #[serde(default)]
+    limit: PageLimit<1_000>,
+    /// The uuid of the workload after which the page begins.
+    after: Option<Uuid>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct WriteParameters {
+    /// `true`: nothing is written. The answer is the workload as foreseen.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct DeleteParameters {
+    /// The generation that the client has read. If the workload has a newer generation, the request is refused with 409.
+    generation: Option<i64>,
+    /// `true`: the workload is deleted although rules of other workloads name the workload.
+    #[serde(default)]
+    force: bool,
+    /// `true`: nothing is written.
+    #[serde(default)]
+    dry_run: bool,
 }
 
 fn bad_request<T>(detail: String) -> Result<T> {
@@ -59,38 +169,45 @@ pub fn read_uuid(text: &str) -> Result<String> {
 /// Reads the query string of `GET /v1/workloads/{uuid}`, which has no parameters.
 ///
 /// # Errors
-/// `InvalidQuery` if there is one.
+/// The first parameter.
 pub fn read_show(query: &str) -> Result<()> {
-    Query::read_native(&NO_PARAMETERS, query).map(drop)
+    read_query::<NoParameters>(query).map(drop)
 }
 
-/// Reads `GET /v1/workloads`.
+/// Reads the query string of `GET /v1/workloads`.
 ///
 /// # Errors
-/// `InvalidQuery` for other parameters and values.
+/// The first wrong parameter.
 pub fn read_list(query: &str) -> Result<Page> {
-    let query = Query::read_native(&LIST_PARAMETERS, query)?;
-    let limit = query.page_limit(MAX_WORKLOADS, "workloads")?;
-    Ok(Page {
-        project: query.last("project_id").map(str::to_owned),
-        name: query.last("name").map(str::to_owned),
-        uuids: None,
-        after: query.last("after").and_then(uuid::canonical),
+    let ListParameters {
+        name,
+        project_id,
         limit,
+        after,
+    } = read_query(query)?;
+    Ok(Page {
+        project: project_id,
+        name,
+        uuids: None,
+        after: after.map(|uuid| uuid.0),
+        limit: limit.0,
     })
 }
 
-/// Reads `DELETE /v1/workloads/{uuid}`: the generation that the caller knows, and how it is deleted.
+/// Reads the query string of `DELETE /v1/workloads/{uuid}`: the generation that the caller knows, and how the workload
+/// is deleted.
 ///
 /// # Errors
-/// `InvalidQuery` for other parameters and values.
+/// The first wrong parameter.
 pub fn read_delete(query: &str) -> Result<(Option<i64>, Delete)> {
-    let query = Query::read_native(&DELETE_PARAMETERS, query)?;
-    let generation = query.last("generation").map(|text| text.parse().unwrap_or(i64::MAX));
-    let is_set = |name: &str| query.last(name) == Some("true");
+    let DeleteParameters {
+        generation,
+        force,
+        dry_run,
+    } = read_query(query)?;
     let how = Delete {
-        is_forced: is_set("force"),
-        is_dry_run: is_set("dry_run"),
+        is_forced: force,
+        is_dry_run: dry_run,
     };
     Ok((generation, how))
 }
@@ -98,56 +215,46 @@ pub fn read_delete(query: &str) -> Result<(Option<i64>, Delete)> {
 /// Reads `PUT /v1/workloads/{uuid}`.
 ///
 /// # Errors
-/// The first member that is wrong, by its path.
+/// The first wrong member, by path.
 pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<Put> {
-    let parameters = Query::read_native(&PUT_PARAMETERS, query)?;
+    let WriteParameters { dry_run } = read_query(query)?;
     let Some(uuid) = uuid::canonical(path) else {
         return bad_request(format!("'{path}' in the URL is no uuid."));
     };
-    let body = PUT.read(raw_body)?;
-    let text = |name: &str| Some(body.field(name).text().to_owned()).filter(|text| !text.is_empty());
-    let of_token = |name: &str, default: &Option<String>| match text(name).or(default.clone()) {
-        Some(text) => Ok(text),
-        None => bad_request(format!("{name} is required, because the token has none.")),
-    };
-    let owner = Owner {
-        project: of_token("project_id", &defaults.project)?,
-        user: of_token("user_id", &defaults.user)?,
-    };
-    let stored = wish::body(&body, text("type").as_deref().unwrap_or(DEFAULT_TYPE), defaults.rank);
-    let name = body.field("name").text().to_owned();
+    let body: PutBody = read_body(raw_body)?;
+    if let Some(Uuid(given)) = body.uuid.as_ref().filter(|given| given.0 != uuid) {
+        return bad_request(format!("uuid: {given} differs from the uuid of the path."));
+    }
+    let owner = defaults.owner("", body.project_id, body.user_id)?;
+    let name = body.name.0;
     check_ends("name", &name)?;
     check_ends("project_id", &owner.project)?;
-    let wish = wish::wish(&stored)?;
-    if wish.neighbours().contains(&uuid) {
-        return bad_request("rules: a workload cannot be near to itself; that is what 'spread' is for.".to_owned());
-    }
-    strict_rules(&wish)?;
-    let dimensions = wish.dimensions().len();
-    if dimensions > MAX_DIMENSIONS {
-        return bad_request(format!(
-            "rules: they name {dimensions} dimensions; the rules of a workload name at most {MAX_DIMENSIONS}."
-        ));
-    }
-    let ids = ids(&body, wish.count())?;
+    let spec = Spec {
+        consumer_type: body
+            .consumer_type
+            .map_or_else(|| CONSUMER_TYPE.to_owned(), |name| name.0),
+        quorum: body.quorum,
+        roles: body.roles.0,
+        rules: body.rules.map(|rules| rules.0),
+    };
+    let spec = spec.with_rank(defaults.rank);
+    let wish = wish::wish(&spec)?;
+    check_rules(&uuid, &wish)?;
     Ok(Put {
         name,
         owner,
-        sees_others: defaults.sees_others,
-        generation: match body.field("generation") {
-            Value::Null => None,
-            generation => Some(generation.integer()),
-        },
-        wish,
-        body: wish::text(&stored),
+        sees_others: defaults.may_change_others,
+        generation: body.generation.0,
+        body: spec.text(),
         read: read_stored,
-        ids,
-        adopted: adopted(&body)?,
-        swaps: swaps(&body)?,
-        is_atomic: !matches!(body.field("atomic"), Value::Bool(false)),
+        ids: body.ids.map(|ids| read_ids(ids, wish.count())).transpose()?,
+        adopted: adopted(body.adopt)?,
+        swaps: swaps(body.swap)?,
+        is_atomic: body.atomic,
         is_retry: false,
-        is_dry_run: parameters.last("dry_run") == Some("true"),
+        is_dry_run: dry_run,
         uuid,
+        wish,
     })
 }
 
@@ -159,25 +266,31 @@ fn check_ends(member: &str, text: &str) -> Result<()> {
     bad_request(format!("{member}: '{text}' begins or ends with white space."))
 }
 
-/// A rule that may be broken refuses nothing.
-fn strict_rules(wish: &Wish) -> Result<()> {
+/// Checks the rules of a workload together.
+fn check_rules(uuid: &str, wish: &Wish) -> Result<()> {
+    if wish.neighbours().iter().any(|neighbour| neighbour == uuid) {
+        return bad_request("rules: a workload cannot be near to itself; that is what 'spread' is for.".to_owned());
+    }
     let is_contradiction = |rule: &WishRule| match rule {
         WishRule::Spread(spread) => spread.strict && spread.level != Level::Hard,
         WishRule::Near(_) => false,
     };
-    match wish.rules.iter().flatten().position(is_contradiction) {
-        Some(at) => bad_request(format!(
+    if let Some(at) = wish.rules.iter().flatten().position(is_contradiction) {
+        return bad_request(format!(
             "rules[{at}].strict: only a rule of level 'hard' refuses what is not safe."
-        )),
-        None => Ok(()),
+        ));
     }
+    let dimensions = wish.dimensions().len();
+    if dimensions > MAX_DIMENSIONS {
+        return bad_request(format!(
+            "rules: they name {dimensions} dimensions; the rules of a workload name at most {MAX_DIMENSIONS}."
+        ));
+    }
+    Ok(())
 }
 
-fn ids(body: &Value, count: u32) -> Result<Option<Vec<String>>> {
-    let Some(ids) = body.get("ids").filter(|ids| **ids != Value::Null) else {
-        return Ok(None);
-    };
-    let ids: Vec<String> = ids.items().iter().map(|id| id.text().to_owned()).collect();
+fn read_ids(given: Ids, count: u32) -> Result<Vec<String>> {
+    let ids: Vec<String> = given.0.into_iter().map(|id| id.0).collect();
     if ids.len() != count as usize {
         return bad_request(format!(
             "ids: there are {}, but the roles have {count} replicas.",
@@ -190,37 +303,33 @@ fn ids(body: &Value, count: u32) -> Result<Option<Vec<String>>> {
     let mut known = HashSet::new();
     match ids.iter().find(|id| !known.insert(id.as_str())) {
         Some(id) => bad_request(format!("ids: '{id}' occurs twice.")),
-        None => Ok(Some(ids)),
+        None => Ok(ids),
     }
 }
 
-fn adopted(body: &Value) -> Result<Vec<Adopted>> {
+fn adopted(bodies: Vec<AdoptBody>) -> Result<Vec<Adopted>> {
     let mut known = HashSet::new();
-    let adopted = body.field("adopt").items().iter().enumerate().map(|(at, item)| {
-        let text = |name| item.get(name).map(|value| value.text().to_owned());
-        let consumer = uuid::canonical(item.field("consumer").text()).unwrap_or_default();
+    let adopted = bodies.into_iter().enumerate().map(|(at, body)| {
+        let consumer = body.consumer.0;
         if !known.insert(consumer.clone()) {
             return bad_request(format!("adopt[{at}].consumer: {consumer} occurs twice."));
         }
-        let id = text("id");
+        let id = body.id.map(|id| id.0);
         check_ends(&format!("adopt[{at}].id"), id.as_deref().unwrap_or_default())?;
         Ok(Adopted {
             consumer,
             id,
-            role: text("role"),
+            role: body.role.map(|role| role.0),
         })
     });
     adopted.collect()
 }
 
-fn swaps(body: &Value) -> Result<Vec<[String; 2]>> {
+fn swaps(pairs: Vec<List<Text<1, 64>, 2, 2>>) -> Result<Vec<[String; 2]>> {
     let mut known = HashSet::new();
-    let swaps = body.field("swap").items().iter().enumerate().map(|(at, pair)| {
-        let ids: Vec<String> = pair.items().iter().map(|id| id.text().to_owned()).collect();
-        let pair: std::result::Result<[String; 2], _> = ids.try_into();
-        let Ok(pair) = pair else {
-            return bad_request(format!("swap[{at}] has two ids."));
-        };
+    let swaps = pairs.into_iter().enumerate().map(|(at, pair)| {
+        let mut ids = pair.0.into_iter().map(|id| id.0);
+        let pair: [String; 2] = std::array::from_fn(|_| ids.next().unwrap_or_default());
         if !pair.iter().all(|id| known.insert(id.clone())) {
             return bad_request(format!("swap[{at}]: a replica is exchanged once."));
         }

@@ -3,23 +3,13 @@
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
-use crate::model::allocations::Takeover;
 use crate::model::claims::{PlaceAnswer, PlaceRequest};
 use crate::policy::rules;
 use crate::search::SearchSettings;
-use crate::wire::claims::{self as wire, Defaults};
+use crate::wire::claims as wire;
 
 pub async fn create(mut context: RequestContext) -> Result<Reply> {
-    let defaults = Defaults {
-        project: context.caller.project_id.clone(),
-        user: context.caller.user_id.clone(),
-        rank: context.settings().rank,
-        takeover: if context.authorize_project(&rules::CLAIMS_CREATE_FOR_OTHERS, "").is_ok() {
-            Takeover::AnyProject
-        } else {
-            Takeover::OwnProject
-        },
-    };
+    let defaults = context.defaults(&rules::CLAIMS_CREATE_FOR_OTHERS);
     let query = context.query.clone();
     let request = context
         .read_body(move |body| wire::read(&query, body, &defaults))

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::workloads::{self, Report};
 use crate::policy::rules::{self, Rule};
 use crate::pools::SMALL_BODY_BYTES;
-use crate::wire::workloads::{self as wire, Defaults};
+use crate::wire::workloads as wire;
 
 /// Callers who may not see all projects see their own.
 pub async fn list(context: RequestContext) -> Result<Reply> {
@@ -37,14 +37,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn update(mut context: RequestContext) -> Result<Reply> {
-    let defaults = Defaults {
-        sees_others: context
-            .authorize_project(&rules::WORKLOADS_UPDATE_FOR_OTHERS, "")
-            .is_ok(),
-        project: context.caller.project_id.clone(),
-        user: context.caller.user_id.clone(),
-        rank: context.settings().rank,
-    };
+    let defaults = context.defaults(&rules::WORKLOADS_UPDATE_FOR_OTHERS);
     let (uuid, query) = (context.field("workload_uuid").to_owned(), context.query.clone());
     let put = context
         .read_body(move |body| wire::read_put(&uuid, &query, body, &defaults))

@@ -24,6 +24,7 @@ use crate::policy::rules::Rule;
 use crate::policy::{Caller, Target, Verdict};
 use crate::pools::{CallerKey, LargeValue, Pool, Pools};
 use crate::version::Version;
+use crate::wire::defaults::Defaults;
 
 /// An answer about at most this many things is written on an HTTP worker, in at most some hundred microseconds.
 const FEW_THINGS: usize = 1_000;
@@ -185,6 +186,17 @@ impl RequestContext {
             Verdict::Undecided(reason) => Err(Error::Internal {
                 detail: format!("The policy {} cannot be decided: {reason}.", rule.name),
             }),
+        }
+    }
+
+    /// Values for members that a request of the native API leaves out. `for_others` is the rule about consumers and
+    /// workloads of foreign projects.
+    pub fn defaults(&self, for_others: &Rule) -> Defaults {
+        Defaults {
+            project: self.caller.project_id.clone(),
+            user: self.caller.user_id.clone(),
+            rank: self.settings().rank,
+            may_change_others: self.authorize_project(for_others, "").is_ok(),
         }
     }
 

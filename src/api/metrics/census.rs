@@ -4,7 +4,7 @@ use super::text::{Kind, Page};
 use crate::error::ReasonCode;
 use crate::model::census::{Censuses, Figures, LastCensus};
 use crate::model::workloads::Level;
-use crate::wire::violations::RULES;
+use crate::wire::violations::rules;
 
 const LEVELS: [(&str, Level); 3] = [("hard", Level::Hard), ("soft", Level::Soft), ("prefer", Level::Prefer)];
 
@@ -65,7 +65,7 @@ fn write_violations(page: &mut Page, figures: &Figures) {
         Kind::Gauge,
         "Violations at the last count, by rule and level as in GET /v1/violations",
     );
-    for (rule, code) in RULES {
+    for (rule, code) in rules() {
         for (name, level) in LEVELS {
             let count = figures.violations.get(&(code, level)).copied().unwrap_or_default();
             if count > 0 || may_be_broken(code, level) {

@@ -1,5 +1,6 @@
 //! Writes the answers of `POST /v1/claims`: the consumers that were granted, and why others were not.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{ClaimRefusal, Reasons};
@@ -8,52 +9,63 @@ use crate::wire::output::{Members, Pairs, json};
 use crate::wire::reasons::{ReasonAnswer, reasons_and_counts};
 
 /// The answer to a call.
-#[derive(Serialize)]
-struct Answer<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct Answer<'a> {
+    /// The id of the call, if the request has an id.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
+    /// The number of consumers that were placed.
     granted: usize,
+    /// The number of consumers that were not placed.
     refused: usize,
+    /// Whether nothing was written.
     dry_run: bool,
+    /// Whether all candidates were compared by `rank`. `false` if a tree has more than `[placet] max_combinations`, or
+    /// was given up.
     exact: bool,
+    /// The consumers in the order of the request.
     consumers: Vec<ConsumerAnswer<'a>>,
 }
 
-/// What one consumer got, or why it got nothing.
-#[derive(Serialize)]
+/// The place of a consumer, or the reasons why the consumer has none.
+#[derive(Serialize, JsonSchema)]
 pub struct ConsumerAnswer<'a> {
+    /// The consumer's uuid.
     uuid: &'a str,
+    /// Whether the consumer was placed.
     granted: bool,
-    #[serde(flatten)]
-    outcome: Outcome<'a>,
+    /// The position of the granted candidate in the consumer's list, from 0. Absent after a `query`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    candidate: Option<usize>,
+    /// The consumer's generation after the claim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generation: Option<i64>,
+    /// The uuids of the providers that serve each group, by suffix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mappings: Option<Members<&'a str, &'a [String]>>,
+    /// The consumer's allocations by provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allocations: Option<Members<&'a str, Share<'a>>>,
+    /// The classes of which the consumer got more than the normal limit.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    over_normal: &'a [String],
+    /// Why the consumer was not placed. At most 15 of each code are listed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<ReasonAnswer<'a>>,
+    /// How often each code applies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<Members<&'static str, usize>>,
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Outcome<'a> {
-    Granted {
-        /// The position in the consumer's own list; `None` if it has a query.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        candidate: Option<usize>,
-        generation: i64,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        mappings: Option<Members<&'a str, &'a [String]>>,
-        allocations: Members<&'a str, Share<'a>>,
-        #[serde(skip_serializing_if = "<[String]>::is_empty")]
-        over_normal: &'a [String],
-    },
-    Refused {
-        reasons: Vec<ReasonAnswer<'a>>,
-        counts: Members<&'static str, usize>,
-    },
-}
-
-/// What a consumer got from one provider, with the provider's generation after the call.
-#[derive(Serialize)]
+/// The consumer's share of a provider.
+#[derive(Serialize, JsonSchema)]
 struct Share<'a> {
+    /// The provider's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
+    /// The provider's generation after the call.
     generation: i64,
+    /// The amounts by resource class.
     resources: Pairs<'a, i64>,
 }
 
@@ -110,13 +122,13 @@ fn granted_consumer<'a>(requested: &RequestedConsumer, claimed: &'a ClaimedConsu
     ConsumerAnswer {
         uuid: &claimed.consumer,
         granted: true,
-        outcome: Outcome::Granted {
-            candidate: matches!(requested.wanted, Wanted::Candidates(_)).then_some(claimed.candidate),
-            generation: claimed.generation,
-            mappings,
-            allocations: shares.collect(),
-            over_normal: &claimed.over_normal,
-        },
+        candidate: matches!(requested.wanted, Wanted::Candidates(_)).then_some(claimed.candidate),
+        generation: Some(claimed.generation),
+        mappings,
+        allocations: Some(shares.collect()),
+        over_normal: &claimed.over_normal,
+        reasons: Vec::new(),
+        counts: None,
     }
 }
 
@@ -125,6 +137,12 @@ fn refused_consumer<'a>(uuid: &'a str, reasons: &'a Reasons) -> ConsumerAnswer<'
     ConsumerAnswer {
         uuid,
         granted: false,
-        outcome: Outcome::Refused { reasons, counts },
+        candidate: None,
+        generation: None,
+        mappings: None,
+        allocations: None,
+        over_normal: &[],
+        reasons,
+        counts: Some(counts),
     }
 }

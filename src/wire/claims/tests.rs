@@ -10,7 +10,7 @@ const CONSUMER: &str = "22222222-2222-4222-8222-222222222222";
 
 fn defaults() -> Defaults {
     Defaults {
-        takeover: Takeover::AnyProject,
+        may_change_others: true,
         project: Some("p".to_owned()),
         user: Some("u".to_owned()),
         rank: Some(Rank::Emptiest),
@@ -96,7 +96,7 @@ fn a_call_with_an_id_is_known_by_its_project_and_its_body() {
             .is_none()
     );
     let error = read("", body("3", 1).as_bytes(), &defaults()).unwrap_err().to_string();
-    assert!(error.contains("'3'"), "{error}");
+    assert_eq!(error, "id: \"3\" is not a uuid.");
 }
 
 #[test]
@@ -166,10 +166,35 @@ fn a_wrong_member_is_named_by_its_path() {
     for (consumers, expected) in cases {
         assert_eq!(refusal(&consumers), expected);
     }
+    for (members, expected) in [
+        (
+            r#""query": 5"#,
+            "consumers[0].query: 5 is not a query string or an object of parameters.",
+        ),
+        (
+            r#""query": {}"#,
+            "consumers[0].query: an object without members; at least one is required.",
+        ),
+        (
+            r#""query": {"required": ["A", 5]}"#,
+            "consumers[0].query.required[1]: 5 is not a text.",
+        ),
+        (
+            r#""query": "resources=VCPU:1", "rank": "best""#,
+            "consumers[0].rank: \"best\" is none of fullest, emptiest, tightest, random.",
+        ),
+        (
+            r#""candidates": [{"allocations": {}}]"#,
+            "consumers[0].candidates[0].allocations: an object without members; at least one is required.",
+        ),
+        (
+            r#""candidates": [{"allocations": {"x": {}}}]"#,
+            "consumers[0].candidates[0].allocations.x: \"x\" is not a uuid.",
+        ),
+    ] {
+        assert_eq!(refusal(&consumer(members)), expected);
+    }
     assert!(refusal(&consumer(r#""query": {"size": "1"}"#)).contains("'size'"));
-    assert!(refusal(&consumer(r#""query": "resources=VCPU:1", "rank": "best""#)).contains("'best' is not one of"));
-    let empty = refusal(&consumer(r#""candidates": [{"allocations": {}}]"#));
-    assert!(empty.contains("['candidates']"), "{empty}");
 }
 
 #[test]
@@ -206,7 +231,7 @@ fn the_candidates_of_a_consumer_and_of_a_call_are_limited() {
     assert!(read_consumers(&consumers_with(&[1000])).is_ok());
     assert_eq!(
         refusal(&consumers_with(&[1, 1001])),
-        "consumers[1].candidates has 1001 items; at most 1000 are allowed."
+        "consumers[1].candidates: 1001 items; from 1 to 1000 are allowed."
     );
     let most = [1000; 20];
     assert!(read_consumers(&consumers_with(&most)).is_ok());
@@ -226,13 +251,13 @@ fn mappings_have_suffixes_and_lists_of_providers() {
     let all = format!(r#"{{"": ["{PROVIDER}"], "_A": ["{PROVIDER}", "{CONSUMER}"]}}"#);
     assert!(read_consumers(&candidate(&all)).is_ok());
     for (wrong, named) in [
-        (r#"{"": 5}"#, "['mappings']['']"),
-        (r#"{"": "x"}"#, "['mappings']['']"),
-        (r#"{"": []}"#, "['mappings']['']"),
-        (r#"{"": [5]}"#, "['mappings'][''][0]"),
-        (r#"{"_A": ["x"]}"#, "['mappings']['_A'][0]"),
-        (r#"{"x y!": []}"#, "'x y!'"),
-        ("{}", "['mappings']"),
+        (r#"{"": 5}"#, "mappings.\"\": 5 is not a list"),
+        (r#"{"": "x"}"#, "mappings.\"\": \"x\" is not a list"),
+        (r#"{"": []}"#, "mappings.\"\": 0 items"),
+        (r#"{"": [5]}"#, "mappings.\"\"[0]: 5 is not a text"),
+        (r#"{"_A": ["x"]}"#, "mappings._A[0]: \"x\" is not a uuid"),
+        (r#"{"x y!": []}"#, "\"x y!\" is not a suffix"),
+        ("{}", "mappings: an object without members"),
     ] {
         let refused = refusal(&candidate(wrong));
         assert!(refused.contains(named), "{wrong}: {refused}");
@@ -248,7 +273,7 @@ fn a_call_has_at_most_a_thousand_consumers() {
     assert!(read_consumers(&consumers[..1000].join(",")).is_ok());
     assert_eq!(
         refusal(&consumers.join(",")),
-        "consumers has 1001 items; at most 1000 are allowed."
+        "consumers: 1001 items; from 1 to 1000 are allowed."
     );
 }
 

@@ -74,6 +74,7 @@ impl<'a> Deserializer<'a> for Input<'a> {
             Value::Bool(boolean) => visitor.visit_bool(*boolean),
             Value::Int(number) => visitor.visit_i64(*number),
             Value::BigInt(_) => Err(self.is_not("a number of 64 bits")),
+            Value::Float(number) if !number.is_finite() => Err(self.is_not("a finite number")),
             Value::Float(number) => visitor.visit_f64(*number),
             Value::String(text) => visitor.visit_borrowed_str(text),
             Value::Array(items) => self.items(items, visitor),
@@ -161,7 +162,10 @@ impl<'a> Deserializer<'a> for Input<'a> {
 
     forward_to_deserialize_any! {
         <V: Visitor<'a>> i8 i16 i32 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct identifier
-        ignored_any
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
+        visitor.visit_unit()
     }
 }
 

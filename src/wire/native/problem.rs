@@ -39,7 +39,10 @@ impl Problem {
 
     /// The problem in a member of an object.
     pub fn in_member(mut self, name: &str) -> Problem {
-        let name = cut_at(name.to_owned(), MAX_GIVEN_BYTES);
+        let name = match name {
+            "" => "\"\"".to_owned(),
+            name => cut_at(name.to_owned(), MAX_GIVEN_BYTES),
+        };
         let separator = if self.path.is_empty() || self.path.starts_with('[') {
             ""
         } else {

@@ -21,7 +21,7 @@ pub struct NoParameters {}
 pub struct Nullable<T>(pub Option<T>);
 
 /// A text of `MIN` to `MAX` characters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Text<const MIN: usize, const MAX: usize>(pub String);
 
 impl<'de, const MIN: usize, const MAX: usize> Deserialize<'de> for Text<MIN, MAX> {
@@ -48,6 +48,36 @@ impl<const MIN: usize, const MAX: usize> JsonSchema for Text<MIN, MAX> {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": "string", "minLength": MIN, "maxLength": MAX})
+    }
+}
+
+/// A whole number from `MIN` to `MAX`.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Whole<const MIN: i64, const MAX: i64>(pub i64);
+
+impl<'de, const MIN: i64, const MAX: i64> Deserialize<'de> for Whole<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let given = i64::deserialize(deserializer)?;
+        if (MIN..=MAX).contains(&given) {
+            return Ok(Whole(given));
+        }
+        Err(D::Error::custom(format_args!(
+            "{given} is not a whole number from {MIN} to {MAX}"
+        )))
+    }
+}
+
+impl<const MIN: i64, const MAX: i64> JsonSchema for Whole<MIN, MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Whole_{MIN}_{MAX}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "minimum": MIN, "maximum": MAX})
     }
 }
 
@@ -88,7 +118,7 @@ impl<const MAX: usize> JsonSchema for PageLimit<MAX> {
 }
 
 /// A list of `MIN` to `MAX` items.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct List<T, const MIN: usize, const MAX: usize>(pub Vec<T>);
 
 impl<'de, T: Deserialize<'de>, const MIN: usize, const MAX: usize> Deserialize<'de> for List<T, MIN, MAX> {
@@ -119,7 +149,7 @@ impl<T: JsonSchema, const MIN: usize, const MAX: usize> JsonSchema for List<T, M
 }
 
 /// A uuid, in lower case with dashes. Every spelling of the API is read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Uuid(pub String);
 
 impl<'de> Deserialize<'de> for Uuid {
@@ -199,10 +229,17 @@ impl<'de, T: Named> Deserialize<'de> for Name<T> {
     }
 }
 
+impl<T: Named> Name<T> {
+    /// The name of the value.
+    pub fn name(self) -> &'static str {
+        let known = T::NAMES.iter().find(|(_, value)| *value == self.0);
+        known.map_or("", |(name, _)| name)
+    }
+}
+
 impl<T: Named> Serialize for Name<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let name = T::NAMES.iter().find(|(_, value)| *value == self.0);
-        serializer.serialize_str(name.map_or("", |(name, _)| name))
+        serializer.serialize_str(self.name())
     }
 }
 

@@ -1,138 +1,205 @@
 //! Writes workloads.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
-use super::wish::Json;
+use super::body::RoleBody;
+use super::rules::RuleBody;
 use crate::model::workloads::{
     Level, Listed, Mode, Replica, Report, ShownReplica, SpreadReport, Violation, WorkloadRow,
 };
-
-use crate::wire::json as reader;
-use crate::wire::output::{Members, Pairs, append, json};
+use crate::wire::native::Name;
+use crate::wire::output::{Members, Pairs, json};
 use crate::wire::reasons::{ReasonAnswer, reasons_and_counts};
-use crate::wire::value::Value;
 
-#[derive(Serialize)]
-struct One<'a> {
-    uuid: &'a str,
-    name: &'a str,
-    project_id: &'a str,
-    user_id: &'a str,
-    generation: i64,
-    revision: i64,
-    #[serde(rename = "type")]
-    consumer_type: Json<'a>,
-    quorum: Json<'a>,
-    roles: Json<'a>,
-    rules: Json<'a>,
-    placed: usize,
-    pending: usize,
-    safe: Option<bool>,
-    #[serde(flatten)]
-    state: Option<State<'a>>,
+#[derive(Serialize, JsonSchema)]
+pub struct WorkloadList<'a> {
+    /// The workloads, by uuid.
+    #[schemars(with = "Vec<WorkloadHead<'a>>")]
+    workloads: Vec<ListedAnswer<'a>>,
+    /// The `after` of the next page; `null` on the last page.
+    next: Option<&'a str>,
 }
 
-/// What one workload is, beyond what it wants.
-#[derive(Serialize)]
-struct State<'a> {
+/// A workload of the list.
+#[derive(Serialize, JsonSchema)]
+pub struct WorkloadHead<'a> {
+    /// The workload's uuid.
+    uuid: &'a str,
+    /// The name of the workload.
+    name: &'a str,
+    /// The project that the workload belongs to.
+    project_id: &'a str,
+    /// The user that new replicas belong to.
+    user_id: &'a str,
+    /// A number that increases when the workload changes.
+    generation: i64,
+    /// The number of changes of the roles' queries and payloads.
+    revision: i64,
+    /// The consumer type of new replicas.
+    #[serde(rename = "type")]
+    #[schemars(with = "String")]
+    consumer_type: &'a Value,
+    /// Whether the workload needs the majority of the replicas.
+    #[schemars(with = "bool")]
+    quorum: &'a Value,
+    /// The kinds of replicas.
+    #[schemars(with = "Vec<RoleBody>")]
+    roles: &'a Value,
+    /// The rules; `null` is the default rule.
+    #[schemars(with = "Option<Vec<RuleBody>>")]
+    rules: &'a Value,
+    /// The number of replicas with a place.
+    placed: usize,
+    /// The number of replicas without a place.
+    pending: usize,
+    /// Whether neither a domain takes the majority of the replicas along, nor the hosts that are not up. `null` without
+    /// quorum, with fewer than two replicas, or if no rule `spread` compares anything.
+    safe: Option<bool>,
+}
+
+/// A workload with the state.
+#[derive(Serialize, JsonSchema)]
+pub struct WorkloadAnswer<'a> {
+    #[serde(flatten)]
+    head: WorkloadHead<'a>,
+    /// The mode and the limit of each rule `spread` now, by dimension.
     spread: Vec<SpreadAnswer<'a>>,
+    /// The replicas, by id.
     replicas: Vec<ReplicaAnswer<'a>>,
+    /// The rules that are broken now.
     violations: Vec<ViolationAnswer<'a>>,
+    /// Whether the search compared all placements. `false`: the search was given up.
     exact: bool,
+    /// Why replicas are pending. At most 15 of each code are listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasons: Vec<ReasonAnswer<'a>>,
+    /// How often each code applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<Members<&'static str, usize>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SpreadAnswer<'a> {
+    /// The position of the rule in `rules`, from 0.
     rule: usize,
-    level: &'static str,
+    /// The level of the rule.
+    level: Name<Level>,
+    /// The dimension.
     dimension: &'a str,
-    mode: &'static str,
+    /// The mode in force.
+    mode: Name<Mode>,
+    /// The number of domains.
     domains: u32,
+    /// How many replicas a domain may hold; `null` without domains.
     limit: Option<u32>,
+    /// The number of replicas by domain.
     counts: Members<&'a str, u32>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ReplicaAnswer<'a> {
+    /// The id of the replica.
     id: &'a str,
+    /// The uuid of the replica's consumer.
     consumer: &'a str,
+    /// The name of the replica's role.
     role: &'a str,
+    /// The revision of the workload when the replica was placed.
     revision: i64,
+    /// `placed` or `pending`.
+    #[schemars(extend("enum" = ["placed", "pending"]))]
     state: &'static str,
+    /// Whether the replica is a consumer that existed before.
     adopted: bool,
+    /// The uuid of the root provider on which the replica is; `null` if the replica is pending.
     host: Option<&'a str>,
+    /// The name of the root provider on which the replica is; `null` if the replica is pending.
     host_name: Option<&'a str>,
+    /// The replica's allocations by provider.
     allocations: Members<&'a str, ShareAnswer<'a>>,
+    /// The classes of which the replica got more than the normal limit.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     over_normal: &'a [String],
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ShareAnswer<'a> {
+    /// The provider's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
+    /// The amounts by resource class.
     resources: Pairs<'a, i64>,
 }
 
-/// A violation in its one form.
-#[derive(Serialize)]
+/// A violation in the common form of reasons.
+#[derive(Serialize, JsonSchema)]
 pub struct ViolationAnswer<'a> {
-    level: &'static str,
+    /// The level of the rule.
+    level: Name<Level>,
     #[serde(flatten)]
     reason: ReasonAnswer<'a>,
+    /// The ids of the replicas that break the rule.
     replicas: &'a [String],
+    /// The consumers of the first 15 replicas.
     consumers: &'a [String],
+    /// The hosts of the first 15 replicas, each once.
     hosts: &'a [String],
+    /// The names of `hosts`, in their order.
     host_names: Vec<&'a str>,
 }
 
-/// Writes one workload with its state.
+/// Writes a workload with the state.
 pub fn write_one(report: &Report) -> Vec<u8> {
-    let body = body(&report.row);
+    let spec = stored_spec(&report.row);
     let (placed, pending) = report.placed_and_pending();
-    let figures = (placed, pending, report.safe);
-    json(&one(&report.row, &body, figures, Some(state(report))))
+    let (reasons, counts) = reasons_and_counts(&report.reasons);
+    json(&WorkloadAnswer {
+        head: head(&report.row, &spec, (placed, pending, report.safe)),
+        spread: report.spread.iter().map(spread).collect(),
+        replicas: report.replicas.iter().map(replica).collect(),
+        violations: report.violations.iter().map(ViolationAnswer::from).collect(),
+        exact: report.is_exact,
+        counts: (!reasons.is_empty()).then_some(counts),
+        reasons,
+    })
 }
 
-/// Writes a list of workloads, with the figures of their states alone. `next` is the uuid after which the next page
-/// begins.
+/// Writes a list of workloads without their states. `next` is the uuid after which the next page begins.
 pub fn write_list(workloads: &[Listed], next: Option<&str>) -> Vec<u8> {
-    let mut out = b"{\"workloads\":[".to_vec();
-    for (at, listed) in workloads.iter().enumerate() {
+    json(&WorkloadList {
+        workloads: workloads.iter().map(ListedAnswer).collect(),
+        next,
+    })
+}
+
+/// A workload of the list, whose spec is parsed when the workload is written: parsed specs take many times the length of
+/// the texts.
+struct ListedAnswer<'a>(&'a Listed);
+
+impl Serialize for ListedAnswer<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Listed {
             row,
             placed,
             pending,
             safe,
-        } = listed;
-        // One body at a time: what it is read into takes many times its length.
-        let (body, figures) = (body(row), (*placed, *pending, *safe));
-        append(
-            &mut out,
-            if at == 0 { "" } else { "," },
-            &one(row, &body, figures, None),
-        );
+        } = self.0;
+        head(row, &stored_spec(row), (*placed, *pending, *safe)).serialize(serializer)
     }
-    append(&mut out, "],\"next\":", &next);
-    out.push(b'}');
-    out
 }
 
-/// The stored wish; null if it cannot be read.
-fn body(row: &WorkloadRow) -> Value {
-    reader::read(row.body.as_bytes(), |_| Ok(())).unwrap_or(Value::Null)
+/// The stored spec as it is shown; null if the text cannot be read.
+fn stored_spec(row: &WorkloadRow) -> Value {
+    serde_json::from_str(&row.body).unwrap_or_default()
 }
 
-fn one<'a>(
+fn head<'a>(
     row: &'a WorkloadRow,
-    body: &'a Value,
+    spec: &'a Value,
     (placed, pending, safe): (usize, usize, Option<bool>),
-    state: Option<State<'a>>,
-) -> One<'a> {
+) -> WorkloadHead<'a> {
     let WorkloadRow {
         uuid,
         name,
@@ -143,58 +210,32 @@ fn one<'a>(
         body: _,
         named: _,
     } = row;
-    One {
+    WorkloadHead {
         uuid,
         name,
         project_id: project,
         user_id: user,
         generation: *generation,
         revision: *revision,
-        consumer_type: Json(body.field("type")),
-        quorum: Json(body.field("quorum")),
-        roles: Json(body.field("roles")),
-        rules: Json(body.field("rules")),
+        consumer_type: &spec["type"],
+        quorum: &spec["quorum"],
+        roles: &spec["roles"],
+        rules: &spec["rules"],
         placed,
         pending,
         safe,
-        state,
-    }
-}
-
-fn state(report: &Report) -> State<'_> {
-    let (reasons, counts) = reasons_and_counts(&report.reasons);
-    State {
-        spread: report.spread.iter().map(spread).collect(),
-        replicas: report.replicas.iter().map(replica).collect(),
-        violations: report.violations.iter().map(ViolationAnswer::from).collect(),
-        exact: report.is_exact,
-        counts: (!reasons.is_empty()).then_some(counts),
-        reasons,
     }
 }
 
 fn spread(spread: &SpreadReport) -> SpreadAnswer<'_> {
     SpreadAnswer {
         rule: spread.rule,
-        level: level(spread.level),
+        level: Name(spread.level),
         dimension: &spread.dimension,
-        mode: match spread.mode {
-            Mode::MaxDifference => "max-difference",
-            Mode::QuorumSafe => "quorum-safe",
-            Mode::Adaptive => "adaptive",
-            Mode::OneEach => "one-each",
-        },
+        mode: Name(spread.mode),
         domains: spread.domains,
         limit: spread.limit,
         counts: spread.counts.iter().map(|(path, count)| (&**path, *count)).collect(),
-    }
-}
-
-fn level(level: Level) -> &'static str {
-    match level {
-        Level::Hard => "hard",
-        Level::Soft => "soft",
-        Level::Prefer => "prefer",
     }
 }
 
@@ -227,7 +268,7 @@ fn replica(shown: &ShownReplica) -> ReplicaAnswer<'_> {
 impl<'a> From<&'a Violation> for ViolationAnswer<'a> {
     fn from(violation: &'a Violation) -> ViolationAnswer<'a> {
         ViolationAnswer {
-            level: level(violation.level),
+            level: Name(violation.level),
             reason: ReasonAnswer::from(&violation.reason),
             replicas: &violation.replicas,
             consumers: &violation.consumers,

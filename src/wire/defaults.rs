@@ -1,0 +1,44 @@
+//! Values for members that a request of the native API leaves out, and the caller's rights.
+
+use super::native::Text;
+use crate::error::{Error, Result};
+use crate::model::allocations::Owner;
+use crate::search::Rank;
+
+/// The type of consumers whose request names none.
+pub const CONSUMER_TYPE: &str = "INSTANCE";
+
+/// The defaults of a caller.
+#[derive(Debug, Clone, Default)]
+pub struct Defaults {
+    /// Of the token.
+    pub project: Option<String>,
+    /// Of the token.
+    pub user: Option<String>,
+    pub rank: Option<Rank>,
+    /// Whether the caller may change consumers and workloads of foreign projects, and see them in refusals.
+    pub may_change_others: bool,
+}
+
+impl Defaults {
+    /// The owner of a consumer or of a workload. `path` leads to the object of the request: empty, or with a full stop
+    /// at the end.
+    ///
+    /// # Errors
+    /// [`Error::BadRequest`] if neither the request nor the token names the project and the user.
+    pub fn owner(&self, path: &str, project: Option<OwnerId>, user: Option<OwnerId>) -> Result<Owner> {
+        let of_token = |name: &str, given: Option<OwnerId>, default: &Option<String>| {
+            let id = given.map(|id| id.0).or_else(|| default.clone());
+            id.ok_or_else(|| Error::BadRequest {
+                detail: format!("{path}{name} is required, because the token has none."),
+            })
+        };
+        Ok(Owner {
+            project: of_token("project_id", project, &self.project)?,
+            user: of_token("user_id", user, &self.user)?,
+        })
+    }
+}
+
+/// The id of a project or of a user.
+pub type OwnerId = Text<1, 255>;

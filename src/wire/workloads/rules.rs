@@ -1,0 +1,143 @@
+//! Rules in the body of a workload.
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::bad_request;
+use crate::error::Result;
+use crate::model::workloads::{Level, Mode, NearKind, NearRule, SpreadRule, WishRule};
+use crate::wire::native::{List, Name, Named, Text, Uuid};
+
+/// The host as a dimension.
+const HOST: &str = "host";
+
+/// A rule about the hosts of replicas.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuleBody {
+    /// `spread`: evenly over domains. `together` and `apart`: near to another workload, or far from it.
+    rule: Name<Kind>,
+    /// `hard`: no new replica breaks the rule. `soft`: the rule is broken only if there is no place otherwise. `prefer`:
+    /// the rule decides between equal places. The default is `hard`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    level: Option<Name<Level>>,
+    /// Of `spread`: the dimensions. In `host` each host is a domain of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dimensions: Option<List<Text<1, 255>, 1, 100>>,
+    /// Of `spread`: how even the replicas are spread. The default is `adaptive`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<Name<Mode>>,
+    /// Of `spread`: whether only safe placements are granted. Such a rule is hard. The default is `false`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+    /// Of `together` and `apart`: the uuid of the other workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workload: Option<Uuid>,
+    /// Of `together` and `apart`: the dimension of the domains. The default is `host`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dimension: Option<Text<1, 255>>,
+}
+
+/// The kind of a rule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Spread,
+    Near(NearKind),
+}
+
+impl Named for Kind {
+    const NAMES: &'static [(&'static str, Kind)] = &[
+        ("spread", Kind::Spread),
+        ("together", Kind::Near(NearKind::Together)),
+        ("apart", Kind::Near(NearKind::Apart)),
+    ];
+}
+
+impl Named for Level {
+    const NAMES: &'static [(&'static str, Level)] =
+        &[("hard", Level::Hard), ("soft", Level::Soft), ("prefer", Level::Prefer)];
+}
+
+impl Named for Mode {
+    const NAMES: &'static [(&'static str, Mode)] = &[
+        ("adaptive", Mode::Adaptive),
+        ("max-difference", Mode::MaxDifference),
+        ("quorum-safe", Mode::QuorumSafe),
+        ("one-each", Mode::OneEach),
+    ];
+}
+
+impl RuleBody {
+    /// The rule of the model. `path` leads to the rule in the body.
+    ///
+    /// # Errors
+    /// A member that belongs to another kind of rule, or the missing member.
+    pub fn rule(&self, path: &str) -> Result<WishRule> {
+        match self.rule.0 {
+            Kind::Spread => self.spread(path).map(WishRule::Spread),
+            Kind::Near(kind) => self.near(path, kind).map(WishRule::Near),
+        }
+    }
+
+    fn level(&self) -> Level {
+        self.level.map_or(Level::Hard, |level| level.0)
+    }
+
+    /// Refuses members that belong to another kind of rule.
+    fn check_foreign(&self, path: &str, members: [(&str, bool); 3]) -> Result<()> {
+        match members.iter().find(|(_, is_given)| *is_given) {
+            Some((name, _)) => bad_request(format!(
+                "{path}.{name} does not belong to a rule '{}'.",
+                self.rule.name()
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn spread(&self, path: &str) -> Result<SpreadRule> {
+        let foreign = [
+            ("workload", self.workload.is_some()),
+            ("dimension", self.dimension.is_some()),
+            ("", false),
+        ];
+        self.check_foreign(path, foreign)?;
+        let names = self.dimensions.iter().flat_map(|dimensions| &dimensions.0);
+        let dimensions: Vec<String> = names.map(|name| name.0.clone()).collect();
+        if dimensions.is_empty() {
+            return bad_request(format!(
+                "{path}.dimensions is required: at least one, such as 'fault' or 'host'."
+            ));
+        }
+        let mut known = HashSet::new();
+        if let Some(name) = dimensions.iter().find(|name| !known.insert(name.as_str())) {
+            return bad_request(format!("{path}.dimensions: '{name}' occurs twice."));
+        }
+        Ok(SpreadRule {
+            level: self.level(),
+            mode: self.mode.map_or(Mode::Adaptive, |mode| mode.0),
+            dimensions,
+            strict: self.strict == Some(true),
+        })
+    }
+
+    fn near(&self, path: &str, kind: NearKind) -> Result<NearRule> {
+        let foreign = [
+            ("dimensions", self.dimensions.is_some()),
+            ("mode", self.mode.is_some()),
+            ("strict", self.strict.is_some()),
+        ];
+        self.check_foreign(path, foreign)?;
+        let Some(workload) = &self.workload else {
+            return bad_request(format!("{path}.workload is required: the uuid of the other workload."));
+        };
+        let dimension = self.dimension.as_ref().map_or(HOST, |name| name.0.as_str());
+        Ok(NearRule {
+            level: self.level(),
+            kind,
+            workload: workload.0.clone(),
+            dimension: dimension.to_owned(),
+        })
+    }
+}
