@@ -1,6 +1,6 @@
 """What moves each metric: an action changes exactly the metrics whose help texts say so."""
 
-from functional_tests.lib.patience import becomes
+from functional_tests.lib.patience import becomes, eventually
 from functional_tests.lib.rest import KeptRest
 from functional_tests.metrics import numbers, scrape
 from functional_tests.metrics.numbers import claim, host, uuid
@@ -128,10 +128,16 @@ def found_u7_each_metric_is_moved_by_what_its_help_text_says(binary, engine):
         texts = help_texts(before)
         for action, expected in actions(rest):
             action()
-            after = settled()
-            found = moved(before, after)
             names = {name for name, _ in expected}
-            assert found.keys() == names, f"{action.__name__}: {found.keys() ^ names} of {found}"
+            seen = []
+
+            def is_moved(before=before, names=names, seen=seen):
+                """The consumers are counted later: the pause after a count is 99 times as long as the count."""
+                seen[:] = [settled()]
+                return moved(before, seen[0]).keys() == names
+            eventually(lambda: f"{action.__name__}: {moved(before, seen[0]).keys() ^ names}", is_moved)
+            after = seen[0]
+            found = moved(before, after)
             for (name, text), amount in expected.items():
                 assert texts[name] == text, (name, texts[name])
                 assert amount is None or found[name] == amount, f"{action.__name__}: {name}: {found[name]}"
