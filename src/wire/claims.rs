@@ -6,7 +6,7 @@ mod repeatable;
 
 use std::collections::{HashMap, HashSet};
 
-use answer::{Answer, write_text};
+use answer::Answer;
 pub use answer::{refused_consumers, write};
 use body::{CandidateBody, ConsumerBody, PlaceBody, PlaceParameters};
 use repeatable::repeatable;
@@ -15,8 +15,8 @@ use super::candidates::GivenQuery;
 use super::defaults::{CONSUMER_TYPE, Defaults};
 use super::filters::Zero;
 use super::json;
-use super::native::{List, Name, Noun, Operation, read_query, read_value};
-use crate::error::{Error, Result};
+use super::native::{List, Name, Noun, Operation, bad_request, read_query, read_value};
+use crate::error::Result;
 use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
 use crate::model::claims::{ClaimCandidate, ClaimQuery, PlaceRequest, RequestedConsumer, Wanted};
 use crate::search::Rank;
@@ -103,10 +103,6 @@ pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRe
         is_dry_run: dry_run,
         repeatable,
     })
-}
-
-fn bad_request<T>(detail: String) -> Result<T> {
-    Err(Error::BadRequest { detail })
 }
 
 /// Reads the consumers of a call.

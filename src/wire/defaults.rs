@@ -1,7 +1,7 @@
 //! Values for members that a request of the native API leaves out, and the caller's rights.
 
-use super::native::Text;
-use crate::error::{Error, Result};
+use super::native::{Text, bad_request};
+use crate::error::Result;
 use crate::model::allocations::Owner;
 use crate::search::Rank;
 
@@ -25,13 +25,14 @@ impl Defaults {
     /// at the end.
     ///
     /// # Errors
-    /// [`Error::BadRequest`] if neither the request nor the token names the project and the user.
+    /// [`crate::error::Error::BadRequest`] if neither the request nor the token names the project and the user.
     pub fn owner(&self, path: &str, project: Option<OwnerId>, user: Option<OwnerId>) -> Result<Owner> {
         let of_token = |name: &str, given: Option<OwnerId>, default: &Option<String>| {
             let id = given.map(|id| id.0).or_else(|| default.clone());
-            id.ok_or_else(|| Error::BadRequest {
-                detail: format!("{path}{name} is required, because the token has none."),
-            })
+            id.map_or_else(
+                || bad_request(format!("{path}{name} is required, because the token has none.")),
+                Ok,
+            )
         };
         Ok(Owner {
             project: of_token("project_id", project, &self.project)?,

@@ -47,12 +47,12 @@ pub fn read_merge_patch<T: DeserializeOwned>(members: &[Member], shown: &[u8], p
 /// # Errors
 /// The first wrong member, by path.
 pub fn read_value<T: DeserializeOwned>(body: &Value) -> Result<T> {
-    let read = T::deserialize(Input::of_body(body)).map_err(|problem| bad_request(problem.sentence("members")))?;
+    let read = T::deserialize(Input::of_body(body)).or_else(|problem| bad_request(problem.sentence("members")))?;
     match body.path_to_nul() {
-        Some(path) => Err(bad_request(format!(
+        Some(path) => bad_request(format!(
             "{}: a text has no NUL character.",
             path.trim_start_matches('.')
-        ))),
+        )),
         None => Ok(read),
     }
 }
@@ -77,11 +77,12 @@ pub fn read_parameters<T: DeserializeOwned>(query: &Query) -> Result<T> {
         .pairs()
         .map(|(name, text)| (name.to_owned(), Value::String(text.into())));
     let object = Value::Object(members.collect());
-    T::deserialize(Input::of_query(&object)).map_err(|problem| bad_request(problem.sentence("parameters")))
+    T::deserialize(Input::of_query(&object)).or_else(|problem| bad_request(problem.sentence("parameters")))
 }
 
-fn bad_request(detail: String) -> Error {
-    Error::BadRequest { detail }
+/// The refusal with this sentence.
+pub fn bad_request<T>(detail: String) -> Result<T> {
+    Err(Error::BadRequest { detail })
 }
 
 #[cfg(test)]

@@ -15,13 +15,11 @@ use self::answer::{WorkloadAnswer, WorkloadList};
 use self::body::{AdoptBody, Ids, PutBody, Spec};
 pub use self::wish::read_stored;
 use super::defaults::{CONSUMER_TYPE, Defaults};
-use super::native::{List, NoParameters, Noun, Operation, PageLimit, Text, Uuid, read_body, read_query};
+use super::native::{List, NoParameters, Noun, Operation, PageLimit, Text, Uuid, bad_request, read_body, read_query};
 use super::uuid;
 use crate::error::{Error, Result};
 use crate::model::workloads::{Adopted, Delete, Level, Page, Put, Wish, WishRule};
 
-/// The most replicas of a workload.
-pub const MAX_REPLICAS: u32 = 1_000;
 /// The most dimensions that the rules of a workload name.
 const MAX_DIMENSIONS: usize = 16;
 
@@ -152,10 +150,6 @@ struct DeleteParameters {
     /// `true`: nothing is written.
     #[serde(default)]
     dry_run: bool,
-}
-
-fn bad_request<T>(detail: String) -> Result<T> {
-    Err(Error::BadRequest { detail })
 }
 
 /// Reads a uuid of the path.

@@ -9,10 +9,10 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{read_pairs, read_query};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::search::Request;
 use crate::wire::filters::Zero;
-use crate::wire::native::{List, Object};
+use crate::wire::native::{List, Object, bad_request};
 use crate::wire::query::Query;
 
 /// The query as the client gave it.
@@ -60,10 +60,6 @@ impl GivenQuery {
             GivenQuery::Parameters(parameters) => parameters.0.iter().any(|(name, _)| name == "rank"),
         }
     }
-}
-
-fn bad_request<T>(detail: String) -> Result<T> {
-    Err(Error::BadRequest { detail })
 }
 
 fn pairs(parameters: &Object<String, Texts>) -> Vec<(String, String)> {

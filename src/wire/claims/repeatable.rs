@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use ::uuid::Uuid;
 
-use super::write_text;
+use super::answer::write_text;
 use crate::model::claims::memory::{ClaimId, RepeatableCall};
 use crate::wire::defaults::Defaults;
 use crate::wire::value::Value;

@@ -1,7 +1,7 @@
 //! Requests and answers of `/v1/claims`.
 
 use super::*;
-use crate::error::{Reason, ReasonCode};
+use crate::error::{Error, Reason, ReasonCode};
 use crate::model::allocations::ProviderShare;
 use crate::model::claims::{ClaimedConsumer, Placed};
 

@@ -5,10 +5,9 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bad_request;
 use crate::error::Result;
 use crate::model::workloads::{Level, Mode, NearKind, NearRule, SpreadRule, WishRule};
-use crate::wire::native::{List, Name, Named, Text, Uuid};
+use crate::wire::native::{List, Name, Named, Text, Uuid, bad_request};
 
 /// The host as a dimension.
 const HOST: &str = "host";

@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 
 use super::body::{RoleBody, Spec};
-use super::{MAX_REPLICAS, bad_request};
 use crate::error::Result;
 use crate::model::claims::ClaimQuery;
 use crate::model::workloads::{Role, Wish};
 use crate::wire::filters::Zero;
-use crate::wire::native::read_body;
+use crate::wire::native::{bad_request, read_body};
 use crate::wire::output::json;
+
+/// The most replicas of a workload.
+const MAX_REPLICAS: u32 = 1_000;
 
 /// Reads the stored text.
 ///
