@@ -315,18 +315,20 @@ def limit_patched(state):
     return _limit(state, "PATCH")
 
 
-def _replicas(state, identity, count, adopted):
+def _replicas(state, identity, count, adopted, method="PUT"):
     known = state.workloads.get(identity)
     role = {"name": "member", "count": count, "query": {"resources": "VCPU:1", "where": "NoSuchProperty == true"}}
     body = {"generation": known.generation if known else None, "name": identity, "atomic": False, "roles": [role], "rules": [],
             "project_id": state.project, "user_id": state.project}
+    if method == "PATCH":
+        body = {name: body[name] for name in ("generation", "atomic", "roles")}
     if adopted and not known:
         body["adopt"] = [{"consumer": adopted}]
 
     def done():
         is_same = known is not None and known.count == count
         state.workloads[identity] = Workload((known.generation if known else 0) + (not is_same), count, adopted)
-    return Write("PUT", f"/v1/workloads/{identity}", body, done, [("workload", identity)])
+    return Write(method, f"/v1/workloads/{identity}", body, done, [("workload", identity)])
 
 
 @kind("PUT /v1/workloads/{workload_uuid}")
@@ -339,6 +341,14 @@ def workload_put(state):
     taken = {workload.adopted for workload in state.workloads.values()}
     adopted = known.adopted if known else one_of(state, [None, *(c for c in state.consumers if c not in taken)])
     return _replicas(state, identity, 2 if adopted else state.chance.randint(0, 3), adopted)
+
+
+@kind("PATCH /v1/workloads/{workload_uuid}")
+def workload_patched(state):
+    """Another number of replicas. The name, the owner and the rules stay. With a consumer the number stays at two."""
+    identity = one_of(state, state.workloads)
+    adopted = identity and state.workloads[identity].adopted
+    return identity and _replicas(state, identity, 2 if adopted else state.chance.randint(0, 3), adopted, "PATCH")
 
 
 @kind("DELETE /v1/workloads/{workload_uuid}")

@@ -277,6 +277,10 @@ pub static ROUTES: &[Route] = &[
         .with_rule_for_others(&rules::WORKLOADS_UPDATE_FOR_OTHERS)
         .with_long_body()
         .native(),
+    Route::patch(WORKLOAD, rule(&rules::WORKLOADS_UPDATE), handler!(workloads::patch))
+        .with_rule_for_others(&rules::WORKLOADS_UPDATE_FOR_OTHERS)
+        .with_long_body()
+        .native(),
     Route::delete(WORKLOAD, rule(&rules::WORKLOADS_DELETE), handler!(workloads::delete))
         .with_rule_for_others(&rules::WORKLOADS_UPDATE_FOR_OTHERS)
         .native(),

@@ -10,15 +10,19 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use self::answer::write_spec;
 pub use self::answer::{ViolationAnswer, write_list, write_one};
 use self::answer::{WorkloadAnswer, WorkloadList};
 use self::body::{AdoptBody, Ids, PutBody, Spec};
 pub use self::wish::read_stored;
 use super::defaults::{CONSUMER_TYPE, Defaults};
-use super::native::{List, NoParameters, Noun, Operation, PageLimit, Text, Uuid, bad_request, read_body, read_query};
+use super::native::{
+    List, Member, NoParameters, Noun, Operation, PageLimit, Patch, Text, Uuid, bad_request, read_body,
+    read_merge_patch, read_query,
+};
 use super::uuid;
 use crate::error::{Error, Result};
-use crate::model::workloads::{Adopted, Delete, Level, Page, Put, Wish, WishRule};
+use crate::model::workloads::{Adopted, Delete, Level, Page, Put, Wish, WishRule, WorkloadRow};
 
 /// The most dimensions that the rules of a workload name.
 const MAX_DIMENSIONS: usize = 16;
@@ -79,22 +83,20 @@ pub static NOUN: Noun = Noun {
         .parameters::<WriteParameters>()
         .body::<PutBody>()
         .answer::<WorkloadAnswer>()
-        .refusals(&[
-            "BadRequest",
-            "InMember",
-            "InvalidExpression",
-            "BadQueryValue",
-            "DuplicateQueryKey",
-            "MissingQueryValue",
-            "Forbidden",
-            "StaleWorkload",
-            "DuplicateWorkload",
-            "ConsumerTaken",
-            "ClaimRefused",
-            "NoPlace",
-            "NoCapacity",
-            "Busy",
-        ]),
+        .refusals(PUT_REFUSALS),
+        Operation::new(
+            "PATCH /v1/workloads/{workload_uuid}",
+            "Change members of a workload",
+            "A JSON merge patch (RFC 7396) of the answer to `GET`. The result is read as the body of `PUT`: checks, \
+                placing, `dry_run` and answer are the same. `generation` is required as in `PUT`. A list such as \
+                `roles` is replaced as a whole, and `rules` with `null` are the default rule. The body is \
+                `application/json` or `application/merge-patch+json`.",
+        )
+        .field("workload_uuid", UUID)
+        .parameters::<WriteParameters>()
+        .body::<Patch<PutBody>>()
+        .answer::<WorkloadAnswer>()
+        .refusals(PATCH_REFUSALS),
         Operation::new(
             "DELETE /v1/workloads/{workload_uuid}",
             "Delete a workload",
@@ -116,6 +118,52 @@ pub static NOUN: Noun = Noun {
         ]),
     ],
 };
+
+const PUT_REFUSALS: &[&str] = &[
+    "BadRequest",
+    "InMember",
+    "InvalidExpression",
+    "BadQueryValue",
+    "DuplicateQueryKey",
+    "MissingQueryValue",
+    "Forbidden",
+    "StaleWorkload",
+    "DuplicateWorkload",
+    "ConsumerTaken",
+    "ClaimRefused",
+    "NoPlace",
+    "NoCapacity",
+    "Busy",
+];
+
+const PATCH_REFUSALS: &[&str] = &[
+    "BadRequest",
+    "InMember",
+    "WorkloadNotFound",
+    "InvalidExpression",
+    "BadQueryValue",
+    "DuplicateQueryKey",
+    "MissingQueryValue",
+    "Forbidden",
+    "StaleWorkload",
+    "DuplicateWorkload",
+    "ConsumerTaken",
+    "ClaimRefused",
+    "NoPlace",
+    "NoCapacity",
+    "Busy",
+];
+
+/// The members that a patch may leave out.
+const MERGED: &[Member] = &[
+    Member::removable("name"),
+    Member::removable("project_id"),
+    Member::removable("user_id"),
+    Member::removable("type"),
+    Member::removable("quorum"),
+    Member::removable("roles"),
+    Member::nullable("rules"),
+];
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -215,7 +263,20 @@ pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -
     let Some(uuid) = uuid::canonical(path) else {
         return bad_request(format!("'{path}' in the URL is no uuid."));
     };
-    let body: PutBody = read_body(raw_body)?;
+    put(uuid, read_body(raw_body)?, dry_run, defaults)
+}
+
+/// Reads `PATCH /v1/workloads/{uuid}` as the `PUT` that the patch of the shown workload stands for.
+///
+/// # Errors
+/// As of [`read_put`].
+pub fn read_patch(shown: &WorkloadRow, query: &str, patch: &[u8], defaults: &Defaults) -> Result<Put> {
+    let WriteParameters { dry_run } = read_query(query)?;
+    let Patch(body) = read_merge_patch(MERGED, &write_spec(shown), patch)?;
+    put(shown.uuid.clone(), body, dry_run, defaults)
+}
+
+fn put(uuid: String, body: PutBody, dry_run: bool, defaults: &Defaults) -> Result<Put> {
     if let Some(Uuid(given)) = body.uuid.as_ref().filter(|given| given.0 != uuid) {
         return bad_request(format!("uuid: {given} differs from the uuid of the path."));
     }

@@ -3,7 +3,7 @@
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::{Error, Result};
-use crate::model::workloads::{self, Report};
+use crate::model::workloads::{self, Put, Report};
 use crate::policy::rules::{self, Rule};
 use crate::pools::SMALL_BODY_BYTES;
 use crate::wire::workloads as wire;
@@ -39,15 +39,30 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
 pub async fn update(mut context: RequestContext) -> Result<Reply> {
     let defaults = context.defaults(&rules::WORKLOADS_UPDATE_FOR_OTHERS);
     let (uuid, query) = (context.field("workload_uuid").to_owned(), context.query.clone());
-    let put = context
+    let request = context
         .read_body(move |body| wire::read_put(&uuid, &query, body, &defaults))
         .await?;
-    authorize_owner(&context, &put.owner.project)?;
+    put(&context, request).await
+}
+
+pub async fn patch(mut context: RequestContext) -> Result<Reply> {
+    let defaults = context.defaults(&rules::WORKLOADS_UPDATE_FOR_OTHERS);
+    let (uuid, query) = (wire::read_uuid(context.field("workload_uuid"))?, context.query.clone());
+    let stored = context.model().stored_workload(&uuid).await?;
+    authorize_owner(&context, &stored.row.project).map_err(|refusal| hidden(refusal, &uuid))?;
+    let request = context
+        .read_body(move |body| wire::read_patch(&stored.row, &query, body, &defaults))
+        .await?;
+    put(&context, request).await
+}
+
+async fn put(context: &RequestContext, request: Put) -> Result<Reply> {
+    authorize_owner(context, &request.owner.project)?;
     let (settings, caller) = (context.settings().workload_search(), context.caller_key());
-    let report = context.model().put_workload(put, &settings, &caller);
+    let report = context.model().put_workload(request, &settings, &caller);
     let report = context.while_connected(report).await?;
     let granted = context.granted(|model| model.granted_to_workload(&report));
-    Ok(write(&context, report).await?.granted(granted))
+    Ok(write(context, report).await?.granted(granted))
 }
 
 /// A report of more replicas is written on another thread.

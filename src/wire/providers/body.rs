@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::providers::Describe;
 use crate::search::{BUILT_IN_PROPERTIES, Description, PropertyValue, ProviderState, domain_path};
-use crate::wire::native::{List, Name, Named, Nullable, Text, Uuid};
+use crate::wire::native::{Ignored, List, Name, Named, Nullable, Text, Uuid};
 
 /// The most properties that a provider sets or hides.
 const MAX_PROPERTIES: usize = 64;
@@ -30,9 +30,9 @@ pub struct DescribeAllBody {
     /// The providers, each once.
     #[schemars(schema_with = "items")]
     pub providers: List<DescribeBody, 1, 1_000>,
-    /// Ignored: a page of the list can be sent back.
+    /// Without effect: a page of the list can be sent back.
     #[serde(rename = "next")]
-    _next: Option<Uuid>,
+    _next: Option<Ignored>,
 }
 
 /// The state of all hosts in a domain.

@@ -166,6 +166,11 @@ pub fn write_one(report: &Report) -> Vec<u8> {
     })
 }
 
+/// Writes the members of a workload that a request may change, and figures without a state.
+pub fn write_spec(row: &WorkloadRow) -> Vec<u8> {
+    json(&head(row, &stored_spec(row), (0, 0, None)))
+}
+
 /// Writes a list of workloads without their states. `next` is the uuid after which the next page begins.
 pub fn write_list(workloads: &[Listed], next: Option<&str>) -> Vec<u8> {
     json(&WorkloadList {

@@ -205,6 +205,10 @@ impl Cases {
             ("PUT", "/v1/workloads/{workload_uuid}") => {
                 Case::new(200, format!("/v1/workloads/{}", workload(fresh)), replicas(bytes))
             }
+            ("PATCH", "/v1/workloads/{workload_uuid}") => {
+                let patch = json!({"generation": 1, "roles": replicas(bytes)["roles"]});
+                Case::new(200, format!("/v1/workloads/{}?dry_run=true", workload(MANY)), patch)
+            }
             ("DELETE", "/v1/workloads/{workload_uuid}") => {
                 Case::new(204, format!("/v1/workloads/{}", workload(MANY)), nothing)
             }
