@@ -4,8 +4,8 @@
     contrib/stage.py BINARY PREFIX DOCUMENTS
 
 PREFIX gets bin/ with the stripped binary, and share/ with the manual pages and the shells' completions. DOCUMENTS gets
-the documents, the description of the API, the examples, and the files of contrib/ that operators use, in the layout of the
-source, so that links between them stay valid. A link to a file that is left out becomes its text.
+the documents, the description of the API, the examples, and the files of contrib/ that operators use, in the layout of
+the source, so that links between them stay valid. A link to a file that is left out becomes its text.
 """
 
 import os

@@ -145,7 +145,7 @@ SCENARIO = [
     ("PUT", f"/v1/workloads/{WORKLOAD}", workload(None, 2)),
     ("PUT", f"/v1/workloads/{WORKLOAD}", workload(1, 3)),
     ("PUT", f"/v1/workloads/{WORKLOAD}", workload(1, 2) | {"atomic": False}),
-    ("PATCH", f"/v1/workloads/{WORKLOAD}?dry_run=true", {"generation": 2, "rules": None}),
+    ("PATCH", f"/v1/workloads/{WORKLOAD}?dry_run=true", {"generation": 2, "quorum": False, "atomic": False}),
     ("PATCH", f"/v1/workloads/{WORKLOAD}", {"generation": 2, "replicas": 3, "count": 3, "roles": []}),
     ("PATCH", f"/v1/workloads/{WORKLOAD}", {"generation": 1, "quorum": False}),
     ("PUT", f"/v1/workloads/{OTHER_SERVER}", workload(None, 1)),

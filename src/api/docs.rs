@@ -1,7 +1,7 @@
 //! `/docs`: a page for readers, which shows the description of the API with samples.
 //!
-//! The page is static. A script on the page reads `/openapi.json` and the samples. All URLs of the page are relative, so
-//! the page is right under any prefix. A request for the page needs no token, because the description needs none.
+//! The page is static. A script on the page reads `/openapi.json` and the samples. All URLs of the page are relative,
+//! so the page is right under any prefix. A request for the page needs no token, because the description needs none.
 
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse};

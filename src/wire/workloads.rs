@@ -190,7 +190,8 @@ struct WriteParameters {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DeleteParameters {
-    /// The generation that the client has read. If the workload has a newer generation, the request is refused with 409.
+    /// The generation that the client has read. If the workload has a newer generation, the request is refused with
+    /// 409.
     generation: Option<i64>,
     /// `true`: the workload is deleted although rules of other workloads name the workload.
     #[serde(default)]

@@ -4,7 +4,7 @@
 //! the rows of the plan: the workload's row, the generations of all consumers, and the workloads tied by a rule. The
 //! writer claims exactly the places of the plan, by the rules of any claim. If a place is gone, or a compared row has
 //! moved, the request is planned again, as a claim is (`claims::place`). Retries end when the rows agree with the
-//! snapshot of the plan. After three lost plans (`claims`) the request is planned inside the writer's batch (`in_batch`).
+//! snapshot of the plan. After three lost plans (`claims`) the request is planned inside the batch (`in_batch`).
 //!
 //! Rules between two workloads are guarded on both sides. When a workload is placed, the writer raises `named` of the
 //! workloads that the rules name, and compares their generations. So of two workloads planned in the same moment, the

@@ -179,8 +179,8 @@ pub fn write_list(workloads: &[Listed], next: Option<&str>) -> Vec<u8> {
     })
 }
 
-/// A workload of the list, whose spec is parsed when the workload is written: parsed specs take many times the length of
-/// the texts.
+/// A workload of the list, whose spec is parsed when the workload is written: parsed specs take many times the length
+/// of the texts.
 struct ListedAnswer<'a>(&'a Listed);
 
 impl Serialize for ListedAnswer<'_> {

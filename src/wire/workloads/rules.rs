@@ -18,8 +18,8 @@ const HOST: &str = "host";
 pub struct RuleBody {
     /// `spread`: evenly over domains. `together` and `apart`: near to another workload, or far from it.
     rule: Name<Kind>,
-    /// `hard`: no new replica breaks the rule. `soft`: the rule is broken only if there is no place otherwise. `prefer`:
-    /// the rule decides between equal places. The default is `hard`.
+    /// `hard`: no new replica breaks the rule. `soft`: the rule is broken only if there is no place otherwise.
+    /// `prefer`: the rule decides between equal places. The default is `hard`.
     #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<Name<Level>>,
     /// Of `spread`: the dimensions. In `host` each host is a domain of its own.
