@@ -1,5 +1,5 @@
-//! The answer: allocation requests that would be granted, and summaries of their providers. Written in chunks while the
-//! search is running.
+//! The answer: allocation requests and summaries of their providers. A claim of any of the requests would be granted.
+//! The answer is written in chunks while the search is running.
 
 mod requests;
 mod scores;
@@ -16,20 +16,20 @@ use crate::wire::quoted::QuotedNames;
 use requests::Requests;
 use summaries::Summaries;
 
-/// The part of the answer that is written next.
+/// The part of the answer to write next.
 enum Phase {
     Requests(Box<Selection<Arc<Snapshot>, ()>>),
-    /// Candidates that were found and ranked before, and the providers of their summaries.
+    /// The candidates, found and ranked before the answer begins, and the providers of their summaries.
     Scored(IntoIter<Scored>, Vec<BlockSlots>),
-    /// The texts of summaries are cached, so that writing them takes no longer than copying. The blocks that remain,
+    /// The texts of summaries are cached, so writing the summaries takes no longer than copying. The remaining blocks,
     /// and all blocks.
     Texts(IntoIter<BlockSlots>, Vec<BlockSlots>),
-    /// The current block of providers, and the blocks after it.
+    /// The current block of providers, and the blocks after the current block.
     Summaries(BlockSlots, IntoIter<BlockSlots>),
     Done,
 }
 
-/// An answer that is written in chunks while its candidates are searched for. Written candidates are not kept.
+/// An answer in chunks, written while the search for its candidates is running. Written candidates are not kept.
 pub struct CandidatesAnswer {
     snapshot: Arc<Snapshot>,
     requests: Requests,
@@ -38,7 +38,7 @@ pub struct CandidatesAnswer {
     /// The text before the next item.
     lead: &'static [u8],
     cut: bool,
-    /// The number of candidates that were written.
+    /// The number of written candidates.
     found: u64,
     /// Of ranked candidates: [`Ranked::is_exact`].
     exact: Option<bool>,
@@ -61,7 +61,7 @@ impl CandidatesAnswer {
         CandidatesAnswer::begin(version, snapshot, request, Phase::Requests(Box::new(found)))
     }
 
-    /// The answer to `request` with ranked candidates, each with its score.
+    /// The answer to `request` with ranked candidates, each with a score.
     pub fn ranked(version: Version, snapshot: Arc<Snapshot>, request: &Request, ranked: Ranked) -> CandidatesAnswer {
         let shown = ranked.summaries(&snapshot, request);
         let phase = Phase::Scored(ranked.best.into_iter(), shown);
@@ -87,7 +87,7 @@ impl CandidatesAnswer {
         }
     }
 
-    /// The same answer, with the interrupt of its search. Caches the names that it needs.
+    /// The same answer, with the interrupt of the search. Caches the names of classes and traits.
     ///
     /// # Errors
     /// If the search must end.
@@ -110,7 +110,7 @@ impl CandidatesAnswer {
         }
     }
 
-    /// The number of candidates that were written so far.
+    /// The number of candidates written until now.
     pub fn found(&self) -> u64 {
         self.found
     }
@@ -170,7 +170,7 @@ impl CandidatesAnswer {
 
     /// Ends the list of candidates, and begins the summaries of their providers.
     fn end_requests(&mut self, out: &mut Vec<u8>) {
-        // An empty list also needs its opening text.
+        // An empty list also needs the opening text.
         out.put(if self.lead == LEAD { LEAD } else { b"" });
         out.put(b"]");
         if let Some(exact) = self.exact {
@@ -213,7 +213,7 @@ impl CandidatesAnswer {
         Some(length.0)
     }
 
-    /// Whether the search is done, and an HTTP worker may write the rest: its texts are cached, and it cannot fail.
+    /// Whether the search is done and an HTTP worker may write the rest: texts are cached, and writing cannot fail.
     pub fn is_search_done(&self) -> bool {
         match self.phase {
             Phase::Requests(_) | Phase::Scored(..) | Phase::Texts(..) => false,
@@ -231,7 +231,7 @@ impl CandidatesAnswer {
 /// The end of the answer.
 const END: &[u8] = b"}}";
 
-/// Writes a comma before an item, except before the first one.
+/// Writes a comma before an item, except before the first item.
 fn separate(out: &mut Vec<u8>, begun: &mut bool) {
     if std::mem::replace(begun, true) {
         out.push(b',');

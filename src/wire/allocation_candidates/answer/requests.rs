@@ -9,11 +9,11 @@ use crate::wire::quoted::QuotedNames;
 
 use super::separate;
 
-/// The format of allocation requests in one version.
+/// The format of allocation requests in a version.
 pub struct Requests {
     by_provider: bool,
     mappings: bool,
-    /// The text of a request that one provider serves. Within an answer such requests differ only in the provider.
+    /// The text of a request to a single provider. Within an answer, these requests differ only in the provider.
     single: Option<WordTemplate>,
 }
 
@@ -81,7 +81,7 @@ impl Requests {
     }
 }
 
-/// The provider of a candidate with one group and one provider.
+/// The provider of a candidate with a single group and a single provider.
 fn single_provider(candidate: &Candidate) -> Option<Slot> {
     let [(_, slots)] = candidate.mappings.as_slice() else {
         return None;
@@ -91,7 +91,7 @@ fn single_provider(candidate: &Candidate) -> Option<Slot> {
     is_single.then_some(slot)
 }
 
-/// The resources of one provider.
+/// The resources of a provider.
 fn resources(out: &mut Vec<u8>, names: &QuotedNames, placements: &[Placement], slot: Slot) {
     let mut begun = false;
     for placement in placements.iter().filter(|placement| placement.slot == slot) {
@@ -104,7 +104,7 @@ fn resources(out: &mut Vec<u8>, names: &QuotedNames, placements: &[Placement], s
     }
 }
 
-/// The providers of each group, by its suffix.
+/// The providers of each group, by suffix.
 fn mappings<'a>(out: &mut Vec<u8>, candidate: &Candidate, uuid: impl Fn(Slot) -> &'a [u8]) {
     let mut begun = false;
     out.extend_from_slice(br#","mappings":{"#);

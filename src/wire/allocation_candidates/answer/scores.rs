@@ -1,4 +1,4 @@
-//! The score of a ranked candidate, and the numbers that it comes from.
+//! The score of a ranked candidate, and the numbers behind the score.
 
 use crate::search::{Load, Scored, Slot, Snapshot};
 use crate::wire::output::{append, digits};
@@ -7,9 +7,9 @@ use crate::wire::quoted::QuotedNames;
 
 use super::separate;
 
-/// Adds `score` and `loads` to the candidate that was just written.
+/// Adds `score` and `loads` to the last written candidate.
 pub fn add(out: &mut Vec<u8>, snapshot: &Snapshot, scored: &Scored) {
-    // The end of the candidate's object comes after them.
+    // The end of the candidate's object comes after the score and the loads.
     out.pop();
     append(out, r#","score":"#, &scored.score);
     out.extend_from_slice(br#","loads":{"#);
@@ -27,7 +27,7 @@ pub fn add(out: &mut Vec<u8>, snapshot: &Snapshot, scored: &Scored) {
     out.extend_from_slice(b"}}");
 }
 
-/// The classes of one provider.
+/// The classes of a provider.
 fn add_classes(out: &mut Vec<u8>, names: &QuotedNames, loads: &[Load], slot: Slot) {
     let mut begun = false;
     for load in loads.iter().filter(|load| load.slot == slot) {

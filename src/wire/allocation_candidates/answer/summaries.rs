@@ -9,7 +9,7 @@ use crate::version::{ALL_CLASSES_IN_SUMMARIES, CANDIDATES_REQUIRED, NESTED_CANDI
 use crate::wire::output::Out;
 use crate::wire::provider_texts::{CLASS_END, LAST_CLASS_END, NO_CLASS_END, ProviderTexts, RESOURCES, SummaryTexts};
 
-/// The format of summaries in one version.
+/// The format of summaries in a version.
 pub struct Summaries {
     /// The classes in a summary; `None` for all.
     classes: Option<BTreeSet<ClassId>>,
@@ -31,9 +31,9 @@ impl Summaries {
         }
     }
 
-    /// Caches the texts of the summaries of a block, if they are not cached yet. Returns whether they are long.
+    /// Caches the texts of the summaries of a block, unless cached before. Returns whether the texts are long.
     ///
-    /// Any number of traits and classes may be in them. So an attempt on an HTTP worker ends here if they are long.
+    /// Texts may contain any number of traits and classes. So an attempt on an HTTP worker ends here at long texts.
     ///
     /// # Errors
     /// If the search must end.
