@@ -1,4 +1,4 @@
-//! Writes the answers of `POST /v1/claims`: the consumers that were granted, and why others were not.
+//! Writes the answers of `POST /v1/claims`: the granted consumers, and the reasons of refusals.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -88,12 +88,12 @@ pub fn write(request: &PlaceRequest, placed: &Placed) -> Vec<u8> {
     })
 }
 
-/// The answer as it is stored for a repetition of the call.
+/// The answer in the stored form, for a repetition of the call.
 pub(super) fn write_text(request: &PlaceRequest, placed: &Placed) -> String {
     String::from_utf8_lossy(&write(request, placed)).into_owned()
 }
 
-/// The consumers of a refused call, for its error answer.
+/// The consumers of a refused call, for the error answer.
 pub fn refused_consumers(refusal: &ClaimRefusal) -> Vec<ConsumerAnswer<'_>> {
     let consumers = refusal.consumers.iter();
     consumers

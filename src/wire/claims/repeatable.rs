@@ -9,7 +9,7 @@ use crate::model::claims::memory::{ClaimId, RepeatableCall};
 use crate::wire::defaults::Defaults;
 use crate::wire::value::Value;
 
-/// The id of a call, with the digests of the body. White space, the order of members and escapes make no other call.
+/// The id of a call, with the digests of the body. White space, the order of members and escapes make no new call.
 pub fn repeatable(id: String, body: &Value, raw_body: &[u8], defaults: &Defaults) -> RepeatableCall {
     RepeatableCall {
         id: ClaimId {
@@ -26,7 +26,7 @@ fn digest(bytes: &[u8]) -> String {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, bytes).to_string()
 }
 
-/// A body as a text that is the same for each order of members.
+/// A body as a text, the same for each order of members.
 struct Canonical<'a>(&'a Value);
 
 impl Display for Canonical<'_> {

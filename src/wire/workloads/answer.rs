@@ -1,4 +1,4 @@
-//! Writes workloads.
+//! Serializes the answers of `/v1/workloads`: a workload with the state, and pages of workloads without states.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -179,8 +179,7 @@ pub fn write_list(workloads: &[Listed], next: Option<&str>) -> Vec<u8> {
     })
 }
 
-/// A workload of the list, whose spec is parsed when the workload is written: parsed specs take many times the length
-/// of the texts.
+/// A workload of the list. The spec is parsed during the write: parsed specs take many times the length of the texts.
 struct ListedAnswer<'a>(&'a Listed);
 
 impl Serialize for ListedAnswer<'_> {
@@ -195,7 +194,7 @@ impl Serialize for ListedAnswer<'_> {
     }
 }
 
-/// The stored spec as it is shown; null if the text cannot be read.
+/// The stored spec as shown; null if the text cannot be read.
 fn stored_spec(row: &WorkloadRow) -> Value {
     serde_json::from_str(&row.body).unwrap_or_default()
 }

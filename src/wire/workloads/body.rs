@@ -1,4 +1,4 @@
-//! The body of `PUT /v1/workloads/{uuid}`, and the spec in the form that is stored and read again.
+//! The body of `PUT /v1/workloads/{uuid}`, and the spec in the stored form, which is read again.
 
 use std::borrow::Cow;
 
@@ -169,7 +169,7 @@ impl Spec {
         self
     }
 
-    /// The text that is stored.
+    /// The text to store.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&json(self)).into_owned()
     }

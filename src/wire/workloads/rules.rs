@@ -1,4 +1,4 @@
-//! Rules in the body of a workload.
+//! Parses the rules in the body of a workload.
 
 use std::collections::HashSet;
 
@@ -72,7 +72,7 @@ impl RuleBody {
     /// The rule of the model. `path` leads to the rule in the body.
     ///
     /// # Errors
-    /// A member that belongs to another kind of rule, or the missing member.
+    /// A member of a different kind of rule, or the missing member.
     pub fn rule(&self, path: &str) -> Result<WishRule> {
         match self.rule.0 {
             Kind::Spread => self.spread(path).map(WishRule::Spread),
@@ -84,7 +84,7 @@ impl RuleBody {
         self.level.map_or(Level::Hard, |level| level.0)
     }
 
-    /// Refuses members that belong to another kind of rule.
+    /// Refuses members of a different kind of rule.
     fn check_foreign(&self, path: &str, members: [(&str, bool); 3]) -> Result<()> {
         match members.iter().find(|(_, is_given)| *is_given) {
             Some((name, _)) => bad_request(format!(

@@ -1,4 +1,4 @@
-//! The spec of a workload as the model knows it, from a body or from the stored text.
+//! The spec of a workload in the form of the model, from a body or from the stored text.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ pub fn read_stored(text: &str) -> Result<Wish> {
     wish(&read_body(text.as_bytes())?)
 }
 
-/// The spec as the model knows it.
+/// The spec in the form of the model.
 ///
 /// # Errors
 /// The first wrong member, by path.
