@@ -1,4 +1,4 @@
-//! `/resource_providers/{uuid}/aggregates`.
+//! Parses the requests to `/resource_providers/{uuid}/aggregates`, and serializes the answers.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ struct AggregatesBody<'a> {
     resource_provider_generation: Option<i64>,
 }
 
-/// Writes the aggregates of one provider.
+/// Writes the aggregates of a provider.
 pub fn write(version: Version, view: &ProviderAggregates) -> Vec<u8> {
     json(&AggregatesBody {
         aggregates: view.aggregates.iter().map(Arc::as_ref).collect(),

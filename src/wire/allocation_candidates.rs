@@ -1,4 +1,4 @@
-//! `GET /allocation_candidates`.
+//! Parses the query of `GET /allocation_candidates`. The submodule `answer` writes the answer.
 
 mod answer;
 
@@ -19,10 +19,10 @@ pub use answer::CandidatesAnswer;
 
 static LIST: Steps = Steps::of_query(include_str!("schemas/allocation_candidates.json"), "list");
 
-/// The names of a group's parameters, without its suffix.
+/// The names of a group's parameters, without the suffix.
 const PREFIXES: [&str; 5] = ["resources", "required", "member_of", "in_tree", native_keys::WHERE];
 
-/// The most groups of a query, and the most rules of `same_subtree`. The search compares all of them with each other.
+/// The most groups of a query, and the most rules of `same_subtree`. The search compares all groups with each other.
 const MAX_GROUPS: usize = 1_000;
 
 /// The groups by suffix, in the order of their first occurrence.
@@ -41,7 +41,7 @@ pub fn read_list(version: Version, query: &str) -> Result<Request> {
     read_request(version, &Query::read(&LIST, version, query)?, Zero::Refused)
 }
 
-/// Reads a query that a schema has accepted. Parameters with other names are ignored.
+/// Reads a query after validation by a schema. Parameters with unknown names are ignored.
 pub fn read_request(version: Version, query: &Query, zero: Zero) -> Result<Request> {
     let limit = limit(query)?;
     let policy = query.all("group_policy").first().copied();
@@ -86,7 +86,7 @@ pub fn read_request(version: Version, query: &Query, zero: Zero) -> Result<Reque
     })
 }
 
-/// The first `limit` counts, although the schema validated the last one.
+/// The first `limit` counts, although the schema validated the last `limit`.
 fn limit(query: &Query) -> Result<Option<usize>> {
     let Some(&text) = query.all("limit").first() else {
         return Ok(None);
@@ -146,12 +146,12 @@ fn groups(version: Version, query: &Query, zero: Zero) -> Result<Groups> {
     let mut groups = Groups::new();
     let mut names = HashSet::new();
     for (name, text) in query.pairs() {
-        // The schema has checked that the version allows the suffix.
+        // The schema has checked whether the version allows the suffix.
         let split = PREFIXES
             .iter()
             .find_map(|prefix| Some((*prefix, name.strip_prefix(prefix)?)));
         let Some((prefix, suffix)) = split else { continue };
-        // As a Python pattern, the schema accepts a final line feed. It does not belong to the suffix.
+        // As a Python pattern, the schema accepts a final line feed. The line feed does not belong to the suffix.
         let suffix = suffix.strip_suffix('\n').unwrap_or(suffix);
         if name == native_keys::WHERE {
             continue;
@@ -165,7 +165,7 @@ fn groups(version: Version, query: &Query, zero: Zero) -> Result<Groups> {
             suffix: suffix.to_owned(),
             ..Group::default()
         });
-        // For some parameters the last value counts, for others all values are combined.
+        // The last `resources` and `in_tree` count. `required` and `member_of` are read once, with all values.
         let first = names.insert(name);
         match prefix {
             "resources" => group.resources = filters::resources(text, zero)?,
@@ -179,7 +179,7 @@ fn groups(version: Version, query: &Query, zero: Zero) -> Result<Groups> {
     Ok(groups)
 }
 
-/// Leaves out the groups that ask for nothing, because all their amounts are 0. One that a subtree names stays.
+/// Leaves out the groups which ask for nothing, because all their amounts are 0. A group of a subtree stays.
 fn leave_out_empty(groups: &mut Groups, subtrees: &[BTreeSet<String>]) {
     groups.retain(|suffix, group| {
         let empty = Group {
@@ -222,7 +222,7 @@ fn check_resources(groups: &Groups) -> Result<()> {
     Ok(())
 }
 
-/// From 1.36 on, a group that is named in `same_subtree` may be without resources.
+/// From 1.36 on, a group in `same_subtree` may be without resources.
 fn check_subtrees(groups: &Groups, subtrees: &[BTreeSet<String>]) -> Result<()> {
     let in_subtrees: BTreeSet<&str> = subtrees.iter().flatten().map(String::as_str).collect();
     let resourceless = groups

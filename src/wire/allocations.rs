@@ -1,4 +1,5 @@
-//! `/allocations` and `/resource_providers/{uuid}/allocations`.
+//! Parses the requests to `/allocations`, and serializes the answers of `/allocations` and
+//! `/resource_providers/{uuid}/allocations`.
 
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -49,13 +50,13 @@ pub fn read_post(version: Version, body: &[u8]) -> Result<Claim> {
     })
 }
 
-/// The requested allocations of each consumer. A consumer's value is freed once it is read.
+/// The requested allocations of each consumer. A consumer's value is freed after the reading.
 pub fn consumer_claims(version: Version, consumers: Value) -> Result<Vec<ConsumerClaim>> {
     let consumers = consumers.into_members();
-    // A collected `Result` has no size from the start: the list would double, and be copied, while it grows.
+    // A `Result` collected from an iterator has no size from the start: the growing list would double, and be copied.
     let mut claims = Vec::with_capacity(consumers.len());
     for (consumer, value) in consumers {
-        // As a Python pattern, the schema accepts one more character: a final line feed.
+        // As a Python pattern, the schema accepts an extra character: a final line feed.
         uuid::check_length("a consumer", &consumer)?;
         let allocations = by_provider(value.field("allocations"));
         claims.push(claim(version, consumer, &value, allocations));
@@ -82,7 +83,7 @@ fn claim(version: Version, consumer: String, body: &Value, allocations: AmountsB
     }
 }
 
-/// A generation as the client wrote it: it may be `1.0`, or larger than any generation can be.
+/// A generation in the spelling of the client: for example `1.0`, or a number larger than any generation.
 pub fn given_generation(generation: &Value) -> Given {
     Given {
         generation: generation.integer(),
@@ -90,7 +91,7 @@ pub fn given_generation(generation: &Value) -> Given {
     }
 }
 
-/// Reads the form from 1.12 on. A provider's generation in it is ignored, as in OpenStack Placement.
+/// Reads the form from 1.12 on. A provider's generation in this form is ignored, as in OpenStack Placement.
 pub fn by_provider(allocations: &Value) -> AmountsByProvider {
     allocations
         .members()
@@ -134,7 +135,7 @@ struct ProviderBody<T> {
     resource_provider_generation: i64,
 }
 
-/// The allocations between one provider and one consumer, with the generation of one of them.
+/// The allocations between a provider and a consumer, with the generation of the provider or of the consumer.
 #[derive(Serialize)]
 struct Share<'a> {
     resources: Pairs<'a, i64>,
@@ -144,7 +145,7 @@ struct Share<'a> {
     consumer_generation: Option<i64>,
 }
 
-/// Writes the allocations of a consumer. Without allocations it has no owner either.
+/// Writes the allocations of a consumer. A consumer without allocations has no owner either.
 pub fn write_consumer(version: Version, view: &ConsumerAllocations) -> Vec<u8> {
     let consumer = view.consumer.as_ref();
     let shares = || {

@@ -1,4 +1,4 @@
-//! `GET /v1/candidates`: the query language of `GET /allocation_candidates` in its newest form, and a rank.
+//! `GET /v1/candidates`: the newest form of the query language of `GET /allocation_candidates`, and a rank.
 
 mod given_query;
 
@@ -18,7 +18,7 @@ const SCHEMAS: &str = include_str!("schemas/candidates.json");
 static LIST: NativeSchema = NativeSchema::new(SCHEMAS, "list");
 static QUERY: NativeSchema = NativeSchema::new(SCHEMAS, "query");
 
-/// A request for candidates, and what its answer shows.
+/// A request for candidates, and the parts of the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CandidatesQuery {
     pub request: Request,
@@ -34,7 +34,7 @@ pub struct CandidatesQuery {
 /// Reads the query string of `GET /v1/candidates`.
 ///
 /// # Errors
-/// As of [`read_request`], and `InvalidQuery` for other parameters and values.
+/// As of [`read_request`], and `InvalidQuery` for unknown parameters and values.
 pub fn read_list(query: &str) -> Result<CandidatesQuery> {
     check_ampersands(query)?;
     let query = Query::read_native(&LIST, query)?;
@@ -49,7 +49,7 @@ pub fn read_list(query: &str) -> Result<CandidatesQuery> {
     })
 }
 
-/// Reads a query that is one text in a body: the parameters of `GET /v1/candidates` that say what is wanted.
+/// Reads a query from a text in a body: parameters of `GET /v1/candidates`, without `rank`, `purpose` and `summaries`.
 ///
 /// # Errors
 /// As of [`read_list`].
@@ -58,7 +58,7 @@ pub fn read_query(query: &str, zero: Zero) -> Result<Request> {
     native_request(&Query::read_native(&QUERY, query)?, zero)
 }
 
-/// As [`read_query`], from parameters that are not in a URL.
+/// As [`read_query`], from parameters outside of a URL.
 ///
 /// # Errors
 /// As of [`read_list`].
@@ -66,11 +66,11 @@ pub fn read_pairs(pairs: Vec<(String, String)>, zero: Zero) -> Result<Request> {
     native_request(&Query::read_pairs(&QUERY, pairs)?, zero)
 }
 
-/// The keys, but for the suffix of a group, of which only one would count.
+/// The keys with a single value, without the suffix of a group.
 const SINGLE_KEYS: [&str; 3] = ["resources", "in_tree", "group_policy"];
 
-/// The native API gives nothing new to providers that are not up. It refuses a repeated key of which only the last
-/// value would count, because a claim would take less than it says.
+/// Only providers with the state `up` get anything new from the native API. The native API refuses a repeated key of
+/// which only the last value would count: a claim would take less than the text says.
 fn native_request(query: &Query, zero: Zero) -> Result<Request> {
     let is_single = |name: &str| SINGLE_KEYS.iter().any(|key| name.starts_with(key));
     let mut seen = HashSet::new();

@@ -1,4 +1,4 @@
-//! Values for members that a request of the native API leaves out, and the caller's rights.
+//! Values for members missing in a request of the native API, and the caller's rights.
 
 use super::native::{Text, bad_request};
 use crate::error::Result;
@@ -16,7 +16,7 @@ pub struct Defaults {
     /// Of the token.
     pub user: Option<String>,
     pub rank: Option<Rank>,
-    /// Whether the caller may change consumers and workloads of foreign projects, and see them in refusals.
+    /// Whether the caller may change consumers and workloads of foreign projects, and see both in refusals.
     pub may_change_others: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `/v1/domains`.
+//! Parses the query of `GET /v1/domains`, serializes the answer, and describes the noun.
 
 use std::collections::BTreeMap;
 
@@ -108,7 +108,7 @@ pub fn read_list(query: &str) -> Result<Page> {
     })
 }
 
-/// A sum that 64 bits cannot hold is written as the nearest number that they can.
+/// A sum beyond 64 bits is written as the nearest number of 64 bits.
 fn object(amounts: &Amounts) -> Object<'_> {
     let written = |amount: i128| amount.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
     amounts

@@ -14,7 +14,7 @@ fn bad_request<T>(detail: String) -> Result<T> {
     Err(Error::BadRequest { detail })
 }
 
-/// Whether a class may be named with the amount 0: then nothing of it is asked for.
+/// Whether a class may be named with the amount 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Zero {
     Refused,
@@ -58,7 +58,7 @@ pub fn resources(text: &str, zero: Zero) -> Result<Vec<(String, i64)>> {
     Ok(resources)
 }
 
-/// Combines all `required` parameters of the group with this suffix. Before 1.39 only the last one counts.
+/// Combines all `required` parameters of the group with this suffix. Before 1.39 only the last parameter counts.
 pub fn required(version: Version, query: &Query, suffix: &str) -> Result<Traits> {
     let values = query.all(&format!("required{suffix}"));
     let ignored = if version < ANY_TRAITS {
@@ -75,7 +75,7 @@ pub fn required(version: Version, query: &Query, suffix: &str) -> Result<Traits>
     Ok(combined)
 }
 
-/// Parses `A,B` (all are required), `!C` (forbidden), or `in:A,B` (one of them is required).
+/// Parses `A,B` (all are required), `!C` (forbidden), or `in:A,B` (any of the traits is required).
 pub fn traits(text: &str, allow_forbidden: bool, allow_choice: bool) -> Result<Traits> {
     if let Some(choice) = text.strip_prefix("in:") {
         return if allow_choice {
@@ -85,7 +85,7 @@ pub fn traits(text: &str, allow_forbidden: bool, allow_choice: bool) -> Result<T
         };
     }
     let names: Vec<&str> = text.split(',').map(strip).collect();
-    // Several exclamation marks mean the same as one.
+    // Several exclamation marks have the meaning of a single mark.
     let forbidden = names
         .iter()
         .filter(|name| name.starts_with('!'))
@@ -138,7 +138,7 @@ fn one_trait_of(text: &str, choice: &str) -> Result<Traits> {
     })
 }
 
-/// Combines all `member_of` parameters of the group with this suffix. Before 1.24 only one is allowed.
+/// Combines all `member_of` parameters of the group with this suffix. Before 1.24 only a single parameter is allowed.
 pub fn member_of(version: Version, query: &Query, suffix: &str) -> Result<Members> {
     let values = query.all(&format!("member_of{suffix}"));
     if version < REPEATED_MEMBER_OF && values.len() > 1 {
@@ -160,8 +160,8 @@ pub fn member_of(version: Version, query: &Query, suffix: &str) -> Result<Member
     Ok(combined)
 }
 
-/// Parses one uuid, or several after `in:`. A leading `!` forbids them. Returns whether they are forbidden, and the
-/// uuids.
+/// Parses a uuid, or several uuids after `in:`. A leading `!` forbids the uuids. Returns whether the uuids are
+/// forbidden, and the uuids.
 fn aggregates(text: &str) -> Result<(bool, BTreeSet<String>)> {
     let (forbidden, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
     let choices = rest.strip_prefix("in:");

@@ -1,4 +1,4 @@
-//! Parses integers as Python's `int` does, because clients' tests depend on what OpenStack Placement accepts.
+//! Parses integers as Python's `int` does: clients' tests depend on the spellings accepted by OpenStack Placement.
 
 use std::sync::LazyLock;
 
@@ -43,7 +43,7 @@ pub fn is_hexadecimal(text: &str) -> bool {
     digits(text, 16).is_some()
 }
 
-/// Whether the number is negative, and its digits converted to ASCII.
+/// Whether the number is negative, and the digits converted to ASCII.
 fn digits(text: &str, radix: u32) -> Option<(bool, String)> {
     let text = strip(text);
     let (negative, mut digits) = match text.strip_prefix('-') {

@@ -1,4 +1,4 @@
-//! `/resource_providers/{uuid}/inventories`.
+//! Parses the requests to `/resource_providers/{uuid}/inventories`, and serializes the answers.
 
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -40,7 +40,7 @@ pub fn inventories_by_class(body: &Value) -> Vec<(String, Inventory)> {
         .collect()
 }
 
-/// Reads `POST …/inventories`. A generation in it is ignored, as in OpenStack Placement.
+/// Reads `POST …/inventories`. A generation in the body is ignored, as in OpenStack Placement.
 pub fn read_add(version: Version, provider: &str, body: &[u8]) -> Result<(Add, RawNumbers)> {
     let body = POST.read(version, body)?;
     let class = body.field("resource_class").text();
@@ -66,8 +66,8 @@ pub fn read_update(version: Version, provider: &str, class: &str, body: &[u8]) -
     Ok((update, RawNumbers::one(class, &body)))
 }
 
-/// An inventory, with defaults for missing fields. The schema does not validate the value of an invalid class name.
-/// Such a value is read as far as possible, and the request is refused later because of its class.
+/// An inventory, with defaults for missing fields. The schema does not validate the value of an invalid class name. The
+/// value is read as far as possible, and the request is refused later because of the class.
 fn inventory(body: &Value) -> Inventory {
     let amount = |name: &str, default: i32| match body.get(name) {
         Some(value) => i32::try_from(value.integer()).unwrap_or(i32::MAX),
@@ -115,8 +115,8 @@ fn numbers(inventory: &Inventory) -> Numbers {
     ]
 }
 
-/// The numbers of a request as the client spelled them, by class. The answer to the request repeats them (`8.0`); later
-/// answers show the stored ones (`8`).
+/// The numbers of a request in the spelling of the client, by class. The answer to the request repeats the spelling
+/// (`8.0`); later answers show the stored numbers (`8`).
 #[derive(Debug)]
 pub struct RawNumbers(IndexMap<String, Numbers>);
 
@@ -168,7 +168,7 @@ fn one(class: &str, inventory: &Inventory, raw: Option<&RawNumbers>, resource_pr
     }
 }
 
-/// Writes one inventory. As in OpenStack Placement, a generation of 0 is omitted.
+/// Writes a single inventory. As in OpenStack Placement, a generation of 0 is omitted.
 pub fn write_one(view: &Inventories, raw: Option<&RawNumbers>) -> Option<Vec<u8>> {
     let (class, inventory) = view.inventories.first()?;
     Some(json(&one(

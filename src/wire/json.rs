@@ -1,9 +1,9 @@
-//! A JSON parser with the error messages of Python's `json.loads`, because clients match on them:
+//! A JSON parser with the error messages of Python's `json.loads`, because clients match on the messages:
 //! `Expecting value: line 1 column 1 (char 0)`.
 //!
-//! Like Python it accepts `NaN` and infinities, and refuses integers of more than 4300 digits. Unlike Python it refuses
-//! very deep nesting and millions of values, which only an attack contains, and lone surrogates, which no database can
-//! store. A lone surrogate is reported only if nothing else is wrong with the body.
+//! As in Python, `NaN` and infinities are accepted, and integers of more than 4300 digits are refused. Unlike in
+//! Python, very deep nesting and millions of values are refused, which only an attack contains. Lone surrogates, which
+//! no database can store, are refused too, but only if the rest of the body is right.
 
 use std::ops::RangeInclusive;
 
@@ -14,25 +14,25 @@ use crate::error::{Error, Result};
 /// The limit on nesting. Valid bodies of the API have at most seven levels.
 const MAX_DEPTH: usize = 300;
 
-/// The limit on values. Each takes many times its length in memory, and a body of the greatest length has room for less
-/// than half as many that are of use.
+/// The limit on values. Each value takes many times its length in memory. A body of the greatest length has room for
+/// less than half as many useful values.
 const MAX_VALUES: usize = 4_000_000;
 
-/// Private-use characters that represent lone surrogates in parsed texts, because a `char` cannot be a surrogate.
+/// Private-use characters in the place of lone surrogates in parsed texts, because a `char` cannot be a surrogate.
 const SURROGATE_STAND_INS: RangeInclusive<char> = '\u{10d800}'..='\u{10dfff}';
 
-/// The lone surrogate that a character represents.
+/// The lone surrogate behind a private-use character.
 pub fn lone_surrogate(c: char) -> Option<u32> {
     SURROGATE_STAND_INS.contains(&c).then(|| u32::from(c) - 0x10_0000)
 }
 
-/// Parses one JSON document and validates it with `validate`. Lone surrogates are refused last.
+/// Parses a JSON document and validates the value with `validate`. Lone surrogates are refused last.
 pub fn read(body: &[u8], validate: impl FnOnce(&Value) -> Result<()>) -> Result<Value> {
     let text = std::str::from_utf8(body).map_err(|error| Error::MalformedJson(decoding_problem(body, error)))?;
     let (value, lone_surrogate) = parse(text).map_err(|problem| Error::MalformedJson(problem.sentence(text)))?;
     validate(&value)?;
     match lone_surrogate {
-        // The surrogate may be in a member that a later one of the same name has replaced.
+        // The surrogate may be in a member which a later member of the same name has replaced.
         Some(problem) if has_lone_surrogate(&value) => Err(Error::MalformedJson(problem.sentence(text))),
         _ => Ok(value),
     }
@@ -50,7 +50,7 @@ fn has_lone_surrogate(value: &Value) -> bool {
     }
 }
 
-/// Python's message for bytes that are not UTF-8.
+/// Python's message for bytes in an encoding other than UTF-8.
 pub fn decoding_problem(bytes: &[u8], error: std::str::Utf8Error) -> String {
     let start = error.valid_up_to();
     let end = error.error_len().map_or(bytes.len(), |length| start + length);
@@ -191,7 +191,7 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// Parses an object after its `{`.
+    /// Parses an object after the `{`.
     fn object(&mut self) -> Parsed<Value> {
         let mut members = Vec::new();
         if self.take("}") {
@@ -215,7 +215,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses an array after its `[`.
+    /// Parses an array after the `[`.
     fn array(&mut self) -> Parsed<Value> {
         let mut items = Vec::new();
         if self.take("]") {
@@ -229,7 +229,7 @@ impl Parser<'_> {
         }
     }
 
-    /// After a member, consumes the end of the collection or a comma. Returns whether it was the end.
+    /// After a member, consumes the end of the collection or a comma. Returns whether the collection ended.
     fn take_end(&mut self, end: u8) -> Parsed<bool> {
         self.skip_space();
         let found = self.peek();
@@ -284,7 +284,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses the digits after `\u`, and the low surrogate after a high one.
+    /// Parses the digits after `\u`. After a high surrogate also parses the low surrogate.
     fn code_point(&mut self) -> Parsed<char> {
         let at = self.at - 1;
         let mut code = u32::from(self.hex4()?);
@@ -295,7 +295,7 @@ impl Parser<'_> {
             if (0xdc00..0xe000).contains(&low) {
                 code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
             } else {
-                // Not a low surrogate: it is parsed as the next character.
+                // Not a low surrogate: the next call parses the escape as a character.
                 self.at = second - 2;
             }
         }
@@ -314,7 +314,7 @@ impl Parser<'_> {
             .text
             .get(self.at..self.at + 4)
             .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
-        // Python requires a character after the digits, and checks that first.
+        // Python requires a character after the digits, and checks this requirement first.
         match digits
             .filter(|_| self.at + 4 < self.bytes.len())
             .and_then(|hex| u16::from_str_radix(hex, 16).ok())
@@ -381,7 +381,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether a number begins with a zero: then it ends after that digit.
+/// Whether a number begins with a zero. The number ends after a leading zero.
 fn leading_zero(number: &[u8]) -> bool {
     number.strip_prefix(b"-").unwrap_or(number).first() == Some(&b'0')
 }

@@ -1,4 +1,4 @@
-//! The parameters of a query for candidates that only the native API has: conditions on what providers are.
+//! Parameters of the native API alone in a query for candidates: conditions on hosts and providers.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::uuid;
 use crate::error::{Error, Result};
 use crate::search::{Domain, Expression, HOST_DIMENSION, HostConditions, domain_path};
 
-/// With a suffix a condition on the provider of that group, without one on the host.
+/// With a suffix, a condition on the provider of the group; without a suffix, a condition on the host.
 pub const WHERE: &str = "where";
 const IN_DOMAIN: &str = "in_domain";
 const NOT_IN_DOMAIN: &str = "not_in_domain";
@@ -25,7 +25,7 @@ pub fn host_conditions(query: &Query) -> Result<HostConditions> {
     })
 }
 
-/// The expression of a parameter; always true without it.
+/// The expression of a parameter; always true without the parameter.
 ///
 /// # Errors
 /// As of [`host_conditions`].

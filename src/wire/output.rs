@@ -1,4 +1,4 @@
-//! Helpers for writing answers: JSON bytes, fields that depend on the version, objects made of pairs.
+//! Helpers for answers: JSON bytes, version-dependent fields, objects made of pairs.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::value::Value;
 use crate::model::pages::PAGE_BYTES;
 use crate::version::Version;
 
-/// The value of a field that exists from version `first` on; `None` in earlier versions.
+/// The value of a field from version `first` on; `None` in earlier versions.
 pub fn since<T>(version: Version, first: Version, value: T) -> Option<T> {
     (version >= first).then_some(value)
 }
@@ -20,13 +20,13 @@ pub fn json(body: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(body).expect("answers have texts for keys and write to memory")
 }
 
-/// Appends `lead` and then the JSON of a value.
+/// Appends `lead` and the JSON of a value.
 pub fn append(out: &mut Vec<u8>, lead: &str, value: &(impl Serialize + ?Sized)) {
     out.extend_from_slice(lead.as_bytes());
     serde_json::to_writer(out, value).expect("answers have texts for keys and write to memory");
 }
 
-/// Appends `lead` and then the JSON of a list, which ends early at [`PAGE_BYTES`]. Returns the items that were written.
+/// Appends `lead` and the JSON of a list, which ends early at [`PAGE_BYTES`]. Returns the written items.
 pub fn append_page<'a, T, S: Serialize>(
     out: &mut Vec<u8>,
     lead: &str,
@@ -65,7 +65,7 @@ pub fn digits(out: &mut Vec<u8>, number: i64) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// A destination for an answer: a buffer, or a counter that only measures the length.
+/// A destination for an answer: a buffer, or a counter of the length.
 pub trait Out {
     fn put(&mut self, bytes: &[u8]);
     /// Appends a whole number.
@@ -88,7 +88,7 @@ impl Out for Vec<u8> {
     }
 }
 
-/// Counts bytes without storing them.
+/// Counts bytes without storing the bytes.
 #[derive(Default)]
 pub struct Length(pub usize);
 
@@ -106,7 +106,7 @@ impl Out for Length {
     }
 }
 
-/// A text with placeholders for one word of fixed length, such as a uuid.
+/// A text with placeholders for a word of fixed length, for example a uuid.
 pub struct WordTemplate {
     text: Vec<u8>,
     /// The offsets of the word.
@@ -115,7 +115,7 @@ pub struct WordTemplate {
 }
 
 impl WordTemplate {
-    /// Makes a template from a `text` that contains `word`. `None` unless the word occurs exactly `places` times.
+    /// Makes a template from a `text` with `word`. `None` unless the word occurs exactly `places` times.
     pub fn of(text: &[u8], word: &[u8], places: usize) -> Option<WordTemplate> {
         let windows = text.windows(word.len()).enumerate();
         let found = windows.filter(|(_, window)| *window == word);
@@ -127,7 +127,7 @@ impl WordTemplate {
         (template.places.len() == places).then_some(template)
     }
 
-    /// Appends the text with another word. If that has a different length, appends nothing and returns false.
+    /// Appends the text with a new word. If the length of the new word differs, appends nothing and returns false.
     pub fn fill(&self, out: &mut Vec<u8>, word: &[u8]) -> bool {
         if word.len() != self.length {
             return false;
@@ -151,7 +151,7 @@ impl<T: Serialize> Serialize for Pairs<'_, T> {
     }
 }
 
-/// Serialises its own pairs as an object.
+/// Serialises owned pairs as an object.
 pub struct Members<K, V>(pub Vec<(K, V)>);
 
 impl<K: Serialize, V: Serialize> Serialize for Members<K, V> {
@@ -209,7 +209,7 @@ where
     }
 }
 
-/// An integer or a float. JSON has one kind of number, but clients distinguish `8` from `8.0`.
+/// An integer or a float. JSON does not distinguish the two, but clients distinguish `8` from `8.0`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
     Whole(i128),
@@ -217,7 +217,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// The number of a value, as the client spelled it; `None` if the value is not a number.
+    /// The number of a value, in the spelling of the client; `None` if the value is not a number.
     pub fn from_value(value: &Value) -> Option<Number> {
         match value {
             Value::Int(number) => Some(Number::Whole(i128::from(*number))),

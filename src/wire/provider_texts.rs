@@ -26,7 +26,7 @@ struct ByteRange {
 }
 
 impl ByteRange {
-    /// The range that `write` appends to `bytes`.
+    /// The range of the bytes which `write` appends to `bytes`.
     fn of(bytes: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> ByteRange {
         let start = bytes.len() as u32;
         write(bytes);
@@ -70,7 +70,7 @@ impl ProviderTexts {
         self.uuids[slot.lane()].in_bytes(&self.bytes)
     }
 
-    /// The uuid of `other`. Fast if it is in the block of `slot`, whose texts these are.
+    /// The uuid of `other`. Fast if `other` is in the block of `slot`. `self` has the texts of this block.
     pub fn uuid_near<'a>(&'a self, snapshot: &'a Snapshot, slot: Slot, other: Slot) -> &'a [u8] {
         if slot.is_in_block_of(other) {
             self.own_uuid(other)
@@ -117,7 +117,7 @@ pub struct SummaryTexts {
     traits: [ByteRange; LANES],
 }
 
-/// The text of one class of a provider.
+/// The text of a class of a provider.
 struct ClassText {
     class: ClassId,
     /// The text up to the value of `used`.
@@ -173,12 +173,12 @@ impl SummaryTexts {
         }
     }
 
-    /// Whether writing them takes longer than an HTTP worker may.
+    /// Whether writing the texts takes longer than an HTTP worker may.
     pub fn are_long(&self) -> bool {
         self.class_texts.len() > MANY_NAMES
     }
 
-    /// Whether the texts of a block take longer than an HTTP worker may: to make them, or to write them.
+    /// Whether making or writing the texts of a block takes longer than an HTTP worker may.
     pub fn will_be_long(snapshot: &Snapshot, slot: Slot) -> bool {
         let block = || snapshot.same_block(slot);
         let mut classes = block().flat_map(|slot| snapshot.inventories(slot));
@@ -197,7 +197,7 @@ impl SummaryTexts {
         })
     }
 
-    /// The text of all classes of a provider, beginning after its uuid, with the usage at the time of caching.
+    /// The text of all classes of a provider, beginning after the uuid, with the usage at the time of caching.
     pub fn resources(&self, slot: Slot) -> &[u8] {
         self.resources[slot.lane()].in_bytes(&self.bytes)
     }
@@ -207,7 +207,7 @@ impl SummaryTexts {
         &self.class_texts[start as usize..end as usize]
     }
 
-    /// The classes of a provider, each with its text up to the value of `used`.
+    /// The classes of a provider, each with the text up to the value of `used`.
     pub fn class_texts(&self, slot: Slot) -> impl Iterator<Item = (ClassId, &[u8])> {
         let own = self.own(slot).iter();
         own.map(|class| (class.class, class.text.in_bytes(&self.bytes)))
@@ -219,7 +219,7 @@ impl SummaryTexts {
     }
 }
 
-/// The texts between a provider's uuid and its classes, between two classes, and after the last one.
+/// The texts between a provider's uuid and the classes, between two classes, and after the last class.
 pub const RESOURCES: &[u8] = br#":{"resources":{"#;
 pub const CLASS_END: &[u8] = b"},";
 pub const LAST_CLASS_END: &[u8] = b"}}";
@@ -235,7 +235,7 @@ fn write_class(out: &mut Vec<u8>, name: &[u8], capacity: f64) {
     } else if whole.is_finite() {
         out.extend_from_slice(format!("{whole:.0}").as_bytes());
     } else {
-        // Another program stored a ratio that the API refuses.
+        // A different program stored a ratio which the API refuses.
         out.extend_from_slice(b"null");
     }
     out.extend_from_slice(br#","used":"#);

@@ -3,25 +3,25 @@
 use super::json::lone_surrogate;
 use super::value::Value;
 
-/// The line width that `jsonschema` passes to `pprint`.
+/// The line width in `jsonschema`'s call of `pprint`.
 const WIDTH: usize = 72;
 
 /// The maximum length of a part of an error message: a request of megabytes is not sent back.
 const MAX_PART_BYTES: usize = 16 * 1024;
 
-/// `repr(value)`, cut off if it is too long for an error message.
+/// `repr(value)`, cut off if too long for an error message.
 pub fn repr(value: &Value) -> String {
     write(value, MAX_PART_BYTES).0
 }
 
-/// `repr(text)`, cut off if it is too long for an error message.
+/// `repr(text)`, cut off if too long for an error message.
 pub fn repr_str(text: &str) -> String {
     let mut out = String::new();
     write_str(text, MAX_PART_BYTES, &mut out);
     out
 }
 
-/// `repr` of several strings, separated by commas. Cut off if it is too long for an error message.
+/// `repr` of several strings, separated by commas. Cut off if too long for an error message.
 pub fn repr_all<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
     let mut out = String::new();
     for (index, item) in items.into_iter().enumerate() {
@@ -46,7 +46,7 @@ pub fn pretty(value: &Value) -> String {
     cut(printer.out).replace('\n', "\n    ")
 }
 
-/// Cuts off a text that is too long for an error message.
+/// Cuts off a text if too long for an error message.
 pub fn cut(text: String) -> String {
     cut_at(text, MAX_PART_BYTES)
 }
@@ -61,7 +61,7 @@ pub fn cut_at(mut text: String, bytes: usize) -> String {
     text
 }
 
-/// The `repr` of a value, and whether it is complete: writing stops soon after `limit` bytes.
+/// The `repr` of a value, and whether the `repr` is complete: writing stops soon after `limit` bytes.
 fn write(value: &Value, limit: usize) -> (String, bool) {
     let mut out = String::new();
     let complete = write_value(value, limit, &mut out);
@@ -103,9 +103,9 @@ fn write_value(value: &Value, limit: usize, out: &mut String) -> bool {
     out.len() <= limit
 }
 
-/// Writes at least `limit` bytes, if the text has them. A text of megabytes is cut off before it is quoted.
+/// Writes at least `limit` bytes, if the text has enough. A text of megabytes is cut off before quoting.
 fn write_str(text: &str, limit: usize, out: &mut String) {
-    // One more character than the limit, so that the result is seen to be too long.
+    // A byte more than the limit, so the caller sees a result beyond the limit.
     let text = prefix(text, limit + 1);
     let quote = if text.contains('\'') && !text.contains('"') {
         '"'
@@ -141,8 +141,8 @@ fn prefix(text: &str, bytes: usize) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// Python's `str.isprintable`. Rust's debug form escapes the same categories of Unicode. It also escapes a combining
-/// mark after a quote, so a letter is put before the character.
+/// Python's `str.isprintable`. Rust's debug form escapes the same categories of Unicode. The debug form also escapes a
+/// combining mark after a quote, so a letter is put before the character.
 fn is_printable(c: char) -> bool {
     let mut bytes = [b'a', 0, 0, 0, 0];
     let length = 1 + c.encode_utf8(&mut bytes[1..]).len();
@@ -150,7 +150,7 @@ fn is_printable(c: char) -> bool {
     text.escape_debug().nth(1) != Some('\\')
 }
 
-/// The shortest digits that parse to `number`, with an exponent from 1e16 on and below 1e-4.
+/// The shortest digits which parse to `number`, with an exponent from 1e16 on and below 1e-4.
 fn repr_float(number: f64) -> String {
     if number.is_nan() {
         return "nan".to_owned();
@@ -172,7 +172,7 @@ fn repr_float(number: f64) -> String {
     }
 }
 
-/// The width of a text: one column for each character.
+/// The width of a text: a column for each character.
 fn columns(text: &str) -> usize {
     text.chars().count()
 }
@@ -182,8 +182,8 @@ struct Printer {
 }
 
 impl Printer {
-    /// Writes `value` from column `indent` on, and leaves `allowance` columns free after it. `outermost` marks the
-    /// top-level value.
+    /// Writes `value` from column `indent` on, and leaves `allowance` columns free after the value. `outermost` marks
+    /// the top-level value.
     fn format(&mut self, value: &Value, indent: usize, allowance: usize, outermost: bool) {
         let free_columns = WIDTH.saturating_sub(indent + allowance);
         // A character has at most four bytes, so beyond this the line is too long in any case.
@@ -229,7 +229,7 @@ impl Printer {
         }
     }
 
-    /// Writes a string that does not fit its line as several strings, split after spaces, each on a line.
+    /// Writes a string too long for the line as several strings, split after spaces, each on a line.
     fn long_string(&mut self, text: &str, indent: usize, allowance: usize, outermost: bool) {
         let (indent, allowance) = if outermost {
             (indent + 1, allowance + 1)
@@ -237,7 +237,7 @@ impl Printer {
             (indent, allowance)
         };
         let free_columns = WIDTH.saturating_sub(indent);
-        // What is behind the longest part of a message is cut off later, so it is not split.
+        // `cut` removes the text after `MAX_PART_BYTES`, so the text behind is not split.
         let text = prefix(text, MAX_PART_BYTES + 1);
         let chunks = chunks(text, free_columns, free_columns.saturating_sub(allowance));
         if let [only] = chunks.as_slice() {
@@ -300,7 +300,7 @@ fn lines(text: &str) -> Vec<&str> {
     })
 }
 
-/// The words of a text, each with its trailing spaces.
+/// The words of a text, each with the trailing spaces.
 fn words(text: &str) -> Vec<&str> {
     split_after(text, |rest| {
         let space = rest.find(is_space)?;
@@ -318,7 +318,7 @@ fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
-/// Splits `text` repeatedly at the offset that `next` finds in the rest.
+/// Splits `text` repeatedly at the offset from `next` in the rest.
 fn split_after(mut text: &str, next: impl Fn(&str) -> Option<usize>) -> Vec<&str> {
     let mut pieces = Vec::new();
     while let Some(end) = next(text) {

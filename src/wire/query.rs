@@ -1,4 +1,4 @@
-//! Parses query strings and validates them against a schema.
+//! Parses query strings and validates the parameters against a schema.
 
 use percent_encoding::percent_decode;
 
@@ -13,13 +13,13 @@ use crate::version::Version;
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     pairs: Vec<(String, String)>,
-    /// The indexes of `pairs` by name; those of one name in their order. A query may have many groups, each with names
-    /// of its own.
+    /// The indexes of `pairs` by name. The indexes of equal names keep their order. A query may have many groups, each
+    /// with names of its own.
     by_name: Vec<usize>,
 }
 
 impl Query {
-    /// Parses a query string without its `?`. Parameters are separated by `&` or `;`.
+    /// Parses a query string without the `?`. Parameters are separated by `&` or `;`.
     pub fn parse(raw: &str) -> Result<Query> {
         let pairs = raw.split(['&', ';']).filter(|pair| !pair.is_empty()).map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -39,7 +39,7 @@ impl Query {
         Query::validated(steps.at(version), raw)
     }
 
-    /// Refuses a parameter that occurs twice.
+    /// Refuses a repeated parameter.
     ///
     /// # Errors
     /// [`Error::DuplicateQueryKey`].
@@ -70,12 +70,12 @@ impl Query {
         Ok(query)
     }
 
-    /// As `read_native`, for parameters that are not in a URL.
+    /// As `read_native`, for parameters outside of a URL.
     pub fn read_pairs(schema: &NativeSchema, pairs: Vec<(String, String)>) -> Result<Query> {
         Query::of_pairs(pairs).checked(schema.get())
     }
 
-    /// Refuses each of these parameters if it occurs twice.
+    /// Refuses each of these parameters if repeated.
     ///
     /// # Errors
     /// [`Error::DuplicateQueryKey`].
@@ -84,7 +84,7 @@ impl Query {
         repeated.map_or(Ok(()), |name| Err(Query::duplicate(name)))
     }
 
-    /// The refusal of a parameter that occurs twice.
+    /// The refusal of a repeated parameter.
     pub fn duplicate(name: &str) -> Error {
         Error::DuplicateQueryKey {
             detail: format!("Query parameter '{name}' may be specified only once."),

@@ -1,4 +1,4 @@
-//! A cache of class and trait names as JSON strings, for all answers that contain them.
+//! A cache of class and trait names as JSON strings, for all answers with these names.
 
 use super::output::quote;
 use crate::error::Result;
@@ -14,7 +14,7 @@ pub struct QuotedNames {
 }
 
 impl QuotedNames {
-    /// The names of a catalog. Made when an answer first needs them, and dropped with the catalog.
+    /// The names of a catalog. Made when an answer first needs the names, and dropped with the catalog.
     pub fn of(catalog: &Catalog) -> &QuotedNames {
         catalog.derived(|catalog| QuotedNames {
             classes: PackedTexts::new(catalog.classes()),
@@ -46,11 +46,11 @@ impl QuotedNames {
     }
 }
 
-/// Texts in one buffer, so that copying several of them reads little memory.
+/// Texts in a single buffer: copying several texts reads little memory.
 struct PackedTexts<K> {
     /// Sorted.
     ids: Vec<K>,
-    /// The end of each text, which is also the start of the next one.
+    /// The end of each text, which is also the start of the next text.
     ends: Vec<usize>,
     bytes: Vec<u8>,
 }

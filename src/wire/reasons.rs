@@ -41,7 +41,7 @@ pub struct ReasonAnswer<'a> {
     detail: &'a str,
 }
 
-/// The reasons that were kept, and how often each code applies.
+/// The listed reasons, and how often each code applies.
 pub fn reasons_and_counts(reasons: &Reasons) -> (Vec<ReasonAnswer<'_>>, Members<&'static str, usize>) {
     let counts = reasons.counts().map(|(code, count)| (code.name(), count));
     (

@@ -1,4 +1,4 @@
-//! `/reshaper`: inventories and allocations in one body, each in the form of its own route.
+//! `/reshaper`: inventories and allocations in a single body, each in the form of the noun's own route.
 
 use super::schema::Steps;
 use super::{allocations, inventories};

@@ -1,4 +1,4 @@
-//! `/resource_classes`.
+//! Parses the requests to `/resource_classes`, and serializes the answers.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ fn name(version: Version, body: &[u8]) -> Result<String> {
 /// Reads `POST /resource_classes`.
 pub fn read_create(version: Version, body: &[u8]) -> Result<Create> {
     let name = name(version, body)?;
-    // As a Python pattern, the schema accepts a final line feed. A `Location` header cannot contain it.
+    // As a Python pattern, the schema accepts a final line feed. A `Location` header cannot contain a line feed.
     if name.ends_with('\n') {
         return Err(Error::BadRequest {
             detail: "The name of a resource class cannot end with a line feed.".to_owned(),
@@ -62,7 +62,7 @@ fn one<'a>(prefix: &str, name: &'a str) -> One<'a> {
     }
 }
 
-/// Writes one class. `prefix` is the path prefix of the service.
+/// Writes a single class. `prefix` is the path prefix of the service.
 pub fn write_one(prefix: &str, name: &str) -> Vec<u8> {
     json(&one(prefix, name))
 }

@@ -1,4 +1,4 @@
-//! `/resource_providers`.
+//! Parses the requests to `/resource_providers`, and serializes the answers. A list is written in chunks.
 
 use std::sync::Arc;
 use std::vec::IntoIter;
@@ -20,7 +20,7 @@ static POST: Steps = Steps::of_body(SCHEMAS, "post");
 static PUT: Steps = Steps::of_body(SCHEMAS, "put");
 static LIST: Steps = Steps::of_query(SCHEMAS, "list");
 
-/// The links of a provider, except `self`, with the version that introduced each.
+/// The links of a provider, except `self`, each with the first version of the link.
 const LINKS: [(&str, Version); 5] = [
     ("inventories", Version::MIN),
     ("usages", Version::MIN),
@@ -29,7 +29,7 @@ const LINKS: [(&str, Version); 5] = [
     ("allocations", version::ALLOCATIONS_LINK),
 ];
 
-/// Reads `POST /resource_providers`. A provider without a uuid gets a random one.
+/// Reads `POST /resource_providers`. A provider without a uuid gets a random uuid.
 pub fn read_create(version: Version, body: &[u8]) -> Result<Create> {
     let body = POST.read(version, body)?;
     Ok(Create {
@@ -74,11 +74,10 @@ pub fn read_list(version: Version, query: &str) -> Result<ProviderQuery> {
     })
 }
 
-/// The format of providers in one version and under one path prefix. The fields that are the same for all providers are
-/// made once.
+/// The format of providers in a version and under a path prefix. The fields common to all providers are made once.
 struct ProviderFormat {
     nested: bool,
-    /// The text before each uuid in the links, and after the last one.
+    /// The text before each uuid in the links, and after the last uuid.
     links: Vec<Vec<u8>>,
     end: Vec<u8>,
     /// The links of a provider whose uuid has the usual length.
@@ -149,7 +148,7 @@ impl ProviderFormat {
     }
 }
 
-/// Writes one provider. `prefix` is the path prefix of the service.
+/// Writes a single provider. `prefix` is the path prefix of the service.
 pub fn write_one(version: Version, prefix: &str, provider: &Provider) -> Vec<u8> {
     let quoted = |text: &str| {
         let mut quoted = Vec::new();
@@ -193,7 +192,7 @@ impl List {
     pub fn write(&mut self, out: &mut Vec<u8>, length: usize) -> bool {
         while out.len() < length {
             let Some(slot) = self.remaining.next() else {
-                // An empty list also needs its opening text.
+                // An empty list also needs the opening text.
                 let lead = if self.lead == "," { "" } else { self.lead };
                 out.put(lead.as_bytes());
                 out.put(b"]}");

@@ -19,7 +19,7 @@ struct Current {
     links: [Link<'static>; 1],
 }
 
-/// The version document. Its link is relative, so that it is valid under any path prefix.
+/// The version document. The link is relative, and so valid under any path prefix.
 pub fn write() -> Vec<u8> {
     json(&Versions {
         versions: [Current {

@@ -1,7 +1,7 @@
-//! JSON Schemas of requests. They are data in `schemas/*.json`, with a step for each version that changed a schema.
+//! JSON Schemas of requests: data in `schemas/*.json`, with a step for each version with a changed schema.
 //!
-//! Only the keywords that the API's schemas use are supported. Their order matters: of two equally relevant errors the
-//! first is reported, and the message shows the schema as it is written.
+//! An unsupported keyword in these files is a panic, which a test finds. The order of keywords matters: of two equally
+//! relevant errors the first is reported, and the message shows the schema as written.
 
 use std::sync::OnceLock;
 
@@ -18,7 +18,7 @@ const SHARED: [(&str, &str); 2] = [
     ("inventories.json", include_str!("schemas/inventories.json")),
 ];
 
-/// The schemas of one request, by the version that introduced each.
+/// The schemas of a request, each with the first version of the schema.
 pub struct Steps {
     file: &'static str,
     name: &'static str,
@@ -57,7 +57,7 @@ impl Steps {
         &schemas[newer.saturating_sub(1)].1
     }
 
-    /// Parses a body and validates it.
+    /// Parses a body and validates the value.
     pub fn read(&self, version: Version, body: &[u8]) -> Result<Value> {
         json::read(body, |value| self.validate(version, value))
     }
@@ -111,7 +111,7 @@ fn validate(schema: &Schema, value: &Value) -> Result<()> {
     validation::refusal(schema, value).map_or(Ok(()), |sentence| Err(Error::InvalidBody(sentence)))
 }
 
-/// The compiled steps of one schema of a document.
+/// The compiled steps of a schema of a document.
 fn steps(file: &str, name: &str, is_uuid: fn(&Value) -> bool) -> Vec<(String, Schema)> {
     let document = requests(file);
     let loader = Loader {
@@ -139,12 +139,12 @@ fn is_uuid_of_query(value: &Value) -> bool {
 
 /// A compiled schema.
 pub struct Schema {
-    /// The schema as it is written, for error messages.
+    /// The schema as written, for error messages.
     pub source: Value,
     pub rules: Vec<SchemaRule>,
 }
 
-/// One keyword of a schema.
+/// A keyword of a schema.
 pub struct SchemaRule {
     pub keyword: String,
     pub value: Value,
@@ -179,7 +179,7 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    /// Replaces each `{"$ref": "#/…"}` by its target, and `{"$ref": "FILE#/…"}` by a target in another noun's file.
+    /// Replaces each `{"$ref": "#/…"}` by the target, and `{"$ref": "FILE#/…"}` by a target in a different noun's file.
     fn inline(&self, value: &Value) -> Value {
         match value {
             Value::Object(object) => match object.get("$ref") {

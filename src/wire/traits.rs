@@ -17,7 +17,7 @@ static CUSTOM: Steps = Steps::of_body(SCHEMAS, "custom");
 static LIST: Steps = Steps::of_query(SCHEMAS, "list");
 static PUT: Steps = Steps::of_body(SCHEMAS, "put");
 
-/// Validates the name in `PUT /traits/{name}`: it must be that of a custom trait.
+/// Validates the name in `PUT /traits/{name}`: the name must be the name of a custom trait.
 pub fn read_ensure(version: Version, name: &str) -> Result<Ensure> {
     let name = name.to_owned();
     match validation::refusal(CUSTOM.at(version), &Value::String(name.as_str().into())) {
@@ -38,7 +38,7 @@ pub fn read_list(version: Version, query: &str) -> Result<Filter> {
         None => {}
         Some(Ok(("in", names))) => filter.names = Some(names.split(',').map(str::to_owned).collect()),
         Some(Ok(("startswith", prefix))) => filter.prefix = Some(prefix.to_owned()),
-        // Any other operator is ignored, as in OpenStack Placement.
+        // An unknown operator is ignored, as in OpenStack Placement.
         Some(Ok(_)) => {}
         // No colon.
         Some(Err(name)) => {
@@ -60,7 +60,7 @@ fn associated(text: &str) -> Result<bool> {
     })
 }
 
-/// Parses the body of `PUT /resource_providers/{uuid}/traits`. A trait that is named twice counts once.
+/// Parses the body of `PUT /resource_providers/{uuid}/traits`. A repeated trait counts once.
 pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<Replace> {
     let body = PUT.read(version, body)?;
     let traits: IndexSet<&str> = body.field("traits").items().iter().map(Value::text).collect();

@@ -1,4 +1,4 @@
-//! `/resource_providers/{uuid}/usages` and `/usages`.
+//! Parses the requests to `/usages`, and serializes the answers of `/usages` and `/resource_providers/{uuid}/usages`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::version::{CONSUMER_TYPES, Version};
 
 static TOTAL: Steps = Steps::of_query(include_str!("schemas/usages.json"), "total");
 
-/// The project in the query of `GET /usages`. Read before validation, because authorization needs it.
+/// The project in the query of `GET /usages`. Read before validation, because authorization needs the project.
 pub fn read_project(query: &str) -> Result<Option<String>> {
     Ok(Query::parse(query)?.last("project_id").map(str::to_owned))
 }
@@ -53,7 +53,7 @@ struct TypeBody<'a> {
     consumer_count: i64,
 }
 
-/// Writes the usages of one provider.
+/// Writes the usages of a provider.
 pub fn write_provider(view: &ProviderUsages) -> Vec<u8> {
     json(&ProviderBody {
         resource_provider_generation: view.generation,

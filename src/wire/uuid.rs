@@ -7,8 +7,7 @@ use crate::error::{Error, Result};
 /// The length of the database columns for uuids of consumers and aggregates, whose spelling is kept.
 const MAX_CHARS: usize = 36;
 
-/// The UUID in lower case with dashes. Accepts all spellings that the API accepts: with or without dashes, in braces,
-/// or as a URN.
+/// The UUID in lower case with dashes. Accepts the API's spellings: with or without dashes, in braces, or as a URN.
 pub fn canonical(text: &str) -> Option<String> {
     let bare = text.replace("urn:", "").replace("uuid:", "");
     let hex = bare.trim_matches(['{', '}']).replace('-', "").to_ascii_lowercase();
@@ -18,7 +17,7 @@ pub fn canonical(text: &str) -> Option<String> {
     Some([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
 }
 
-/// Refuses a spelling that is too long for its column. `owner` names the kind of object in the message.
+/// Refuses a spelling too long for the column. `owner` names the kind of object in the message.
 pub fn check_length(owner: &str, text: &str) -> Result<()> {
     if text.chars().count() <= MAX_CHARS {
         return Ok(());
@@ -31,8 +30,8 @@ pub fn check_length(owner: &str, text: &str) -> Result<()> {
     })
 }
 
-/// Whether a schema accepts `text` as a UUID in a query: dashes in the usual positions, and otherwise any text that
-/// Python's `int` accepts as hexadecimal. A text that is no real UUID matches no row.
+/// Whether a schema accepts `text` as a UUID in a query. The text needs dashes in the usual positions. Without dashes,
+/// Python's `int` must accept the text as hexadecimal. A text without a real UUID matches no row.
 pub fn is_dashed(text: &str) -> bool {
     let dashed = |at| text.chars().nth(at) == Some('-');
     [8, 13, 18, 23].into_iter().all(dashed) && {

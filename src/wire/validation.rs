@@ -1,10 +1,10 @@
 //! Validates a value against a schema, and composes the error sentence.
 //!
-//! The sentences are those of Python's `jsonschema`. Of several violations it reports:
+//! The sentences are the sentences of Python's `jsonschema`. The report has a single violation:
 //!
-//! - the one nearest to the root;
-//! - of siblings, the last one;
-//! - of the alternatives of `anyOf`, the one that fits best.
+//! - the violation nearest to the root;
+//! - of siblings, the last violation;
+//! - of the alternatives of `anyOf`, the violation of the alternative with the best fit.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -27,14 +27,14 @@ pub fn refusal(schema: &Schema, value: &Value) -> Option<String> {
     }
 }
 
-/// One step of the path to a value or to a schema.
+/// A step of the path to a value or to a schema.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step<'a> {
     Key(&'a str),
     Index(usize),
 }
 
-/// A rule that a value violates.
+/// A rule, and the value in violation of the rule.
 struct Violation<'a> {
     rule: &'a SchemaRule,
     schema: &'a Schema,
@@ -47,7 +47,7 @@ struct Violation<'a> {
     alternatives: Vec<Violation<'a>>,
 }
 
-/// The violations that a walk collects: only the most relevant one, or all.
+/// The violations found by a walk: only the most relevant violation, or all.
 enum Collected<'a> {
     Best(Option<Violation<'a>>),
     All(Vec<Violation<'a>>),
@@ -122,7 +122,7 @@ impl<'a> Walk<'a> {
         missing: &'a str,
         alternatives: Vec<Violation<'a>>,
     ) {
-        // A body may have millions of violations. Do not store one that is deeper than the best.
+        // A body may have millions of violations. A violation deeper than the best is not stored.
         if matches!(&self.collected, Collected::Best(Some(best)) if best.path.len() < self.path.len()) {
             return;
         }
@@ -144,7 +144,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The violations of all alternatives; `None` if one fits.
+/// The violations of all alternatives; `None` if an alternative fits.
 fn violations_of_all<'a>(alternatives: &'a [Schema], value: &'a Value) -> Option<Vec<Violation<'a>>> {
     let mut violations = Vec::new();
     for (index, schema) in alternatives.iter().enumerate() {
@@ -162,7 +162,7 @@ fn violations_of_all<'a>(alternatives: &'a [Schema], value: &'a Value) -> Option
     Some(violations)
 }
 
-/// Whether a value violates an assertion about itself, not about its members.
+/// Whether a value violates an assertion about the value as a whole, not about the members.
 fn violates(check: &Assertion, schema: &Schema, value: &Value) -> bool {
     match (check, value) {
         (Assertion::Type(types), value) => !types.iter().any(|name| is_type(value, name)),
@@ -190,7 +190,7 @@ fn is_type(value: &Value, name: &str) -> bool {
         Value::Null => name == "null",
         Value::Bool(_) => name == "boolean",
         Value::Int(_) | Value::BigInt(_) => name == "integer" || name == "number",
-        // 1.0 is an integer, because JSON has only one kind of number.
+        // 1.0 is an integer, because JSON does not distinguish integers from floats.
         Value::Float(number) => name == "number" || (name == "integer" && number.fract() == 0.0),
         Value::String(_) => name == "string",
         Value::Array(_) => name == "array",
@@ -198,7 +198,7 @@ fn is_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// The members that the schema does not name.
+/// The members unknown to the schema.
 fn unknown_members<'a>(schema: &'a Schema, object: &'a Object) -> impl Iterator<Item = &'a str> {
     let known = |key: &str| {
         schema.rules.iter().any(|rule| match &rule.check {
@@ -210,7 +210,7 @@ fn unknown_members<'a>(schema: &'a Schema, object: &'a Object) -> impl Iterator<
     object.iter().map(|(key, _)| key).filter(move |key| !known(key))
 }
 
-/// A text that is equal for equal values: `1` equals `1.0`, but not `true`.
+/// Equal values have equal texts: `1` equals `1.0`, but not `true`.
 fn identity(value: &Value) -> String {
     match value {
         Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => (*number as i64).to_string(),
@@ -238,7 +238,7 @@ impl<'a> Violation<'a> {
         (Reverse(self.path.len()), &self.path, !is_any_of, !has_right_type)
     }
 
-    /// The violation to report: the most relevant one of the alternatives, if it is distinct, else this one.
+    /// The violation to report: the alternatives' violation of least `relevance`, if unique, else `self`.
     fn most_relevant(mut self) -> Self {
         self.alternatives.sort_by(|a, b| a.relevance().cmp(&b.relevance()));
         let is_distinct = match self.alternatives.as_slice() {

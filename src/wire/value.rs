@@ -1,7 +1,7 @@
-//! A JSON value with the semantics of Python's `json`: integers of any length, NaN and infinities, and objects that
-//! keep the order of their keys. Of two equal keys the last value counts.
+//! A JSON value with the semantics of Python's `json`: integers of any length, NaN and infinities, and objects with
+//! ordered keys. Of two equal keys the last value counts.
 //!
-//! A body may have a million values, so they have no spare room: a value takes 24 bytes, and a member 40.
+//! A body may have a million values, so a value has no spare room: a value takes 24 bytes, and a member 40.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ pub enum Value {
     Null,
     Bool(bool),
     Int(i64),
-    /// An integer beyond `i64`, as its decimal digits with a sign if it is negative.
+    /// An integer beyond `i64`, as decimal digits, with a sign if negative.
     BigInt(Box<str>),
     Float(f64),
     String(Box<str>),
@@ -43,7 +43,7 @@ impl Object {
 }
 
 impl From<Vec<Member>> for Object {
-    /// Of two members of one name the last value counts, at the place of the first.
+    /// Of two members of the same name the last value counts, at the place of the first.
     fn from(members: Vec<Member>) -> Object {
         if !repeats_a_name(&members) {
             return Object(members.into());
@@ -79,7 +79,7 @@ fn repeats_a_name(members: &[Member]) -> bool {
     names.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-/// Accessors for validated values. After validation a wrong type cannot occur, so they return an empty value for it.
+/// Accessors for validated values. A wrong type, which cannot occur after validation, gives an empty value.
 impl Value {
     /// The member of this name; `Null` if there is none.
     pub fn field(&self, name: &str) -> &Value {
@@ -103,7 +103,7 @@ impl Value {
         members.iter().map(|(name, value)| (&**name, value))
     }
 
-    /// The members of an object, moved out of it. So each of them can be freed before the next one is read.
+    /// The members of an object, moved out of the object. So each member can be freed before the next is read.
     pub fn into_members(self) -> impl ExactSizeIterator<Item = (String, Value)> {
         let members = match self {
             Value::Object(object) => object.0.into_vec(),
@@ -144,7 +144,7 @@ impl Value {
         }
     }
 
-    /// A number as a float; infinite if it is too large.
+    /// A number as a float; infinite if too large.
     pub fn float(&self) -> Option<f64> {
         match self {
             Value::Int(number) => Some(*number as f64),

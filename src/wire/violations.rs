@@ -1,4 +1,4 @@
-//! `/v1/violations`.
+//! Parses the query of `GET /v1/violations`, serializes the answer, and describes the noun.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `/v1/workloads`.
+//! Parses the requests to `/v1/workloads`, and describes the noun. Refuses contradictory members of a body.
 
 mod answer;
 mod body;
@@ -24,7 +24,7 @@ use super::uuid;
 use crate::error::{Error, Result};
 use crate::model::workloads::{Adopted, Delete, Level, Page, Put, Wish, WishRule, WorkloadRow};
 
-/// The most dimensions that the rules of a workload name.
+/// The most dimensions in the rules of a workload.
 const MAX_DIMENSIONS: usize = 16;
 
 const UUID: &str = "The workload's uuid. The caller of the first `PUT` chooses the uuid.";
@@ -204,7 +204,7 @@ struct DeleteParameters {
 /// Reads a uuid of the path.
 ///
 /// # Errors
-/// [`Error::WorkloadNotFound`] for any other text.
+/// [`Error::WorkloadNotFound`] for any text but a uuid.
 pub fn read_uuid(text: &str) -> Result<String> {
     uuid::canonical(text).ok_or_else(|| Error::WorkloadNotFound { uuid: text.to_owned() })
 }
@@ -237,8 +237,7 @@ pub fn read_list(query: &str) -> Result<Page> {
     })
 }
 
-/// Reads the query string of `DELETE /v1/workloads/{uuid}`: the generation that the caller knows, and how the workload
-/// is deleted.
+/// Reads the query string of `DELETE /v1/workloads/{uuid}`: the generation known to the caller, and how to delete.
 ///
 /// # Errors
 /// The first wrong parameter.
@@ -314,7 +313,7 @@ fn put(uuid: String, body: PutBody, dry_run: bool, defaults: &Defaults) -> Resul
     })
 }
 
-/// MariaDB ignores the spaces at the end of a text when it compares: two names that differ in them alone are one there.
+/// MariaDB ignores the spaces at the end of compared texts: two names which differ only in these spaces are equal.
 fn check_ends(member: &str, text: &str) -> Result<()> {
     if text == text.trim() {
         return Ok(());
