@@ -51,7 +51,9 @@ pub async fn patch(mut context: RequestContext) -> Result<Reply> {
     let stored = context.model().stored_workload(&uuid).await?;
     authorize_owner(&context, &stored.row.project).map_err(|refusal| hidden(refusal, &uuid))?;
     let request = context
-        .read_body(move |body| wire::read_patch(&stored.row, &query, body, &defaults))
+        .read_patch(stored.row.body.len(), move |body| {
+            wire::read_patch(&stored.row, &query, body, &defaults)
+        })
         .await?;
     put(&context, request).await
 }

@@ -108,8 +108,17 @@ impl RequestContext {
         &mut self,
         read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.read_patch(0, read).await
+    }
+
+    /// As [`Self::read_body`], for a body that changes a state of this many bytes.
+    pub async fn read_patch<T: Send + 'static>(
+        &mut self,
+        state_bytes: usize,
+        read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let body = std::mem::take(&mut self.body.bytes);
-        let length = body.len();
+        let length = body.len() + state_bytes;
         let read = move || {
             mutants::panic_as(Mutant::PanicInHandler);
             read(&body)

@@ -35,7 +35,7 @@ impl GivenQuery {
     /// Reads the query. `path` leads to the query in the body.
     ///
     /// # Errors
-    /// As of [`read_query`], with the path. [`Error::BadRequest`] for a `rank`, which is a member beside the query, and
+    /// As of [`read_query`], with the path. A refusal for a `rank`, which is a member beside the query, and
     /// for a `limit`: a consumer gets a single place.
     pub fn read(&self, path: &str, zero: Zero) -> Result<Request> {
         if self.has_rank() {
