@@ -143,13 +143,17 @@ fn make_nullable(schema: &mut Json) {
         }
         _ => {}
     }
-    let null = json!({"type": "null"});
+    let only_null = json!({"type": "null"});
     let forms = keywords.get("anyOf").and_then(Json::as_array);
-    if forms.is_some_and(|forms| forms.contains(&null)) {
+    let is_nullable = forms.is_some_and(|forms| forms.contains(&only_null));
+    let is_any = !["type", "anyOf", "$ref"]
+        .iter()
+        .any(|keyword| keywords.contains_key(*keyword));
+    if is_nullable || is_any {
         return;
     }
     let text = keywords.shift_remove("description");
-    let mut nullable = json!({"anyOf": [schema.take(), null]});
+    let mut nullable = json!({"anyOf": [schema.take(), only_null]});
     if let Some(text) = text {
         nullable["description"] = text;
     }
@@ -263,6 +267,9 @@ mod tests {
             /// The text.
             kind: String,
             amounts: std::collections::BTreeMap<String, i64>,
+            #[schemars(extend("enum" = ["up", "off"]))]
+            state: String,
+            shown: Option<crate::wire::native::Ignored>,
         }
         let schema = schemars::schema_for!(Patch<Body>).to_value();
         assert_eq!(schema["required"], json!(["generation"]));
@@ -271,6 +278,9 @@ mod tests {
         assert_eq!(members["generation"]["type"], json!(["integer", "null"]));
         assert_eq!(members["kind"]["type"], json!(["string", "null"]));
         assert_eq!(members["kind"]["description"], "The text.");
+        let states = json!([{"type": "string", "enum": ["up", "off"]}, {"type": "null"}]);
+        assert_eq!(members["state"]["anyOf"], states);
+        assert_eq!(members["shown"], json!({}));
         assert_eq!(
             members["amounts"]["additionalProperties"]["type"],
             json!(["integer", "null"])
