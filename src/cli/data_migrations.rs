@@ -31,14 +31,14 @@ pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) ->
         user: options.incomplete_consumer_user_id.clone(),
     };
     let conn = &mut database.connect()?;
-    let (mut totals, mut failed, mut ran): (Vec<MigrationTotal>, bool, usize);
-    totals = Vec::new();
-    loop {
-        (ran, failed) = batch(conn, max_rows, &owner, &mut totals)?;
+    let mut totals: Vec<MigrationTotal> = Vec::new();
+    // The last batch tries all migrations, so only its failures remain.
+    let (ran, failed) = loop {
+        let (ran, failed) = batch(conn, max_rows, &owner, &mut totals)?;
         if ran == 0 || max_count.is_some() {
-            break;
+            break (ran, failed);
         }
-    }
+    };
     let rows: Vec<_> = totals
         .iter()
         .map(|total| {
@@ -50,8 +50,8 @@ pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) ->
         })
         .collect();
     stdout::print(&table::centred(&["Migration", "Total Found", "Completed"], &rows))?;
-    let limited_progress = max_count.is_some() && ran > 0;
-    if failed && !limited_progress {
+    let is_to_be_repeated = max_count.is_some() && ran > 0;
+    if failed && !is_to_be_repeated {
         stdout::line("Some migrations failed unexpectedly. Check log for details.")?;
         return Ok(2);
     }

@@ -104,7 +104,7 @@ fn create(path: &Path, user: &str, project: &str, roles: &[String], expires: &st
         entries.push(entry);
         Ok(())
     })?;
-    // A token that was not shown is useless, even if the reader of a pipe has gone.
+    // Elsewhere a closed pipe is no error. Here nobody has seen the token, so the token is removed again.
     if let Err(error) = stdout::write(format!("{token}\n").as_bytes()) {
         let error = CommandError::Stdout(error);
         token_file::change(path, |entries| {
@@ -172,7 +172,7 @@ fn revoke(path: &Path, ids: &[String]) -> Result<(), String> {
     stdout::line(&revoked).map_err(|error| format!("{revoked}, but {error}"))
 }
 
-/// Random bytes of the operating system, as digits.
+/// Random bytes of the operating system, as hexadecimal digits.
 fn random<const BYTES: usize>() -> Result<String, String> {
     let mut bytes = [0; BYTES];
     File::open("/dev/urandom")

@@ -1,8 +1,10 @@
 //! Finds the configuration: files, directories and environment variables.
 //!
-//! The files are `--config-file`, else `placement.conf` in `$OS_PLACEMENT_CONFIG_DIR`, else
-//! `/etc/placement/placement.conf`. Then the `*.conf` files, by name, of the directories of `--config-dir`, else of
-//! `/etc/placement/placement.conf.d`. Environment variables `OS_<SECTION>__<OPTION>` override all files. oslo.config
+//! 1. Files: `--config-file`, else `placement.conf` in `$OS_PLACEMENT_CONFIG_DIR`, else
+//!    `/etc/placement/placement.conf`.
+//! 2. The `*.conf` files, by name, of the directories of `--config-dir`, else of `/etc/placement/placement.conf.d`.
+//!
+//! A later file overrides an earlier file. Environment variables `OS_<SECTION>__<OPTION>` override all files. oslo.config
 //! also searches the home directory; placet, a service, does not.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +30,8 @@ pub struct ConfigSources {
     pub environment: BTreeMap<String, String>,
     /// The directory of an installed service's configuration, `/etc/placement`.
     pub system_dir: Option<PathBuf>,
-    /// Options from the command line: (section, name, value). They override a configuration without counting as one.
+    /// Options from the command line: (section, name, value). They override the files. A service with such options
+    /// alone counts as not configured.
     pub arguments: Vec<(&'static str, &'static str, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! The normal limits of resource classes (`/v1/limits`): how far a class may be used as a rule.
+//! The normal limits of resource classes (`/v1/limits`): how far a class is used on normal days, below the capacity.
 //!
 //! A limit belongs to the name of a class, not to the class id. A foreign writer may delete a class and create a
 //! different class, which gets the same id.

@@ -3,11 +3,13 @@
 use super::candidates::Candidate;
 use super::snapshot::{BlockSlots, Slot, Snapshot};
 
-/// The providers of candidates, each once: whole trees, or these providers alone if the request does not know trees.
+/// The providers of candidates, each once: whole trees, or these providers alone before version 1.29, which has no
+/// trees. All calls need the same snapshot, because slots belong to a version of the snapshot.
 pub(super) struct ShownProviders {
     whole_trees: bool,
-    /// The providers, or the roots of their trees: as a set, and in the order of addition.
+    /// The providers, or the roots of their trees.
     set: SlotSet,
+    /// The members of the set in the order of addition.
     order: Vec<Slot>,
 }
 

@@ -153,6 +153,7 @@ fn groups(version: Version, query: &Query, zero: Zero) -> Result<Groups> {
         let Some((prefix, suffix)) = split else { continue };
         // As a Python pattern, the schema accepts a final line feed. The line feed does not belong to the suffix.
         let suffix = suffix.strip_suffix('\n').unwrap_or(suffix);
+        // Without a suffix it is a condition on the host, which belongs to no group.
         if name == native_keys::WHERE {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The cloud: the inventory, the usage and the free capacity of each class.
+//! The metrics of the cloud: the inventory, the usage and the free capacity of each class.
 
 use super::text::{Kind, Page};
 use crate::model::statistics::ModelNumbers;

@@ -86,7 +86,7 @@ impl TokenCache {
 
     fn shard(&self, hash: &TokenHash) -> MutexGuard<'_, Shard> {
         let shard = &self.shards[usize::from(hash.0[0]) % SHARDS];
-        // No panic can leave a shard half changed: at worst the order lacks an entry, which expires all the same.
+        // After a panic a shard is still usable: at worst an entry is missing from the order, and still expires.
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

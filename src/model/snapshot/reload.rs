@@ -26,7 +26,7 @@ pub struct Reload {
     pub differing: Vec<ProviderId>,
     /// The providers of which rows were read. Empty after a reload of everything.
     pub read: BTreeSet<ProviderId>,
-    /// Whether a record names a change that has no record of its own: a foreign writer made the change.
+    /// Whether the rows show a change without a record in the feed: a foreign writer made the change.
     pub has_foreign_changes: bool,
 }
 
@@ -45,9 +45,14 @@ pub fn everything(conn: &mut DbConnection, check: impl Fn() -> DbResult<()>) -> 
     })
 }
 
-/// Advances `snapshot` from the revisions `known` to the revisions of `page`. Reads the providers that the page marks,
-/// the `suspects`, and the names of the kinds that the page marks or `names` has. An error if the page is not enough:
-/// everything must be read.
+/// Advances `snapshot` from the revisions `known` to the revisions of `page`, within the caller's transaction. Reads
+/// three sets of rows:
+///
+/// 1. the providers that a record marks as to be read, because the record has no deltas for them;
+/// 2. the `suspects`: providers that a comparison found to differ from the snapshot;
+/// 3. the classes, traits or aggregates, if a record or `names` says that names of this kind are new.
+///
+/// An error if the page is not enough: everything must be read.
 pub fn marked(
     conn: &mut DbConnection,
     snapshot: &Snapshot,
@@ -74,7 +79,8 @@ pub fn marked(
         if !lacks_names && to_mark.is_subset(&merged.marked) {
             break next;
         }
-        // The page has every commit of placet that these rows show.
+        // The transaction shows rows and feed at one moment, so the page has each commit of placet in these rows. A
+        // difference that the page does not explain is a foreign writer's.
         has_foreign_changes = true;
         if lacks_names {
             merged.names = NameKinds::ALL;

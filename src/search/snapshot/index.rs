@@ -1,4 +1,4 @@
-//! Indexes from uuid, name and id to a slot, as persistent maps: a copy shares the unchanged pages.
+//! Indexes from uuid, name and id to a slot, as copy-on-write maps: a copy shares the unchanged pages.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
@@ -86,7 +86,8 @@ impl TextIndex {
     }
 }
 
-/// Ids per page. Ids are nearly dense; a page has fewer if several writers count in steps or hosts were deleted.
+/// Ids per page. Ids are nearly dense. A page has fewer ids after providers were deleted, or on a cluster whose nodes
+/// count ids in steps (Galera's `auto_increment_increment`).
 const IDS_PER_PAGE: i32 = 2048;
 
 /// An index from ids to slots, in the order of ids.
