@@ -13,7 +13,7 @@ use serde::Deserialize;
 use self::answer::write_spec;
 pub use self::answer::{ViolationAnswer, write_list, write_one};
 use self::answer::{WorkloadAnswer, WorkloadList};
-use self::body::{AdoptBody, Ids, PutBody, Spec};
+use self::body::{AdoptBody, Ids, PutBody, StoredSpec};
 pub use self::wish::read_stored;
 use super::defaults::{CONSUMER_TYPE, Defaults};
 use super::native::{
@@ -284,7 +284,7 @@ fn put(uuid: String, body: PutBody, dry_run: bool, defaults: &Defaults) -> Resul
     let name = body.name.0;
     check_ends("name", &name)?;
     check_ends("project_id", &owner.project)?;
-    let spec = Spec {
+    let stored = StoredSpec {
         consumer_type: body
             .consumer_type
             .map_or_else(|| CONSUMER_TYPE.to_owned(), |name| name.0),
@@ -292,15 +292,15 @@ fn put(uuid: String, body: PutBody, dry_run: bool, defaults: &Defaults) -> Resul
         roles: body.roles.0,
         rules: body.rules.map(|rules| rules.0),
     };
-    let spec = spec.with_rank(defaults.rank);
-    let wish = wish::wish(&spec)?;
+    let stored = stored.with_rank(defaults.rank);
+    let wish = wish::wish_of(&stored)?;
     check_rules(&uuid, &wish)?;
     Ok(Put {
         name,
         owner,
         sees_others: defaults.may_change_others,
         generation: body.generation.0,
-        body: spec.text(),
+        body: stored.text(),
         read: read_stored,
         ids: body.ids.map(|ids| read_ids(ids, wish.count())).transpose()?,
         adopted: adopted(body.adopt)?,

@@ -151,7 +151,7 @@ pub struct AdoptBody {
 
 /// The stored members of a body. Their number is not bounded here, because a former version may have stored more.
 #[derive(Deserialize, Serialize)]
-pub struct Spec {
+pub struct StoredSpec {
     #[serde(rename = "type", default)]
     pub consumer_type: String,
     #[serde(default = "yes")]
@@ -160,9 +160,9 @@ pub struct Spec {
     pub rules: Option<Vec<RuleBody>>,
 }
 
-impl Spec {
+impl StoredSpec {
     /// The spec with a rank for roles without a rank.
-    pub fn with_rank(mut self, rank: Option<Rank>) -> Spec {
+    pub fn with_rank(mut self, rank: Option<Rank>) -> StoredSpec {
         for role in &mut self.roles {
             role.rank = role.rank.or(rank.map(Name));
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::body::{RoleBody, Spec};
+use super::body::{RoleBody, StoredSpec};
 use crate::error::Result;
 use crate::model::claims::ClaimQuery;
 use crate::model::workloads::{Role, Wish};
@@ -18,16 +18,16 @@ const MAX_REPLICAS: u32 = 1_000;
 /// # Errors
 /// As of a body: a former version may have stored a spec that this version cannot read.
 pub fn read_stored(text: &str) -> Result<Wish> {
-    wish(&read_body(text.as_bytes())?)
+    wish_of(&read_body(text.as_bytes())?)
 }
 
 /// The spec in the form of the model.
 ///
 /// # Errors
 /// The first wrong member, by path.
-pub fn wish(spec: &Spec) -> Result<Wish> {
+pub fn wish_of(stored: &StoredSpec) -> Result<Wish> {
     let mut names = HashSet::new();
-    let roles = spec.roles.iter().enumerate().map(|(at, body)| {
+    let roles = stored.roles.iter().enumerate().map(|(at, body)| {
         let role = role(&format!("roles[{at}]"), body)?;
         if !names.insert(role.name.clone()) {
             return bad_request(format!("roles[{at}].name: '{}' occurs twice.", role.name));
@@ -41,15 +41,15 @@ pub fn wish(spec: &Spec) -> Result<Wish> {
             "roles: {count} replicas; a workload has at most {MAX_REPLICAS}."
         ));
     }
-    let rules = spec.rules.as_ref().map(|rules| {
+    let rules = stored.rules.as_ref().map(|rules| {
         let rules = rules.iter().enumerate();
         rules.map(|(at, rule)| rule.rule(&format!("rules[{at}]"))).collect()
     });
     Ok(Wish {
         roles,
         rules: rules.transpose()?,
-        quorum: spec.quorum,
-        consumer_type: spec.consumer_type.clone(),
+        quorum: stored.quorum,
+        consumer_type: stored.consumer_type.clone(),
     })
 }
 
