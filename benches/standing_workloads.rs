@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use placet::benchmarked::workloads::{
-    Judge, ProviderShare, ReadWorkload, Replica, ReplicaRow, Role, StoredWorkload, Wish, WorkloadRow,
+    Judge, ProviderShare, ReadWorkload, Replica, ReplicaRow, Role, Spec, StoredWorkload, WorkloadRow,
 };
 use placet::benchmarked::{SearchSettings, Snapshot};
 
@@ -28,7 +28,7 @@ pub fn page(hosts: i32, roles: &[Role], provider: impl Fn(i32) -> String) -> Vec
                 row: row(n),
                 replicas: replicas.collect(),
             },
-            wish: Wish {
+            spec: Spec {
                 roles: roles.clone(),
                 rules: None,
                 quorum: true,

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use placet::benchmarked::workloads::{ClaimQuery, Level, Mode, Owner, PlanJob, Put, Role, SpreadRule, Wish, WishRule};
+use placet::benchmarked::workloads::{ClaimQuery, Level, Mode, Owner, PlanJob, Put, Role, Spec, SpecRule, SpreadRule};
 use placet::benchmarked::{
     Catalog, ClassId, Description, GroupPolicy, HostConditions, Interrupt, NormalLimit, ProviderId, ProviderRow, Rank,
     Request, Scoring, SearchSettings, Snapshot, best,
@@ -102,7 +102,7 @@ fn measure(
     hosts: i32,
     shape: Shape,
     snapshot: &Arc<Snapshot>,
-    (count, rules): (u32, Option<Vec<WishRule>>),
+    (count, rules): (u32, Option<Vec<SpecRule>>),
     rounds: i32,
 ) {
     let request = asked(0);
@@ -115,9 +115,9 @@ fn measure(
         put: Arc::new(put(count, rules.clone())),
         roles: Arc::new(vec![role(count, asked(0))]),
         stored: None,
-        stored_wish: None,
+        stored_spec: None,
         others: Arc::new(HashMap::new()),
-        namers: Arc::default(),
+        referrers: Arc::default(),
         adopted: Arc::default(),
         held: Arc::default(),
         settings: SearchSettings { seed, ..settings() },
@@ -149,8 +149,8 @@ fn median(rounds: i32, mut measured: impl FnMut(u64) -> usize) -> Duration {
 }
 
 /// Evenly over all levels of both dimensions.
-fn even() -> Vec<WishRule> {
-    vec![WishRule::Spread(SpreadRule {
+fn even() -> Vec<SpecRule> {
+    vec![SpecRule::Spread(SpreadRule {
         level: Level::Hard,
         mode: Mode::MaxDifference,
         dimensions: ["fault", "upgrade"].map(str::to_owned).to_vec(),
@@ -158,7 +158,7 @@ fn even() -> Vec<WishRule> {
     })]
 }
 
-fn put(count: u32, rules: Option<Vec<WishRule>>) -> Put {
+fn put(count: u32, rules: Option<Vec<SpecRule>>) -> Put {
     Put {
         uuid: "6f000000-0000-4000-8000-000000000001".to_owned(),
         name: "workload".to_owned(),
@@ -168,7 +168,7 @@ fn put(count: u32, rules: Option<Vec<WishRule>>) -> Put {
         },
         sees_others: false,
         generation: None,
-        wish: Wish {
+        spec: Spec {
             roles: vec![role(count, asked(0))],
             rules,
             quorum: true,

@@ -42,17 +42,17 @@ pub mod benchmarked {
 
     pub mod placing {
         pub use crate::placing::{
-            Axis, Broken, Cluster, Dimension, DomainCount, DomainId, DomainLimit, DomainTree, Effort, Eligible, Hosts,
-            Judgement, Level, Members, Mode, Near, NearKind, Offer, Placed, Proof, Refusal, Removed, Replica, Rule,
-            Spread, SpreadMode, Standing, Violation, Workload, judge, place, release,
+            Affinity, AffinityKind, Axis, Broken, Cluster, Dimension, DomainCount, DomainId, DomainLimit, DomainTree,
+            Effort, Eligible, Hosts, Judgement, Level, Members, Mode, Offer, Placed, Proof, Refusal, Removed, Replica,
+            Rule, Spread, SpreadMode, Standing, Violation, Workload, judge, place, release,
         };
     }
     pub mod workloads {
         pub use crate::model::allocations::{Owner, ProviderShare};
         pub use crate::model::claims::ClaimQuery;
         pub use crate::model::workloads::{
-            Judge, Level, Mode, PlanJob, Put, ReadWorkload, Replica, ReplicaRow, Role, SpreadRule, StoredWorkload,
-            Wish, WishRule, WorkloadRow,
+            Judge, Level, Mode, PlanJob, Put, ReadWorkload, Replica, ReplicaRow, Role, Spec, SpecRule, SpreadRule,
+            StoredWorkload, WorkloadRow,
         };
     }
     pub use crate::wire::allocation_candidates::CandidatesAnswer;

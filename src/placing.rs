@@ -16,7 +16,7 @@
 //!   replicas.
 //! - `domain_tree`, `live_tree`, `eligible`, `occupied`: the domains, with the part that has eligible hosts or
 //!   replicas.
-//! - `near`: affinity and anti-affinity to other workloads. `compared`, `even`: the limits of each domain and host.
+//! - `affinity`: affinity and anti-affinity to other workloads. `compared`, `even`: the limits of each domain and host.
 //! - `cost`: the order of placements, as a number. `budget`: the operations, counted on the interrupt of the request.
 //!
 //! `place` and `release` share one search. An *item* is a candidate: a host for a new replica, or a replica that may
@@ -32,6 +32,7 @@
 //!
 //! `tests/naive` tries all sets of hosts, and the tests compare its answers with the answers of this layer.
 
+mod affinity;
 mod bounds;
 mod budget;
 mod ceiling;
@@ -51,7 +52,6 @@ mod host_items;
 mod judge;
 mod live_tree;
 mod modes;
-mod near;
 mod occupied;
 mod place;
 mod prune;
@@ -75,4 +75,4 @@ pub use judge::{Broken, DomainCount, Judgement, SpreadMode, Violation, judge};
 pub use place::{Effort, Placed, Proof, place};
 pub use refusal::{DomainLimit, Refusal, Removed};
 pub use release::{Replica, release};
-pub use rules::{Axis, Level, Members, Mode, Near, NearKind, Rule, Spread};
+pub use rules::{Affinity, AffinityKind, Axis, Level, Members, Mode, Rule, Spread};

@@ -104,7 +104,7 @@ fn create(path: &Path, user: &str, project: &str, roles: &[String], expires: &st
         entries.push(entry);
         Ok(())
     })?;
-    // Elsewhere a closed pipe is no error. Here nobody has seen the token, so the token is removed again.
+    // Elsewhere a closed pipe is no error. Here no operator has seen the token, so the token is removed again.
     if let Err(error) = stdout::write(format!("{token}\n").as_bytes()) {
         let error = CommandError::Stdout(error);
         token_file::change(path, |entries| {

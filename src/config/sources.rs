@@ -4,8 +4,8 @@
 //!    `/etc/placement/placement.conf`.
 //! 2. The `*.conf` files, by name, of the directories of `--config-dir`, else of `/etc/placement/placement.conf.d`.
 //!
-//! A later file overrides an earlier file. Environment variables `OS_<SECTION>__<OPTION>` override all files. oslo.config
-//! also searches the home directory; placet, a service, does not.
+//! A later file overrides an earlier file. Environment variables `OS_<SECTION>__<OPTION>` override all files.
+//! oslo.config also searches the home directory; placet, a service, does not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::Model;
 use super::judging::{AT_ONCE, JudgeJob, JudgedPage, Keep};
 use super::pages::PAGE_TIME;
-use super::workloads::{Level, Page, ReadWish, Report, StoredWorkload, ended_by};
+use super::workloads::{Level, Page, ReadSpec, Report, StoredWorkload, ended_by};
 use crate::error::{Error, ReasonCode, Result};
 use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings};
@@ -112,7 +112,7 @@ impl Figures {
 /// Counts, for a thread of its own. The thread waits for the database, and for the pool in which workloads are judged.
 pub struct Census {
     model: Model,
-    read: ReadWish,
+    read: ReadSpec,
     settings: SearchSettings,
     runtime: Runtime,
     stop: Interrupt,
@@ -121,7 +121,7 @@ pub struct Census {
 impl Census {
     /// # Errors
     /// If the process has no file descriptors left.
-    pub fn new(model: Model, read: ReadWish, settings: SearchSettings) -> std::io::Result<Census> {
+    pub fn new(model: Model, read: ReadSpec, settings: SearchSettings) -> std::io::Result<Census> {
         Ok(Census {
             model,
             read,
@@ -172,7 +172,7 @@ impl Model {
     /// As of [`Census::count`].
     pub(in crate::model) async fn census(
         &self,
-        read: ReadWish,
+        read: ReadSpec,
         settings: &SearchSettings,
         stop: &Interrupt,
     ) -> Result<Figures> {

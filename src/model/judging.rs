@@ -12,7 +12,7 @@ use super::Model;
 use super::pages::PAGE_BYTES;
 use super::reads::reader::Reader;
 use super::workloads::{
-    self, Judge, ReadWish, ReadWorkload, Report, StoredPage, StoredWorkload, Wish, read_wish, until, whole,
+    self, Judge, ReadSpec, ReadWorkload, Report, Spec, StoredPage, StoredWorkload, read_spec, until, whole,
 };
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
@@ -152,7 +152,7 @@ impl Model {
         reader: impl Fn() -> Reader,
         page: JudgedPage,
         keep: K,
-        (read, settings, caller): (ReadWish, &SearchSettings, &CallerKey),
+        (read, settings, caller): (ReadSpec, &SearchSettings, &CallerKey),
         search: impl AsyncFn(JudgeJob<K>) -> Result<Judged<K::Kept>>,
     ) -> Result<(Vec<K::Kept>, Option<String>)> {
         let JudgedPage { rows, named, time } = page;
@@ -198,7 +198,7 @@ impl Model {
     async fn judge_job<K: Keep>(
         &self,
         page: StoredPage,
-        (read, caller): (ReadWish, &CallerKey),
+        (read, caller): (ReadSpec, &CallerKey),
         (keep, settings): (&Arc<K>, &SearchSettings),
         (end, room): (BootInstant, usize),
     ) -> Result<Option<JudgeJob<K>>> {
@@ -209,17 +209,17 @@ impl Model {
         let length = workloads.iter().map(|stored| stored.row.body.len()).sum();
         let read = self
             .pools
-            .read(caller, length, move || Ok(read_wishes(workloads, read)))
+            .read(caller, length, move || Ok(read_specs(workloads, read)))
             .await?;
-        let wishes = read.iter().filter_map(|(_, wish)| wish.as_ref().ok());
-        let roles: Vec<_> = wishes.flat_map(|wish| wish.roles.iter().cloned()).collect();
+        let specs = read.iter().filter_map(|(_, spec)| spec.as_ref().ok());
+        let roles: Vec<_> = specs.flat_map(|spec| spec.roles.iter().cloned()).collect();
         let (snapshot, roles) = self.newest_for(&roles).await?;
         let mut roles = roles.into_iter();
-        let workloads = read.into_iter().map(|(stored, wish)| match wish {
-            Ok(wish) => Candidate::Read(Box::new(ReadWorkload {
+        let workloads = read.into_iter().map(|(stored, spec)| match spec {
+            Ok(spec) => Candidate::Read(Box::new(ReadWorkload {
                 stored,
-                roles: roles.by_ref().take(wish.roles.len()).collect(),
-                wish,
+                roles: roles.by_ref().take(spec.roles.len()).collect(),
+                spec,
             })),
             Err(error) => Candidate::Unread(Box::new(stored), error),
         });
@@ -236,10 +236,10 @@ impl Model {
 }
 
 /// The workloads with their specs.
-fn read_wishes(workloads: Vec<StoredWorkload>, read: ReadWish) -> Vec<(StoredWorkload, Result<Wish>)> {
+fn read_specs(workloads: Vec<StoredWorkload>, read: ReadSpec) -> Vec<(StoredWorkload, Result<Spec>)> {
     let read = workloads.into_iter().map(|stored| {
-        let wish = read_wish(&stored.row, read);
-        (stored, wish)
+        let spec = read_spec(&stored.row, read);
+        (stored, spec)
     });
     read.collect()
 }

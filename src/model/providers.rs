@@ -13,7 +13,7 @@ use diesel::prelude::*;
 
 use super::pages;
 use super::reads::reader::Reader;
-use super::workloads::wish::ReadWish;
+use super::workloads::spec::ReadSpec;
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::{allocations, octet_length, placet_descriptions as table, resource_providers as providers};
 use crate::db::{DbConnection, DbResult};
@@ -58,7 +58,7 @@ pub struct DescribeAll {
     /// Whether domains may change on which rules of placed replicas depend.
     pub is_forced: bool,
     /// Reads the specs of workloads with placed replicas.
-    pub read: ReadWish,
+    pub read: ReadSpec,
 }
 
 /// This many properties and domains of a description take as long as one row of a different table.

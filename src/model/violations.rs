@@ -9,7 +9,7 @@ use diesel::prelude::*;
 
 use super::judging::{self, Judged, JudgedPage, Keep};
 use super::reads::reader::Reader;
-use super::workloads::{self, Level, ReadWish, Report, ShownReplica, StoredWorkload, Violation, WorkloadRow};
+use super::workloads::{self, Level, ReadSpec, Report, ShownReplica, StoredWorkload, Violation, WorkloadRow};
 use super::{Model, providers};
 use crate::db::DbConnection;
 use crate::db::schema::resource_providers;
@@ -132,7 +132,7 @@ impl Model {
         &self,
         reader: impl Fn() -> Reader,
         page: Page,
-        read: ReadWish,
+        read: ReadSpec,
         settings: &SearchSettings,
         caller: &CallerKey,
     ) -> Result<(Vec<Violated>, Option<String>)> {
@@ -146,7 +146,7 @@ impl Model {
         &self,
         reader: impl Fn() -> Reader,
         page: Page,
-        read: ReadWish,
+        read: ReadSpec,
         (settings, caller): (&SearchSettings, &CallerKey),
         search: impl AsyncFn(JudgeJob) -> Result<Judged<Violated>>,
     ) -> Result<(Vec<Violated>, Option<String>)> {

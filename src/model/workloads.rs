@@ -3,9 +3,9 @@
 //! A replica is a consumer with allocations, and the allocations say where the replica stands. So each change of
 //! allocations by OpenStack's routes is seen, and a replica without allocations is pending.
 //!
-//! - `wish`: the roles and rules of a workload; `rows`: the tables;
+//! - `spec`: the roles and rules of a workload; `rows`: the tables;
 //! - `hosts`, `eligible_hosts`, `host_offers`: the hosts of a snapshot in the form of `placing`;
-//! - `near`: the rules of a wish in the form of `placing`;
+//! - `affinity`: the rules of a spec in the form of `placing`;
 //! - `ids`: the ids of replicas; `plan`: the changes of a request, decided beside the writer;
 //! - `planned`: the plan as rows to write, and as a report;
 //! - `admission`: whether there is normal room in sum; `refusal`: why replicas have no place;
@@ -15,6 +15,7 @@
 //! - `unfit`: why a host does not meet the query of a role; `time`: searches that end early.
 
 mod admission;
+mod affinity;
 mod eligible_hosts;
 mod found;
 mod host_offers;
@@ -22,7 +23,6 @@ mod hosts;
 mod ids;
 mod in_batch;
 mod listing;
-mod near;
 mod pending;
 mod plan;
 mod planned;
@@ -30,22 +30,22 @@ mod put;
 mod refusal;
 mod report;
 mod rows;
+pub(super) mod spec;
 mod time;
 mod unfit;
-pub(super) mod wish;
 
 use std::sync::Arc;
 
 use super::allocations::{Owner, ProviderShare};
 use super::claims::{ClaimedConsumer, ConsumerChoice};
-pub use crate::placing::{Level, Mode, NearKind};
+pub use crate::placing::{AffinityKind, Level, Mode};
 pub use ids::natural_order;
 pub use in_batch::{PutInBatch, SetInBatch};
 pub use listing::Listed;
 pub use pending::PendingWorkloads;
 pub use plan::PlanJob;
 pub use planned::Planned;
-pub use put::read_wish;
+pub use put::read_spec;
 #[cfg(test)]
 pub use report::ReportJob;
 pub use report::{Judge, ReadWorkload, Report, ShownReplica, SpreadReport, Violation};
@@ -53,8 +53,8 @@ pub use rows::{
     Neighbourhood, Page, StoredPage, StoredWorkload, fetch_with_neighbours, list_stored, named, neighbour_rows,
     replica_rows, taken, workload_rows,
 };
+pub use spec::{AffinityRule, ReadSpec, Role, Spec, SpecRule, SpreadRule};
 pub use time::{ended_by, too_long, until, whole};
-pub use wish::{NearRule, ReadWish, Role, SpreadRule, Wish, WishRule};
 
 /// `PUT /v1/workloads/{uuid}`.
 #[derive(Debug, Clone)]
@@ -67,11 +67,11 @@ pub struct Put {
     pub sees_others: bool,
     /// The generation that the caller knows; `None` if the workload must be new.
     pub generation: Option<i64>,
-    pub wish: Wish,
-    /// The stored form of the wish.
+    pub spec: Spec,
+    /// The stored form of the spec.
     pub body: String,
-    /// Reads a wish from a stored body.
-    pub read: ReadWish,
+    /// Reads a spec from a stored body.
+    pub read: ReadSpec,
     /// All ids. `None` if the caller names no ids.
     pub ids: Option<Vec<String>>,
     pub adopted: Vec<Adopted>,
@@ -79,7 +79,7 @@ pub struct Put {
     pub swaps: Vec<[String; 2]>,
     /// Whether all new replicas are placed or none.
     pub is_atomic: bool,
-    /// Whether the request repeats the stored wish. If so, nothing is written unless a replica gets a place.
+    /// Whether the request repeats the stored spec. If so, nothing is written unless a replica gets a place.
     pub is_retry: bool,
     /// Whether the answer is only foreseen, and nothing is written.
     pub is_dry_run: bool,
@@ -214,7 +214,7 @@ pub struct Set {
     /// The workloads that the rules name.
     pub neighbours: Vec<Neighbour>,
     /// Of a new workload: the workloads whose rules already name the uuid.
-    pub namers: Vec<Neighbour>,
+    pub referrers: Vec<Neighbour>,
     /// `None` deletes the workload. [`WorkloadRow::named`] is written only for a new workload.
     pub row: Option<Box<WorkloadRow>>,
     pub replicas: Vec<ReplicaRow>,

@@ -31,12 +31,12 @@ impl<H: Hosts> Items for HostItems<'_, H> {
         }
         let offer = self.placing.hosts.offer(host, role, already)?;
         let hash = mixed(self.placing.effort.seed.wrapping_add(u64::from(host)));
-        Some(Cost::of_replica(offer.over, offer.score, hash) + self.placing.near.cost(host))
+        Some(Cost::of_replica(offer.over, offer.score, hash) + self.placing.affinity.cost(host))
     }
 
     fn most(&self, host: u32) -> u32 {
         let at = host as usize;
-        if !self.placing.eligible.any[at] || self.placing.near.excluding(host).is_some() {
+        if !self.placing.eligible.any[at] || self.placing.affinity.excluding(host).is_some() {
             return 0;
         }
         self.bounds.more(self.placing.standing[at])

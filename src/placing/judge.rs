@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use super::affinity::{AffinityRules, MarkedRule};
 use super::budget::Budget;
 use super::cluster::{Cluster, Workload};
 use super::domain_tree::DomainId;
 use super::eligible::Eligible;
 use super::live_tree::LiveTree;
 use super::modes::{AxisRule, axis_rules, has_host_rule};
-use super::near::{NearRule, NearRules};
 use super::rules::{Axis, Members, Mode};
 use crate::interrupt::Interrupt;
 
@@ -111,7 +111,7 @@ pub fn judge(
             Axis::Domain(dimension) => violations.extend(judging.broken_in(rule, dimension)),
         }
     }
-    violations.extend(judging.near());
+    violations.extend(judging.affinity());
     Judgement {
         modes: rules.iter().map(|rule| judging.mode(rule)).collect(),
         safe: judging.safe(&rules, down),
@@ -299,8 +299,8 @@ impl Judging<'_> {
     }
 
     /// Violations of affinity and anti-affinity, by member or by host.
-    fn near(&self) -> Vec<Violation> {
-        let rules = NearRules::of(self.cluster, self.workload.rules, self.budget);
+    fn affinity(&self) -> Vec<Violation> {
+        let rules = AffinityRules::of(self.cluster, self.workload.rules, self.budget);
         let mut all: Vec<Violation> = Vec::new();
         let mut known: HashMap<(usize, Axis, DomainId), usize> = HashMap::new();
         for OnHost { host, replicas } in &self.on_hosts {
@@ -308,7 +308,7 @@ impl Judging<'_> {
                 break;
             }
             for rule in rules.broken_by(*host) {
-                let (axis, domain) = self.near_domain(rule, *host);
+                let (axis, domain) = self.affinity_domain(rule, *host);
                 if self.budget.has_ended() {
                     break;
                 }
@@ -330,8 +330,8 @@ impl Judging<'_> {
 
     /// The domain of a violation of affinity: the topmost member with the host. Without a member, the host's own
     /// domain.
-    fn near_domain(&self, rule: &NearRule, host: u32) -> (Axis, DomainId) {
-        let Members::Domains { dimension, .. } = &rule.near.members else {
+    fn affinity_domain(&self, rule: &MarkedRule, host: u32) -> (Axis, DomainId) {
+        let Members::Domains { dimension, .. } = &rule.affinity.members else {
             return (Axis::Host, DomainId(host));
         };
         let leaf = self.cluster.dimensions[*dimension].leaves[host as usize];

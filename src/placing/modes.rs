@@ -81,7 +81,7 @@ pub fn axis_rules(workload: &Workload, trees: &[LiveTree], eligible: u32) -> Vec
 pub fn spreads(rules: &[Rule]) -> impl Iterator<Item = (usize, &Spread)> {
     rules.iter().enumerate().filter_map(|(at, rule)| match rule {
         Rule::Spread(spread) => Some((at, spread)),
-        Rule::Near(_) => None,
+        Rule::Affinity(_) => None,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Places the missing replicas of a workload: prunes the cells, searches, and tries fewer replicas if the search finds
 //! no placement.
 
+use super::affinity::AffinityHosts;
 use super::bounds::Totals;
 use super::budget::Budget;
 use super::ceiling::ceiling;
@@ -12,7 +13,6 @@ use super::cost::Cost;
 use super::eligible::Eligible;
 use super::host_items::HostItems;
 use super::modes::{AxisRule, axis_rules, has_host_rule};
-use super::near::NearHosts;
 use super::prune::prune;
 use super::refusal::{Refusal, refusal};
 use super::role_prices::prices;
@@ -86,7 +86,7 @@ pub fn place(
         cluster,
         hosts,
         eligible,
-        near: NearHosts::of(cluster, workload.rules, &budget),
+        affinity: AffinityHosts::of(cluster, workload.rules, &budget),
         compared: &compared,
         standing: standing_by_host(cluster, workload),
         missing: &missing,
@@ -144,7 +144,7 @@ pub struct Placing<'a, H> {
     pub cluster: &'a Cluster,
     pub hosts: &'a H,
     pub eligible: &'a Eligible,
-    pub near: NearHosts,
+    pub affinity: AffinityHosts,
     pub compared: &'a Compared,
     /// Replicas by host.
     pub standing: Vec<u32>,

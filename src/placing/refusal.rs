@@ -40,8 +40,8 @@ pub enum Removed {
     NotEligible,
     /// By the index of a dimension: a hard `Spread` rule needs a domain, and the host has none.
     NoDomain(usize),
-    /// By the index of a hard `Near` rule.
-    Near(usize),
+    /// By the index of a hard `Affinity` rule.
+    Affinity(usize),
     /// The host holds as many replicas of the workload as the rules on hosts admit.
     Taken,
     NoRoom,
@@ -134,8 +134,8 @@ fn free_places<H: Hosts>(placing: &Placing<H>, bounds: &HostBounds, host: u32) -
             missing_roles(placing).filter_map(|role| placing.eligible.lacking_dimension(placing.cluster, host, role));
         return Err(lacking.next().map_or(Removed::NotEligible, Removed::NoDomain));
     }
-    if let Some(rule) = placing.near.excluding(host) {
-        return Err(Removed::Near(rule));
+    if let Some(rule) = placing.affinity.excluding(host) {
+        return Err(Removed::Affinity(rule));
     }
     let more = bounds.more(placing.standing[host as usize]);
     if more == 0 {

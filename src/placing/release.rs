@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::affinity::AffinityRules;
 use super::budget::Budget;
 use super::cell_index::CellIndex;
 use super::cells::{Cells, Items};
@@ -13,7 +14,6 @@ use super::cost::Cost;
 use super::eligible::Eligible;
 use super::live_tree::LiveTree;
 use super::modes::{AxisRule, axis_rules, has_host_rule};
-use super::near::NearRules;
 use super::place::{Effort, Proof};
 use super::role_prices::prices;
 use super::rules::{Axis, Level};
@@ -192,17 +192,17 @@ fn costs(
     (replicas, falling): (&[Replica], &[(usize, Standing)]),
     budget: &Budget,
 ) -> Vec<Cost> {
-    let near = NearRules::of(cluster, workload.rules, budget);
+    let affinity = AffinityRules::of(cluster, workload.rules, budget);
     let cap = host_cap(workload, rules);
     let mut on_host: HashMap<u32, u32> = HashMap::new();
     let costs = falling.iter().map(|&(at, Standing { role, host })| {
-        budget.count(near.len() as u64);
+        budget.count(affinity.len() as u64);
         let before = on_host.entry(host).or_default();
         *before += 1;
-        let is_fit = eligible.is_eligible(host, role) && near.excluding(host).is_none() && *before <= cap;
+        let is_fit = eligible.is_eligible(host, role) && affinity.excluding(host).is_none() && *before <= cap;
         let unfit = if is_fit { Cost::ZERO } else { Cost::UNFIT };
         let lost = if replicas[at].lost { Cost::LOST } else { Cost::ZERO };
-        Cost::of_replica(0, at as i64, 0) + near.cost(host) + unfit + lost
+        Cost::of_replica(0, at as i64, 0) + affinity.cost(host) + unfit + lost
     });
     costs.collect()
 }

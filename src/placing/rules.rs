@@ -6,7 +6,7 @@ use super::domain_tree::DomainId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
     Spread(Spread),
-    Near(Near),
+    Affinity(Affinity),
 }
 
 /// How a rule binds.
@@ -58,19 +58,19 @@ pub enum Mode {
 
 /// Affinity or anti-affinity to the replicas of other workloads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Near {
+pub struct Affinity {
     pub level: Level,
-    pub kind: NearKind,
+    pub kind: AffinityKind,
     /// The hosts or domains, at any level, with replicas of the other workloads.
     pub members: Members,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NearKind {
-    /// Affinity: only in members. Without members there is no place.
-    Together,
-    /// Anti-affinity: anywhere outside of the members.
-    Apart,
+pub enum AffinityKind {
+    /// Only in members. Without members there is no place.
+    Affinity,
+    /// Anywhere outside of the members.
+    AntiAffinity,
 }
 
 /// Hosts, or domains of one dimension.

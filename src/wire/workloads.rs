@@ -3,7 +3,7 @@
 mod answer;
 mod body;
 mod rules;
-mod wish;
+mod spec;
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use self::answer::write_spec;
 pub use self::answer::{ViolationAnswer, write_list, write_one};
 use self::answer::{WorkloadAnswer, WorkloadList};
 use self::body::{AdoptBody, Ids, PutBody, StoredSpec};
-pub use self::wish::read_stored;
+pub use self::spec::read_stored;
 use super::defaults::{CONSUMER_TYPE, Defaults};
 use super::native::{
     List, Member, NoParameters, Noun, Operation, PageLimit, Patch, Text, Uuid, bad_request, read_body,
@@ -22,7 +22,7 @@ use super::native::{
 };
 use super::uuid;
 use crate::error::{Error, Result};
-use crate::model::workloads::{Adopted, Delete, Level, Page, Put, Wish, WishRule, WorkloadRow};
+use crate::model::workloads::{Adopted, Delete, Level, Page, Put, Spec, SpecRule, WorkloadRow};
 
 /// The most dimensions in the rules of a workload.
 const MAX_DIMENSIONS: usize = 16;
@@ -293,8 +293,8 @@ fn put(uuid: String, body: PutBody, dry_run: bool, defaults: &Defaults) -> Resul
         rules: body.rules.map(|rules| rules.0),
     };
     let stored = stored.with_rank(defaults.rank);
-    let wish = wish::wish_of(&stored)?;
-    check_rules(&uuid, &wish)?;
+    let spec = spec::spec_of(&stored)?;
+    check_rules(&uuid, &spec)?;
     Ok(Put {
         name,
         owner,
@@ -302,14 +302,14 @@ fn put(uuid: String, body: PutBody, dry_run: bool, defaults: &Defaults) -> Resul
         generation: body.generation.0,
         body: stored.text(),
         read: read_stored,
-        ids: body.ids.map(|ids| read_ids(ids, wish.count())).transpose()?,
+        ids: body.ids.map(|ids| read_ids(ids, spec.count())).transpose()?,
         adopted: adopted(body.adopt)?,
         swaps: swaps(body.swap)?,
         is_atomic: body.atomic,
         is_retry: false,
         is_dry_run: dry_run,
         uuid,
-        wish,
+        spec,
     })
 }
 
@@ -322,20 +322,20 @@ fn check_ends(member: &str, text: &str) -> Result<()> {
 }
 
 /// Checks the rules of a workload together.
-fn check_rules(uuid: &str, wish: &Wish) -> Result<()> {
-    if wish.neighbours().iter().any(|neighbour| neighbour == uuid) {
+fn check_rules(uuid: &str, spec: &Spec) -> Result<()> {
+    if spec.neighbours().iter().any(|neighbour| neighbour == uuid) {
         return bad_request("rules: a workload cannot be near to itself; that is what 'spread' is for.".to_owned());
     }
-    let is_contradiction = |rule: &WishRule| match rule {
-        WishRule::Spread(spread) => spread.strict && spread.level != Level::Hard,
-        WishRule::Near(_) => false,
+    let is_contradiction = |rule: &SpecRule| match rule {
+        SpecRule::Spread(spread) => spread.strict && spread.level != Level::Hard,
+        SpecRule::Affinity(_) => false,
     };
-    if let Some(at) = wish.rules.iter().flatten().position(is_contradiction) {
+    if let Some(at) = spec.rules.iter().flatten().position(is_contradiction) {
         return bad_request(format!(
             "rules[{at}].strict: only a rule of level 'hard' refuses what is not safe."
         ));
     }
-    let dimensions = wish.dimensions().len();
+    let dimensions = spec.dimensions().len();
     if dimensions > MAX_DIMENSIONS {
         return bad_request(format!(
             "rules: they name {dimensions} dimensions; the rules of a workload name at most {MAX_DIMENSIONS}."

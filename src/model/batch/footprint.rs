@@ -118,7 +118,7 @@ impl<'a> Footprint<'a> {
     /// Adds a workload, which is decided as claims and releases are.
     fn add_workload(&mut self, set: &'a workloads::Set, held: &BTreeSet<String>) {
         self.workloads.insert(&set.uuid);
-        let tied = set.neighbours.iter().chain(&set.namers);
+        let tied = set.neighbours.iter().chain(&set.referrers);
         self.neighbours.extend(tied.map(|it| it.uuid.as_str()));
         self.workload_names.extend(set.row.iter().map(|row| row.name.as_str()));
         self.adopted.extend(set.adopted.iter().map(String::as_str));

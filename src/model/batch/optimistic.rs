@@ -57,7 +57,7 @@ impl BatchCommand for Command {
 fn is_new_workload(set: &workloads::Set) -> bool {
     let are_new = || set.placed.iter().all(|replica| is_new(&replica.claim));
     // The consumers of replicas without a place may exist: the plan does not know.
-    let is_untied = set.neighbours.is_empty() && set.namers.is_empty();
+    let is_untied = set.neighbours.is_empty() && set.referrers.is_empty();
     let is_alone = is_untied && set.standing.is_empty() && set.released.is_empty();
     set.known.is_none() && is_alone && are_new()
 }

@@ -1,6 +1,6 @@
 //! The domains of hosts, with the figures of Service Fabric's documentation.
 
-use super::workloads::{cluster, describe, place, put, role, spread, wish};
+use super::workloads::{cluster, describe, place, put, role, spec, spread};
 use super::*;
 use crate::model::domains::{DomainReport, Page};
 use crate::placing::Mode;
@@ -55,7 +55,7 @@ async fn e6_while_one_of_ten_upgrade_domains_is_down_the_others_need_room_for_tw
         // The whole load of 100 in pieces of 1, with one domain down.
         let f = upgrade_domains(10, capacity, 0).await;
         describe(&f.model, 1, Some(1), ("-", "UD0"), ProviderState::Off).await;
-        let mut load = wish(0, Some(vec![spread(Mode::QuorumSafe, &["host"])]));
+        let mut load = spec(0, Some(vec![spread(Mode::QuorumSafe, &["host"])]));
         load.roles = vec![role("replica", 100, 1)];
         match place(&f.model, put(900, None, load)).await {
             Ok(report) => {

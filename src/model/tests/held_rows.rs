@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::placing::{gang, place, query};
-use super::workloads::{put, role, wish};
+use super::workloads::{put, role, spec};
 use super::*;
 use crate::db::engines::dialect;
 use crate::model::claims::{ClaimCandidate, PlaceRequest, Wanted};
@@ -125,7 +125,7 @@ async fn hostile_03_workloads_are_placed_beside_a_held_host() {
         return;
     };
     for n in 0..5 {
-        let mut wanted = wish(1, None);
+        let mut wanted = spec(1, None);
         wanted.roles = vec![role("replica", 1, 1)];
         wanted.roles[0].query.rank = Some(Rank::Emptiest);
         super::workloads::place(&f.model, put(900 + n, None, wanted))
@@ -152,7 +152,7 @@ async fn hostile_03_a_request_that_fits_on_the_held_host_alone_waits_for_the_row
             match kind {
                 "posted" => place(&model, posted(100, 1..=HOSTS)).await.map(drop),
                 "query" => place(&model, emptiest(100)).await.map(drop),
-                _ => super::workloads::place(&model, put(900, None, wish(1, None)))
+                _ => super::workloads::place(&model, put(900, None, spec(1, None)))
                     .await
                     .map(drop),
             }
@@ -203,7 +203,7 @@ async fn hostile_03_a_workload_that_need_not_be_whole_gets_what_fits_beside_a_he
     let Some(mut f) = fixture_with_held_host().await else {
         return;
     };
-    let mut wanted = wish(1, None);
+    let mut wanted = spec(1, None);
     wanted.roles = vec![role("replica", 12, 11)];
     let mut asked = put(900, None, wanted);
     asked.is_atomic = false;

@@ -34,8 +34,8 @@ use crate::error::{NoPlace, ReasonCode};
 use crate::model::claims::ClaimQuery;
 use crate::model::providers::{Describe, DescribeAll};
 use crate::model::workloads::{
-    Adopted, Delete, Level, Mode, NearKind, NearRule, Neighbourhood, PlanJob, Put, Report, ReportJob, Role, SpreadRule,
-    Wish, WishRule, fetch_with_neighbours,
+    Adopted, AffinityKind, AffinityRule, Delete, Level, Mode, Neighbourhood, PlanJob, Put, Report, ReportJob, Role,
+    Spec, SpecRule, SpreadRule, fetch_with_neighbours,
 };
 use crate::search::{Description, Interrupt, ProviderState, Request, SearchSettings};
 use bodies::{read, stored};
@@ -106,8 +106,8 @@ pub(super) fn role(name: &str, count: u32, amount: i64) -> Role {
     }
 }
 
-pub(super) fn spread(mode: Mode, dimensions: &[&str]) -> WishRule {
-    WishRule::Spread(SpreadRule {
+pub(super) fn spread(mode: Mode, dimensions: &[&str]) -> SpecRule {
+    SpecRule::Spread(SpreadRule {
         level: Level::Hard,
         mode,
         dimensions: dimensions.iter().map(|name| (*name).to_owned()).collect(),
@@ -115,8 +115,8 @@ pub(super) fn spread(mode: Mode, dimensions: &[&str]) -> WishRule {
     })
 }
 
-pub(super) fn wish(count: u32, rules: Option<Vec<WishRule>>) -> Wish {
-    Wish {
+pub(super) fn spec(count: u32, rules: Option<Vec<SpecRule>>) -> Spec {
+    Spec {
         roles: vec![role("replica", count, 1)],
         rules,
         quorum: true,
@@ -124,7 +124,7 @@ pub(super) fn wish(count: u32, rules: Option<Vec<WishRule>>) -> Wish {
     }
 }
 
-pub(super) fn put(n: u32, generation: Option<i64>, wish: Wish) -> Put {
+pub(super) fn put(n: u32, generation: Option<i64>, spec: Spec) -> Put {
     Put {
         uuid: uuid(n),
         name: format!("workload-{n}"),
@@ -134,8 +134,8 @@ pub(super) fn put(n: u32, generation: Option<i64>, wish: Wish) -> Put {
         },
         sees_others: false,
         generation,
-        body: format!("{wish:?}"),
-        wish,
+        body: format!("{spec:?}"),
+        spec,
         read,
         ids: None,
         adopted: Vec::new(),
@@ -200,7 +200,7 @@ const SITES: [(&str, &str); 6] = [
 #[actix_web::test]
 async fn replicas_are_consumers_whose_allocations_every_table_shows() {
     let mut f = cluster(&SITES).await;
-    let report = place(&f.model, put(WORKLOAD, None, wish(3, None))).await.unwrap();
+    let report = place(&f.model, put(WORKLOAD, None, spec(3, None))).await.unwrap();
     assert_eq!((report.row.generation, report.row.revision), (1, 1));
     assert_eq!(
         places(&report).iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(),
@@ -229,19 +229,19 @@ async fn replicas_are_consumers_whose_allocations_every_table_shows() {
 #[actix_web::test]
 async fn a_workload_is_new_or_its_generation_is_known() {
     let f = cluster(&SITES).await;
-    place(&f.model, put(WORKLOAD, None, wish(2, None))).await.unwrap();
+    place(&f.model, put(WORKLOAD, None, spec(2, None))).await.unwrap();
     for stale in [None, Some(7)] {
-        let refused = place(&f.model, put(WORKLOAD, stale, wish(3, None))).await.unwrap_err();
+        let refused = place(&f.model, put(WORKLOAD, stale, spec(3, None))).await.unwrap_err();
         assert!(matches!(refused, Error::StaleWorkload { .. }), "{refused:?}");
     }
-    let refused = place(&f.model, put(WORKLOAD + 1, Some(1), wish(1, None)))
+    let refused = place(&f.model, put(WORKLOAD + 1, Some(1), spec(1, None)))
         .await
         .unwrap_err();
     assert!(matches!(refused, Error::StaleWorkload { .. }), "{refused:?}");
     // The same request again changes nothing; a new name does.
-    let again = place(&f.model, put(WORKLOAD, Some(1), wish(2, None))).await.unwrap();
+    let again = place(&f.model, put(WORKLOAD, Some(1), spec(2, None))).await.unwrap();
     assert_eq!(again.row.generation, 1);
-    let mut renamed = put(WORKLOAD, Some(1), wish(2, None));
+    let mut renamed = put(WORKLOAD, Some(1), spec(2, None));
     renamed.name = "renamed".to_owned();
     for generation in [1, 2] {
         renamed.generation = Some(generation);
@@ -252,8 +252,8 @@ async fn a_workload_is_new_or_its_generation_is_known() {
 #[actix_web::test]
 async fn a_name_belongs_to_one_workload_of_a_project() {
     let f = cluster(&SITES).await;
-    place(&f.model, put(WORKLOAD, None, wish(1, None))).await.unwrap();
-    let mut same = put(WORKLOAD + 1, None, wish(1, None));
+    place(&f.model, put(WORKLOAD, None, spec(1, None))).await.unwrap();
+    let mut same = put(WORKLOAD + 1, None, spec(1, None));
     same.name = format!("workload-{WORKLOAD}");
     let refused = place(&f.model, same.clone()).await.unwrap_err();
     assert!(matches!(refused, Error::DuplicateWorkload { .. }), "{refused:?}");
@@ -270,7 +270,7 @@ async fn a_dry_run_answers_as_the_request_and_writes_nothing() {
             (workloads, f.number("SELECT COUNT(*) AS n FROM allocations"))
         };
         let before = rows(&mut f);
-        let mut dry = put(workload, None, wish(1, None));
+        let mut dry = put(workload, None, spec(1, None));
         dry.is_dry_run = true;
         let search = async |job: PlanJob| job.run(&Interrupt::default());
         let other_seed = SearchSettings::uncut(workload.into());
@@ -280,7 +280,7 @@ async fn a_dry_run_answers_as_the_request_and_writes_nothing() {
             .await
             .unwrap();
         assert_eq!(rows(&mut f), before);
-        let done = place(&f.model, put(workload, None, wish(1, None))).await.unwrap();
+        let done = place(&f.model, put(workload, None, spec(1, None))).await.unwrap();
         assert_eq!(places(&foreseen), places(&done));
     }
 }
@@ -292,7 +292,7 @@ async fn an_adopted_consumer_counts_and_keeps_what_it_has_when_it_leaves() {
         .submit(super::claim(1, 1, "VCPU", 3, Expected::New))
         .await
         .unwrap();
-    let mut adopt = put(WORKLOAD, None, wish(3, Some(vec![spread(Mode::OneEach, &["fault"])])));
+    let mut adopt = put(WORKLOAD, None, spec(3, Some(vec![spread(Mode::OneEach, &["fault"])])));
     adopt.adopted = vec![Adopted {
         consumer: uuid(1),
         id: Some("1".to_owned()),

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::hosts::HostList;
+use super::spec::Role;
 use super::time::too_long;
-use super::wish::Role;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::placing::Eligible;

@@ -7,10 +7,10 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::affinity;
 use super::hosts::HostList;
-use super::near;
+use super::spec::{Role, Spec};
 use super::time::too_long;
-use super::wish::{Role, Wish};
 use crate::error::{Error, Result};
 use crate::mutants::{Mutant, is};
 use crate::placing::Eligible;
@@ -24,14 +24,14 @@ pub struct EligibleHosts {
 }
 
 impl EligibleHosts {
-    /// `roles` are the roles of the wish, with names in the spelling of the tables.
+    /// `roles` are the roles of the spec, with names in the spelling of the tables.
     ///
     /// # Errors
     /// Of the search. [`Error::InMember`] with the path of a query that names an unknown class or trait.
     pub fn of(
         snapshot: &Snapshot,
         dimensions: &[&str],
-        wish: &Wish,
+        spec: &Spec,
         roles: &[Role],
         settings: &SearchSettings,
     ) -> Result<EligibleHosts> {
@@ -39,7 +39,7 @@ impl EligibleHosts {
             let hosts = known.of_query(snapshot, list, role, settings);
             hosts.map_err(|error| in_role(at, error))
         };
-        EligibleHosts::find(snapshot, dimensions, wish, roles, &settings.interrupt, of_query)
+        EligibleHosts::find(snapshot, dimensions, spec, roles, &settings.interrupt, of_query)
     }
 
     /// As [`Self::of`], for stored roles. No host is eligible for a query with a class or trait that has been deleted.
@@ -49,7 +49,7 @@ impl EligibleHosts {
     pub fn of_stored(
         snapshot: &Snapshot,
         dimensions: &[&str],
-        wish: &Wish,
+        spec: &Spec,
         roles: &[Role],
         settings: &SearchSettings,
     ) -> Result<EligibleHosts> {
@@ -61,13 +61,13 @@ impl EligibleHosts {
             }
             hosts => hosts,
         };
-        EligibleHosts::find(snapshot, dimensions, wish, roles, &settings.interrupt, of_query)
+        EligibleHosts::find(snapshot, dimensions, spec, roles, &settings.interrupt, of_query)
     }
 
     fn find(
         snapshot: &Snapshot,
         dimensions: &[&str],
-        wish: &Wish,
+        spec: &Spec,
         roles: &[Role],
         interrupt: &Interrupt,
         of_query: impl Fn(&KnownHosts, &HostList, (usize, &Role)) -> Result<Arc<[bool]>>,
@@ -77,7 +77,7 @@ impl EligibleHosts {
         let by_role = roles.iter().enumerate();
         let by_role = by_role.map(|role| of_query(known, &list, role));
         let by_role = by_role.collect::<Result<_>>()?;
-        let needed = near::needed_dimensions(&list, wish);
+        let needed = affinity::needed_dimensions(&list, spec);
         known.of_roles(list, by_role, needed, interrupt)
     }
 }

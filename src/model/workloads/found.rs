@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::rows::{Place, find, find_without_bodies, namers, places, show, taken, workload_rows};
-use super::wish::{NearRule, Wish, WishRule};
+use super::rows::{Place, find, find_without_bodies, places, referrers, show, taken, workload_rows};
+use super::spec::{AffinityRule, Spec, SpecRule};
 use super::{Adopted, Put, Replica, ReplicaRow, StoredWorkload, WorkloadRow};
 use crate::db::DbConnection;
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
@@ -14,8 +14,8 @@ pub struct Found {
     pub stored: Option<StoredWorkload>,
     /// The workloads that the rules name, and the workloads whose rules name this workload: by uuid, without bodies.
     pub others: HashMap<String, StoredWorkload>,
-    /// The wishes of the workloads whose rules name this workload, without roles.
-    pub namers: Vec<(String, Wish)>,
+    /// The specs of the workloads whose rules name this workload, without roles.
+    pub referrers: Vec<(String, Spec)>,
     pub adopted: Vec<(Adopted, Replica)>,
 }
 
@@ -24,28 +24,28 @@ impl Found {
     pub fn missing(&self, put: &Put) -> u32 {
         let stored = self.stored.iter().flat_map(|stored| &stored.replicas);
         let placed = stored.filter(|it| it.is_placed()).count() + self.adopted.len();
-        put.wish.count().saturating_sub(placed as u32)
+        put.spec.count().saturating_sub(placed as u32)
     }
 }
 
 /// How many bodies are read together. A body may have a megabyte.
 const BODIES_AT_ONCE: usize = 4;
 
-/// The wishes of these workloads without roles, because only rules count for other workloads. Unreadable wishes are
+/// The specs of these workloads without roles, because only rules count for other workloads. Unreadable specs are
 /// left out.
-fn rules_of(conn: &mut DbConnection, put: &Put, uuids: &[String]) -> Result<Vec<(String, Wish)>> {
-    let mut wishes = Vec::with_capacity(uuids.len());
+fn rules_of(conn: &mut DbConnection, put: &Put, uuids: &[String]) -> Result<Vec<(String, Spec)>> {
+    let mut specs = Vec::with_capacity(uuids.len());
     for uuids in uuids.chunks(BODIES_AT_ONCE) {
         let uuids: Vec<&str> = uuids.iter().map(String::as_str).collect();
         for row in workload_rows(conn, &uuids)? {
-            if let Ok(wish) = (put.read)(&row.body) {
+            if let Ok(spec) = (put.read)(&row.body) {
                 let roles = Vec::new();
-                wishes.push((row.uuid, Wish { roles, ..wish }));
+                specs.push((row.uuid, Spec { roles, ..spec }));
             }
         }
     }
-    wishes.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-    Ok(wishes)
+    specs.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(specs)
 }
 
 /// Reads the workload, the consumers to adopt, and the workloads that a rule ties to this workload.
@@ -53,9 +53,9 @@ fn rules_of(conn: &mut DbConnection, put: &Put, uuids: &[String]) -> Result<Vec<
 /// # Errors
 /// The refusals that rest on rows alone.
 pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
-    let namers = namers(conn, &put.uuid)?;
-    let named = put.wish.neighbours();
-    let named: BTreeSet<&str> = named.iter().chain(&namers).map(String::as_str).collect();
+    let referrers = referrers(conn, &put.uuid)?;
+    let named = put.spec.neighbours();
+    let named: BTreeSet<&str> = named.iter().chain(&referrers).map(String::as_str).collect();
     let named: Vec<&str> = named.into_iter().filter(|uuid| *uuid != put.uuid).collect();
     let mut others = find_without_bodies(conn, &named)?;
     let stored = find(conn, &[&put.uuid])?.remove(&put.uuid);
@@ -81,27 +81,31 @@ pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
     let exist: BTreeSet<String> = others.keys().cloned().collect();
     // A stored rule may stay if the named workload was deleted. A new rule about an unknown workload is a mistake.
     let before = stored.as_ref().and_then(|stored| (put.read)(&stored.row.body).ok());
-    let before = before.and_then(|wish| wish.rules).unwrap_or_default();
-    let is_kept = |rule: &WishRule, near: &NearRule| !exist.contains(&near.workload) && before.contains(rule);
+    let before = before.and_then(|spec| spec.rules).unwrap_or_default();
+    let is_kept =
+        |rule: &SpecRule, affinity: &AffinityRule| !exist.contains(&affinity.workload) && before.contains(rule);
     // A caller must not find out workloads of other projects.
     others.retain(|_, other| other.row.project == put.owner.project);
-    for (at, rule) in put.wish.rules.iter().flatten().enumerate() {
-        if let WishRule::Near(near) = rule
-            && !others.contains_key(&near.workload)
-            && !is_kept(rule, near)
+    for (at, rule) in put.spec.rules.iter().flatten().enumerate() {
+        if let SpecRule::Affinity(affinity) = rule
+            && !others.contains_key(&affinity.workload)
+            && !is_kept(rule, affinity)
         {
             return Err(Error::BadRequest {
-                detail: format!("rules[{at}].workload: the project has no workload {}.", near.workload),
+                detail: format!(
+                    "rules[{at}].workload: the project has no workload {}.",
+                    affinity.workload
+                ),
             });
         }
     }
-    let namers: Vec<String> = namers.into_iter().filter(|uuid| others.contains_key(uuid)).collect();
-    let namers = rules_of(conn, put, &namers)?;
+    let referrers: Vec<String> = referrers.into_iter().filter(|uuid| others.contains_key(uuid)).collect();
+    let referrers = rules_of(conn, put, &referrers)?;
     let adopted = adopted(conn, put)?;
     Ok(Found {
         stored,
         others,
-        namers,
+        referrers,
         adopted,
     })
 }
@@ -201,16 +205,16 @@ pub fn existing(
 /// - [`Error::WorkloadInUse`] if rules of the project's workloads name this workload, unless the request is forced.
 pub fn to_delete(conn: &mut DbConnection, uuid: &str, is_forced: bool) -> Result<StoredWorkload> {
     let stored = show(conn, uuid)?;
-    let namers = if is_forced { Vec::new() } else { namers(conn, uuid)? };
-    let namers: Vec<&str> = namers.iter().map(String::as_str).collect();
-    let mut namers = workload_rows(conn, &namers)?;
-    namers.retain(|namer| namer.project == stored.row.project);
-    if namers.is_empty() {
+    let referrers = if is_forced { Vec::new() } else { referrers(conn, uuid)? };
+    let referrers: Vec<&str> = referrers.iter().map(String::as_str).collect();
+    let mut referrers = workload_rows(conn, &referrers)?;
+    referrers.retain(|referrer| referrer.project == stored.row.project);
+    if referrers.is_empty() {
         return Ok(stored);
     }
-    namers.sort_by(|one, other| one.uuid.cmp(&other.uuid));
+    referrers.sort_by(|one, other| one.uuid.cmp(&other.uuid));
     let mut reasons = Reasons::default();
-    for WorkloadRow { uuid, name, .. } in namers {
+    for WorkloadRow { uuid, name, .. } in referrers {
         let detail = format!("Rules of workload {uuid} ({name}) name it.");
         reasons.add(Reason::new(ReasonCode::WorkloadInUse, detail));
     }

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::hosts::HostList;
-use super::wish::Role;
+use super::spec::Role;
 use crate::error::Result;
 use crate::placing::{Hosts, Offer};
 use crate::search::{self, Candidate, HostCosts, PlannedUsage, Rank, Request, Scoring, SearchSettings, Slot, Snapshot};

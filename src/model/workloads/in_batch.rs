@@ -34,16 +34,16 @@ impl PutInBatch {
     /// As of [`PlanJob::run`], and the refusals that rest on rows alone.
     pub fn plan(&self, conn: &mut DbConnection, snapshot: &Arc<Snapshot>) -> Result<Planned> {
         let found = found::found(conn, &self.job.put)?;
-        let stored_wish = found
+        let stored_spec = found
             .stored
             .as_ref()
             .and_then(|stored| (self.job.put.read)(&stored.row.body).ok());
         let job = PlanJob {
             snapshot: Arc::clone(snapshot),
             stored: found.stored.map(Arc::new),
-            stored_wish: stored_wish.map(Arc::new),
+            stored_spec: stored_spec.map(Arc::new),
             others: Arc::new(found.others),
-            namers: Arc::new(found.namers),
+            referrers: Arc::new(found.referrers),
             adopted: Arc::new(found.adopted),
             ..self.job.clone()
         };

@@ -1,6 +1,6 @@
 //! `GET /v1/workloads`: workloads with how many replicas have a place, and whether they are safe.
 
-use super::{Page, ReadWish, Report, StoredWorkload, WorkloadRow};
+use super::{Page, ReadSpec, Report, StoredWorkload, WorkloadRow};
 use crate::error::{Error, Result};
 use crate::model::judging::{JudgeJob, JudgedPage, Keep};
 use crate::model::pages::PAGE_TIME;
@@ -72,7 +72,7 @@ impl Model {
         &self,
         reader: impl Fn() -> Reader,
         rows: Page,
-        read: ReadWish,
+        read: ReadSpec,
         settings: &SearchSettings,
         caller: &CallerKey,
     ) -> Result<(Vec<Listed>, Option<String>)> {

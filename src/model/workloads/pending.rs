@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use tokio::runtime::{Builder, Runtime};
 
 use super::rows::{self, StoredWorkload};
-use super::{PlanJob, Put, ReadWish, Report, ended_by};
+use super::{PlanJob, Put, ReadSpec, Report, ended_by};
 use crate::error::{Error, Reasons, Result};
 use crate::model::Model;
 use crate::model::allocations::Owner;
@@ -18,7 +18,7 @@ const PAGE: i64 = 100;
 /// The workloads with pending replicas, for a thread of their own. The functions wait for the database.
 pub struct PendingWorkloads {
     model: Model,
-    read: ReadWish,
+    read: ReadSpec,
     settings: SearchSettings,
     runtime: Runtime,
 }
@@ -26,7 +26,7 @@ pub struct PendingWorkloads {
 impl PendingWorkloads {
     /// # Errors
     /// If the process has no file descriptors left.
-    pub fn new(model: Model, read: ReadWish, settings: SearchSettings) -> std::io::Result<PendingWorkloads> {
+    pub fn new(model: Model, read: ReadSpec, settings: SearchSettings) -> std::io::Result<PendingWorkloads> {
         let runtime = Builder::new_current_thread().enable_time().build()?;
         let settings = SearchSettings {
             interrupt: Interrupt::default(),
@@ -94,7 +94,7 @@ impl Model {
     pub(in crate::model) async fn place_pending(
         &self,
         uuid: &str,
-        read: ReadWish,
+        read: ReadSpec,
         settings: &SearchSettings,
     ) -> Result<Option<Report>> {
         let stored = self.stored_workload(uuid).await?;
@@ -115,10 +115,10 @@ impl Model {
     }
 }
 
-/// The request that repeats the stored wish.
-fn retry(stored: StoredWorkload, read: ReadWish) -> Result<Put> {
+/// The request that repeats the stored spec.
+fn retry(stored: StoredWorkload, read: ReadSpec) -> Result<Put> {
     let row = stored.row;
-    let wish = read(&row.body).map_err(|error| Error::Internal {
+    let spec = read(&row.body).map_err(|error| Error::Internal {
         detail: format!("the body of workload {} cannot be read: {error}", row.uuid),
     })?;
     Ok(Put {
@@ -129,7 +129,7 @@ fn retry(stored: StoredWorkload, read: ReadWish) -> Result<Put> {
         },
         sees_others: false,
         generation: Some(row.generation),
-        wish,
+        spec,
         body: row.body.to_string(),
         read,
         ids: None,

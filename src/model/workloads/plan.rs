@@ -20,10 +20,10 @@ use super::host_offers::Offered;
 use super::hosts::HostList;
 use super::planned::Planned;
 use super::report::Report;
+use super::spec::{Role, Spec};
 use super::time::{STEPS_A_REPLICA, too_long, whole};
 use super::unfit::Hosts;
-use super::wish::{Role, Wish};
-use super::{Adopted, Put, Replica, ReplicaRow, StoredWorkload, ids, near};
+use super::{Adopted, Put, Replica, ReplicaRow, StoredWorkload, affinity, ids};
 use crate::db::writer::RowNames;
 use crate::error::{Error, Result};
 use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
@@ -39,12 +39,12 @@ pub struct PlanJob {
     /// The roles of the request, with names in the spelling of the tables.
     pub roles: Arc<Vec<Role>>,
     pub stored: Option<Arc<StoredWorkload>>,
-    /// The wish of the stored workload.
-    pub stored_wish: Option<Arc<Wish>>,
+    /// The spec of the stored workload.
+    pub stored_spec: Option<Arc<Spec>>,
     /// The workloads that the rules name, and the workloads whose rules name this workload.
     pub others: Arc<HashMap<String, StoredWorkload>>,
-    /// The wishes of the workloads whose rules name this workload, by uuid.
-    pub namers: Arc<Vec<(String, Wish)>>,
+    /// The specs of the workloads whose rules name this workload, by uuid.
+    pub referrers: Arc<Vec<(String, Spec)>>,
     /// The consumers that become replicas, with their places.
     pub adopted: Arc<Vec<(Adopted, Replica)>>,
     /// Rows locked by other transactions. The plan avoids the providers among these rows.
@@ -90,9 +90,9 @@ struct Planning<'a> {
     settings: SearchSettings,
     interrupt: &'a Interrupt,
     list: Arc<HostList>,
-    /// The rules of the wish, and after these the rules of other workloads.
+    /// The rules of the spec, and after these the rules of other workloads.
     rules: Vec<Rule>,
-    /// The number of rules of the wish.
+    /// The number of rules of the spec.
     own_rules: usize,
     eligible: Arc<Eligible>,
     revision: i64,
@@ -140,9 +140,9 @@ impl PlanJob {
     }
 
     fn plan(&self, interrupt: &Interrupt) -> Result<Planned> {
-        let wish = &self.put.wish;
-        let mut dimensions = wish.dimensions();
-        dimensions.extend(self.namers.iter().flat_map(|(_, wish)| wish.dimensions()));
+        let spec = &self.put.spec;
+        let mut dimensions = spec.dimensions();
+        dimensions.extend(self.referrers.iter().flat_map(|(_, spec)| spec.dimensions()));
         dimensions.sort_unstable();
         dimensions.dedup();
         let settings = SearchSettings {
@@ -151,25 +151,25 @@ impl PlanJob {
             seed: hash(&self.put.uuid),
             ..self.settings.clone()
         };
-        // A retry repeats the stored wish. If a dimension is gone, no host is eligible.
+        // A retry repeats the stored spec. If a dimension is gone, no host is eligible.
         if !self.put.is_retry {
-            near::check_dimensions(&self.snapshot, wish)?;
+            affinity::check_dimensions(&self.snapshot, spec)?;
         }
         let EligibleHosts { list, eligible } =
-            EligibleHosts::of(&self.snapshot, &dimensions, wish, &self.roles, &settings)?;
-        let mut rules = near::rules(&self.snapshot, &list, wish, &self.others);
+            EligibleHosts::of(&self.snapshot, &dimensions, spec, &self.roles, &settings)?;
+        let mut rules = affinity::rules(&self.snapshot, &list, spec, &self.others);
         let own_rules = rules.len();
         let uuid = &self.put.uuid;
-        rules.extend(near::rules_of_namers(
+        rules.extend(affinity::rules_of_referrers(
             &self.snapshot,
             &list,
             uuid,
-            &self.namers,
+            &self.referrers,
             &self.others,
             interrupt,
         )?);
         let stored = self.stored.iter().map(|it| it.replicas.len()).sum::<usize>() + self.adopted.len();
-        if interrupt.count(u64::from(wish.count()).max(stored as u64) * STEPS_A_REPLICA) {
+        if interrupt.count(u64::from(spec.count()).max(stored as u64) * STEPS_A_REPLICA) {
             return Err(too_long());
         }
         let mut planning = Planning {
@@ -196,9 +196,9 @@ impl PlanJob {
     }
 
     fn revision(&self) -> i64 {
-        match (&self.stored, &self.stored_wish) {
-            (Some(stored), Some(wish)) => {
-                let is_same = wish.is_same_revision(&self.put.wish);
+        match (&self.stored, &self.stored_spec) {
+            (Some(stored), Some(spec)) => {
+                let is_same = spec.is_same_revision(&self.put.spec);
                 stored.row.revision + i64::from(!is_same)
             }
             (Some(stored), None) => stored.row.revision + 1,
@@ -234,7 +234,7 @@ impl Planning<'_> {
             host: it.host,
             lost: it
                 .host
-                .is_some_and(|host| near::is_lost(&self.job.snapshot, &self.list, host)),
+                .is_some_and(|host| affinity::is_lost(&self.job.snapshot, &self.list, host)),
         });
         let replicas: Vec<placing::Replica> = replicas.collect();
         let workload = self.workload(&wanted, &[]);
@@ -260,7 +260,7 @@ impl Planning<'_> {
         Workload {
             wanted,
             rules: &self.rules,
-            quorum: self.job.put.wish.quorum,
+            quorum: self.job.put.spec.quorum,
             standing,
         }
     }
@@ -378,7 +378,7 @@ impl Planning<'_> {
                 owner: Some(put.owner.clone()),
                 generation: replica.generation.map_or(Expected::New, Expected::Is),
                 takeover: Takeover::OwnProject,
-                consumer_type: Some(put.wish.consumer_type.clone()),
+                consumer_type: Some(put.spec.consumer_type.clone()),
             },
             candidates: Candidates::all(Arc::new([place])),
             limits,

@@ -25,8 +25,8 @@ use super::found::Found;
 use super::in_batch::PutInBatch;
 use super::report::{ReadWorkload, Report, ReportJob};
 use super::rows::show;
+use super::spec::{ReadSpec, Role, Spec};
 use super::time::until;
-use super::wish::{ReadWish, Role, Wish};
 use super::{Delete, Neighbourhood, PlanJob, Planned, Put, Set, StoredWorkload, WorkloadRow, found};
 use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, ReasonCode, RefusedConsumer, Result};
@@ -46,10 +46,10 @@ impl Model {
     /// # Errors
     /// - [`Error::StaleWorkload`], [`Error::DuplicateWorkload`], [`Error::ConsumerTaken`].
     /// - [`Error::NoPlace`], [`Error::NoCapacity`] if the request is atomic and replicas have no place.
-    /// - [`Error::BadRequest`] for an impossible wish. [`Error::Busy`] if other commands keep taking the places.
+    /// - [`Error::BadRequest`] for an impossible spec. [`Error::Busy`] if other commands keep taking the places.
     pub async fn put_workload(&self, put: Put, settings: &SearchSettings, caller: &CallerKey) -> Result<Report> {
         let search = async |job: PlanJob| {
-            if job.put.wish.count() > MAX_INLINE_REPLICAS {
+            if job.put.spec.count() > MAX_INLINE_REPLICAS {
                 return self
                     .pools
                     .long_search(caller, move |interrupt| job.run(interrupt))
@@ -68,7 +68,7 @@ impl Model {
         caller: &CallerKey,
         search: impl AsyncFn(PlanJob) -> Result<Planned>,
     ) -> Result<Report> {
-        let mut missing = put.wish.count();
+        let mut missing = put.spec.count();
         let put = Arc::new(put);
         let answer = self.try_put(&put, &mut missing, (settings, caller), search).await;
         if !put.is_dry_run {
@@ -144,9 +144,9 @@ impl Model {
         found: Found,
         (settings, caller): (&SearchSettings, &CallerKey),
     ) -> Result<PlanJob> {
-        let (snapshot, roles) = self.newest_for(&put.wish.roles).await?;
-        let stored_wish = match &found.stored {
-            Some(stored) => self.read_wish(stored, put.read, caller).await.ok(),
+        let (snapshot, roles) = self.newest_for(&put.spec.roles).await?;
+        let stored_spec = match &found.stored {
+            Some(stored) => self.read_spec(stored, put.read, caller).await.ok(),
             None => None,
         };
         Ok(PlanJob {
@@ -154,9 +154,9 @@ impl Model {
             put: Arc::clone(put),
             roles: Arc::new(roles),
             stored: found.stored.map(Arc::new),
-            stored_wish: stored_wish.map(Arc::new),
+            stored_spec: stored_spec.map(Arc::new),
             others: Arc::new(found.others),
-            namers: Arc::new(found.namers),
+            referrers: Arc::new(found.referrers),
             adopted: Arc::new(found.adopted),
             held: self.store.held(),
             settings: settings.clone(),
@@ -220,7 +220,7 @@ impl Model {
                 known: Some(known),
                 named: stored.row.named,
                 neighbours: Vec::new(),
-                namers: Vec::new(),
+                referrers: Vec::new(),
                 row: None,
                 replicas: Vec::new(),
                 standing: Vec::new(),
@@ -267,7 +267,7 @@ impl Model {
     pub async fn report_workload(
         &self,
         found: Neighbourhood,
-        read: ReadWish,
+        read: ReadSpec,
         settings: &SearchSettings,
         caller: &CallerKey,
     ) -> Result<Report> {
@@ -279,7 +279,7 @@ impl Model {
     pub(in crate::model) async fn report_workload_with(
         &self,
         found: Neighbourhood,
-        read: ReadWish,
+        read: ReadSpec,
         (settings, caller): (&SearchSettings, &CallerKey),
         search: impl AsyncFn(ReportJob) -> Result<Report>,
     ) -> Result<Report> {
@@ -287,22 +287,22 @@ impl Model {
             workload: stored,
             others,
         } = found;
-        let wish = self.read_wish(&stored, read, caller).await?;
-        let (snapshot, roles) = self.newest_for(&wish.roles).await?;
+        let spec = self.read_spec(&stored, read, caller).await?;
+        let (snapshot, roles) = self.newest_for(&spec.roles).await?;
         let job = ReportJob {
             snapshot,
-            workload: Arc::new(ReadWorkload { stored, wish, roles }),
+            workload: Arc::new(ReadWorkload { stored, spec, roles }),
             others: Arc::new(others),
             settings: settings.clone(),
         };
         until(self.writer_deadline(), search(job)).await
     }
 
-    /// The wish of a stored workload.
-    async fn read_wish(&self, stored: &StoredWorkload, read: ReadWish, caller: &CallerKey) -> Result<Wish> {
+    /// The spec of a stored workload.
+    async fn read_spec(&self, stored: &StoredWorkload, read: ReadSpec, caller: &CallerKey) -> Result<Spec> {
         let row = stored.row.clone();
         let length = row.body.len();
-        self.pools.read(caller, length, move || read_wish(&row, read)).await
+        self.pools.read(caller, length, move || read_spec(&row, read)).await
     }
 
     /// Reads the workload, the consumers to adopt, and the workloads that a rule ties to this workload.
@@ -324,11 +324,11 @@ impl Model {
     }
 }
 
-/// The wish of a stored workload.
+/// The spec of a stored workload.
 ///
 /// # Errors
-/// [`Error::Internal`] if this version of placet cannot read the wish.
-pub fn read_wish(row: &WorkloadRow, read: ReadWish) -> Result<Wish> {
+/// [`Error::Internal`] if this version of placet cannot read the spec.
+pub fn read_spec(row: &WorkloadRow, read: ReadSpec) -> Result<Spec> {
     read(&row.body).map_err(|error| Error::Internal {
         detail: format!("the body of workload {} cannot be read: {error}", row.uuid),
     })

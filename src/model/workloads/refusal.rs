@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 
 use super::hosts::HostList;
-use super::wish::Role;
+use super::spec::Role;
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::model::claims;
-use crate::placing::{DomainLimit, Near, NearKind, Refusal, Removed, Rule};
+use crate::placing::{Affinity, AffinityKind, DomainLimit, Refusal, Removed, Rule};
 use crate::search::{Request, SearchSettings, Slot, Snapshot};
 
 /// The reasons, in this order: the missing place; the conditions that removed hosts, in the order of the checks; the
@@ -142,14 +142,14 @@ fn condition(list: &HostList, removed: Removed, rules: &[Rule], sentence: impl F
             without_domain = format!("Without a domain in {}", list.name(dimension));
             (ReasonCode::Domain, without_domain.as_str(), None)
         }
-        Removed::Near(rule) => {
+        Removed::Affinity(rule) => {
             let (code, what) = match rules.get(rule) {
                 None => (
                     ReasonCode::Apart,
                     "Too near to a workload whose rules keep it apart from this one",
                 ),
-                Some(Rule::Near(Near {
-                    kind: NearKind::Together,
+                Some(Rule::Affinity(Affinity {
+                    kind: AffinityKind::Affinity,
                     ..
                 })) => (ReasonCode::Together, "Away from the other workload"),
                 Some(_) => (ReasonCode::Apart, "Too near to the other workload"),

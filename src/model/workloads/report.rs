@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::eligible_hosts::EligibleHosts;
+use super::spec::{HOST, Role, Spec, SpecRule};
 use super::time::{STEPS_A_REPLICA, whole};
 use super::unfit::{Hosts, Unfit};
-use super::wish::{HOST, Role, Wish, WishRule};
-use super::{Replica, SetAnswer, StoredWorkload, WorkloadRow, near};
+use super::{Replica, SetAnswer, StoredWorkload, WorkloadRow, affinity};
 use crate::error::{Reason, ReasonCode, Reasons, Result};
-use crate::placing::{self, Axis, Broken, Level, Mode, NearKind, Rule, Standing, Workload};
+use crate::placing::{self, AffinityKind, Axis, Broken, Level, Mode, Rule, Standing, Workload};
 use crate::search::{Interrupt, SearchSettings, Slot, Snapshot};
 
 /// A workload with its state.
@@ -118,10 +118,10 @@ pub struct ReportJob {
     pub(in crate::model) settings: SearchSettings,
 }
 
-/// A stored workload whose wish was read.
+/// A stored workload whose spec was read.
 pub struct ReadWorkload {
     pub stored: StoredWorkload,
-    pub wish: Wish,
+    pub spec: Spec,
     /// With names in the spelling of the tables.
     pub roles: Vec<Role>,
 }
@@ -167,9 +167,9 @@ impl<'a> Judge<'a> {
     /// # Errors
     /// Of the search.
     pub fn report(&self, workload: &ReadWorkload) -> Result<Report> {
-        let ReadWorkload { stored, wish, roles } = workload;
-        let dimensions = wish.dimensions();
-        let hosts = EligibleHosts::of_stored(self.snapshot, &dimensions, wish, roles, self.settings)?;
+        let ReadWorkload { stored, spec, roles } = workload;
+        let dimensions = spec.dimensions();
+        let hosts = EligibleHosts::of_stored(self.snapshot, &dimensions, spec, roles, self.settings)?;
         let list = &*hosts.list;
         let reported = Reported {
             hosts: Hosts {
@@ -179,11 +179,14 @@ impl<'a> Judge<'a> {
                 roles,
                 settings: self.settings,
             },
-            rules: &near::rules(self.snapshot, list, wish, self.others),
-            wish,
+            rules: &affinity::rules(self.snapshot, list, spec, self.others),
+            spec,
             others: self.others,
         };
-        let hosts = stored.replicas.iter().map(|it| near::host_of(self.snapshot, list, it));
+        let hosts = stored
+            .replicas
+            .iter()
+            .map(|it| affinity::host_of(self.snapshot, list, it));
         Ok(reported.report(stored.row.clone(), &stored.replicas, &hosts.collect::<Vec<_>>()))
     }
 }
@@ -192,7 +195,7 @@ impl<'a> Judge<'a> {
 pub struct Reported<'a> {
     pub hosts: Hosts<'a>,
     pub rules: &'a [Rule],
-    pub wish: &'a Wish,
+    pub spec: &'a Spec,
     /// The workloads that the rules name.
     pub others: &'a HashMap<String, StoredWorkload>,
 }
@@ -201,7 +204,7 @@ impl Reported<'_> {
     /// `hosts` has the host of each replica. After the interrupt of the settings is set the report comes soon, and
     /// means nothing.
     pub fn report(&self, row: WorkloadRow, replicas: &[Replica], hosts: &[Option<u32>]) -> Report {
-        let roles = self.wish.roles.iter().enumerate();
+        let roles = self.spec.roles.iter().enumerate();
         let roles: HashMap<&str, usize> = roles.map(|(at, role)| (role.name.as_str(), at)).collect();
         let mut judged: Vec<usize> = Vec::new();
         let mut standing: Vec<Standing> = Vec::new();
@@ -212,11 +215,11 @@ impl Reported<'_> {
                 judged.push(at);
             }
         }
-        let wanted: Vec<u32> = self.wish.roles.iter().map(|role| role.count).collect();
+        let wanted: Vec<u32> = self.spec.roles.iter().map(|role| role.count).collect();
         let workload = Workload {
             wanted: &wanted,
             rules: self.rules,
-            quorum: self.wish.quorum,
+            quorum: self.spec.quorum,
             standing: &standing,
         };
         let down = standing.iter().filter(|it| !self.hosts.is_up(it.host)).count() as u32;
@@ -283,7 +286,7 @@ impl Reported<'_> {
     fn level(&self, rule: usize) -> Level {
         match &self.rules[rule] {
             Rule::Spread(spread) => spread.level,
-            Rule::Near(near) => near.level,
+            Rule::Affinity(affinity) => affinity.level,
         }
     }
 
@@ -327,8 +330,8 @@ impl Reported<'_> {
             Broken::Rule(rule) => {
                 let code = match &self.rules[rule] {
                     Rule::Spread(_) => ReasonCode::Spread,
-                    Rule::Near(near) if near.kind == NearKind::Together => ReasonCode::Together,
-                    Rule::Near(_) => ReasonCode::Apart,
+                    Rule::Affinity(affinity) if affinity.kind == AffinityKind::Affinity => ReasonCode::Together,
+                    Rule::Affinity(_) => ReasonCode::Apart,
                 };
                 (self.level(rule), code, Some(rule))
             }
@@ -371,7 +374,7 @@ impl Reported<'_> {
 
     /// Whether a rule names a deleted workload.
     fn names_missing(&self, rule: usize) -> bool {
-        let rule = self.wish.rules.as_ref().and_then(|rules| rules.get(rule));
-        matches!(rule, Some(WishRule::Near(near)) if !self.others.contains_key(&near.workload))
+        let rule = self.spec.rules.as_ref().and_then(|rules| rules.get(rule));
+        matches!(rule, Some(SpecRule::Affinity(affinity)) if !self.others.contains_key(&affinity.workload))
     }
 }

@@ -185,7 +185,7 @@ pub fn neighbour_rows(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<Vec<(
 }
 
 /// The workloads whose rules name this workload.
-pub fn namers(conn: &mut DbConnection, uuid: &str) -> DbResult<Vec<String>> {
+pub fn referrers(conn: &mut DbConnection, uuid: &str) -> DbResult<Vec<String>> {
     neighbours::table
         .filter(neighbours::neighbour.eq(uuid))
         .select(neighbours::workload)

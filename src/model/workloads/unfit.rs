@@ -2,7 +2,7 @@
 
 use super::Replica;
 use super::hosts::HostList;
-use super::wish::Role;
+use super::spec::Role;
 use crate::error::{Error, Reason, ReasonCode, Result};
 use crate::model::claims;
 use crate::placing::{Eligible, Standing};

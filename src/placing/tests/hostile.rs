@@ -5,8 +5,8 @@ use std::cell::Cell;
 use super::worlds::{atomic, spread};
 use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
 use crate::placing::{
-    Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Level, Members, Mode, Near, NearKind, Offer, Placed,
-    Proof, Rule, Standing, Workload, judge, place,
+    Affinity, AffinityKind, Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Level, Members, Mode, Offer,
+    Placed, Proof, Rule, Standing, Workload, judge, place,
 };
 
 const ROLES: usize = 1_000;
@@ -163,8 +163,8 @@ fn hostile_08_the_depth_of_domains_is_counted_by_a_judgement() {
     let cluster = deep_cluster(hosts, depth);
     let at = |host| Standing { role: 0, host };
     let standing: Vec<Standing> = (0..hosts).map(at).collect();
-    let near = |kind| {
-        Rule::Near(Near {
+    let affinity = |kind| {
+        Rule::Affinity(Affinity {
             level: Level::Hard,
             kind,
             members: Members::Domains {
@@ -186,7 +186,7 @@ fn hostile_08_the_depth_of_domains_is_counted_by_a_judgement() {
         let judgement = judge((&cluster, &eligible(&cluster)), &workload, 0, &interrupt);
         (judgement.violations.len(), interrupt.spent() * OPERATIONS_A_STEP)
     };
-    let ((without, less), (with, more)) = (spent(&[]), spent(&[near(NearKind::Apart)]));
+    let ((without, less), (with, more)) = (spent(&[]), spent(&[affinity(AffinityKind::AntiAffinity)]));
     assert_eq!((without, with), (0, hosts as usize));
     // The domains are marked once, and the ancestors of each host's domain are looked at.
     let levels = u64::from(hosts) * depth as u64;

@@ -6,7 +6,7 @@ mod safe;
 use std::collections::BTreeMap;
 
 use super::worlds::{World, subsets};
-use crate::placing::{Axis, Level, Members, Mode, Near, NearKind, Rule, Spread, Standing, Workload};
+use crate::placing::{Affinity, AffinityKind, Axis, Level, Members, Mode, Rule, Spread, Standing, Workload};
 
 /// A domain with its hosts and replicas.
 #[derive(Default)]
@@ -188,8 +188,8 @@ impl Question<'_> {
         })
     }
 
-    fn near_is_broken(&self, near: &Near, host: u32) -> bool {
-        let is_member = match &near.members {
+    fn affinity_is_broken(&self, affinity: &Affinity, host: u32) -> bool {
+        let is_member = match &affinity.members {
             Members::Hosts(hosts) => hosts.contains(&host),
             Members::Domains { dimension, domains } => {
                 let tree = &self.world.cluster.dimensions[*dimension].tree;
@@ -200,14 +200,16 @@ impl Question<'_> {
                     .any(|domain| inside.iter().any(|path| **path == *tree.path(*domain)))
             }
         };
-        is_member == (near.kind == NearKind::Apart)
+        is_member == (affinity.kind == AffinityKind::AntiAffinity)
     }
 
     /// Whether a rule holds with these new replicas.
     pub fn keeps(&self, rule: &Rule, new: &[Standing]) -> bool {
         match rule {
             Rule::Spread(spread) => self.holds(spread, new),
-            Rule::Near(near) => new.iter().all(|replica| !self.near_is_broken(near, replica.host)),
+            Rule::Affinity(affinity) => new
+                .iter()
+                .all(|replica| !self.affinity_is_broken(affinity, replica.host)),
         }
     }
 
@@ -233,7 +235,7 @@ impl Question<'_> {
                 && (!one_a_host || all + standing <= 1)
         });
         let is_hard = |rule: &&Rule| match rule {
-            Rule::Spread(Spread { level, .. }) | Rule::Near(Near { level, .. }) => *level == Level::Hard,
+            Rule::Spread(Spread { level, .. }) | Rule::Affinity(Affinity { level, .. }) => *level == Level::Hard,
         };
         fits && self
             .workload
@@ -259,9 +261,11 @@ impl Question<'_> {
         for rule in self.workload.rules {
             let (level, amount) = match rule {
                 Rule::Spread(spread) => (spread.level, self.amount(spread, new)),
-                Rule::Near(near) => {
-                    let broken = new.iter().filter(|replica| self.near_is_broken(near, replica.host));
-                    (near.level, broken.count() as i64)
+                Rule::Affinity(affinity) => {
+                    let broken = new
+                        .iter()
+                        .filter(|replica| self.affinity_is_broken(affinity, replica.host));
+                    (affinity.level, broken.count() as i64)
                 }
             };
             match level {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::naive::Question;
 use super::worlds::World;
-use crate::placing::{Axis, DomainId, Level, Members, Mode, Near, NearKind, Rule, Spread, Standing, Workload};
+use crate::placing::{Affinity, AffinityKind, Axis, DomainId, Level, Members, Mode, Rule, Spread, Standing, Workload};
 
 const MAX_HOSTS: usize = 10;
 const MAX_REPLICAS: u32 = 6;
@@ -41,7 +41,7 @@ impl Case {
     pub fn free(&self) -> Vec<bool> {
         let missing = self.missing();
         let is_about_hosts = |rule: &&Rule| match rule {
-            Rule::Near(_) => true,
+            Rule::Affinity(_) => true,
             Rule::Spread(spread) => spread.axes.contains(&Axis::Host),
         };
         let about_hosts = self
@@ -54,7 +54,7 @@ impl Case {
                     level: Level::Soft,
                     ..spread
                 }),
-                near => near,
+                affinity => affinity,
             });
         let about_hosts: Vec<Rule> = about_hosts.collect();
         let alone = Workload {
@@ -158,20 +158,20 @@ fn any_rule(dimensions: usize, on_hosts: bool) -> impl Strategy<Value = Rule> {
             strict: strict == 0,
         })
     });
-    let kind = || prop_oneof![Just(NearKind::Apart), Just(NearKind::Together)];
+    let kind = || prop_oneof![Just(AffinityKind::AntiAffinity), Just(AffinityKind::Affinity)];
     let members = (0..dimensions, vec(1..6_u32, 1..4)).prop_map(|(dimension, domains)| Members::Domains {
         dimension,
         domains: domains.into_iter().map(DomainId).collect(),
     });
     let hosts = vec(0..MAX_HOSTS as u32, 0..5).prop_map(Members::Hosts);
-    let near = (any_level(), kind(), prop_oneof![members, hosts])
-        .prop_map(|(level, kind, members)| Rule::Near(Near { level, kind, members }));
-    prop_oneof![4 => spread, 1 => near]
+    let affinity = (any_level(), kind(), prop_oneof![members, hosts])
+        .prop_map(|(level, kind, members)| Rule::Affinity(Affinity { level, kind, members }));
+    prop_oneof![4 => spread, 1 => affinity]
 }
 
 /// Removes the dimensions and domains from a rule that the world lacks.
 fn fitting(mut rule: Rule, world: &World) -> Rule {
-    if let Rule::Near(Near {
+    if let Rule::Affinity(Affinity {
         members: Members::Domains { dimension, domains },
         ..
     }) = &mut rule

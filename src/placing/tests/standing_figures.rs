@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::figures::{configuration, nine_machines};
 use super::worlds::{BOTH, World, atomic, spread, workload};
 use crate::placing::{
-    Axis, Broken, DomainId, Effort, Level, Members, Mode, Near, NearKind, Proof, Removed, Replica, Rule, Spread,
-    Standing, Workload,
+    Affinity, AffinityKind, Axis, Broken, DomainId, Effort, Level, Members, Mode, Proof, Removed, Replica, Rule,
+    Spread, Standing, Workload,
 };
 
 fn with<'a>(standing: &'a [Standing], wanted: &'a [u32], rules: &'a [Rule]) -> Workload<'a> {
@@ -179,18 +179,18 @@ fn without_atomic_as_many_as_fit_are_placed_and_the_rest_is_explained() {
 }
 
 #[test]
-fn near_rules_keep_away_from_members_and_bring_together() {
+fn affinity_rules_keep_away_from_members_and_bring_together() {
     let world = nine_machines();
     let site = |name: &str| world.cluster.dimensions[0].tree.find(name).expect("a site");
-    let near = |level, kind, domains: Vec<DomainId>| {
-        Rule::Near(Near {
+    let affinity = |level, kind, domains: Vec<DomainId>| {
+        Rule::Affinity(Affinity {
             level,
             kind,
             members: Members::Domains { dimension: 0, domains },
         })
     };
     let sites = vec![site("fd:/dc1"), site("fd:/dc2")];
-    let apart = [near(Level::Hard, NearKind::Apart, sites.clone())];
+    let apart = [affinity(Level::Hard, AffinityKind::AntiAffinity, sites.clone())];
     let dc3 = || (7..=9).map(|at| format!("vm{at}")).collect();
     assert_eq!(world.place(&workload(&[3], &apart)), Ok(dc3()));
     let refusal = world
@@ -198,10 +198,10 @@ fn near_rules_keep_away_from_members_and_bring_together() {
         .expect_err("three hosts are left")
         .refusal;
     let refusal = refusal.expect("a refusal has its reason");
-    assert_eq!(refusal.removed, [(Removed::Near(0), 6)]);
-    let together = [near(Level::Hard, NearKind::Together, vec![site("fd:/dc3")])];
+    assert_eq!(refusal.removed, [(Removed::Affinity(0), 6)]);
+    let together = [affinity(Level::Hard, AffinityKind::Affinity, vec![site("fd:/dc3")])];
     assert_eq!(world.place(&workload(&[3], &together)), Ok(dc3()));
-    let soft = [near(Level::Soft, NearKind::Apart, sites)];
+    let soft = [affinity(Level::Soft, AffinityKind::AntiAffinity, sites)];
     let four = world.place(&workload(&[4], &soft)).expect("a soft rule gives way");
     assert!(dc3().is_subset(&four));
     let standing = world.standing(&["vm1", "vm4", "vm7"]);

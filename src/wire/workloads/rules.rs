@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::model::workloads::{Level, Mode, NearKind, NearRule, SpreadRule, WishRule};
+use crate::model::workloads::{AffinityKind, AffinityRule, Level, Mode, SpecRule, SpreadRule};
 use crate::wire::native::{List, Name, Named, Text, Uuid, bad_request};
 
 /// The host as a dimension.
@@ -43,14 +43,14 @@ pub struct RuleBody {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Spread,
-    Near(NearKind),
+    Affinity(AffinityKind),
 }
 
 impl Named for Kind {
     const NAMES: &'static [(&'static str, Kind)] = &[
         ("spread", Kind::Spread),
-        ("together", Kind::Near(NearKind::Together)),
-        ("apart", Kind::Near(NearKind::Apart)),
+        ("together", Kind::Affinity(AffinityKind::Affinity)),
+        ("apart", Kind::Affinity(AffinityKind::AntiAffinity)),
     ];
 }
 
@@ -73,10 +73,10 @@ impl RuleBody {
     ///
     /// # Errors
     /// A member of a different kind of rule, or the missing member.
-    pub fn rule(&self, path: &str) -> Result<WishRule> {
+    pub fn rule(&self, path: &str) -> Result<SpecRule> {
         match self.rule.0 {
-            Kind::Spread => self.spread(path).map(WishRule::Spread),
-            Kind::Near(kind) => self.near(path, kind).map(WishRule::Near),
+            Kind::Spread => self.spread(path).map(SpecRule::Spread),
+            Kind::Affinity(kind) => self.affinity(path, kind).map(SpecRule::Affinity),
         }
     }
 
@@ -121,7 +121,7 @@ impl RuleBody {
         })
     }
 
-    fn near(&self, path: &str, kind: NearKind) -> Result<NearRule> {
+    fn affinity(&self, path: &str, kind: AffinityKind) -> Result<AffinityRule> {
         let foreign = [
             ("dimensions", self.dimensions.is_some()),
             ("mode", self.mode.is_some()),
@@ -132,7 +132,7 @@ impl RuleBody {
             return bad_request(format!("{path}.workload is required: the uuid of the other workload."));
         };
         let dimension = self.dimension.as_ref().map_or(HOST, |name| name.0.as_str());
-        Ok(NearRule {
+        Ok(AffinityRule {
             level: self.level(),
             kind,
             workload: workload.0.clone(),

@@ -1,7 +1,7 @@
 //! Bodies of workloads: reading, storing, reading again, and the named member of a refusal.
 
 use super::*;
-use crate::model::workloads::{Mode, NearKind, SpreadRule};
+use crate::model::workloads::{AffinityKind, Mode, SpreadRule};
 
 const UUID: &str = "6f000000-0000-4000-8000-000000000001";
 const OTHER: &str = "6f000000-0000-4000-8000-000000000002";
@@ -50,31 +50,31 @@ fn numbers_of_a_payload_are_kept_or_refused() {
 }
 
 #[test]
-fn what_is_stored_is_read_as_the_same_wish() {
+fn a_stored_text_is_read_as_the_same_spec() {
     let put = with(
         r#", "type": "DB", "quorum": false, "rules": [
         {"rule": "spread", "dimensions": ["fault", "host"], "mode": "one-each", "strict": true},
         {"rule": "apart", "workload": "6F000000000040008000000000000002", "dimension": "fault"}]"#,
     )
     .unwrap();
-    let rules = put.wish.rules.clone().unwrap();
+    let rules = put.spec.rules.clone().unwrap();
     let expected = SpreadRule {
         level: Level::Hard,
         mode: Mode::OneEach,
         dimensions: vec!["fault".to_owned(), "host".to_owned()],
         strict: true,
     };
-    assert_eq!(rules[0], WishRule::Spread(expected));
-    let WishRule::Near(near) = &rules[1] else {
+    assert_eq!(rules[0], SpecRule::Spread(expected));
+    let SpecRule::Affinity(affinity) = &rules[1] else {
         panic!("{rules:?}")
     };
     assert_eq!(
-        (near.kind, near.workload.as_str(), near.dimension.as_str()),
-        (NearKind::Apart, OTHER, "fault")
+        (affinity.kind, affinity.workload.as_str(), affinity.dimension.as_str()),
+        (AffinityKind::AntiAffinity, OTHER, "fault")
     );
     let again = read_stored(&put.body).unwrap();
-    assert_eq!(again.rules, put.wish.rules);
-    assert!(again.is_same_revision(&put.wish));
+    assert_eq!(again.rules, put.spec.rules);
+    assert!(again.is_same_revision(&put.spec));
     assert_eq!(
         (again.quorum, again.consumer_type.as_str(), again.count()),
         (false, "DB", 2)
@@ -85,7 +85,7 @@ fn what_is_stored_is_read_as_the_same_wish() {
 fn another_query_or_payload_is_another_revision() {
     let role = |role: &str| {
         let body = format!(r#"{{"generation": 1, "name": "w", "roles": [{{"name": "a", {role}}}]}}"#);
-        read(&body).unwrap().wish
+        read(&body).unwrap().spec
     };
     let first = role(r#""count": 2, "query": "resources=VCPU:1""#);
     assert!(first.is_same_revision(&role(r#""count": 3, "query": "resources=VCPU:1""#)));
@@ -120,7 +120,7 @@ fn a_member_that_is_wrong_is_named() {
             r#", "rules": [{"rule": "together", "workload": "6f000000-0000-4000-8000-000000000001"}]"#,
             "rules",
         ),
-        (r#", "rules": [{"rule": "near"}]"#, "near"),
+        (r#", "rules": [{"rule": "affinity"}]"#, "near"),
         (r#", "other": 1"#, "other"),
     ] {
         let refusal = refusal(members);
@@ -148,8 +148,8 @@ fn a_load_of_0_in_a_role_asks_for_nothing_of_its_class() {
         r#"{"resources": "CUSTOM_LOAD:5,VCPU:1,CUSTOM_LOAD:0"}"#,
     ] {
         let put = read_role(query).unwrap();
-        let resources = |wish: &Wish| wish.roles[0].query.request.groups[0].resources.clone();
-        assert_eq!(resources(&put.wish), [("VCPU".to_owned(), 1)]);
+        let resources = |spec: &Spec| spec.roles[0].query.request.groups[0].resources.clone();
+        assert_eq!(resources(&put.spec), [("VCPU".to_owned(), 1)]);
         assert_eq!(resources(&read_stored(&put.body).unwrap()), [("VCPU".to_owned(), 1)]);
     }
     for nothing in [r#""resources=CUSTOM_LOAD:0""#, r#""resources=VCPU:-1""#] {
@@ -216,8 +216,8 @@ fn rules_and_roles_are_bounded_and_what_was_stored_before_is_read() {
         (sized(0, 1_001), "roles: 1001 items; from 1 to 1000 are allowed."),
     ] {
         assert_eq!(read(&body).unwrap_err().to_string(), sentence);
-        let wish = read_stored(&body).unwrap();
-        let counts = (wish.rules.map_or(0, |rules| rules.len()), wish.roles.len());
+        let spec = read_stored(&body).unwrap();
+        let counts = (spec.rules.map_or(0, |rules| rules.len()), spec.roles.len());
         assert!(counts == (65, 1) || counts == (0, 1_001), "{counts:?}");
     }
 }
@@ -228,7 +228,7 @@ fn a_group_whose_amounts_are_all_0_is_as_if_it_were_not_there() {
         let body = format!(
             r#"{{"generation": null, "name": "w", "roles": [{{"name": "a", "count": 1, "query": "{query}"}}]}}"#
         );
-        read(&body).map(|put| put.wish.roles[0].query.request.groups.clone())
+        read(&body).map(|put| put.spec.roles[0].query.request.groups.clone())
     };
     let suffixes = |query: &str| -> Vec<String> {
         let groups = groups(query).unwrap_or_else(|error| panic!("{query}: {error}"));

@@ -61,7 +61,7 @@ pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
     });
     state.set_workload(&set.uuid, now);
     if !mutants::is(Mutant::SkipNeighbours) {
-        let tied = set.neighbours.iter().chain(&set.namers);
+        let tied = set.neighbours.iter().chain(&set.referrers);
         tied.for_each(|it| state.note_named(&it.uuid));
     }
     Ok(claimed)
@@ -104,7 +104,7 @@ fn check_neighbours(state: &State, set: &Set, named: i64) -> Result<()> {
         let row = state.workload(uuid);
         row.map_or_else(|| Neighbour::missing(uuid), Neighbour::of)
     };
-    let mut tied = set.neighbours.iter().chain(&set.namers);
+    let mut tied = set.neighbours.iter().chain(&set.referrers);
     let are_known = named == set.named && tied.all(|known| now(&known.uuid) == *known);
     let is_gone = |known: &Neighbour| known.generation.is_some() && now(&known.uuid).generation.is_none();
     let rests_on_them = !set.placed.is_empty() || set.row.is_none();

@@ -32,7 +32,7 @@ pub struct StandingReplica {
     pub consumer: String,
     /// Uuid.
     pub workload: String,
-    /// The workload's wish.
+    /// The workload's spec.
     pub body: Arc<str>,
 }
 
@@ -79,7 +79,7 @@ impl State {
         }
     }
 
-    /// The workloads with a replica on a host now, by uuid with their wishes.
+    /// The workloads with a replica on a host now, by uuid with their specs.
     pub fn workloads_on(&mut self, host: ProviderId) -> BTreeMap<String, Arc<str>> {
         let before = self.standing.iter().filter(|it| it.host == host && !self.has_left(it));
         let mut replicas: Vec<(String, Arc<str>, String)> = before

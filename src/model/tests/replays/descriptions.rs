@@ -40,7 +40,7 @@ pub fn describe(rng: &mut Rng, known: &Known) -> Command {
         is_list,
         is_forced: rng.chance(50),
         read: |body| match body {
-            "{}" => Ok(super::super::workloads::wish(1, None)),
+            "{}" => Ok(super::super::workloads::spec(1, None)),
             _ => Err(Error::BadRequest { detail: String::new() }),
         },
     }

@@ -51,7 +51,7 @@ pub fn set(rng: &mut Rng, known: &Known) -> Command {
         });
     }
     let split = neighbours.len() * usize::from(generation.is_some() || rng.chance(50));
-    let namers = neighbours.split_off(split);
+    let referrers = neighbours.split_off(split);
     let named = known.named.get(&workload).copied().unwrap_or_default();
     let named = named + i64::from(rng.chance(10)) + another(rng);
     let is_deleted = generation.is_some() && rng.chance(20);
@@ -72,7 +72,7 @@ pub fn set(rng: &mut Rng, known: &Known) -> Command {
         known: generation,
         named,
         neighbours: if is_deleted { Vec::new() } else { neighbours },
-        namers,
+        referrers,
         row: (!is_deleted).then(|| Box::new(row)),
         replicas: if is_deleted { Vec::new() } else { replicas },
         standing,

@@ -18,9 +18,9 @@ async fn normal_room_is_admitted_in_sum_and_used_first() {
             .await
             .unwrap();
     }
-    let asked = |count, amount| Wish {
+    let asked = |count, amount| Spec {
         roles: vec![role("replica", count, amount)],
-        ..wish(0, Some(Vec::new()))
+        ..spec(0, Some(Vec::new()))
     };
     // 2 + 1 + 1 within the normal limits of 8.
     let refused = place(&f.model, put(WORKLOAD, None, asked(3, 2))).await.unwrap_err();
@@ -44,9 +44,9 @@ async fn e25_the_sum_of_room_is_asked_first() {
     for (host, total) in [(1, 5), (2, 5), (3, 4)] {
         f.host(host, total).await.unwrap();
     }
-    let asked = Wish {
+    let asked = Spec {
         roles: vec![role("replica", 3, 5)],
-        ..wish(0, None)
+        ..spec(0, None)
     };
     let refused = place(&f.model, put(WORKLOAD, None, asked)).await.unwrap_err();
     let reasons = refused.reasons().expect("the reason with its figures");
@@ -73,9 +73,9 @@ async fn e29_the_sum_of_normal_room_admits_and_single_hosts_go_over() {
             normal: Some("0.2".parse().unwrap()),
         };
         f.model.submit(set).await.unwrap();
-        let asked = Wish {
+        let asked = Spec {
             roles: vec![role("replica", n, 15)],
-            ..wish(0, None)
+            ..spec(0, None)
         };
         let answer = place(&f.model, put(WORKLOAD, None, asked)).await;
         match over {
@@ -106,9 +106,9 @@ async fn e29_the_sum_of_normal_room_admits_and_single_hosts_go_over() {
 async fn hostile_16_a_refusal_for_lack_of_room_says_free_if_there_is_no_normal_limit() {
     let mut f = fixture();
     f.host(1, 8).await.unwrap();
-    let asked = Wish {
+    let asked = Spec {
         roles: vec![role("replica", 3, 4)],
-        ..wish(0, Some(Vec::new()))
+        ..spec(0, Some(Vec::new()))
     };
     let refused = place(&f.model, put(WORKLOAD, None, asked)).await.unwrap_err();
     let sentence = refused.to_string();

@@ -23,8 +23,8 @@ fn adopt(consumer: &str, id: Option<&str>) -> Adopted {
     }
 }
 
-fn free(count: u32) -> Wish {
-    wish(count, Some(Vec::new()))
+fn free(count: u32) -> Spec {
+    spec(count, Some(Vec::new()))
 }
 
 /// Ids with their consumers.
@@ -112,7 +112,7 @@ async fn an_adopted_consumer_may_get_the_id_of_a_replica_whose_role_is_gone() {
     place(&f.model, put(WORKLOAD, None, free(1))).await.unwrap();
     claim_for(&f.model, &uuid(7), 6).await;
     let mut renamed = put(WORKLOAD, Some(1), free(1));
-    renamed.wish.roles[0].name = "other".to_owned();
+    renamed.spec.roles[0].name = "other".to_owned();
     renamed.adopted = vec![adopt(&uuid(7), Some("0"))];
     let report = place(&f.model, renamed).await.unwrap();
     assert_eq!(consumers(&report), [("0", uuid(7).as_str())]);

@@ -3,10 +3,10 @@
 use super::*;
 
 /// Reads the bodies of [`stored`]. Any other body is a workload with one role, which is enough for the revision.
-pub fn read(body: &str) -> Result<Wish> {
+pub fn read(body: &str) -> Result<Spec> {
     let split = body.split_once(' ');
     let Some((count, rest)) = split.and_then(|(count, rest)| Some((count.parse().ok()?, rest))) else {
-        return Ok(wish(0, None));
+        return Ok(spec(0, None));
     };
     let rule = |mode: &str| match mode {
         "even" => vec![spread(Mode::MaxDifference, &["fault"])],
@@ -14,9 +14,9 @@ pub fn read(body: &str) -> Result<Wish> {
         _ => Vec::new(),
     };
     let (mode, expression) = rest.split_once(' ').unwrap_or((rest, ""));
-    let mut wish = wish(count, Some(rule(mode)));
-    wish.roles[0].query = query(1, expression);
-    Ok(wish)
+    let mut spec = spec(count, Some(rule(mode)));
+    spec.roles[0].query = query(1, expression);
+    Ok(spec)
 }
 
 /// A new workload whose spec is read again from its body: a number of replicas, `even`, `one-each` or `free`, and

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use super::violations::{broken, listed, page, report};
 use super::*;
 use crate::model::census::{Census, Figures};
-use crate::model::workloads::{Listed, Page, ReadWish};
+use crate::model::workloads::{Listed, Page, ReadSpec};
 
 async fn list(model: &Model, page: Page) -> (Vec<Listed>, Option<String>) {
     list_read(model, page, read).await
 }
 
-pub async fn list_read(model: &Model, page: Page, read: ReadWish) -> (Vec<Listed>, Option<String>) {
+pub async fn list_read(model: &Model, page: Page, read: ReadSpec) -> (Vec<Listed>, Option<String>) {
     let settings = SearchSettings::uncut(7);
     let reader = || model.reader(false);
     model
@@ -104,11 +104,11 @@ async fn found_u7_the_census_counts_what_the_lists_have() {
 async fn found_u7_a_census_of_many_workloads_goes_on_after_each_page_and_ends_when_it_is_to_stop() {
     let f = cluster(&SITES).await;
     for n in 1_000..1_101 {
-        place(&f.model, put(n, None, wish(0, None))).await.unwrap();
+        place(&f.model, put(n, None, spec(0, None))).await.unwrap();
     }
     let model = f.model.clone();
     let work = move || {
-        let census = Census::new(model.clone(), |_| Ok(wish(0, None)), SearchSettings::uncut(7)).unwrap();
+        let census = Census::new(model.clone(), |_| Ok(spec(0, None)), SearchSettings::uncut(7)).unwrap();
         assert!(model.numbers().census.began.is_none());
         census.begin();
         assert!(
@@ -129,7 +129,7 @@ async fn found_u7_a_census_of_many_workloads_goes_on_after_each_page_and_ends_wh
 #[actix_web::test]
 async fn found_u6_the_log_says_which_replicas_got_what_where() {
     let f = cluster(&SITES).await;
-    let placed = place(&f.model, put(WORKLOAD, None, wish(3, None))).await.unwrap();
+    let placed = place(&f.model, put(WORKLOAD, None, spec(3, None))).await.unwrap();
     let text = f.model.granted_to_workload(&placed).unwrap();
     let (first, host) = (&placed.change.placed[0], placed.replicas[0].host.as_ref().unwrap());
     let name = placed.replicas[0].host_name.as_ref().unwrap();
@@ -140,14 +140,14 @@ async fn found_u6_the_log_says_which_replicas_got_what_where() {
             uuid(WORKLOAD)
         )
     );
-    let fewer = place(&f.model, put(WORKLOAD, Some(1), wish(1, None))).await.unwrap();
+    let fewer = place(&f.model, put(WORKLOAD, Some(1), spec(1, None))).await.unwrap();
     let text = f.model.granted_to_workload(&fewer).unwrap();
     assert!(text.ends_with("): 2 released"), "{text}");
-    let same = place(&f.model, put(WORKLOAD, Some(2), wish(1, None))).await.unwrap();
+    let same = place(&f.model, put(WORKLOAD, Some(2), spec(1, None))).await.unwrap();
     assert_eq!(f.model.granted_to_workload(&same), None);
     let dry = Put {
         is_dry_run: true,
-        ..put(WORKLOAD, Some(2), wish(2, None))
+        ..put(WORKLOAD, Some(2), spec(2, None))
     };
     assert_eq!(f.model.granted_to_workload(&place(&f.model, dry).await.unwrap()), None);
 }

@@ -76,7 +76,7 @@ async fn c13_a_domain_in_which_spread_replicas_stand_stays_unless_forced() {
 #[actix_web::test]
 async fn the_default_rule_is_about_fault_and_upgrade() {
     let f = cluster(&SITES).await;
-    let report = place(&f.model, put(WORKLOAD, None, wish(1, None))).await.unwrap();
+    let report = place(&f.model, put(WORKLOAD, None, spec(1, None))).await.unwrap();
     let host = *hosts(&report).first().unwrap();
     let refused = f.model.submit(moved(host, 1, ("fd:/z", "9"))).await.unwrap_err();
     assert_eq!(in_use(refused).len(), 2);
@@ -129,7 +129,7 @@ async fn a_peer_that_describes_sees_the_replica_that_was_acknowledged() {
 #[actix_web::test]
 async fn the_first_domain_of_a_host_is_no_change_under_the_default_rule() {
     let f = cluster(&[("-", "-"), ("-", "-")]).await;
-    place(&f.model, put(WORKLOAD, None, wish(2, None))).await.unwrap();
+    place(&f.model, put(WORKLOAD, None, spec(2, None))).await.unwrap();
     f.model.submit(moved(1, 1, ("fd:/a", "1"))).await.unwrap();
     let refused = f.model.submit(moved(1, 2, ("fd:/b", "1"))).await.unwrap_err();
     assert_eq!(in_use(refused), [(Some(uuid(1)), Some("fault:fd:/a".to_owned()))]);

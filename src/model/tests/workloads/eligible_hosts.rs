@@ -4,8 +4,8 @@ use super::*;
 
 /// The number of domains in dimension `fault` for the rule, and the planned hosts of the workload.
 async fn seen(model: &Model, expression: &str) -> (u32, Vec<u32>) {
-    let mut dry = put(WORKLOAD, None, wish(0, None));
-    dry.wish.roles = vec![Role {
+    let mut dry = put(WORKLOAD, None, spec(0, None));
+    dry.spec.roles = vec![Role {
         query: query(1, expression),
         ..role("replica", 2, 1)
     }];

@@ -21,10 +21,10 @@ async fn full() -> Fixture {
     f
 }
 
-fn of_role(name: &str, count: u32) -> Wish {
-    Wish {
+fn of_role(name: &str, count: u32) -> Spec {
+    Spec {
         roles: vec![role(name, count, 4)],
-        ..wish(0, Some(Vec::new()))
+        ..spec(0, Some(Vec::new()))
     }
 }
 

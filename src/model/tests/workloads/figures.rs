@@ -18,13 +18,13 @@ async fn occupied(at: &[(&str, &str)]) -> Fixture {
     f
 }
 
-fn rule(mode: Mode, dimensions: &[&str]) -> Option<Vec<WishRule>> {
+fn rule(mode: Mode, dimensions: &[&str]) -> Option<Vec<SpecRule>> {
     Some(vec![spread(mode, dimensions)])
 }
 
 /// The answer if these hosts had the replicas.
-async fn adopted(f: &Fixture, hosts: &[u32], wanted: u32, rules: &Option<Vec<WishRule>>) -> Result<Report> {
-    let mut dry = put(WORKLOAD, None, wish(wanted, rules.clone()));
+async fn adopted(f: &Fixture, hosts: &[u32], wanted: u32, rules: &Option<Vec<SpecRule>>) -> Result<Report> {
+    let mut dry = put(WORKLOAD, None, spec(wanted, rules.clone()));
     dry.is_dry_run = true;
     dry.adopted = hosts
         .iter()
@@ -38,7 +38,7 @@ async fn adopted(f: &Fixture, hosts: &[u32], wanted: u32, rules: &Option<Vec<Wis
 }
 
 /// All sets of `n` of the hosts without a broken rule.
-async fn sets(f: &Fixture, hosts: u32, n: usize, rules: Option<Vec<WishRule>>) -> Vec<Vec<u32>> {
+async fn sets(f: &Fixture, hosts: u32, n: usize, rules: Option<Vec<SpecRule>>) -> Vec<Vec<u32>> {
     let mut valid = Vec::new();
     for mask in 0_u32..1 << hosts {
         if mask.count_ones() as usize == n {
@@ -52,8 +52,8 @@ async fn sets(f: &Fixture, hosts: u32, n: usize, rules: Option<Vec<WishRule>>) -
 }
 
 /// Places `n` replicas, which must stand on a valid set, and removes the replicas again.
-async fn placed(f: &Fixture, n: u32, rules: Option<Vec<WishRule>>) -> (Vec<u32>, Report) {
-    let report = place(&f.model, put(WORKLOAD, None, wish(n, rules))).await.unwrap();
+async fn placed(f: &Fixture, n: u32, rules: Option<Vec<SpecRule>>) -> (Vec<u32>, Report) {
+    let report = place(&f.model, put(WORKLOAD, None, spec(n, rules))).await.unwrap();
     f.model
         .delete_workload(&uuid(WORKLOAD), None, Delete::default())
         .await
@@ -106,7 +106,7 @@ async fn e1_e11_e13_nine_hosts() {
     let (_, report) = placed(&f, 4, rule(QuorumSafe, &BOTH)).await;
     assert_eq!((report.spread[0].limit, report.safe), (Some(2), Some(false)), "E11");
     assert_eq!(sets(&f, 9, 3, rule(OneEach, &BOTH)).await.len(), 6, "E13");
-    let refusal = no_place(place(&f.model, put(WORKLOAD, None, wish(4, rule(OneEach, &BOTH)))).await);
+    let refusal = no_place(place(&f.model, put(WORKLOAD, None, spec(4, rule(OneEach, &BOTH)))).await);
     assert_eq!(figures_of(&refusal, ReasonCode::Spread), Some((4, 3)), "E13");
 }
 
@@ -184,13 +184,13 @@ async fn e10_two_sites_are_not_safe() {
     assert_eq!(sets(&f, 6, 3, rule(QuorumSafe, &["fault"])).await.len(), 18);
     let (_, report) = placed(&f, 3, rule(QuorumSafe, &["fault"])).await;
     assert_eq!((report.spread[0].limit, report.safe), (Some(2), Some(false)));
-    let strict = WishRule::Spread(SpreadRule {
+    let strict = SpecRule::Spread(SpreadRule {
         level: Level::Hard,
         mode: QuorumSafe,
         dimensions: vec!["fault".to_owned()],
         strict: true,
     });
-    let refusal = no_place(place(&f.model, put(WORKLOAD, None, wish(3, Some(vec![strict])))).await);
+    let refusal = no_place(place(&f.model, put(WORKLOAD, None, spec(3, Some(vec![strict])))).await);
     assert!(refusal.reasons.has(ReasonCode::Spread));
 }
 
@@ -198,12 +198,12 @@ async fn e10_two_sites_are_not_safe() {
 async fn e14_what_is_eligible_decides_the_mode() {
     let f = occupied(&NINE).await;
     for (most, mode, number) in [(8, QuorumSafe, 4), (6, MaxDifference, 6)] {
-        let asked = || Wish {
+        let asked = || Spec {
             roles: vec![Role {
                 query: query(1, &format!("Number <= {most}")),
                 ..role("replica", 3, 1)
             }],
-            ..wish(0, None)
+            ..spec(0, None)
         };
         let report = place(&f.model, put(WORKLOAD, None, asked())).await.unwrap();
         assert_eq!(modes(&report), [mode, mode], "vm1..{most}");
@@ -232,14 +232,14 @@ async fn e14_what_is_eligible_decides_the_mode() {
 #[actix_web::test]
 async fn e21_a_replica_that_no_longer_matches_stays_and_is_a_violation() {
     let f = cluster(&NINE).await;
-    let before = place(&f.model, put(WORKLOAD, None, wish(3, None))).await.unwrap();
+    let before = place(&f.model, put(WORKLOAD, None, spec(3, None))).await.unwrap();
     let first = *hosts(&before).first().unwrap();
-    let changed = Wish {
+    let changed = Spec {
         roles: vec![Role {
             query: query(1, &format!("Number != {first}")),
             ..role("replica", 3, 1)
         }],
-        ..wish(0, Some(Vec::new()))
+        ..spec(0, Some(Vec::new()))
     };
     let after = place(&f.model, put(WORKLOAD, Some(1), changed)).await.unwrap();
     assert_eq!(after.row.generation, 2);

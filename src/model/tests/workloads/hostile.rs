@@ -31,7 +31,7 @@ async fn hosts_of_a_thousand(hosts: u32, is_nested: bool) -> Fixture {
 }
 
 /// The plan of a request for this number of replicas.
-async fn plan_of(f: &Fixture, count: u32, rules: Vec<WishRule>) -> PlanJob {
+async fn plan_of(f: &Fixture, count: u32, rules: Vec<SpecRule>) -> PlanJob {
     let job = std::cell::RefCell::new(None);
     let search = async |its_job: PlanJob| -> Result<Planned> {
         *job.borrow_mut() = Some(its_job);
@@ -39,15 +39,15 @@ async fn plan_of(f: &Fixture, count: u32, rules: Vec<WishRule>) -> PlanJob {
             detail: "the plan is made later".to_owned(),
         })
     };
-    let mut asked = put(WORKLOAD, None, wish(count, Some(rules)));
+    let mut asked = put(WORKLOAD, None, spec(count, Some(rules)));
     asked.is_dry_run = true;
     let settings = SearchSettings::uncut(7);
     let _ = f.model.put_workload_with(asked, &settings, &caller(), search).await;
     job.take().expect("it was planned")
 }
 
-fn on_hosts(level: Level, mode: Mode) -> Vec<WishRule> {
-    vec![WishRule::Spread(SpreadRule {
+fn on_hosts(level: Level, mode: Mode) -> Vec<SpecRule> {
+    vec![SpecRule::Spread(SpreadRule {
         level,
         mode,
         dimensions: vec!["host".to_owned()],
@@ -60,7 +60,7 @@ fn steps(job: &PlanJob) -> u64 {
     let interrupt = Interrupt::default();
     let planned = job.run(&interrupt).unwrap();
     assert!(planned.report.is_exact);
-    assert_eq!(planned.set.placed.len(), job.put.wish.count() as usize);
+    assert_eq!(planned.set.placed.len(), job.put.spec.count() as usize);
     interrupt.spent()
 }
 
@@ -111,16 +111,16 @@ async fn hostile_08_the_rules_of_other_workloads_are_counted() {
     let f = hosts_of_a_thousand(70, false).await;
     let job = plan_of(&f, 10, Vec::new()).await;
     let apart = |dimension: &str| {
-        WishRule::Near(NearRule {
+        SpecRule::Affinity(AffinityRule {
             level: Level::Hard,
-            kind: NearKind::Apart,
+            kind: AffinityKind::AntiAffinity,
             workload: uuid(WORKLOAD),
             dimension: dimension.to_owned(),
         })
     };
-    let namers = (0..500).map(|namer| (uuid(1_000 + namer), wish(1, Some(vec![apart("fault")]))));
+    let referrers = (0..500).map(|referrer| (uuid(1_000 + referrer), spec(1, Some(vec![apart("fault")]))));
     let many = PlanJob {
-        namers: Arc::new(namers.collect()),
+        referrers: Arc::new(referrers.collect()),
         others: Arc::new(HashMap::new()),
         ..job.clone()
     };

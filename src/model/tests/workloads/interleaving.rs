@@ -60,7 +60,7 @@ async fn a_consumer_that_another_program_has_is_refused_after_one_plan() {
     claim.consumers[0].consumer = uuid::Uuid::new_v5(&workload, b"1").to_string();
     let consumer = claim.consumers[0].consumer.clone();
     f.model.submit(claim).await.unwrap();
-    let put = put(WORKLOAD, None, wish(3, None));
+    let put = put(WORKLOAD, None, spec(3, None));
     let (refused, plans) = place_while(&f.model, put, async |_, _| {}).await;
     let Err(Error::ClaimRefused(refusal)) = refused else {
         panic!("{refused:?}");
@@ -79,7 +79,7 @@ async fn a_request_that_loses_each_plan_is_planned_in_the_batch() {
         f.host(host, 1).await.unwrap();
     }
     let model = &f.model;
-    let (report, plans) = place_while(model, put(WORKLOAD, None, wish(1, None)), async |plan, report| {
+    let (report, plans) = place_while(model, put(WORKLOAD, None, spec(1, None)), async |plan, report| {
         let host = *hosts(report).first().unwrap();
         let claim = super::super::claim(100 + plan, host, "VCPU", 1, Expected::New);
         model.submit(claim).await.unwrap();
@@ -97,7 +97,7 @@ async fn a_request_that_finds_no_place_in_the_batch_is_refused() {
         f.host(host, 1).await.unwrap();
     }
     let model = &f.model;
-    let (refused, plans) = place_while(model, put(WORKLOAD, None, wish(1, None)), async |plan, report| {
+    let (refused, plans) = place_while(model, put(WORKLOAD, None, spec(1, None)), async |plan, report| {
         let host = *hosts(report).first().unwrap();
         let claim = super::super::claim(100 + plan, host, "VCPU", 1, Expected::New);
         model.submit(claim).await.unwrap();

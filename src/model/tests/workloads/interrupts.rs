@@ -16,7 +16,7 @@ async fn plan_job(f: &Fixture) -> PlanJob {
     let mut some = put(
         WORKLOAD,
         None,
-        wish(9, Some(vec![spread(Mode::MaxDifference, &["fault"])])),
+        spec(9, Some(vec![spread(Mode::MaxDifference, &["fault"])])),
     );
     (some.is_atomic, some.is_dry_run) = (false, true);
     let settings = SearchSettings::uncut(7);
@@ -87,7 +87,7 @@ async fn a_request_whose_time_is_up_is_busy_and_its_plan_ends() {
         };
         tokio::task::spawn_blocking(plan).await.expect("no panic")
     };
-    let asked = put(WORKLOAD, None, wish(3, None));
+    let asked = put(WORKLOAD, None, spec(3, None));
     let refused = model
         .put_workload_with(asked, &SearchSettings::uncut(7), &caller(), search)
         .await;

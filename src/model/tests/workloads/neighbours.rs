@@ -3,10 +3,10 @@
 use super::interleaving::place_while;
 use super::*;
 
-fn apart(other: &str, dimension: &str) -> WishRule {
-    WishRule::Near(NearRule {
+fn apart(other: &str, dimension: &str) -> SpecRule {
+    SpecRule::Affinity(AffinityRule {
         level: Level::Hard,
-        kind: NearKind::Apart,
+        kind: AffinityKind::AntiAffinity,
         workload: other.to_owned(),
         dimension: dimension.to_owned(),
     })
@@ -16,19 +16,19 @@ fn apart(other: &str, dimension: &str) -> WishRule {
 pub fn apart_from(others: &[u32], n: u32, generation: Option<i64>, count: u32) -> Put {
     let others: Vec<String> = others.iter().map(|other| uuid(*other)).collect();
     let body = others.join("\n");
-    let wish = Wish {
+    let spec = Spec {
         roles: vec![role("replica", count, 1)],
         ..read_apart(&body).unwrap()
     };
     Put {
         body,
         read: read_apart,
-        ..put(n, generation, wish)
+        ..put(n, generation, spec)
     }
 }
 
-pub fn read_apart(body: &str) -> Result<Wish> {
-    Ok(wish(0, Some(body.lines().map(|other| apart(other, "fault")).collect())))
+pub fn read_apart(body: &str) -> Result<Spec> {
+    Ok(spec(0, Some(body.lines().map(|other| apart(other, "fault")).collect())))
 }
 
 impl Put {
@@ -56,12 +56,12 @@ async fn workloads_are_together_or_apart_by_host_and_by_domain() {
     let f = cluster(&SITES).await;
     let first = place(
         &f.model,
-        put(WORKLOAD, None, wish(2, Some(vec![spread(Mode::OneEach, &["fault"])]))),
+        put(WORKLOAD, None, spec(2, Some(vec![spread(Mode::OneEach, &["fault"])]))),
     )
     .await
     .unwrap();
-    let near = |kind, dimension: &str| {
-        Some(vec![WishRule::Near(NearRule {
+    let affinity = |kind, dimension: &str| {
+        Some(vec![SpecRule::Affinity(AffinityRule {
             level: Level::Hard,
             kind,
             workload: uuid(WORKLOAD),
@@ -71,21 +71,21 @@ async fn workloads_are_together_or_apart_by_host_and_by_domain() {
     let mut n = WORKLOAD;
     let mut place = |count, rules| {
         n += 1;
-        place(&f.model, put(n, None, wish(count, rules)))
+        place(&f.model, put(n, None, spec(count, rules)))
     };
     assert_eq!(
-        hosts(&place(2, near(NearKind::Together, "host")).await.unwrap()),
+        hosts(&place(2, affinity(AffinityKind::Affinity, "host")).await.unwrap()),
         hosts(&first)
     );
     let site = |host: u32| (host - 1) / 2;
     let sites: BTreeSet<u32> = hosts(&first).into_iter().map(site).collect();
-    let together = hosts(&place(4, near(NearKind::Together, "fault")).await.unwrap());
+    let together = hosts(&place(4, affinity(AffinityKind::Affinity, "fault")).await.unwrap());
     assert_eq!(together.into_iter().map(site).collect::<BTreeSet<_>>(), sites);
-    let apart = hosts(&place(2, near(NearKind::Apart, "fault")).await.unwrap());
+    let apart = hosts(&place(2, affinity(AffinityKind::AntiAffinity, "fault")).await.unwrap());
     assert!(apart.into_iter().all(|host| !sites.contains(&site(host))));
-    let refusal = no_place(place(3, near(NearKind::Apart, "fault")).await);
+    let refusal = no_place(place(3, affinity(AffinityKind::AntiAffinity, "fault")).await);
     assert!(refusal.reasons.has(ReasonCode::Apart));
-    let refusal = no_place(place(3, near(NearKind::Together, "host")).await);
+    let refusal = no_place(place(3, affinity(AffinityKind::Affinity, "host")).await);
     assert!(refusal.reasons.has(ReasonCode::Together));
 }
 
@@ -131,7 +131,7 @@ async fn a_domain_above_that_of_another_workload_is_too_near_to_it() {
     let f = cluster(&[("fd:/a/r1", "1"), ("fd:/a", "2"), ("fd:/b", "1")]).await;
     place(&f.model, apart_from(&[], FIRST, None, 0)).await.unwrap();
     let mut second = apart_from(&[FIRST], SECOND, None, 1);
-    second.wish.roles[0].query = query(1, "Number == 1");
+    second.spec.roles[0].query = query(1, "Number == 1");
     place(&f.model, second).await.unwrap();
     // A replica of the first on fd:/a would have the second workload, in fd:/a/r1, inside the replica's domain.
     let many = apart_from(&[], FIRST, Some(1), 3).in_part();
@@ -180,7 +180,7 @@ async fn a_workload_that_is_created_again_is_another_one_to_those_that_name_it()
                 again_at.set(*hosts(report).first().unwrap());
                 changing.delete_workload(&uuid(first), Some(1), FORCED).await.unwrap();
                 let mut again = apart_from(&[], first, None, 1);
-                again.wish.roles[0].query = query(1, &format!("Number == {}", again_at.get()));
+                again.spec.roles[0].query = query(1, &format!("Number == {}", again_at.get()));
                 place(changing, again).await.unwrap();
             }
         })
@@ -246,21 +246,21 @@ async fn a_workload_that_a_rule_names_is_deleted_only_by_force() {
 /// Together with the first workload, by host.
 fn together(generation: Option<i64>, count: u32) -> Put {
     let rule = |_: &str| {
-        let rule = NearRule {
+        let rule = AffinityRule {
             level: Level::Hard,
-            kind: NearKind::Together,
+            kind: AffinityKind::Affinity,
             workload: uuid(FIRST),
             dimension: "host".to_owned(),
         };
-        Ok(wish(0, Some(vec![WishRule::Near(rule)])))
+        Ok(spec(0, Some(vec![SpecRule::Affinity(rule)])))
     };
-    let wish = Wish {
+    let spec = Spec {
         roles: vec![role("replica", count, 1)],
         ..rule("").unwrap()
     };
     Put {
         read: rule,
-        ..put(SECOND, generation, wish)
+        ..put(SECOND, generation, spec)
     }
 }
 
@@ -285,9 +285,9 @@ async fn a_rule_stays_whose_workload_was_deleted_by_force() {
     let refused = place(&f.model, other).await.unwrap_err().to_string();
     assert!(refused.starts_with("rules[0].workload: "), "{refused}");
     let mut other = together(Some(1), 2);
-    other.wish.rules = Some(vec![WishRule::Near(NearRule {
+    other.spec.rules = Some(vec![SpecRule::Affinity(AffinityRule {
         level: Level::Hard,
-        kind: NearKind::Apart,
+        kind: AffinityKind::AntiAffinity,
         workload: uuid(FIRST),
         dimension: "host".to_owned(),
     })]);

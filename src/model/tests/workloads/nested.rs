@@ -38,10 +38,10 @@ fn ranked(name: &str, count: u32, amount: i64, rank: Rank) -> Role {
 }
 
 /// Several replicas may be on the same host.
-fn on_few_hosts(roles: Vec<Role>) -> Wish {
-    Wish {
+fn on_few_hosts(roles: Vec<Role>) -> Spec {
+    Spec {
         roles,
-        ..wish(0, Some(vec![spread(Mode::MaxDifference, &["host"])]))
+        ..spec(0, Some(vec![spread(Mode::MaxDifference, &["host"])]))
     }
 }
 

@@ -11,7 +11,7 @@ const BODY_BYTES: usize = 1 << 20;
 async fn with_long_bodies(numbers: impl Iterator<Item = u32>) -> Fixture {
     let f = cluster(&SITES).await;
     for n in numbers {
-        let mut long = put(n, None, wish(0, None));
+        let mut long = put(n, None, spec(0, None));
         long.body = format!("0{}", " ".repeat(BODY_BYTES - 1));
         place(&f.model, long).await.unwrap();
     }
@@ -31,7 +31,7 @@ async fn hostile_09_a_page_of_long_bodies_ends_early_and_the_next_one_goes_on() 
             limit: 1_000,
             ..workloads::Page::default()
         };
-        let (listed, next) = list_read(&f.model, page, |_| Ok(wish(0, None))).await;
+        let (listed, next) = list_read(&f.model, page, |_| Ok(spec(0, None))).await;
         let bytes: usize = listed.iter().map(|it| it.row.body.len()).sum();
         assert!(bytes < PAGE_BYTES + BODY_BYTES, "{bytes} bytes");
         found.extend(listed.into_iter().map(|it| it.row.uuid));
@@ -74,11 +74,11 @@ async fn hostile_09_a_plan_has_no_bodies_of_neighbours_and_the_rules_alone_of_th
     let search = async |job: PlanJob| {
         let bodies: Vec<usize> = job.others.values().map(|it| it.row.body.len()).collect();
         assert_eq!(bodies, [0, 0]);
-        let [(namer, wish)] = job.namers.as_slice() else {
-            panic!("{:?}", job.namers)
+        let [(referrer, spec)] = job.referrers.as_slice() else {
+            panic!("{:?}", job.referrers)
         };
         assert_eq!(
-            (namer, wish.roles.len(), wish.neighbours()),
+            (referrer, spec.roles.len(), spec.neighbours()),
             (&uuid(903), 0, vec![uuid(901)])
         );
         planned.set(true);

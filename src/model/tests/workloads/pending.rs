@@ -5,8 +5,8 @@ use crate::model::allocations::Release;
 use crate::model::workloads::PendingWorkloads;
 
 /// Four replicas, each in a domain of its own.
-fn four() -> Wish {
-    wish(4, Some(vec![spread(Mode::OneEach, &["fault"])]))
+fn four() -> Spec {
+    spec(4, Some(vec![spread(Mode::OneEach, &["fault"])]))
 }
 
 async fn try_again(model: &Model) -> Result<usize> {
@@ -49,7 +49,7 @@ async fn pending(model: &Model) -> Vec<String> {
 async fn show(model: &Model) -> Report {
     let found = neighbourhood(model, WORKLOAD).await;
     let search = async |job: ReportJob| job.run(&Interrupt::default());
-    let read = |_: &str| Ok(wish(3, None));
+    let read = |_: &str| Ok(spec(3, None));
     model
         .report_workload_with(found, read, (&SearchSettings::uncut(7), &caller()), search)
         .await
@@ -59,13 +59,13 @@ async fn show(model: &Model) -> Report {
 #[actix_web::test]
 async fn a_replica_that_another_client_removed_is_pending_and_placed_again() {
     let f = cluster(&SITES).await;
-    let report = place(&f.model, put(WORKLOAD, None, wish(3, None))).await.unwrap();
+    let report = place(&f.model, put(WORKLOAD, None, spec(3, None))).await.unwrap();
     let consumer = report.replicas[1].replica.row.consumer.clone();
     let release = crate::model::allocations::Release { consumer };
     f.model.submit(release).await.unwrap();
     let shown = show(&f.model).await;
     assert_eq!(places(&shown)[1], ("1".to_owned(), None));
-    let again = place(&f.model, put(WORKLOAD, Some(1), wish(3, None))).await.unwrap();
+    let again = place(&f.model, put(WORKLOAD, Some(1), spec(3, None))).await.unwrap();
     assert_eq!(hosts(&again).len(), 3);
 }
 
@@ -73,7 +73,7 @@ async fn a_replica_that_another_client_removed_is_pending_and_placed_again() {
 async fn pending_replicas_are_placed_when_there_is_room() {
     let mut f = cluster(&SITES).await;
     put_some(&f.model, Vec::new()).await;
-    place(&f.model, put(WORKLOAD + 1, None, wish(2, None))).await.unwrap();
+    place(&f.model, put(WORKLOAD + 1, None, spec(2, None))).await.unwrap();
     assert_eq!(pending(&f.model).await, [uuid(WORKLOAD)]);
     assert_eq!(retry(&f.model).await, 0);
     let stored = f.model.stored_workload(&uuid(WORKLOAD)).await.unwrap();
@@ -92,7 +92,7 @@ async fn a_query_for_pending_replicas_looks_at_a_page_of_workloads() {
     let f = cluster(&SITES).await;
     put_some(&f.model, Vec::new()).await;
     for n in [WORKLOAD - 1, WORKLOAD + 1] {
-        place(&f.model, put(n, None, wish(2, None))).await.unwrap();
+        place(&f.model, put(n, None, spec(2, None))).await.unwrap();
     }
     let page = async |after: u32| {
         let after = if after == 0 { String::new() } else { uuid(after) };
@@ -182,11 +182,11 @@ async fn a_plan_of_pending_replicas_ends_when_the_process_is_to_stop() {
 #[actix_web::test]
 async fn consumers_that_exist_without_their_workload_are_a_conflict_and_can_be_adopted() {
     let mut f = cluster(&SITES).await;
-    let report = place(&f.model, put(WORKLOAD, None, wish(3, None))).await.unwrap();
+    let report = place(&f.model, put(WORKLOAD, None, spec(3, None))).await.unwrap();
     for table in ["placet_workloads", "placet_replicas"] {
         f.execute(&format!("DELETE FROM {table}"));
     }
-    let refused = place(&f.model, put(WORKLOAD, None, wish(3, None))).await.unwrap_err();
+    let refused = place(&f.model, put(WORKLOAD, None, spec(3, None))).await.unwrap_err();
     let Error::ClaimRefused(refusal) = &refused else {
         panic!("{refused:?}");
     };
@@ -200,7 +200,7 @@ async fn consumers_that_exist_without_their_workload_are_a_conflict_and_can_be_a
     });
     let put = Put {
         adopted: adopted.collect(),
-        ..put(WORKLOAD, None, wish(3, None))
+        ..put(WORKLOAD, None, spec(3, None))
     };
     assert_eq!(hosts(&place(&f.model, put).await.unwrap()), hosts(&report));
 }

@@ -71,7 +71,7 @@ async fn a_placement_that_was_planned_before_a_host_changed_its_domain_is_planne
             let what = format!("workload {n}, {amount} VCPU, new: {is_new}");
             let one_each = |count: u32| {
                 let mut put = stored(n, None, &format!("{count} one-each"));
-                put.wish.roles[0].query = query(amount, "");
+                put.spec.roles[0].query = query(amount, "");
                 put
             };
             if !is_new {

@@ -52,9 +52,9 @@ fn with_disks(count: u32) -> Put {
     put(
         WORKLOAD,
         None,
-        Wish {
+        Spec {
             roles,
-            ..wish(0, Some(Vec::new()))
+            ..spec(0, Some(Vec::new()))
         },
     )
 }
@@ -113,9 +113,9 @@ async fn replicas_that_share_a_full_pool_exchange_their_roles() {
         role
     };
     let roles = vec![with_disk("primary", 2), with_disk("secondary", 1)];
-    let asked = Wish {
+    let asked = Spec {
         roles,
-        ..wish(0, Some(Vec::new()))
+        ..spec(0, Some(Vec::new()))
     };
     place_in_pools(&f.model, put(WORKLOAD, None, asked.clone()))
         .await
@@ -149,9 +149,9 @@ async fn replicas_within_a_normal_limit_are_claimed_before_those_beyond_it() {
         resources.extend([("DISK_GB".to_owned(), 10), (class.to_owned(), 1)]);
         wanted.push(role);
     }
-    let asked = Wish {
+    let asked = Spec {
         roles: wanted,
-        ..wish(0, Some(Vec::new()))
+        ..spec(0, Some(Vec::new()))
     };
     let report = place_in_pools(&f.model, put(WORKLOAD, None, asked)).await.unwrap();
     let over = report.replicas.iter().filter(|it| it.over_normal == ["DISK_GB"]);

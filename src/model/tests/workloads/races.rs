@@ -55,7 +55,7 @@ async fn run(model: &Model, seed: u64, first: u32) -> Vec<(u32, usize)> {
                 let mut put = put(
                     n,
                     generation,
-                    wish(count, Some(vec![spread(Mode::MaxDifference, &["fault"])])),
+                    spec(count, Some(vec![spread(Mode::MaxDifference, &["fault"])])),
                 );
                 put.is_atomic = rng.below(2) == 0;
                 match place(model, put).await {
@@ -115,9 +115,9 @@ async fn concurrent_workloads_and_claims_keep_every_rule() {
 async fn of_requests_with_the_same_generation_one_is_granted() {
     let mut f = cluster(&SITES).await;
     let answers = tokio::join!(
-        place(&f.model, put(WORKLOAD, None, wish(2, None))),
-        place(&f.model, put(WORKLOAD, None, wish(3, None))),
-        place(&f.model, put(WORKLOAD, None, wish(4, None))),
+        place(&f.model, put(WORKLOAD, None, spec(2, None))),
+        place(&f.model, put(WORKLOAD, None, spec(3, None))),
+        place(&f.model, put(WORKLOAD, None, spec(4, None))),
     );
     let answers = [answers.0, answers.1, answers.2];
     assert_eq!(answers.iter().filter(|it| it.is_ok()).count(), 1, "{answers:?}");

@@ -5,18 +5,18 @@ use super::*;
 #[actix_web::test]
 async fn what_does_not_fit_is_refused_as_a_whole_or_waits() {
     let mut f = cluster(&SITES[..2]).await;
-    let refusal = no_place(place(&f.model, put(WORKLOAD, None, wish(3, Some(Vec::new())))).await);
+    let refusal = no_place(place(&f.model, put(WORKLOAD, None, spec(3, Some(Vec::new())))).await);
     assert_eq!(refusal.missing, 3);
     assert_eq!(figures_of(&refusal, ReasonCode::NoPlace), Some((3, 2)));
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM allocations"), 0);
-    let mut some = put(WORKLOAD, None, wish(3, Some(Vec::new())));
+    let mut some = put(WORKLOAD, None, spec(3, Some(Vec::new())));
     some.is_atomic = false;
     let report = place(&f.model, some).await.unwrap();
     assert_eq!(places(&report).iter().filter(|(_, host)| host.is_none()).count(), 1);
     assert!(report.reasons.has(ReasonCode::NoPlace));
     // Room is added, and the next request finds the room.
     f.host(3, 10).await.unwrap();
-    let report = place(&f.model, put(WORKLOAD, Some(1), wish(3, Some(Vec::new()))))
+    let report = place(&f.model, put(WORKLOAD, Some(1), spec(3, Some(Vec::new()))))
         .await
         .unwrap();
     assert_eq!(hosts(&report), [1, 2, 3].into());
@@ -46,7 +46,7 @@ async fn a_refusal_counts_the_hosts_that_each_condition_removed() {
         .submit(super::super::claim(1, 2, "VCPU", 10, Expected::New))
         .await
         .unwrap();
-    let mut asked = wish(5, Some(Vec::new()));
+    let mut asked = spec(5, Some(Vec::new()));
     asked.roles[0].query = query(1, "Number != 6");
     let refusal = no_place(place(&f.model, put(WORKLOAD, None, asked)).await);
     // Hosts 1 and 6 do not meet the conditions, host 2 is full; 3, 4, 5 are left. Each host is counted once.
@@ -78,7 +78,7 @@ async fn what_a_role_lacks_is_counted_on_all_hosts() {
         f.model.submit(adding(child, "VCPU", 1)).await.unwrap();
     }
     for workload in WORKLOAD..WORKLOAD + 8 {
-        let mut asked = wish(7, Some(Vec::new()));
+        let mut asked = spec(7, Some(Vec::new()));
         asked.roles[0].query = query(1, "Number < 7");
         let refusal = no_place(place(&f.model, put(workload, None, asked)).await);
         let details: Vec<&str> = refusal.reasons.kept().iter().map(|it| &*it.detail).collect();
@@ -90,19 +90,19 @@ async fn what_a_role_lacks_is_counted_on_all_hosts() {
 #[actix_web::test]
 async fn a_rule_about_a_dimension_that_no_host_has_is_refused_and_those_that_exist_are_named() {
     let f = cluster(&SITES).await;
-    place(&f.model, put(WORKLOAD, None, wish(1, None))).await.unwrap();
-    let near = NearRule {
+    place(&f.model, put(WORKLOAD, None, spec(1, None))).await.unwrap();
+    let affinity = AffinityRule {
         level: Level::Hard,
-        kind: NearKind::Apart,
+        kind: AffinityKind::AntiAffinity,
         workload: uuid(WORKLOAD),
         dimension: "falt".to_owned(),
     };
     for (rule, member) in [
         (spread(Mode::OneEach, &["fault", "falt"]), "dimensions"),
-        (WishRule::Near(near), "dimension"),
+        (SpecRule::Affinity(affinity), "dimension"),
     ] {
         let rules = vec![spread(Mode::OneEach, &["host"]), rule];
-        let refused = place(&f.model, put(WORKLOAD + 1, None, wish(2, Some(rules)))).await;
+        let refused = place(&f.model, put(WORKLOAD + 1, None, spec(2, Some(rules)))).await;
         let Err(Error::BadRequest { detail }) = refused else {
             panic!("{refused:?}");
         };
@@ -116,7 +116,7 @@ async fn a_rule_about_a_dimension_that_no_host_has_is_refused_and_those_that_exi
 async fn each_host_is_counted_once_whatever_rules_are_short() {
     let f = cluster(&SITES).await;
     // Two roles, the first without a fitting host, and a rule for at most three replicas.
-    let mut asked = wish(0, Some(vec![spread(Mode::OneEach, &["fault"])]));
+    let mut asked = spec(0, Some(vec![spread(Mode::OneEach, &["fault"])]));
     asked.roles = vec![role("large", 1, 11), role("small", 4, 1)];
     let mut partly = put(WORKLOAD, None, asked.clone());
     partly.is_atomic = false;
@@ -136,7 +136,7 @@ async fn each_host_is_counted_once_whatever_rules_are_short() {
 async fn a_refusal_names_hosts_with_their_room_and_the_dimension_of_a_rule() {
     let at: Vec<(&str, &str)> = (0..20).map(|n| if n < 10 { ("a", "1") } else { ("b", "2") }).collect();
     let f = cluster(&at).await;
-    let mut asked = wish(3, Some(vec![spread(Mode::OneEach, &["fault", "upgrade"])]));
+    let mut asked = spec(3, Some(vec![spread(Mode::OneEach, &["fault", "upgrade"])]));
     asked.roles = vec![role("large", 3, 11), role("small", 2, 1)];
     asked.roles[1].query = query(1, "Number <= 2");
     let mut asked = put(WORKLOAD, None, asked);

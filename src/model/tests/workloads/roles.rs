@@ -5,9 +5,9 @@ use super::*;
 #[actix_web::test]
 async fn roles_exchange_on_their_hosts_and_only_if_there_is_room() {
     let mut f = cluster(&SITES[..3]).await;
-    let roles = |second: i64| Wish {
+    let roles = |second: i64| Spec {
         roles: vec![role("primary", 1, 4), role("secondary", 1, second)],
-        ..wish(0, Some(Vec::new()))
+        ..spec(0, Some(Vec::new()))
     };
     let before = place(&f.model, put(WORKLOAD, None, roles(2))).await.unwrap();
     let mut swap = put(WORKLOAD, Some(1), roles(2));
@@ -40,9 +40,9 @@ async fn roles_exchange_on_their_hosts_and_only_if_there_is_room() {
 #[actix_web::test]
 async fn a_role_that_falls_makes_room_for_one_that_rises() {
     let mut f = cluster(&SITES[..2]).await;
-    let roles = |primaries: u32, secondaries: u32| Wish {
+    let roles = |primaries: u32, secondaries: u32| Spec {
         roles: vec![role("primary", primaries, 6), role("secondary", secondaries, 9)],
-        ..wish(0, Some(Vec::new()))
+        ..spec(0, Some(Vec::new()))
     };
     place(&f.model, put(WORKLOAD, None, roles(2, 0))).await.unwrap();
     let report = place(&f.model, put(WORKLOAD, Some(1), roles(1, 1))).await.unwrap();
@@ -55,9 +55,9 @@ async fn a_role_that_falls_makes_room_for_one_that_rises() {
 #[actix_web::test]
 async fn a_role_that_a_host_is_not_made_for_is_refused_with_the_condition() {
     let mut f = cluster(&SITES[..2]).await;
-    let mut asked = Wish {
+    let mut asked = Spec {
         roles: vec![role("primary", 1, 4), role("secondary", 1, 2)],
-        ..wish(0, Some(Vec::new()))
+        ..spec(0, Some(Vec::new()))
     };
     asked.roles[0].query = query(4, "Number == 1");
     place(&f.model, put(WORKLOAD, None, asked.clone())).await.unwrap();
@@ -85,9 +85,9 @@ async fn e23_a_host_takes_64_primaries_and_then_secondaries_alone() {
     let mut primary = role("primary", 1, 1);
     let resources = &mut primary.query.request.groups[0].resources;
     resources.push(("DISK_GB".to_owned(), 1024));
-    let asked = Wish {
+    let asked = Spec {
         roles: vec![primary, role("secondary", 2, 1)],
-        ..wish(0, Some(Vec::new()))
+        ..spec(0, Some(Vec::new()))
     };
     for n in 0..64 {
         let report = place(&f.model, put(WORKLOAD + n, None, asked.clone())).await.unwrap();
@@ -110,9 +110,9 @@ async fn e23_a_host_takes_64_primaries_and_then_secondaries_alone() {
     assert!(of_disk.any(|it| (it.code, it.requested) == (ReasonCode::NoRoom, Some(1024))));
     assert_eq!(places(&report)[0], ("0".to_owned(), None));
     assert_eq!(report.replicas.iter().filter(|it| it.host.is_some()).count(), 2);
-    let secondaries = Wish {
+    let secondaries = Spec {
         roles: vec![role("secondary", 3, 1)],
-        ..wish(0, Some(Vec::new()))
+        ..spec(0, Some(Vec::new()))
     };
     let report = place(&f.model, put(WORKLOAD + 65, None, secondaries)).await.unwrap();
     assert_eq!(hosts(&report), [1, 2, 3].into());

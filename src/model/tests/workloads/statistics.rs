@@ -12,7 +12,7 @@ fn counted(model: &Model) -> (u64, u64, Vec<(&'static str, u64)>) {
 #[actix_web::test]
 async fn replicas_are_counted_as_claims() {
     let f = cluster(&SITES[..3]).await;
-    let mut asked = put(WORKLOAD, None, wish(3, Some(Vec::new())));
+    let mut asked = put(WORKLOAD, None, spec(3, Some(Vec::new())));
     asked.is_dry_run = true;
     place(&f.model, asked.clone()).await.unwrap();
     assert_eq!(counted(&f.model), (0, 0, vec![]), "a dry run claims nothing");
@@ -20,21 +20,21 @@ async fn replicas_are_counted_as_claims() {
     place(&f.model, asked).await.unwrap();
     assert_eq!(counted(&f.model), (3, 0, vec![]));
     // Two leave.
-    place(&f.model, put(WORKLOAD, Some(1), wish(1, Some(Vec::new()))))
+    place(&f.model, put(WORKLOAD, Some(1), spec(1, Some(Vec::new()))))
         .await
         .unwrap();
     assert_eq!(counted(&f.model), (3, 2, vec![]));
     // Four are missing, and two have a place.
-    no_place(place(&f.model, put(WORKLOAD, Some(2), wish(5, Some(Vec::new())))).await);
+    no_place(place(&f.model, put(WORKLOAD, Some(2), spec(5, Some(Vec::new())))).await);
     assert_eq!(counted(&f.model), (3, 2, vec![("no_place", 4)]));
-    let mut some = put(WORKLOAD, Some(2), wish(5, Some(Vec::new())));
+    let mut some = put(WORKLOAD, Some(2), spec(5, Some(Vec::new())));
     some.is_atomic = false;
     place(&f.model, some).await.unwrap();
     assert_eq!(counted(&f.model), (5, 2, vec![("no_place", 6)]));
-    let stale = put(WORKLOAD, Some(9), wish(5, Some(Vec::new())));
+    let stale = put(WORKLOAD, Some(9), spec(5, Some(Vec::new())));
     place(&f.model, stale).await.unwrap_err();
-    let mut large = put(WORKLOAD + 1, None, wish(0, Some(Vec::new())));
-    large.wish.roles = vec![role("replica", 3, 10)];
+    let mut large = put(WORKLOAD + 1, None, spec(0, Some(Vec::new())));
+    large.spec.roles = vec![role("replica", 3, 10)];
     place(&f.model, large).await.unwrap_err();
     let refused = vec![("no_place", 6), ("no_capacity", 3), ("concurrent_update", 5)];
     assert_eq!(counted(&f.model), (5, 2, refused));

@@ -15,29 +15,29 @@ async fn set_traits(f: &mut Fixture, host: u32, names: &[&str]) {
     f.model.submit(replace).await.unwrap();
 }
 
-fn with_trait(body: &str) -> Result<Wish> {
-    let mut wish = read(body)?;
-    wish.roles[0].query.request.groups[0].traits.required = vec![[TRAIT.to_owned()].into()];
-    Ok(wish)
+fn with_trait(body: &str) -> Result<Spec> {
+    let mut spec = read(body)?;
+    spec.roles[0].query.request.groups[0].traits.required = vec![[TRAIT.to_owned()].into()];
+    Ok(spec)
 }
 
-fn with_disk(body: &str) -> Result<Wish> {
-    let mut wish = read(body)?;
-    let resources = &mut wish.roles[0].query.request.groups[0].resources;
+fn with_disk(body: &str) -> Result<Spec> {
+    let mut spec = read(body)?;
+    let resources = &mut spec.roles[0].query.request.groups[0].resources;
     resources.push(("DISK_GB".to_owned(), 1));
-    Ok(wish)
+    Ok(spec)
 }
 
-fn asked(body: &str, read: fn(&str) -> Result<Wish>) -> Put {
+fn asked(body: &str, read: fn(&str) -> Result<Spec>) -> Put {
     Put {
-        wish: read(body).unwrap(),
+        spec: read(body).unwrap(),
         read,
         ..stored(WORKLOAD, None, body)
     }
 }
 
 /// The codes of the violations, with their details.
-async fn found(f: &Fixture, read: fn(&str) -> Result<Wish>) -> Vec<(ReasonCode, String)> {
+async fn found(f: &Fixture, read: fn(&str) -> Result<Spec>) -> Vec<(ReasonCode, String)> {
     let shown = reported(neighbourhood(&f.model, WORKLOAD).await, &f.model, read).await;
     let found = shown.violations.into_iter();
     found.map(|it| (it.reason.code, it.reason.detail)).collect()

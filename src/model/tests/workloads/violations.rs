@@ -7,7 +7,7 @@ use super::interrupts::InterruptOnDrop;
 use super::neighbours::{apart_from, read_apart};
 use super::*;
 use crate::model::violations::{Filter, JudgeJob, Page, Violated};
-use crate::model::workloads::ReadWish;
+use crate::model::workloads::ReadSpec;
 
 pub async fn listed(model: &Model, page: Page) -> (Vec<Violated>, Option<String>) {
     let search = async |job: JudgeJob| job.run(&Interrupt::default());
@@ -63,7 +63,7 @@ pub async fn report(model: &Model, n: u32) -> Report {
     reported(neighbourhood(model, n).await, model, read).await
 }
 
-pub async fn reported(found: Neighbourhood, model: &Model, read: ReadWish) -> Report {
+pub async fn reported(found: Neighbourhood, model: &Model, read: ReadSpec) -> Report {
     let search = async |job: ReportJob| job.run(&Interrupt::default());
     let settings = SearchSettings::uncut(7);
     model
@@ -268,12 +268,12 @@ async fn a_workload_on_a_host_is_found_in_pages_of_one() {
 #[actix_web::test]
 async fn a_workload_that_names_a_deleted_trait_is_shown_and_hides_no_other() {
     let f = broken().await;
-    let named = |body: &str| -> Result<Wish> {
-        let mut wish = read(body)?;
+    let named = |body: &str| -> Result<Spec> {
+        let mut spec = read(body)?;
         if body.starts_with("1 ") {
-            wish.roles[0].query.request.groups[0].traits.required = vec![["CUSTOM_GONE".to_owned()].into()];
+            spec.roles[0].query.request.groups[0].traits.required = vec![["CUSTOM_GONE".to_owned()].into()];
         }
-        Ok(wish)
+        Ok(spec)
     };
     let search = async |job: JudgeJob| job.run(&Interrupt::default());
     let settings = SearchSettings::uncut(7);
@@ -300,7 +300,7 @@ thread_local! {
 }
 
 /// As [`read_apart`], after the change.
-fn read_after_change(body: &str) -> Result<Wish> {
+fn read_after_change(body: &str) -> Result<Spec> {
     if let Some(change) = CHANGE.take() {
         change();
     }
@@ -360,10 +360,10 @@ async fn a_workload_and_those_that_its_rules_name_are_read_in_one_moment() {
 async fn a_violation_names_the_consumers_and_hosts_of_its_first_replicas() {
     let at: Vec<(&str, &str)> = (0..21).map(|n| if n < 20 { ("a", "-") } else { ("b", "-") }).collect();
     let f = cluster(&at).await;
-    let mut many = wish(20, Some(Vec::new()));
+    let mut many = spec(20, Some(Vec::new()));
     many.roles[0].query = query(1, "Number <= 20");
     place(&f.model, put(WORKLOAD, None, many)).await.unwrap();
-    let spread = wish(20, Some(vec![spread(Mode::OneEach, &["fault"])]));
+    let spread = spec(20, Some(vec![spread(Mode::OneEach, &["fault"])]));
     let report = place(&f.model, put(WORKLOAD, Some(1), spread)).await.unwrap();
     let [violation] = &report.violations[..] else {
         panic!("{:?}", report.violations)

@@ -24,14 +24,14 @@ impl Planning<'_> {
             body: put.body.as_str().into(),
             named,
         };
-        let neighbours: BTreeSet<String> = put.wish.neighbours().into_iter().collect();
+        let neighbours: BTreeSet<String> = put.spec.neighbours().into_iter().collect();
         let neighbour = |uuid: &String| {
             let other = job.others.get(uuid);
             other.map_or_else(|| Neighbour::missing(uuid), |other| Neighbour::of(&other.row))
         };
         let neighbours = neighbours.iter().map(neighbour).collect();
-        let namers = job.namers.iter().filter(|_| known.is_none());
-        let namers = namers.map(|(uuid, _)| neighbour(uuid)).collect();
+        let referrers = job.referrers.iter().filter(|_| known.is_none());
+        let referrers = referrers.map(|(uuid, _)| neighbour(uuid)).collect();
         let chosen: BTreeSet<&str> = self.choices.iter().map(|it| it.claim.consumer.as_str()).collect();
         let standing = self.kept.iter().map(|it| &it.replica);
         let standing = standing.filter(|it| !chosen.contains(it.row.consumer.as_str()));
@@ -62,7 +62,7 @@ impl Planning<'_> {
         let reported = Reported {
             hosts: self.hosts(&job.snapshot),
             rules: &self.rules[..self.own_rules],
-            wish: &put.wish,
+            spec: &put.spec,
             others: &job.others,
         };
         let report = Report {
@@ -78,7 +78,7 @@ impl Planning<'_> {
                 known,
                 named,
                 neighbours,
-                namers,
+                referrers,
                 row: Some(Box::new(row)),
                 replicas: replicas.into_iter().map(|it| it.row).collect(),
                 standing,
@@ -127,11 +127,11 @@ impl Planning<'_> {
     /// Whether a rule `spread` is new for replicas that stand.
     fn has_new_members(&self) -> bool {
         let job = self.job;
-        let Some(before) = &job.stored_wish else {
+        let Some(before) = &job.stored_spec else {
             return true;
         };
         let before = before.spread_dimensions();
-        let mut now = job.put.wish.spread_dimensions().into_iter();
+        let mut now = job.put.spec.spread_dimensions().into_iter();
         !job.adopted.is_empty() || now.any(|name| !before.contains(&name))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{Kept, Planning};
 use crate::error::{Error, Result};
-use crate::model::workloads::{Adopted, Replica, ReplicaRow, Role, ids, near};
+use crate::model::workloads::{Adopted, Replica, ReplicaRow, Role, affinity, ids};
 
 fn bad_request<T>(detail: String) -> Result<T> {
     Err(Error::BadRequest { detail })
@@ -36,7 +36,7 @@ impl Planning<'_> {
             let stays = !self.leaves(&replica.row);
             match self.role(&replica.row.role).filter(|_| stays) {
                 Some(role) => self.kept.push(Kept {
-                    host: near::host_of(&self.job.snapshot, &self.list, &replica),
+                    host: affinity::host_of(&self.job.snapshot, &self.list, &replica),
                     replica,
                     role,
                     is_swapped,

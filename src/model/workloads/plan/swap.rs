@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{Kept, Planning, shares};
 use crate::error::{Error, NoPlace, Reason, ReasonCode, Result};
 use crate::model::claims::{Limits, claim_candidate};
+use crate::model::workloads::spec::Role;
 use crate::model::workloads::unfit::Unfit;
-use crate::model::workloads::wish::Role;
 use crate::placing::Standing;
 use crate::search::{self, Candidate, PlannedUsage, Rank, Snapshot};
 

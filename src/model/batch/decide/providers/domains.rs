@@ -25,9 +25,9 @@ pub fn check(state: &mut State, command: &DescribeAll, ids: &[ProviderId]) -> Re
             continue;
         }
         for (workload, body) in state.workloads_on(*id) {
-            let wish = (command.read)(&body).ok();
-            let spread = wish.as_ref().map(|wish| wish.spread_dimensions());
-            let is_default = wish.as_ref().is_some_and(|wish| wish.rules.is_none());
+            let spec = (command.read)(&body).ok();
+            let spread = spec.as_ref().map(|spec| spec.spread_dimensions());
+            let is_default = spec.as_ref().is_some_and(|spec| spec.rules.is_none());
             for (dimension, path) in &changed {
                 // The default rule is about existing dimensions.
                 if is_default && path.is_empty() {

@@ -109,7 +109,7 @@ async fn t10_the_missing_replica_has_one_place() {
 async fn e8_a_placement_never_begins_what_it_cannot_end() {
     let f = occupied(&CONFIGURATION).await;
     // Valid so far, and without a fifth.
-    let mut dry = put(WORKLOAD, None, wish(5, rule(MaxDifference, &BOTH)));
+    let mut dry = put(WORKLOAD, None, spec(5, rule(MaxDifference, &BOTH)));
     dry.adopted = [1, 7, 8, 9]
         .map(|host| Adopted {
             consumer: uuid(100 + host),

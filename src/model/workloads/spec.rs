@@ -1,13 +1,13 @@
-//! The wish of a workload: the roles and rules as the caller wrote the request.
+//! The spec of a workload: the roles and rules as the caller wrote the request.
 
 use std::sync::Arc;
 
 use crate::error::Result;
 use crate::model::claims::ClaimQuery;
-use crate::placing::{Level, Mode, NearKind};
+use crate::placing::{AffinityKind, Level, Mode};
 
-/// Reads a wish from the body of a stored workload. Only `wire` knows the form of the body.
-pub type ReadWish = fn(&str) -> Result<Wish>;
+/// Reads a spec from the body of a stored workload. Only `wire` knows the form of the body.
+pub type ReadSpec = fn(&str) -> Result<Spec>;
 
 /// The name of the dimension in which each host is a domain of its own.
 pub const HOST: &str = "host";
@@ -16,11 +16,11 @@ pub const DEFAULT_DIMENSIONS: [&str; 2] = ["fault", "upgrade"];
 
 /// The roles and rules of a workload.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct Spec {
     /// Empty only if the rules alone count.
     pub roles: Vec<Role>,
     /// `None`: the default rule.
-    pub rules: Option<Vec<WishRule>>,
+    pub rules: Option<Vec<SpecRule>>,
     /// Whether the workload needs the majority of its replicas.
     pub quorum: bool,
     /// The type of the consumers.
@@ -39,11 +39,11 @@ pub struct Role {
     pub definition: Arc<str>,
 }
 
-/// A rule of a wish, with names.
+/// A rule of a spec, with names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WishRule {
+pub enum SpecRule {
     Spread(SpreadRule),
-    Near(NearRule),
+    Affinity(AffinityRule),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,25 +57,25 @@ pub struct SpreadRule {
 
 /// A rule about the hosts of another workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NearRule {
+pub struct AffinityRule {
     pub level: Level,
-    pub kind: NearKind,
+    pub kind: AffinityKind,
     /// The uuid of the other workload.
     pub workload: String,
     /// [`HOST`] or the name of a dimension: same host, or same domain.
     pub dimension: String,
 }
 
-impl Wish {
+impl Spec {
     /// The number of replicas.
     pub fn count(&self) -> u32 {
         self.roles.iter().map(|role| role.count).sum()
     }
 
-    /// Whether the roles have the same names, queries and payloads as in another wish.
-    pub fn is_same_revision(&self, other: &Wish) -> bool {
-        let definitions = |wish: &Wish| -> Vec<(String, Arc<str>)> {
-            let roles = wish.roles.iter();
+    /// Whether the roles have the same names, queries and payloads as in another spec.
+    pub fn is_same_revision(&self, other: &Spec) -> bool {
+        let definitions = |spec: &Spec| -> Vec<(String, Arc<str>)> {
+            let roles = spec.roles.iter();
             roles.map(|role| (role.name.clone(), role.definition.clone())).collect()
         };
         definitions(self) == definitions(other)
@@ -85,8 +85,8 @@ impl Wish {
     pub fn neighbours(&self) -> Vec<String> {
         let rules = self.rules.iter().flatten();
         let others = rules.filter_map(|rule| match rule {
-            WishRule::Near(near) => Some(near.workload.clone()),
-            WishRule::Spread(_) => None,
+            SpecRule::Affinity(affinity) => Some(affinity.workload.clone()),
+            SpecRule::Spread(_) => None,
         });
         others.collect()
     }
@@ -97,8 +97,8 @@ impl Wish {
             return DEFAULT_DIMENSIONS.to_vec();
         };
         let names = rules.iter().flat_map(|rule| match rule {
-            WishRule::Spread(spread) => spread.dimensions.as_slice(),
-            WishRule::Near(_) => &[],
+            SpecRule::Spread(spread) => spread.dimensions.as_slice(),
+            SpecRule::Affinity(_) => &[],
         });
         names.map(String::as_str).collect()
     }
@@ -109,8 +109,8 @@ impl Wish {
             None => DEFAULT_DIMENSIONS.to_vec(),
             Some(rules) => {
                 let names = rules.iter().flat_map(|rule| match rule {
-                    WishRule::Spread(spread) => spread.dimensions.iter().map(String::as_str).collect(),
-                    WishRule::Near(near) => vec![near.dimension.as_str()],
+                    SpecRule::Spread(spread) => spread.dimensions.iter().map(String::as_str).collect(),
+                    SpecRule::Affinity(affinity) => vec![affinity.dimension.as_str()],
                 });
                 names.collect()
             }

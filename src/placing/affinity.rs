@@ -1,62 +1,62 @@
-//! Affinity and anti-affinity to other workloads (`Near` rules): the hosts that a rule excludes, and the costs of the
-//! hosts that a rule advises against.
+//! Affinity and anti-affinity to other workloads: the hosts that a rule excludes, and the costs of the hosts that a
+//! rule advises against.
 
 use super::budget::Budget;
 use super::cluster::Cluster;
 use super::cost::Cost;
 use super::domain_tree::{DomainId, DomainTree};
-use super::rules::{Level, Members, Near, NearKind, Rule};
+use super::rules::{Affinity, AffinityKind, Level, Members, Rule};
 
 /// The cost and the excluding rule of each host, computed once: a search asks a host once for each offer.
-pub struct NearHosts {
+pub struct AffinityHosts {
     /// By host. Empty without rules, and incomplete if the answer is not wanted any more.
-    hosts: Vec<NearHost>,
+    hosts: Vec<AffinityHost>,
 }
 
 /// The effect of the rules on one host.
 #[derive(Clone, Copy, Default)]
-struct NearHost {
-    /// As [`NearRules::cost`].
+struct AffinityHost {
+    /// As [`AffinityRules::cost`].
     cost: Cost,
-    /// As [`NearRules::excluding`].
+    /// As [`AffinityRules::excluding`].
     excluding: Option<usize>,
 }
 
-impl NearHosts {
-    pub fn of(cluster: &Cluster, rules: &[Rule], budget: &Budget) -> NearHosts {
-        let rules = NearRules::of(cluster, rules, budget);
+impl AffinityHosts {
+    pub fn of(cluster: &Cluster, rules: &[Rule], budget: &Budget) -> AffinityHosts {
+        let rules = AffinityRules::of(cluster, rules, budget);
         let number = rules.len() as u64;
         let hosts = if number == 0 { 0 } else { cluster.hosts };
         let hosts = (0..hosts).take_while(|_| !budget.count_list(number));
-        let hosts = hosts.map(|host| NearHost {
+        let hosts = hosts.map(|host| AffinityHost {
             cost: rules.cost(host),
             excluding: rules.excluding(host),
         });
-        NearHosts { hosts: hosts.collect() }
+        AffinityHosts { hosts: hosts.collect() }
     }
 
-    /// As [`NearRules::cost`].
+    /// As [`AffinityRules::cost`].
     pub fn cost(&self, host: u32) -> Cost {
         self.hosts.get(host as usize).map_or(Cost::ZERO, |host| host.cost)
     }
 
-    /// As [`NearRules::excluding`].
+    /// As [`AffinityRules::excluding`].
     pub fn excluding(&self, host: u32) -> Option<usize> {
         self.hosts.get(host as usize).and_then(|host| host.excluding)
     }
 }
 
-/// The `Near` rules of a workload, ready to judge hosts.
-pub struct NearRules<'a> {
+/// The `Affinity` rules of a workload, ready to judge hosts.
+pub struct AffinityRules<'a> {
     cluster: &'a Cluster,
-    rules: Vec<NearRule<'a>>,
+    rules: Vec<MarkedRule<'a>>,
 }
 
 /// An affinity or anti-affinity rule.
-pub struct NearRule<'a> {
+pub struct MarkedRule<'a> {
     /// The index among all rules of the workload.
     pub index: usize,
-    pub near: &'a Near,
+    pub affinity: &'a Affinity,
     marks: Marks,
 }
 
@@ -67,19 +67,19 @@ enum Marks {
     Domains(usize, Vec<bool>),
 }
 
-impl<'a> NearRules<'a> {
-    pub fn of(cluster: &'a Cluster, rules: &'a [Rule], budget: &Budget) -> NearRules<'a> {
-        let near = rules.iter().enumerate().filter_map(|(index, rule)| match rule {
-            Rule::Near(near) => Some((index, near)),
+impl<'a> AffinityRules<'a> {
+    pub fn of(cluster: &'a Cluster, rules: &'a [Rule], budget: &Budget) -> AffinityRules<'a> {
+        let affinity = rules.iter().enumerate().filter_map(|(index, rule)| match rule {
+            Rule::Affinity(affinity) => Some((index, affinity)),
             Rule::Spread(_) => None,
         });
-        let near = near.map_while(|(index, near)| {
-            let marks = Marks::of(cluster, &near.members, budget)?;
-            Some(NearRule { index, near, marks })
+        let affinity = affinity.map_while(|(index, affinity)| {
+            let marks = Marks::of(cluster, &affinity.members, budget)?;
+            Some(MarkedRule { index, affinity, marks })
         });
-        NearRules {
+        AffinityRules {
             cluster,
-            rules: near.collect(),
+            rules: affinity.collect(),
         }
     }
 
@@ -90,18 +90,18 @@ impl<'a> NearRules<'a> {
 
     /// The cost of the soft rules on a host that the hard rules admit.
     pub fn cost(&self, host: u32) -> Cost {
-        let broken = self.broken_by(host).filter(|rule| rule.near.level != Level::Hard);
-        broken.fold(Cost::ZERO, |sum, rule| sum + Cost::of_level(rule.near.level))
+        let broken = self.broken_by(host).filter(|rule| rule.affinity.level != Level::Hard);
+        broken.fold(Cost::ZERO, |sum, rule| sum + Cost::of_level(rule.affinity.level))
     }
 
     /// The index of the first hard rule that excludes a host.
     pub fn excluding(&self, host: u32) -> Option<usize> {
-        let mut hard = self.broken_by(host).filter(|rule| rule.near.level == Level::Hard);
+        let mut hard = self.broken_by(host).filter(|rule| rule.affinity.level == Level::Hard);
         hard.next().map(|rule| rule.index)
     }
 
     /// The rules that a replica on a host breaks.
-    pub fn broken_by(&self, host: u32) -> impl Iterator<Item = &NearRule<'a>> {
+    pub fn broken_by(&self, host: u32) -> impl Iterator<Item = &MarkedRule<'a>> {
         self.rules.iter().filter(move |rule| {
             let is_member = match &rule.marks {
                 Marks::Hosts(hosts) => hosts.binary_search(&host).is_ok(),
@@ -109,18 +109,18 @@ impl<'a> NearRules<'a> {
                     marks[self.cluster.dimensions[*dimension].leaves[host as usize].0 as usize]
                 }
             };
-            is_member == (rule.near.kind == NearKind::Apart)
+            is_member == (rule.affinity.kind == AffinityKind::AntiAffinity)
         })
     }
 }
 
-impl NearRule<'_> {
+impl MarkedRule<'_> {
     /// The topmost member of an anti-affinity rule among `leaf` and the ancestors of `leaf`.
     pub fn topmost_member(&self, cluster: &Cluster, leaf: DomainId) -> Option<DomainId> {
         let Marks::Domains(dimension, marks) = &self.marks else {
             return None;
         };
-        let is_kept_away = self.near.kind == NearKind::Apart && marks[leaf.0 as usize];
+        let is_kept_away = self.affinity.kind == AffinityKind::AntiAffinity && marks[leaf.0 as usize];
         let tree = &cluster.dimensions[*dimension].tree;
         let mut domain = leaf;
         while marks[tree.parent(domain).0 as usize] && domain != DomainTree::ROOT {

@@ -1,31 +1,31 @@
-//! Translates the rules of a wish into rules of `placing`, with names looked up.
+//! Translates the rules of a spec into rules of `placing`, with names looked up.
 
 use std::collections::HashMap;
 
 use super::StoredWorkload;
 use super::hosts::HostList;
+use super::spec::{AffinityRule, DEFAULT_DIMENSIONS, HOST, Spec, SpecRule, SpreadRule};
 use super::time::too_long;
-use super::wish::{DEFAULT_DIMENSIONS, HOST, NearRule, SpreadRule, Wish, WishRule};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::model::workloads::Replica;
-use crate::placing::{self, Axis, DomainId, DomainTree, Level, Members, Mode, Near, NearKind, Rule, Spread};
+use crate::placing::{self, Affinity, AffinityKind, Axis, DomainId, DomainTree, Level, Members, Mode, Rule, Spread};
 use crate::search::{ProviderState, Snapshot};
 
 /// A look at this many marks of domains or hosts counts as a step.
 const DOMAINS_A_STEP: usize = 64;
 
-/// The rules, in the order of the wish. If the wish has no list of rules: the default rule alone.
-pub fn rules(snapshot: &Snapshot, list: &HostList, wish: &Wish, others: &HashMap<String, StoredWorkload>) -> Vec<Rule> {
-    let Some(rules) = &wish.rules else {
+/// The rules, in the order of the spec. If the spec has no list of rules: the default rule alone.
+pub fn rules(snapshot: &Snapshot, list: &HostList, spec: &Spec, others: &HashMap<String, StoredWorkload>) -> Vec<Rule> {
+    let Some(rules) = &spec.rules else {
         return default_rule(list);
     };
-    let rule = |rule: &WishRule| match rule {
-        WishRule::Spread(spread) => self::spread(list, spread),
-        WishRule::Near(near) => Rule::Near(Near {
-            level: near.level,
-            kind: near.kind,
-            members: members(snapshot, list, near, others.get(&near.workload)),
+    let rule = |rule: &SpecRule| match rule {
+        SpecRule::Spread(spread) => self::spread(list, spread),
+        SpecRule::Affinity(affinity) => Rule::Affinity(Affinity {
+            level: affinity.level,
+            kind: affinity.kind,
+            members: members(snapshot, list, affinity, others.get(&affinity.workload)),
         }),
     };
     rules.iter().map(rule).collect()
@@ -41,13 +41,13 @@ fn spread(list: &HostList, rule: &SpreadRule) -> Rule {
 }
 
 /// The dimensions of a list in which a host needs a domain under the rules.
-pub fn needed_dimensions(list: &HostList, wish: &Wish) -> Vec<usize> {
-    let Some(rules) = &wish.rules else {
+pub fn needed_dimensions(list: &HostList, spec: &Spec) -> Vec<usize> {
+    let Some(rules) = &spec.rules else {
         return placing::needed_dimensions(&default_rule(list));
     };
     let spreads = rules.iter().filter_map(|rule| match rule {
-        WishRule::Spread(spread) => Some(self::spread(list, spread)),
-        WishRule::Near(_) => None,
+        SpecRule::Spread(spread) => Some(self::spread(list, spread)),
+        SpecRule::Affinity(_) => None,
     });
     placing::needed_dimensions(&spreads.collect::<Vec<_>>())
 }
@@ -56,13 +56,13 @@ pub fn needed_dimensions(list: &HostList, wish: &Wish) -> Vec<usize> {
 ///
 /// # Errors
 /// [`Error::BadRequest`] with the first of these rules, and the existing dimensions.
-pub fn check_dimensions(snapshot: &Snapshot, wish: &Wish) -> Result<()> {
+pub fn check_dimensions(snapshot: &Snapshot, spec: &Spec) -> Result<()> {
     const MAX_NAMES: usize = 15;
     let exists = |name: &str| name == HOST || snapshot.has_dimension(name);
-    for (at, rule) in wish.rules.iter().flatten().enumerate() {
+    for (at, rule) in spec.rules.iter().flatten().enumerate() {
         let (member, names) = match rule {
-            WishRule::Spread(spread) => ("dimensions", spread.dimensions.as_slice()),
-            WishRule::Near(near) => ("dimension", std::slice::from_ref(&near.dimension)),
+            SpecRule::Spread(spread) => ("dimensions", spread.dimensions.as_slice()),
+            SpecRule::Affinity(affinity) => ("dimension", std::slice::from_ref(&affinity.dimension)),
         };
         let Some(name) = names.iter().find(|name| !exists(name)) else {
             continue;
@@ -103,12 +103,15 @@ fn axis(list: &HostList, name: &str) -> Option<Axis> {
 }
 
 /// The hosts or domains of the workload that the rule names.
-fn members(snapshot: &Snapshot, list: &HostList, near: &NearRule, other: Option<&StoredWorkload>) -> Members {
+fn members(snapshot: &Snapshot, list: &HostList, affinity: &AffinityRule, other: Option<&StoredWorkload>) -> Members {
     let replicas = other.map_or(&[][..], |other| &other.replicas);
     let mut hosts: Vec<u32> = replicas.iter().filter_map(|it| host_of(snapshot, list, it)).collect();
     hosts.sort_unstable();
     hosts.dedup();
-    let Some(dimension) = list.dimension(&near.dimension).filter(|_| near.dimension != HOST) else {
+    let Some(dimension) = list
+        .dimension(&affinity.dimension)
+        .filter(|_| affinity.dimension != HOST)
+    else {
         return Members::Hosts(hosts);
     };
     let leaves = &list.cluster.dimensions[dimension].leaves;
@@ -121,36 +124,40 @@ fn members(snapshot: &Snapshot, list: &HostList, near: &NearRule, other: Option<
 }
 
 /// The rules `apart` of workloads that name this workload, as rules of this workload: hosts on which a place would
-/// break a rule. `namers` are the wishes of these workloads by uuid.
+/// break a rule. `referrers` are the specs of these workloads by uuid.
 ///
 /// A new replica breaks no rule `together` of another workload.
 ///
 /// # Errors
 /// [`Error::Busy`] after an interrupt.
-pub fn rules_of_namers(
+pub fn rules_of_referrers(
     snapshot: &Snapshot,
     list: &HostList,
     uuid: &str,
-    namers: &[(String, Wish)],
+    referrers: &[(String, Spec)],
     others: &HashMap<String, StoredWorkload>,
     interrupt: &Interrupt,
 ) -> Result<Vec<Rule>> {
-    let rules = namers.iter().flat_map(|(namer, wish)| {
-        let near = wish.rules.iter().flatten().filter_map(|rule| match rule {
-            WishRule::Near(near) if near.kind == NearKind::Apart && near.workload == uuid => Some(near),
+    let rules = referrers.iter().flat_map(|(referrer, spec)| {
+        let affinity = spec.rules.iter().flatten().filter_map(|rule| match rule {
+            SpecRule::Affinity(affinity)
+                if affinity.kind == AffinityKind::AntiAffinity && affinity.workload == uuid =>
+            {
+                Some(affinity)
+            }
             _ => None,
         });
-        near.map(move |near| (near, others.get(namer)))
+        affinity.map(move |affinity| (affinity, others.get(referrer)))
     });
-    let rules = rules.map(|(near, other)| {
+    let rules = rules.map(|(affinity, other)| {
         let replicas = other.map_or(0, |other| other.replicas.len());
-        if interrupt.count(steps_around(list, near, replicas)) {
+        if interrupt.count(steps_around(list, affinity, replicas)) {
             return Err(too_long());
         }
-        Ok(Rule::Near(Near {
-            level: near.level,
-            kind: NearKind::Apart,
-            members: Members::Hosts(hosts_around(snapshot, list, near, other)),
+        Ok(Rule::Affinity(Affinity {
+            level: affinity.level,
+            kind: AffinityKind::AntiAffinity,
+            members: Members::Hosts(hosts_around(snapshot, list, affinity, other)),
         }))
     });
     rules.collect()
@@ -158,15 +165,22 @@ pub fn rules_of_namers(
 
 /// The steps of [`hosts_around`]: a look at each replica of the other workload, and at the domains and hosts of the
 /// dimension.
-fn steps_around(list: &HostList, near: &NearRule, replicas: usize) -> u64 {
-    let dimension = list.dimension(&near.dimension).map(|at| &list.cluster.dimensions[at]);
+fn steps_around(list: &HostList, affinity: &AffinityRule, replicas: usize) -> u64 {
+    let dimension = list
+        .dimension(&affinity.dimension)
+        .map(|at| &list.cluster.dimensions[at]);
     let looked_at = dimension.map_or(0, |dimension| dimension.tree.count() + dimension.leaves.len());
     (1 + looked_at / DOMAINS_A_STEP + replicas) as u64
 }
 
 /// The hosts whose domain is or contains the domain of a replica of the other workload.
-fn hosts_around(snapshot: &Snapshot, list: &HostList, near: &NearRule, other: Option<&StoredWorkload>) -> Vec<u32> {
-    let (dimension, domains) = match members(snapshot, list, near, other) {
+fn hosts_around(
+    snapshot: &Snapshot,
+    list: &HostList,
+    affinity: &AffinityRule,
+    other: Option<&StoredWorkload>,
+) -> Vec<u32> {
+    let (dimension, domains) = match members(snapshot, list, affinity, other) {
         Members::Hosts(hosts) => return hosts,
         Members::Domains { dimension, domains } => (&list.cluster.dimensions[dimension], domains),
     };

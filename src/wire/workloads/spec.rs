@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::body::{RoleBody, StoredSpec};
 use crate::error::Result;
 use crate::model::claims::ClaimQuery;
-use crate::model::workloads::{Role, Wish};
+use crate::model::workloads::{Role, Spec};
 use crate::wire::filters::Zero;
 use crate::wire::native::{bad_request, read_body};
 use crate::wire::output::json;
@@ -17,15 +17,15 @@ const MAX_REPLICAS: u32 = 1_000;
 ///
 /// # Errors
 /// As of a body: a former version may have stored a spec that this version cannot read.
-pub fn read_stored(text: &str) -> Result<Wish> {
-    wish_of(&read_body(text.as_bytes())?)
+pub fn read_stored(text: &str) -> Result<Spec> {
+    spec_of(&read_body(text.as_bytes())?)
 }
 
 /// The spec in the form of the model.
 ///
 /// # Errors
 /// The first wrong member, by path.
-pub fn wish_of(stored: &StoredSpec) -> Result<Wish> {
+pub fn spec_of(stored: &StoredSpec) -> Result<Spec> {
     let mut names = HashSet::new();
     let roles = stored.roles.iter().enumerate().map(|(at, body)| {
         let role = role(&format!("roles[{at}]"), body)?;
@@ -45,7 +45,7 @@ pub fn wish_of(stored: &StoredSpec) -> Result<Wish> {
         let rules = rules.iter().enumerate();
         rules.map(|(at, rule)| rule.rule(&format!("rules[{at}]"))).collect()
     });
-    Ok(Wish {
+    Ok(Spec {
         roles,
         rules: rules.transpose()?,
         quorum: stored.quorum,
