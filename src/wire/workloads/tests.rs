@@ -120,7 +120,7 @@ fn a_member_that_is_wrong_is_named() {
             r#", "rules": [{"rule": "together", "workload": "6f000000-0000-4000-8000-000000000001"}]"#,
             "rules",
         ),
-        (r#", "rules": [{"rule": "affinity"}]"#, "near"),
+        (r#", "rules": [{"rule": "near"}]"#, "near"),
         (r#", "other": 1"#, "other"),
     ] {
         let refusal = refusal(members);
