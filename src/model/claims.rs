@@ -29,7 +29,7 @@ use crate::search::{self, Purpose, Rank};
 pub use in_batch::{PlaceInBatch, PlacedInBatch};
 #[cfg(test)]
 pub(super) use place::LOSSES_MAX;
-pub(super) use place::losses_max;
+pub(super) use place::{agrees, losses_max};
 pub(super) use placements::{avoiding, claim_candidate, negated};
 pub use plan::{Plan, PlanJob, Planned};
 pub use planned::PlannedCall;

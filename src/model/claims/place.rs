@@ -172,7 +172,8 @@ async fn place(
             // A row is held, which the next plan avoids, or the snapshot was too old.
             Ok(None) => {}
             Err(Error::ClaimRefused(refusal)) => {
-                let is_final = is_last || job.is_none_or(|job| agrees(&job.snapshot, &model.store.newest(), &planned));
+                let is_final = is_last
+                    || job.is_none_or(|job| agrees(&job.snapshot, &model.store.newest(), &planned.command.consumers));
                 note_refusals(request, &mut refused, &refusal, &planned.command, is_final);
                 losses += u32::from(!is_final);
                 if request.is_atomic && refused.iter().any(Option::is_some) {
@@ -196,14 +197,10 @@ async fn in_time(deadline: BootInstant, search: impl Future<Output = Result<Plan
     tokio::time::timeout(left, search).await.map_err(too_long)?
 }
 
-/// Whether the newest snapshot and the snapshot of the plan show the plan's candidates alike.
-fn agrees(plan: &Snapshot, newest: &Snapshot, planned: &PlannedCall) -> bool {
-    let candidates = planned
-        .command
-        .consumers
-        .iter()
-        .flat_map(|it| it.candidates.list.iter());
-    let allocations = || candidates.clone().flat_map(|candidate| &candidate.allocations);
+/// Whether the newest snapshot and the snapshot of a plan show the candidates of these choices alike.
+pub fn agrees(plan: &Snapshot, newest: &Snapshot, choices: &[ConsumerChoice]) -> bool {
+    let candidates = || choices.iter().flat_map(|choice| choice.candidates.list.iter());
+    let allocations = || candidates().flat_map(|candidate| &candidate.allocations);
     let providers = allocations().map(|(uuid, _)| uuid.as_str());
     let classes = allocations().flat_map(|(_, amounts)| amounts.iter().map(|(class, _)| class.as_str()));
     shows_alike(plan, newest, providers, classes)

@@ -32,8 +32,7 @@ use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, ReasonCode, RefusedConsumer, Result};
 use crate::model::Model;
 use crate::model::allocations::Expected;
-use crate::model::claims::{ClaimQuery, ConsumerChoice, losses_max};
-use crate::model::snapshot::agreement::shows_alike;
+use crate::model::claims::{ClaimQuery, ConsumerChoice, agrees, losses_max};
 use crate::pools::CallerKey;
 use crate::search::{SearchSettings, Snapshot};
 
@@ -125,7 +124,8 @@ impl Model {
                 Ok(None) => {}
                 Err(Error::ClaimRefused(refusal)) => {
                     self.check_new_consumers(&planned.set, &refusal).await?;
-                    let is_final = is_last || !refusal.is_stale() && self.agrees(&job.snapshot, &planned.set);
+                    let has_agreed = || agrees(&job.snapshot, &self.store.newest(), &planned.set.placed);
+                    let is_final = is_last || !refusal.is_stale() && has_agreed();
                     if is_final {
                         return Err(Error::ClaimRefused(refusal));
                     }
@@ -161,15 +161,6 @@ impl Model {
             held: self.store.held(),
             settings: settings.clone(),
         })
-    }
-
-    /// Whether the newest snapshot and the snapshot of the plan show the plan's places alike.
-    fn agrees(&self, plan: &Snapshot, set: &Set) -> bool {
-        let candidates = || set.placed.iter().flat_map(|it| it.candidates.list.iter());
-        let allocations = || candidates().flat_map(|candidate| &candidate.allocations);
-        let providers = allocations().map(|(uuid, _)| uuid.as_str());
-        let classes = allocations().flat_map(|(_, amounts)| amounts.iter().map(|(class, _)| class.as_str()));
-        shows_alike(plan, &self.store.newest(), providers, classes)
     }
 
     /// After a refusal of new replicas because their consumers exist.

@@ -7,8 +7,9 @@ use crate::db::{DbConnection, WriteError};
 use crate::error::Error;
 use crate::model::batch::command::{Answer, Command, Write};
 use crate::model::batch::footprint::Footprint;
-use crate::model::claims::{PlaceInBatch, PlacedInBatch};
+use crate::model::claims::{ConsumerChoice, PlaceInBatch, PlacedInBatch, agrees};
 use crate::model::workloads::{PutInBatch, SetInBatch};
+use crate::search::Snapshot;
 
 impl Decider {
     /// Plans the call, and decides the plan.
@@ -24,7 +25,8 @@ impl Decider {
         if !self.store.may_decide() {
             return Err(WriteError::Conflict);
         }
-        let planned = match call.plan(&self.store.newest()) {
+        let snapshot = self.store.newest();
+        let planned = match call.plan(&snapshot) {
             Ok(planned) => planned,
             Err(error) => return Ok(unchanged(Decision::Refused(error))),
         };
@@ -34,6 +36,7 @@ impl Decider {
         }
         let command = planned.command.clone().into_command();
         let executed = self.decide_alone(conn, &command)?;
+        self.check_refusal(&executed, &snapshot, &planned.command.consumers)?;
         Ok(with_answer(executed, |answer| match answer {
             Answer::Claim(claimed) => Answer::Placed(PlacedInBatch {
                 planned: planned.clone(),
@@ -55,7 +58,8 @@ impl Decider {
         if !self.store.may_decide() {
             return Err(WriteError::Conflict);
         }
-        let planned = match put.plan(conn, &self.store.newest()) {
+        let snapshot = self.store.newest();
+        let planned = match put.plan(conn, &snapshot) {
             Ok(planned) => planned,
             Err(error) => return Ok(unchanged(Decision::Refused(error))),
         };
@@ -68,6 +72,7 @@ impl Decider {
         }
         let command = planned.set.clone().into_command();
         let executed = self.decide_alone(conn, &command)?;
+        self.check_refusal(&executed, &snapshot, &planned.set.placed)?;
         let is_stale = |it: &_| matches!(it, Decision::Refused(Error::ClaimRefused(refusal)) if refusal.is_stale());
         if executed.decisions.iter().any(is_stale) {
             // A different process changed a row between the read for the plan and the lock.
@@ -79,16 +84,29 @@ impl Decider {
         }))
     }
 
-    /// Decides a command on rows. A refusal counts only if the snapshot shows the same rows.
+    /// Decides a command on rows.
     fn decide_alone(&mut self, conn: &mut DbConnection, command: &Command) -> Result<Executed<Decider>, WriteError> {
         let held = self.held_providers();
         let footprint = Footprint::beside_held(&[command], &held);
-        let executed = self.decide_and_save(conn, &[command], &footprint, held, StateSource::Database)?;
+        self.decide_and_save(conn, &[command], &footprint, held, StateSource::Database)
+    }
+
+    /// A refusal on rows counts only if the snapshot of the plan shows the same rows. The newest snapshot is compared
+    /// too: the follower may have published a commit of another process after the plan.
+    ///
+    /// # Errors
+    /// [`WriteError::Conflict`] if the plan was made on other rows: the next attempt plans again.
+    fn check_refusal(
+        &self,
+        executed: &Executed<Decider>,
+        plan: &Snapshot,
+        choices: &[ConsumerChoice],
+    ) -> Result<(), WriteError> {
         let is_refused = executed.decisions.iter().any(Decision::is_refused);
-        if is_refused && self.differing.is_some() {
+        if is_refused && (self.differing.is_some() || !agrees(plan, &self.store.newest(), choices)) {
             return Err(WriteError::Conflict);
         }
-        Ok(executed)
+        Ok(())
     }
 }
 
