@@ -177,20 +177,22 @@ impl<B: Batch> Parked<B> {
         }
     }
 
-    /// Takes the blind jobs in batches, if their retry is due.
+    /// Takes the blind jobs in batches, if their retry is due. A large job is a batch of its own, as before.
     pub fn take_blind(&mut self, batch: &B) -> Option<Vec<Vec<Job<B>>>> {
         let now = Instant::now();
         if self.blind.is_empty() || self.retry_blind_at > now {
             return None;
         }
         let blind = std::mem::take(&mut self.blind);
-        let mut jobs = self.refuse_expired(blind.into(), batch);
+        let jobs = self.refuse_expired(blind.into(), batch).into_iter();
         self.retry_blind_at = now + BLIND_RETRY_INTERVAL;
+        let (large, mut small): (Vec<_>, Vec<_>) = jobs.partition(Job::is_large);
         let mut batches = Vec::new();
-        while !jobs.is_empty() {
-            let rest = jobs.split_off(jobs.len().min(MAX_BATCH));
-            batches.push(std::mem::replace(&mut jobs, rest));
+        while !small.is_empty() {
+            let rest = small.split_off(small.len().min(MAX_BATCH));
+            batches.push(std::mem::replace(&mut small, rest));
         }
+        batches.extend(large.into_iter().map(|job| vec![job]));
         Some(batches)
     }
 

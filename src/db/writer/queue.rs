@@ -143,6 +143,9 @@ impl CommitGate {
     }
 }
 
+/// A job with more rows is large, and a batch of its own.
+const MAX_SMALL_ROWS: usize = 256;
+
 impl<B: Batch> Job<B> {
     /// Not cancelled, and before its deadline.
     pub fn is_live(&self) -> bool {
@@ -152,6 +155,11 @@ impl<B: Batch> Job<B> {
     /// The approximate number of rows that the command writes.
     pub fn rows(&self) -> usize {
         self.command.rows()
+    }
+
+    /// Whether the job is a batch of its own.
+    pub fn is_large(&self) -> bool {
+        self.rows() > MAX_SMALL_ROWS
     }
 
     /// From now on the job does not count toward the bound of the queue.

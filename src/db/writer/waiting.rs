@@ -24,8 +24,6 @@ use super::queue::Job;
 pub(super) const MAX_BATCH: usize = 256;
 /// The most rows of a batch of several jobs. 256 claims of three classes have as many.
 const MAX_BATCH_ROWS: usize = 1_024;
-/// A job with more rows is large.
-const MAX_SMALL_ROWS: usize = 256;
 
 /// The pause after a large job if no further large job waits, in multiples of the time that the job took.
 const PAUSE_FACTOR: f64 = 9.0;
@@ -84,7 +82,7 @@ impl<B: Batch> Waiting<B> {
         while batch.len() + taken.len() < MAX_BATCH
             && let Some(job) = self.deferred.pop_front().or_else(|| self.queue.try_recv().ok())
         {
-            if job.rows() > MAX_SMALL_ROWS {
+            if job.is_large() {
                 self.large.push_back(job);
                 continue;
             }

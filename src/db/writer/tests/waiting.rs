@@ -1,6 +1,7 @@
 //! Tests of the waiting jobs: the bound of the queue, and the pauses between large commands.
 
 use super::*;
+use crate::db::writer::held_rows::Parked;
 use crate::db::writer::queue::{WriterHandle, queue};
 use crate::db::writer::waiting::Waiting;
 use crate::db::writer::{WalLimits, WriterSettings};
@@ -107,4 +108,28 @@ async fn a_large_job_that_took_long_makes_the_next_one_wait_for_a_tenth_of_the_t
     let until_due = waiting.large_due_at().unwrap() - Instant::now();
     assert!(until_due <= LONG_TIMEOUT / 10, "{until_due:?}");
     assert!(until_due > LONG_TIMEOUT / 20, "{until_due:?}");
+}
+
+/// Found by race `workloads` on MariaDB: a request that is planned inside its batch had the same retry as other jobs.
+#[actix_web::test]
+async fn a_large_job_with_an_unknown_lock_is_retried_in_a_batch_of_its_own() {
+    let (mut waiting, _handle) = waiting_jobs(&[1, LARGE, 2]).await;
+    let mut jobs = waiting.take_small(&[]);
+    jobs.insert(1, waiting.take_large().unwrap());
+    let mut parked = Parked::new(jobs.len());
+    parked.push_blind(jobs);
+    let batch = Numbers {
+        published: Arc::default(),
+        is_invalid: Arc::default(),
+        was_rolled_back: false,
+        script: Arc::default(),
+    };
+    let batches = loop {
+        match parked.take_blind(&batch) {
+            Some(batches) => break batches,
+            None => actix_web::rt::time::sleep(Duration::from_millis(20)).await,
+        }
+    };
+    let numbers = batches.iter().map(|jobs| jobs.iter().map(|job| job.command).collect());
+    assert_eq!(numbers.collect::<Vec<Vec<i64>>>(), [vec![1, 2], vec![LARGE]]);
 }
