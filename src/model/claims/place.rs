@@ -156,8 +156,9 @@ async fn place(
                     refused: refused.clone(),
                     deadline,
                 };
-                let placed = model.submit_until(call, deadline).await;
+                let placed = model.submit_once(call, deadline, &held).await;
                 placed.map(|placed| {
+                    let placed = placed?;
                     planned = placed.planned;
                     placed.answer
                 })

@@ -107,9 +107,11 @@ impl Model {
             let decided = if put.is_dry_run {
                 self.dry_run(set, deadline).await.map(Some)
             } else if is_last {
+                let held = Arc::clone(&job.held);
                 let job = job.clone();
-                let written = self.submit_until(PutInBatch { job, deadline }, deadline).await;
+                let written = self.submit_once(PutInBatch { job, deadline }, deadline, &held).await;
                 written.map(|written| {
+                    let written = written?;
                     planned = written.planned;
                     written.answer
                 })
