@@ -15,7 +15,7 @@ use super::candidates::GivenQuery;
 use super::defaults::{CONSUMER_TYPE, Defaults};
 use super::filters::Zero;
 use super::json;
-use super::native::{List, Name, Noun, Operation, bad_request, read_query, read_value};
+use super::native::{Ignored, List, Name, Noun, Operation, bad_request, read_item, read_query, read_value};
 use crate::error::Result;
 use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
 use crate::model::claims::{ClaimCandidate, ClaimQuery, PlaceRequest, RequestedConsumer, Wanted};
@@ -54,7 +54,7 @@ pub static NOUN: Noun = Noun {
             lists the classes of which a consumer got more than the normal limit.",
     )
     .parameters::<PlaceParameters>()
-    .body::<PlaceBody>()
+    .body::<PlaceBody<ConsumerBody>>()
     .answer::<Answer>()
     .refusals(&[
         "BadRequest",
@@ -80,10 +80,8 @@ pub static NOUN: Noun = Noun {
 pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRequest> {
     let PlaceParameters { dry_run } = read_query(query)?;
     let value = json::read(raw_body, |_| Ok(()))?;
-    let body: PlaceBody = read_value(&value)?;
+    let body: PlaceBody<Ignored> = read_value(&value)?;
     let repeatable = body.id.map(|id| repeatable(id.0, &value, raw_body, defaults));
-    // The body may be large, and the consumers have copies.
-    drop(value);
     let mut reader = Reader {
         defaults,
         uuids: HashSet::new(),
@@ -91,10 +89,12 @@ pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRe
         queries: Vec::new(),
         known_queries: HashMap::new(),
     };
-    let consumers = body.consumers.0.into_iter().enumerate();
-    let consumers: Vec<RequestedConsumer> = consumers
-        .map(|(at, consumer)| reader.consumer(&format!("consumers[{at}]"), consumer))
-        .collect::<Result<_>>()?;
+    let mut consumers = Vec::with_capacity(body.consumers.0.len());
+    // The value of a consumer is freed once the consumer is read: the body may be large.
+    for (at, value) in value.into_field("consumers").into_items().into_iter().enumerate() {
+        let consumer = read_item("consumers", at, &value)?;
+        consumers.push(reader.consumer(&format!("consumers[{at}]"), consumer)?);
+    }
     Ok(PlaceRequest {
         consumers,
         queries: reader.queries,

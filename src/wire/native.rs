@@ -16,6 +16,7 @@ use input::Input;
 pub use merge::{Member, Patch};
 pub use noun::{Noun, Operation};
 pub use object::{Ignored, Object};
+use problem::Problem;
 pub use texts::{ClassName, SpelledUuid, Suffix};
 pub use types::{InDomain, List, Name, Named, NoParameters, Nullable, PageLimit, Text, Uuid, Whole};
 
@@ -55,6 +56,15 @@ pub fn read_value<T: DeserializeOwned>(body: &Value) -> Result<T> {
         )),
         None => Ok(read),
     }
+}
+
+/// Reads an item of a list of a parsed body, in which [`read_value`] has found no NUL.
+///
+/// # Errors
+/// The first wrong member, by path.
+pub fn read_item<T: DeserializeOwned>(list: &str, at: usize, item: &Value) -> Result<T> {
+    let of_body = |problem: Problem| bad_request(problem.in_item(at).in_member(list).sentence("members"));
+    T::deserialize(Input::of_body(item)).or_else(of_body)
 }
 
 /// Reads a query string in which each parameter occurs once.

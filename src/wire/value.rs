@@ -118,6 +118,14 @@ impl Value {
         found.map_or(Value::Null, |(_, value)| value)
     }
 
+    /// The items of an array, moved out of it.
+    pub fn into_items(self) -> Vec<Value> {
+        match self {
+            Value::Array(items) => items.into_vec(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The items of an array.
     pub fn items(&self) -> &[Value] {
         match self {

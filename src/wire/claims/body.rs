@@ -16,9 +16,11 @@ pub struct PlaceParameters {
     pub dry_run: bool,
 }
 
+// `C` is a consumer, or ignored while the head of a large body is read.
 #[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "PlaceBody")]
 #[serde(deny_unknown_fields)]
-pub struct PlaceBody {
+pub struct PlaceBody<C> {
     /// The id of the call. A call with an id may be repeated, and gets the first answer again.
     pub id: Option<Uuid>,
     /// Whether all consumers are placed or none. The default is `true`.
@@ -28,7 +30,7 @@ pub struct PlaceBody {
     #[serde(default)]
     pub purpose: Name<Purpose>,
     /// The consumers, each once.
-    pub consumers: List<ConsumerBody, 1, 1_000>,
+    pub consumers: List<C, 1, 1_000>,
 }
 
 fn yes() -> bool {
