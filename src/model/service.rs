@@ -186,7 +186,8 @@ impl Model {
         sent.map(typed::<C>).transpose()
     }
 
-    /// As `submit_planned`. `None` also for a refusal on the snapshot, which is not checked and may be out of date.
+    /// As `submit_planned`. `None` also for a refusal on the snapshot, which is not checked and may be out of date, and
+    /// for a request planned inside the batch that meets a held row: the next plan avoids the row.
     pub(super) async fn submit_once<C: Write>(
         &self,
         command: C,

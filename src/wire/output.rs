@@ -106,7 +106,7 @@ impl Out for Length {
     }
 }
 
-/// A text with placeholders for a word of fixed length, for example a uuid.
+/// A text in which each occurrence of a word, for example a uuid, is replaced by a word of the same length.
 pub struct WordTemplate {
     text: Vec<u8>,
     /// The offsets of the word.
