@@ -9,6 +9,7 @@ test a client claims and releases through a load balancer, in turn at each of it
 """
 
 import contextlib
+import http.client
 import os
 import pathlib
 import re
@@ -111,6 +112,13 @@ class Client(threading.Thread):
             "resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1000}}})
 
     def run(self):
+        try:
+            self.claim_until_ended()
+        except (OSError, http.client.HTTPException) as error:
+            # Nobody waits for further requests of a client that is wrong.
+            self.wrong.append(f"request {self.requests}: {error!r}")
+
+    def claim_until_ended(self):
         while not self.ended.wait(0.02) and not self.wrong:
             consumer = str(uuid.uuid4())
             self.must("PUT", f"/allocations/{consumer}", {
