@@ -131,7 +131,9 @@ class Keystone:
         self._signal(signal.SIGSTOP)
 
     def thaw(self):
+        """Continues its processes, and waits until Keystone has answered the requests that came before."""
         self._signal(signal.SIGCONT)
+        eventually("Keystone answers", self._answers)
 
     @contextlib.contextmanager
     def without_keys(self):
