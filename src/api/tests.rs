@@ -38,6 +38,7 @@ use crate::policy::live::{LivePolicy, PolicyFiles};
 use crate::policy::{self, PolicyFile};
 use crate::pools::Pools;
 use crate::search;
+use crate::wire::claims::write_text;
 
 /// A service with a database of its own, without a network.
 pub struct TestServer {
@@ -127,6 +128,7 @@ impl TestServer {
         let rules = Rules {
             strict_step_size: false,
             incomplete_owner: owner,
+            write_answer: write_text,
         };
         let serving = if shared {
             Serving::Shared

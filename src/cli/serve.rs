@@ -248,6 +248,7 @@ fn rules(options: &Options) -> Rules {
             project: options.placement.incomplete_consumer_project_id.clone(),
             user: options.placement.incomplete_consumer_user_id.clone(),
         },
+        write_answer: api::write_claim_answer,
     }
 }
 

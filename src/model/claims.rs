@@ -1,13 +1,6 @@
 //! Place and claim in one call (`POST /v1/claims`). Each consumer brings candidates in order of preference, or a query
 //! from which candidates are found. The consumer gets the first candidate that fits, or the reasons of the refusal.
-//!
-//! - `place` is the driver: plan, submit, answer, or plan again;
-//! - `preparation` brings the snapshot up to date;
-//! - `plan` finds the candidates of queries, in a version of the snapshot;
-//! - `refusal` says why a query has no candidate;
-//! - `planned` turns the plan into the command that claims the places;
-//! - `in_batch` plans inside the writer's batch, after other claims took the places of several plans;
-//! - `memory` keeps the answers to calls with an id, so a call can be repeated.
+//! `place` is the driver.
 
 mod in_batch;
 pub mod memory;
@@ -21,7 +14,7 @@ mod refusal;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use self::memory::{Memory, RepeatableCall};
+use self::memory::{ClaimId, RepeatableCall, StoredAnswer};
 use super::allocations::{ConsumerClaim, ProviderShare};
 use super::snapshot::stamp::Stamp;
 use crate::error::Reasons;
@@ -114,6 +107,19 @@ pub struct ClaimFirst {
     /// An estimate of the rows to write.
     rows: usize,
 }
+
+/// The data from which a claim makes the answer to store.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    pub call: RepeatableCall,
+    pub request: Arc<PlaceRequest>,
+    /// By consumer of the call, the reasons of a refusal. `None` for the consumers of the claim.
+    pub refused: Vec<Option<Reasons>>,
+    pub is_exact: bool,
+}
+
+/// Writes an answer in the form of the API.
+pub type WriteAnswer = fn(&PlaceRequest, &Placed) -> String;
 
 /// The answer to [`ClaimFirst`].
 #[derive(Debug, Clone)]
@@ -212,6 +218,21 @@ impl Placed {
     /// Whether anything was claimed.
     pub fn has_claims(&self) -> bool {
         self.consumers.iter().any(Result::is_ok)
+    }
+}
+
+impl Memory {
+    pub fn id(&self) -> &ClaimId {
+        &self.call.id
+    }
+
+    /// The answer if the claim is granted.
+    pub fn answer(&self, outcomes: &[ClaimOutcome], write: WriteAnswer) -> StoredAnswer {
+        let placed = Placed::new(self.refused.clone(), outcomes, self.is_exact);
+        StoredAnswer {
+            digest: self.call.digest.clone(),
+            answer: write(&self.request, &placed),
+        }
     }
 }
 

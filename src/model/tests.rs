@@ -81,6 +81,7 @@ fn rules() -> Rules {
             project: "no-project".into(),
             user: "no-user".into(),
         },
+        write_answer: repeats::write,
     }
 }
 

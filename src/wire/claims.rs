@@ -7,7 +7,7 @@ mod repeatable;
 use std::collections::{HashMap, HashSet};
 
 use answer::Answer;
-pub use answer::{refused_consumers, write};
+pub use answer::{refused_consumers, write, write_text};
 use body::{CandidateBody, ConsumerBody, PlaceBody, PlaceParameters};
 use repeatable::repeatable;
 

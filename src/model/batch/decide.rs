@@ -17,14 +17,17 @@ use super::command::{Answer, Command};
 use super::state::{ConsumerRow, State};
 use crate::error::{Error, Result};
 use crate::model::allocations::{ConsumerClaim, Owner};
+use crate::model::claims::WriteAnswer;
 
-/// The rules that an operator can configure.
+/// The rules that hold for each command of this process.
 #[derive(Debug, Clone)]
 pub struct Rules {
     /// `[placet] strict_step_size`: an amount equal to `min_unit` must be a multiple of `step_size` too.
     pub strict_step_size: bool,
     /// `[placement] incomplete_consumer_project_id` and `…_user_id`: the owner if a claim has none.
     pub incomplete_owner: Owner,
+    /// Writes the answer that is stored for a repetition of a call.
+    pub write_answer: WriteAnswer,
 }
 
 impl Rules {

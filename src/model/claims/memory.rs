@@ -10,15 +10,13 @@
 //! answered from the present state.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use diesel::prelude::*;
 
-use super::{ClaimOutcome, PlaceRequest, Placed};
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::placet_claims;
 use crate::db::{DbConnection, DbResult};
-use crate::error::{Error, Reasons, Result};
+use crate::error::{Error, Result};
 use crate::model::Model;
 
 /// The id of a call, within a project.
@@ -30,7 +28,7 @@ pub struct ClaimId {
     pub project: String,
 }
 
-/// The id of a call, the digests that recognise a repetition, and the function that writes the answer.
+/// The id of a call, and the digests that recognise a repetition.
 #[derive(Debug, Clone)]
 pub struct RepeatableCall {
     pub id: ClaimId,
@@ -39,8 +37,6 @@ pub struct RepeatableCall {
     /// The digest of the body's bytes, which earlier versions stored. After an upgrade the table has these digests for
     /// `[placet] claim_memory`. A repetition gets the answer if no byte differs.
     pub digest_of_bytes: String,
-    /// Writes the body of the answer.
-    pub write: fn(&PlaceRequest, &Placed) -> String,
 }
 
 /// The answer to an earlier call.
@@ -50,31 +46,6 @@ pub struct StoredAnswer {
     pub digest: String,
     /// The body of the answer.
     pub answer: String,
-}
-
-/// The data from which a claim makes the answer to store.
-#[derive(Debug, Clone)]
-pub struct Memory {
-    pub call: RepeatableCall,
-    pub request: Arc<PlaceRequest>,
-    /// By consumer of the call, the reasons of a refusal. `None` for the consumers of the claim.
-    pub refused: Vec<Option<Reasons>>,
-    pub is_exact: bool,
-}
-
-impl Memory {
-    pub fn id(&self) -> &ClaimId {
-        &self.call.id
-    }
-
-    /// The answer if the claim is granted.
-    pub fn answer(&self, outcomes: &[ClaimOutcome]) -> StoredAnswer {
-        let placed = Placed::new(self.refused.clone(), outcomes, self.is_exact);
-        StoredAnswer {
-            digest: self.call.digest.clone(),
-            answer: (self.call.write)(&self.request, &placed),
-        }
-    }
 }
 
 impl StoredAnswer {
@@ -92,12 +63,12 @@ impl StoredAnswer {
 }
 
 impl Model {
-    /// The stored answer, if the call is remembered and was carried out before.
+    /// The stored answer, if the call was carried out before.
     ///
     /// # Errors
     /// [`Error::IdReused`].
-    pub(super) async fn stored_answer(&self, request: &PlaceRequest) -> Result<Option<String>> {
-        let Some(call) = request.remembered() else {
+    pub(super) async fn stored_answer(&self, call: Option<&RepeatableCall>) -> Result<Option<String>> {
+        let Some(call) = call else {
             return Ok(None);
         };
         let id = call.id.clone();

@@ -73,7 +73,7 @@ impl Model {
         settings: &SearchSettings,
         search: impl AsyncFn(PlanJob) -> Result<Plan>,
     ) -> Result<PlaceAnswer> {
-        if let Some(answer) = self.stored_answer(&request).await? {
+        if let Some(answer) = self.stored_answer(request.remembered()).await? {
             return Ok(PlaceAnswer::Repeated(answer));
         }
         let request = Arc::new(request);
@@ -92,7 +92,7 @@ impl Model {
             _ => false,
         };
         // The first call may have been carried out since.
-        if is_refused && let Some(answer) = self.stored_answer(request).await? {
+        if is_refused && let Some(answer) = self.stored_answer(request.remembered()).await? {
             return Ok(PlaceAnswer::Repeated(answer));
         }
         answer

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::memory::Memory;
 use super::{
-    Candidates, ClaimFirst, ClaimOutcome, ConsumerChoice, Limits, PlaceAnswer, PlaceRequest, Placed, Plan, Planned,
-    Wanted,
+    Candidates, ClaimFirst, ClaimOutcome, ConsumerChoice, Limits, Memory, PlaceAnswer, PlaceRequest, Placed, Plan,
+    Planned, Wanted,
 };
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 use crate::model::allocations::Expected;

@@ -9,7 +9,7 @@ use crate::model::claims::{PlaceAnswer, PlaceRequest, Placed, Wanted};
 use crate::search::Rank;
 
 /// A line for each consumer: the provider, or the codes of the refusal.
-fn write(_: &PlaceRequest, placed: &Placed) -> String {
+pub fn write(_: &PlaceRequest, placed: &Placed) -> String {
     let lines = placed.consumers.iter().map(|consumer| match consumer {
         Ok(claimed) => format!("{} {}", claimed.consumer, claimed.providers[0].provider),
         Err(reasons) => format!("{:?}", reasons.counts().collect::<Vec<_>>()),
@@ -28,7 +28,6 @@ fn call(id: u32, consumers: std::ops::Range<u32>, amount: i64) -> PlaceRequest {
             },
             digest_of_bytes: format!("bytes of {digest}"),
             digest,
-            write,
         }),
         ..gang(consumers, query(amount, Some(Rank::Emptiest)))
     }

@@ -89,7 +89,7 @@ pub fn write(request: &PlaceRequest, placed: &Placed) -> Vec<u8> {
 }
 
 /// The answer in the stored form, for a repetition of the call.
-pub(super) fn write_text(request: &PlaceRequest, placed: &Placed) -> String {
+pub fn write_text(request: &PlaceRequest, placed: &Placed) -> String {
     String::from_utf8_lossy(&write(request, placed)).into_owned()
 }
 

@@ -4,7 +4,6 @@ use std::fmt::{self, Display, Formatter};
 
 use ::uuid::Uuid;
 
-use super::answer::write_text;
 use crate::model::claims::memory::{ClaimId, RepeatableCall};
 use crate::wire::defaults::Defaults;
 use crate::wire::value::Value;
@@ -18,7 +17,6 @@ pub fn repeatable(id: String, body: &Value, raw_body: &[u8], defaults: &Defaults
         },
         digest: digest(Canonical(body).to_string().as_bytes()),
         digest_of_bytes: digest(raw_body),
-        write: write_text,
     }
 }
 

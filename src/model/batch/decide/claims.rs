@@ -41,7 +41,7 @@ pub fn claim_first(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Re
     }
     let outcomes = claim_all(state, rules, command)?;
     let answer = AnswerEntry {
-        stored: memory.answer(&outcomes),
+        stored: memory.answer(&outcomes, rules.write_answer),
         is_new: true,
     };
     state.answers.insert(memory.id().clone(), answer);
