@@ -45,9 +45,4 @@ impl PlaceInBatch {
         let plan = job.run(&ended_by(&Interrupt::default(), self.deadline))?;
         Ok(PlannedCall::new(&job.request, self.refused.clone(), plan))
     }
-
-    /// Whether the plan claims nothing.
-    pub fn is_refused_by(&self, planned: &PlannedCall) -> bool {
-        planned.is_refusal(&self.job.request)
-    }
 }

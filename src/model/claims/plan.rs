@@ -14,10 +14,10 @@
 mod posted_candidates;
 mod query_candidates;
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use self::posted_candidates::first_that_fits;
 use self::query_candidates::{PlannedQuery, seeded};
 use super::placements::{avoiding, claim_candidate, negated};
 use super::{Candidates, ClaimCandidate, ClaimQuery, Limits, PlaceRequest, RequestedConsumer, Wanted, refusal};
@@ -38,7 +38,7 @@ pub type OwnAllocations = HashMap<String, Vec<(ProviderId, ClassId, i64)>>;
 pub struct PlanJob {
     pub(super) snapshot: Arc<Snapshot>,
     /// With names in the spelling of the tables.
-    pub(super) request: Arc<PlaceRequest>,
+    pub request: Arc<PlaceRequest>,
     /// The indexes of the consumers to place.
     pub(super) pending: Arc<[usize]>,
     pub(super) own: Arc<OwnAllocations>,
@@ -104,23 +104,10 @@ struct Planning<'a> {
     explains: bool,
 }
 
-/// The usage above limits on the providers of an existing consumer. An excess may stay if the claim does not raise the
-/// excess. So the excess does not count during the placement: the present amounts fit there again, and no more.
-struct Excess {
-    over_normal: Vec<Placement>,
-    /// Empty if no class has a normal limit.
-    over_capacity: Vec<Placement>,
-}
-
 /// Where a consumer may be placed.
 enum Place {
-    Posted {
-        list: Arc<[ClaimCandidate]>,
-        limits: Limits,
-        taken: Option<usize>,
-    },
-    /// Beyond the normal limits.
-    Beyond(ClaimCandidate),
+    /// A posted candidate, or a candidate beyond the normal limits.
+    Planned(Planned),
     /// The index of the first choice in the list of the query.
     Chosen {
         query: usize,
@@ -182,43 +169,38 @@ impl PlanJob {
         }
         Ok(planning.into_plan(places))
     }
-
-    fn consumers(&self) -> impl Iterator<Item = &RequestedConsumer> {
-        self.pending.iter().map(|at| &self.request.consumers[*at])
-    }
 }
 
 impl<'a> Planning<'a> {
     fn place(&mut self, consumer: &RequestedConsumer) -> Result<Place> {
         let own = self.own_placements(consumer);
-        let excess = self.excess(&own);
+        // The usage above limits on the consumer's providers. An excess may stay if the claim does not raise the excess.
+        // So the excess does not count during the placement: the present amounts fit there again, and no more.
+        let over_normal = self.usage.over_limits(&own);
+        let beyond = self.beyond.as_ref();
+        let over_capacity = beyond.map_or_else(Vec::new, |beyond| beyond.over_limits(&own));
         self.add(&negated(&own));
-        self.add_each(&negated(&excess.over_normal), &negated(&excess.over_capacity));
+        self.add_each(&negated(&over_normal), &negated(&over_capacity));
         let (place, taken) = match &consumer.wanted {
             Wanted::Candidates(list) => {
-                let (fitting, limits) = self.first_that_fits(list, &own);
-                let place = Place::Posted {
-                    list: Arc::clone(list),
+                let limits = Limits::of(self.job.request.purpose);
+                let beyond = self.beyond.as_ref().filter(|_| limits == Limits::NormalFirst);
+                let (snapshot, is_strict) = (&self.job.snapshot, self.settings.strict_step);
+                let fitting = first_that_fits(snapshot, (&self.usage, beyond), list, &own, is_strict);
+                let (taken, placements) = fitting.unzip();
+                let planned = Planned {
+                    candidates: Candidates::all(Arc::clone(list)),
                     limits,
-                    taken: fitting.as_ref().map(|(index, _)| *index),
+                    taken,
                 };
-                (place, fitting.map_or_else(Vec::new, |(_, placements)| placements))
+                (Place::Planned(planned), placements.unwrap_or_default())
             }
             Wanted::Query(query) => self.place_by_query(*query, consumer)?,
         };
-        self.add_each(&excess.over_normal, &excess.over_capacity);
+        self.add_each(&over_normal, &over_capacity);
         // A consumer without a new place keeps the present allocations.
         self.add(if taken.is_empty() { &own } else { &taken });
         Ok(place)
-    }
-
-    /// By how much the providers of a consumer are over their limits.
-    fn excess(&self, own: &[Placement]) -> Excess {
-        let beyond = self.beyond.as_ref();
-        Excess {
-            over_normal: self.usage.over_limits(own),
-            over_capacity: beyond.map_or_else(Vec::new, |beyond| beyond.over_limits(own)),
-        }
     }
 
     /// The consumer's allocations, if the consumer exists.
@@ -253,22 +235,20 @@ impl<'a> Planning<'a> {
 
     /// The place, and the amounts of the place.
     fn place_by_query(&mut self, query: usize, consumer: &RequestedConsumer) -> Result<(Place, Vec<Placement>)> {
-        let planned = match self.queries.entry(query) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(PlannedQuery::new(self.job, query, consumer, &self.settings)),
-        };
-        if let Some((first, taken)) = planned.choose(&mut self.usage, &self.job.snapshot)? {
+        let job = self.job;
+        let planned = self.queries.entry(query).or_insert_with(|| {
+            let wanted = job.pending.iter().map(|at| &job.request.consumers[*at].wanted);
+            let consumers = wanted.filter(|wanted| matches!(wanted, Wanted::Query(other) if *other == query));
+            PlannedQuery::new(&job.request.queries[query], consumers.count(), consumer, &self.settings)
+        });
+        if let Some((first, taken)) = planned.choose(&mut self.usage, &job.snapshot)? {
             return Ok((Place::Chosen { query, first }, taken));
         }
         if let Some(beyond) = self.place_beyond(query, consumer)? {
             return Ok(beyond);
         }
-        let reasons = if self.explains {
-            self.refusal(query)?
-        } else {
-            Reasons::default()
-        };
-        Ok((Place::Nowhere(reasons), Vec::new()))
+        let reasons = self.explains.then(|| self.refusal(query)).transpose()?;
+        Ok((Place::Nowhere(reasons.unwrap_or_default()), Vec::new()))
     }
 
     /// The place with the least excess over the normal limits, if the purpose allows an excess.
@@ -287,8 +267,13 @@ impl<'a> Planning<'a> {
         let found = over.next(&self.usage, beyond.snapshot(), request, &settings)?;
         self.is_exact &= found.is_exact;
         Ok(found.candidate.map(|candidate| {
-            let place = Place::Beyond(claim_candidate(&self.job.snapshot, &candidate));
-            (place, candidate.placements)
+            let list = Arc::new([claim_candidate(&self.job.snapshot, &candidate)]);
+            let planned = Planned {
+                candidates: Candidates::all(list),
+                limits: Limits::NormalFirst,
+                taken: Some(0),
+            };
+            (Place::Planned(planned), candidate.placements)
         }))
     }
 
@@ -320,16 +305,7 @@ impl<'a> Planning<'a> {
             .map(|(query, planned)| (query, planned.into_list(&self.job.snapshot)))
             .collect();
         let consumers = places.into_iter().map(|place| match place {
-            Place::Beyond(candidate) => Ok(Planned {
-                candidates: Candidates::all(Arc::new([candidate])),
-                limits: Limits::NormalFirst,
-                taken: Some(0),
-            }),
-            Place::Posted { list, limits, taken } => Ok(Planned {
-                candidates: Candidates::all(list),
-                limits,
-                taken,
-            }),
+            Place::Planned(planned) => Ok(planned),
             Place::Chosen { query, first } => Ok(Planned {
                 candidates: Candidates {
                     tries: lists[&query].len().min(GANG_TRIES),

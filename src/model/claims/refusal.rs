@@ -140,11 +140,8 @@ fn count<'a>(snapshot: &'a Snapshot, request: &Request, settings: &SearchSetting
         rejected: BTreeMap::new(),
         has_candidate: false,
     };
-    let has_candidate = search::explain_each_host(snapshot, request, settings, &mut counter)?;
-    Ok(Counter {
-        has_candidate,
-        ..counter
-    })
+    counter.has_candidate = search::explain_each_host(snapshot, request, settings, &mut counter)?;
+    Ok(counter)
 }
 
 /// A reason for each `in_tree` that names no provider.

@@ -30,7 +30,7 @@ impl Decider {
             Ok(planned) => planned,
             Err(error) => return Ok(unchanged(Decision::Refused(error))),
         };
-        if call.is_refused_by(&planned) {
+        if planned.is_refusal(&call.job.request) {
             let answer = PlacedInBatch { planned, answer: None };
             return Ok(unchanged(Decision::Granted(Answer::Placed(answer))));
         }

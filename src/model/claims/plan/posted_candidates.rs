@@ -1,30 +1,25 @@
 //! The candidates of the caller: finds the first candidate that fits beside the planned places of the consumers before.
 
-use super::Planning;
-use crate::model::claims::{ClaimCandidate, Limits};
+use crate::model::claims::ClaimCandidate;
 use crate::search::{Placement, PlannedUsage, ProviderState, Snapshot};
 
-impl Planning<'_> {
-    /// The first posted candidate within the normal limits. If there is none and the purpose allows an excess, the
-    /// candidate with the least excess over the normal limits. Returns the index, the placements and the limits.
-    pub(super) fn first_that_fits(
-        &self,
-        list: &[ClaimCandidate],
-        own: &[Placement],
-    ) -> (Option<(usize, Vec<Placement>)>, Limits) {
-        let (snapshot, is_strict) = (&self.job.snapshot, self.settings.strict_step);
-        let limits = Limits::of(self.job.request.purpose);
-        let fitting = |usage| {
-            let fitting = fitting(snapshot, usage, list, is_strict);
-            fitting.filter(|(_, placements)| placements.iter().all(|it| may_take(snapshot, own, it)))
-        };
-        if let Some(first) = fitting(&self.usage).next() {
-            return (Some(first), limits);
-        }
-        let beyond = self.beyond.as_ref().filter(|_| limits == Limits::NormalFirst);
-        let added_over = |(_, placements): &(usize, Vec<Placement>)| self.usage.added_over(placements);
-        (beyond.and_then(|beyond| fitting(beyond).min_by_key(added_over)), limits)
-    }
+/// The first candidate that fits in the usage within the normal limits: the index and the placements. If there is none,
+/// the candidate with the least excess over the normal limits that fits in the usage `beyond`. `own` are the present
+/// allocations of the consumer.
+pub fn first_that_fits(
+    snapshot: &Snapshot,
+    (normal, beyond): (&PlannedUsage, Option<&PlannedUsage>),
+    list: &[ClaimCandidate],
+    own: &[Placement],
+    is_strict: bool,
+) -> Option<(usize, Vec<Placement>)> {
+    let fitting = |usage| {
+        let fitting = fitting(snapshot, usage, list, is_strict);
+        fitting.filter(|(_, placements)| placements.iter().all(|it| may_take(snapshot, own, it)))
+    };
+    let added_over = |(_, placements): &(usize, Vec<Placement>)| normal.added_over(placements);
+    let first = fitting(normal).next();
+    first.or_else(|| fitting(beyond?).min_by_key(added_over))
 }
 
 /// Whether the provider is up, or the consumer has as much there already.

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::super::placements::claim_candidate;
-use super::PlanJob;
 use crate::error::{Reasons, Result};
-use crate::model::claims::{ClaimCandidate, ClaimQuery, RequestedConsumer, Wanted};
+use crate::model::claims::placements::claim_candidate;
+use crate::model::claims::{ClaimCandidate, ClaimQuery, RequestedConsumer};
 use crate::search::{CandidateSequence, Placement, PlannedUsage, Rank, Scoring, SearchSettings, Snapshot};
 
 /// Spare candidates of a list with a rank, for candidates that other claims take first. Claims with a rank compete for
@@ -46,15 +45,17 @@ pub(super) fn seeded(
 }
 
 impl<'a> PlannedQuery<'a> {
-    /// `consumer` is the first consumer with the query, and decides where the search begins. So different consumers get
-    /// different candidates of several equal candidates.
-    pub fn new(job: &'a PlanJob, query: usize, consumer: &RequestedConsumer, settings: &SearchSettings) -> Self {
-        let has_it = |it: &&RequestedConsumer| matches!(it.wanted, Wanted::Query(other) if other == query);
-        let consumers = job.consumers().filter(has_it).count();
-        let ClaimQuery { request, rank } = &job.request.queries[query];
+    /// `first` is the first of `consumers` consumers with the query, and decides where the search begins. So different
+    /// consumers get different candidates of several equal candidates.
+    pub fn new(
+        ClaimQuery { request, rank }: &'a ClaimQuery,
+        consumers: usize,
+        first: &RequestedConsumer,
+        settings: &SearchSettings,
+    ) -> Self {
         let scoring = rank.and_then(Rank::scoring);
         let spares = if scoring.is_some() { RANKED_SPARES } else { SPARES };
-        let settings = seeded(settings, scoring, consumer);
+        let settings = seeded(settings, scoring, first);
         Self {
             spares,
             sequence: CandidateSequence::new(request, scoring, settings, consumers, spares),

@@ -16,54 +16,46 @@ pub fn conflict(
     request: &Request,
     settings: &SearchSettings,
 ) -> Result<Option<(Reason, usize)>> {
-    let conflict = group_conflict(snapshot, request, settings)?;
-    Ok(conflict.map(|conflict| (reason(&conflict, has_room_beyond, request), conflict.trees)))
-}
-
-fn reason(conflict: &GroupConflict, has_room_beyond: bool, request: &Request) -> Reason {
-    let GroupConflict { trees, decisive } = conflict;
+    let Some(GroupConflict { trees, decisive }) = group_conflict(snapshot, request, settings)? else {
+        return Ok(None);
+    };
     let sums = sums(request);
     let is_sum = decisive[..] == [Relation::Sum];
     let in_trees = match trees {
         1 => "In one tree".to_owned(),
         _ => format!("In {trees} trees"),
     };
+    let listed = || {
+        let amounts: Vec<String> = sums.iter().map(|(class, sum)| format!("{sum} of {class}")).collect();
+        amounts.join(", ")
+    };
+    let mut code = ReasonCode::Groups;
     let why = if is_sum && has_room_beyond {
-        format!(
-            "within the normal limit there is too little room for the sum: {}",
-            listed(&sums)
-        )
+        code = ReasonCode::NoRoomNormal;
+        let sums = listed();
+        format!("within the normal limit there is too little room for the sum: {sums}")
     } else if is_sum {
-        format!(
-            "there is too little room, or too small a max_unit, for the sum: {}",
-            listed(&sums)
-        )
+        let sums = listed();
+        format!("there is too little room, or too small a max_unit, for the sum: {sums}")
     } else if decisive.is_empty() {
         format!("these conditions together exclude that: {}", relations(request))
     } else {
         let ways: Vec<String> = decisive.iter().map(|relation| name(*relation, request)).collect();
         format!("there would be a candidate without {}", ways.join(", or without "))
     };
-    let code = if is_sum && has_room_beyond {
-        ReasonCode::NoRoomNormal
-    } else {
-        ReasonCode::Groups
-    };
     let only_sum = match &sums[..] {
         [(class, sum)] if is_sum && *sum < i64::MAX => Some(((*class).to_owned(), *sum)),
         _ => None,
     };
     let (resource_class, requested) = only_sum.unzip();
-    Reason {
+    let detail =
+        format!("{in_trees} each part of the query has a provider, but they cannot serve all parts together; {why}.");
+    let reason = Reason {
         resource_class,
         requested,
-        ..Reason::new(
-            code,
-            format!(
-                "{in_trees} each part of the query has a provider, but they cannot serve all parts together; {why}."
-            ),
-        )
-    }
+        ..Reason::new(code, detail)
+    };
+    Ok(Some((reason, trees)))
 }
 
 /// The classes that several groups request, each with the sum.
@@ -76,11 +68,6 @@ fn sums(request: &Request) -> Vec<(&str, i64)> {
     }
     let shared = sums.into_iter().filter(|(_, (groups, _))| *groups > 1);
     shared.map(|(class, (_, sum))| (class, sum)).collect()
-}
-
-fn listed(sums: &[(&str, i64)]) -> String {
-    let amounts: Vec<String> = sums.iter().map(|(class, sum)| format!("{sum} of {class}")).collect();
-    amounts.join(", ")
 }
 
 /// A relation in the spelling of the query.

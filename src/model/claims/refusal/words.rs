@@ -1,9 +1,9 @@
 //! The sentences about conditions that left providers out.
 
+use std::collections::BTreeSet;
+
 use crate::error::{Reason, ReasonCode};
-use crate::search::{
-    self, ClassId, Comparison, Expression, Group, Members, Rejection, Request, Snapshot, Traits, Verdict,
-};
+use crate::search::{self, ClassId, Comparison, Expression, Group, Rejection, Request, Snapshot, Traits, Verdict};
 
 /// The most names in a sentence.
 const MAX_NAMES: usize = 4;
@@ -57,7 +57,7 @@ pub fn condition(
             other(ReasonCode::Traits, &format!("have a trait that {key} forbids: {names}"))
         }
         Rejection::NotMember { group } => {
-            let sets = members(group).map_or_else(String::new, required_aggregates);
+            let sets = members(group).map_or_else(String::new, |members| sets(&members.any_of).join(" and "));
             let key = keys(request, group, "member_of");
             other(
                 ReasonCode::Aggregates,
@@ -143,23 +143,19 @@ fn missing(traits: Option<&Traits>, index: usize) -> String {
     }
 }
 
-/// In the spelling of `member_of`.
-fn required_aggregates(members: &Members) -> String {
-    let sets = members.any_of.iter().map(|any_of| match any_of.len() {
+/// Sets of which one name each is required, in the spelling of `member_of` and of `root_required`.
+fn sets(all: &[BTreeSet<String>]) -> Vec<String> {
+    let sets = all.iter().map(|any_of| match any_of.len() {
         1 => listed(any_of.iter()),
         _ => format!("in:{}", listed(any_of.iter())),
     });
-    sets.collect::<Vec<_>>().join(" and ")
+    sets.collect()
 }
 
 /// In the spelling of `root_required`.
 fn root_traits(traits: &Traits) -> String {
-    let required = traits.required.iter().map(|any_of| match any_of.len() {
-        1 => listed(any_of.iter()),
-        _ => format!("in:{}", listed(any_of.iter())),
-    });
-    let forbidden = traits.forbidden.iter().map(|name| format!("!{name}"));
-    let all: Vec<String> = required.chain(forbidden).collect();
+    let mut all = sets(&traits.required);
+    all.extend(traits.forbidden.iter().map(|name| format!("!{name}")));
     listed(all.iter())
 }
 
