@@ -9,6 +9,7 @@
 //! without the lock (`row_reads.rs`).
 
 mod own_commits;
+mod published_log;
 mod row_reads;
 mod validity;
 
@@ -20,7 +21,7 @@ use std::time::Instant;
 use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 
-use self::row_reads::{PublishedChange, PublishedLog};
+use self::published_log::{PublishedChange, PublishedLog};
 use super::change;
 use super::contention::ContentionTracker;
 use super::merged_changes::MergedChanges;
@@ -194,10 +195,8 @@ impl SnapshotStore {
                 PageOutcome::Published(newest) => return Ok(Some(newest)),
                 PageOutcome::Obsolete => {}
                 PageOutcome::NeedsRows => {
-                    if self
-                        .read_marked(conn, &BTreeSet::new(), NameKinds::default())?
-                        .is_some()
-                    {
+                    let differing = row_reads::read_marked(self, conn, &BTreeSet::new(), NameKinds::default())?;
+                    if differing.is_some() {
                         return Ok(Some(self.newest()));
                     }
                 }
@@ -283,25 +282,32 @@ impl SnapshotStore {
         PageOutcome::Published(self.publish_snapshot(next))
     }
 
-    /// Brings the snapshot up to date by reading the rows that deltas cannot supply. An invalid snapshot stays invalid.
-    pub fn reload(&self, conn: &mut DbConnection) -> DbResult<()> {
-        self.read_marked(conn, &BTreeSet::new(), NameKinds::default())
-            .map(|_| ())
-    }
-
-    /// Reads `suspects` again. Returns the suspects that differed from the snapshot; none if the snapshot is invalid.
+    /// Brings the snapshot up to date, and reads `suspects` and the rows that deltas cannot supply. Returns the suspects
+    /// that differed from the snapshot; none if the snapshot is invalid.
     pub fn reload_suspects(
         &self,
         conn: &mut DbConnection,
         suspects: &BTreeSet<ProviderId>,
     ) -> DbResult<Vec<ProviderId>> {
-        let differing = self.read_marked(conn, suspects, NameKinds::default())?;
+        let differing = row_reads::read_marked(self, conn, suspects, NameKinds::default())?;
         Ok(differing.unwrap_or_default())
     }
 
     /// Reads the catalog again. An invalid snapshot stays invalid.
     pub fn reload_catalog(&self, conn: &mut DbConnection) -> DbResult<()> {
-        self.read_marked(conn, &BTreeSet::new(), NameKinds::ALL).map(|_| ())
+        row_reads::read_marked(self, conn, &BTreeSet::new(), NameKinds::ALL).map(drop)
+    }
+
+    /// Reads everything, unless decisions may rest on the snapshot, and publishes the reload.
+    pub fn reload_everything(&self, conn: &mut DbConnection) -> DbResult<()> {
+        row_reads::reload_everything(self, conn)
+    }
+
+    /// Replaces the snapshot and its position. Returns the snapshot before.
+    fn replace(&self, applied: &mut Applied, snapshot: Arc<Snapshot>, revisions: Revisions) -> Arc<Snapshot> {
+        applied.revisions = revisions;
+        applied.speculative = None;
+        self.current.swap(snapshot)
     }
 
     fn publish_snapshot(&self, next: Snapshot) -> Arc<Snapshot> {

@@ -12,19 +12,19 @@
 //! - While everything was read, a second thread published rows of some providers. No log has the foreign changes of
 //!   these providers, so the providers are read again.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use diesel::result::Error as DbError;
 
-use super::{Applied, Shown, SnapshotStore, next_snapshot};
+use super::published_log::{LogEntry, PublishedChange};
+use super::{Shown, SnapshotStore, next_snapshot};
 use crate::db::boot_instant::BootInstant;
-use crate::db::change_feed::{self, FeedError, FeedPage, Position, Revisions};
+use crate::db::change_feed::{self, FeedError, FeedPage, Revisions};
 use crate::db::engines::dialect;
 use crate::db::{DbConnection, DbResult};
-use crate::model::snapshot::committed::Committed;
 use crate::model::snapshot::merged_changes::MergedChanges;
 use crate::model::snapshot::reload::{self, Reload};
 use crate::model::snapshot::stamp::Stamp;
@@ -32,78 +32,8 @@ use crate::model::statistics::ReloadReason;
 use crate::mutants::{self, Mutant};
 use crate::search::{NameKinds, ProviderId, Snapshot};
 
-/// A commit that was published.
-pub(super) struct PublishedChange {
-    pub writer: String,
-    pub position: Position,
-    pub committed: Committed,
-}
-
-/// The changes that were applied together.
-type LogEntry = Arc<Vec<PublishedChange>>;
-
-/// The number of entries that are kept. A thread that needs an older entry reads rows again.
-const LOG_ENTRIES_MAX: usize = 20_000;
-
-/// The changes that were published while rows are being read.
-#[derive(Default)]
-pub(super) struct PublishedLog {
-    /// How many threads are reading rows.
-    readers: usize,
-    /// How many entries were dropped. Also the number of the first entry in `entries`.
-    dropped: usize,
-    entries: VecDeque<LogEntry>,
-    /// The providers of which rows were published.
-    read: BTreeSet<ProviderId>,
-}
-
-impl PublishedLog {
-    /// Adds changes that were applied together. Costs nothing if no thread is reading rows.
-    pub fn push(&mut self, changes: Vec<PublishedChange>) {
-        if self.readers == 0 {
-            return;
-        }
-        if self.entries.len() == LOG_ENTRIES_MAX {
-            self.entries.pop_front();
-            self.dropped += 1;
-        }
-        self.entries.push_back(Arc::new(changes));
-    }
-
-    /// Adds a commit of this process, even if the commit could not be applied.
-    pub fn push_own(&mut self, committed: &Committed, writer: &str, position: &Position) {
-        if self.readers > 0 {
-            self.push(vec![PublishedChange {
-                writer: writer.to_owned(),
-                position: position.clone(),
-                committed: committed.clone(),
-            }]);
-        }
-    }
-
-    /// The number of the next entry.
-    fn end(&self) -> usize {
-        self.dropped + self.entries.len()
-    }
-
-    /// The entries from this number on; `None` if some of these entries were dropped.
-    fn since(&self, number: usize) -> Option<Vec<LogEntry>> {
-        let index = number.checked_sub(self.dropped)?;
-        Some(self.entries.range(index..).cloned().collect())
-    }
-
-    fn end_reader(&mut self) {
-        self.readers -= 1;
-        if self.readers == 0 {
-            self.dropped = self.end();
-            self.entries = VecDeque::new();
-            self.read = BTreeSet::new();
-        }
-    }
-}
-
 /// A thread that is reading rows. During the life of a `RowReader`, published changes are kept.
-struct RowReader<'a> {
+pub struct RowReader<'a> {
     store: &'a SnapshotStore,
     /// The number of the first entry published after this reader began.
     first_entry: usize,
@@ -128,122 +58,118 @@ enum Attempt {
 /// The most entries added to a reload of everything under the lock. More entries are added before, without the lock.
 const LOCKED_ENTRIES_MAX: usize = 8;
 
-impl SnapshotStore {
-    /// Begins to read rows, even if the snapshot is invalid.
-    fn begin_row_read(&self) -> RowReader<'_> {
-        let mut applied = self.applied();
-        applied.published.readers += 1;
-        RowReader {
-            store: self,
-            first_entry: applied.published.end(),
-            stamp: applied.stamp,
+/// Reads the rows that peers marked, the suspects, and these names. Returns the suspects that differed from the
+/// snapshot. `None` if the snapshot is invalid: everything must be reloaded.
+pub fn read_marked(
+    store: &SnapshotStore,
+    conn: &mut DbConnection,
+    suspects: &BTreeSet<ProviderId>,
+    names: NameKinds,
+) -> DbResult<Option<Vec<ProviderId>>> {
+    loop {
+        let reader = RowReader::begin(store);
+        let Some(shown) = store.shown() else {
+            return Ok(None);
+        };
+        match read_rows(conn, &shown.snapshot, &shown.revisions, suspects, names)? {
+            Ok(reload) => {
+                if let Some(differing) = reader.publish_marked(&shown, reload) {
+                    return Ok(Some(differing));
+                }
+            }
+            Err(error) => adopt_epoch_or_invalidate(store, conn, &shown, &error)?,
         }
     }
+}
 
-    /// Reads the rows that peers marked, the suspects, and these names. Returns the suspects that differed from the
-    /// snapshot. `None` if the snapshot is invalid: everything must be reloaded.
-    pub(super) fn read_marked(
-        &self,
-        conn: &mut DbConnection,
-        suspects: &BTreeSet<ProviderId>,
-        names: NameKinds,
-    ) -> DbResult<Option<Vec<ProviderId>>> {
-        loop {
-            let reader = self.begin_row_read();
-            let Some(shown) = self.shown() else {
-                return Ok(None);
-            };
-            match read_rows(conn, &shown.snapshot, &shown.revisions, suspects, names)? {
-                Ok(reload) => {
-                    if let Some(differing) = self.publish_marked(&reader, &shown, reload) {
-                        return Ok(Some(differing));
-                    }
-                }
-                Err(error) => self.adopt_epoch_or_invalidate(conn, &shown, &error)?,
-            }
+/// After a page that changes alone cannot apply. If only writers were pruned whose last commit the snapshot shows,
+/// takes over the new epoch. Otherwise invalidates the snapshot.
+fn adopt_epoch_or_invalidate(
+    store: &SnapshotStore,
+    conn: &mut DbConnection,
+    shown: &Shown,
+    error: &FeedError,
+) -> DbResult<()> {
+    if let FeedError::EpochChanged { epoch } = error
+        && let Some(revisions) = change_feed::carry_over(conn, &shown.revisions, epoch)?
+    {
+        let mut applied = store.applied();
+        if applied.stamp.is_same_read(&shown.stamp) && applied.revisions.epoch == shown.revisions.epoch {
+            let is_pruned =
+                |id: &String| shown.revisions.writers.contains_key(id) && !revisions.writers.contains_key(id);
+            applied.revisions.writers.retain(|id, _| !is_pruned(id));
+            applied.revisions.epoch = revisions.epoch;
+        }
+        return Ok(());
+    }
+    store.invalidate_since(&shown.stamp, ReloadReason::Feed, error);
+    Ok(())
+}
+
+/// Reads everything if decisions may not rest on the snapshot, and publishes the reload. If the snapshot was
+/// invalidated or reloaded since, the reload is discarded: the next attempt begins after the invalidation.
+pub fn reload_everything(store: &SnapshotStore, conn: &mut DbConnection) -> DbResult<()> {
+    let reader = RowReader::begin(store);
+    if store.may_decide() {
+        // A second thread has reloaded the snapshot.
+        return Ok(());
+    }
+    let began = Instant::now();
+    let check = || reader.check_wanted();
+    let reload = match dialect::read_transaction(conn, |conn| reload::everything(conn, check)) {
+        Err(DbError::RollbackTransaction) => return Ok(()),
+        read => read?,
+    };
+    if reader.complete_and_publish(conn, reload)? {
+        store.statistics.loads.record_time(began.elapsed());
+        log::info!("The snapshot was reloaded");
+    }
+    Ok(())
+}
+
+impl<'a> RowReader<'a> {
+    /// Begins to read rows, even if the snapshot is invalid.
+    fn begin(store: &'a SnapshotStore) -> RowReader<'a> {
+        let mut applied = store.applied();
+        RowReader {
+            store,
+            first_entry: applied.published.begin_reader(),
+            stamp: applied.stamp,
         }
     }
 
     /// Publishes rows with the changes published since the rows were read. `None` if the rows are obsolete, or if a
     /// change cannot be added.
-    fn publish_marked(&self, reader: &RowReader<'_>, shown: &Shown, mut reload: Reload) -> Option<Vec<ProviderId>> {
-        let mut applied = self.applied();
+    fn publish_marked(&self, shown: &Shown, mut reload: Reload) -> Option<Vec<ProviderId>> {
+        let mut applied = self.store.applied();
         if !applied.stamp.is_same_read(&shown.stamp) || applied.revisions.epoch != shown.revisions.epoch {
             return None;
         }
-        let published = applied.published.since(reader.first_entry)?;
+        let published = applied.published.since(self.first_entry)?;
         if !add_entries(&mut reload, &published) {
             return None;
         }
         applied.stamp.row_reads += 1;
-        // `readers` counts this reader too. A second reader may be reading everything.
-        if applied.published.readers > 1 {
-            applied.published.read.extend(reload.read);
-        }
+        applied.published.note_read(reload.read);
         if reload.has_foreign_changes || !reload.differing.is_empty() {
             applied.foreign_write_found = Some(BootInstant::now());
         }
-        self.replace(&mut applied, reload.snapshot, reload.revisions);
+        self.store.replace(&mut applied, reload.snapshot, reload.revisions);
         Some(reload.differing)
-    }
-
-    /// After a page that changes alone cannot apply. If only writers were pruned whose last commit the snapshot shows,
-    /// takes over the new epoch. Otherwise invalidates the snapshot.
-    fn adopt_epoch_or_invalidate(&self, conn: &mut DbConnection, shown: &Shown, error: &FeedError) -> DbResult<()> {
-        if let FeedError::EpochChanged { epoch } = error
-            && let Some(revisions) = change_feed::carry_over(conn, &shown.revisions, epoch)?
-        {
-            let mut applied = self.applied();
-            if applied.stamp.is_same_read(&shown.stamp) && applied.revisions.epoch == shown.revisions.epoch {
-                let is_pruned =
-                    |id: &String| shown.revisions.writers.contains_key(id) && !revisions.writers.contains_key(id);
-                applied.revisions.writers.retain(|id, _| !is_pruned(id));
-                applied.revisions.epoch = revisions.epoch;
-            }
-            return Ok(());
-        }
-        self.invalidate_since(&shown.stamp, ReloadReason::Feed, error);
-        Ok(())
-    }
-
-    /// Reads everything if decisions may not rest on the snapshot, and publishes the reload. If the snapshot was
-    /// invalidated or reloaded since, the reload is discarded: the next attempt begins after the invalidation.
-    pub fn reload_everything(&self, conn: &mut DbConnection) -> DbResult<()> {
-        let reader = self.begin_row_read();
-        if self.may_decide() {
-            // A second thread has reloaded the snapshot.
-            return Ok(());
-        }
-        let began = Instant::now();
-        let check = || self.check_wanted(&reader);
-        let reload = match dialect::read_transaction(conn, |conn| reload::everything(conn, check)) {
-            Err(DbError::RollbackTransaction) => return Ok(()),
-            read => read?,
-        };
-        if self.complete_and_publish(conn, &reader, reload)? {
-            self.statistics.loads.record_time(began.elapsed());
-            log::info!("The snapshot was reloaded");
-        }
-        Ok(())
     }
 
     /// Adds the changes published since to a reload of everything, and publishes the reload. False if the reload is
     /// obsolete.
-    fn complete_and_publish(
-        &self,
-        conn: &mut DbConnection,
-        reader: &RowReader<'_>,
-        mut reload: Reload,
-    ) -> DbResult<bool> {
-        let (mut next_entry, mut row_reads) = (reader.first_entry, reader.stamp.row_reads);
+    fn complete_and_publish(&self, conn: &mut DbConnection, mut reload: Reload) -> DbResult<bool> {
+        let (mut next_entry, mut row_reads) = (self.first_entry, self.stamp.row_reads);
         loop {
-            match self.publish_everything(reader, (next_entry, row_reads), &mut reload) {
+            match self.publish_everything((next_entry, row_reads), &mut reload) {
                 Attempt::Published => return Ok(true),
                 Attempt::Obsolete => return Ok(false),
                 Attempt::Behind => {}
             }
             let (published, corrected) = {
-                let applied = self.applied();
+                let applied = self.store.applied();
                 let published = applied.published.since(next_entry);
                 let has_read = applied.stamp.row_reads != row_reads;
                 (next_entry, row_reads) = (applied.published.end(), applied.stamp.row_reads);
@@ -264,8 +190,8 @@ impl SnapshotStore {
     }
 
     /// An error if the snapshot was invalidated or reloaded since the reading began: the reload would be discarded.
-    fn check_wanted(&self, reader: &RowReader<'_>) -> DbResult<()> {
-        if self.applied().stamp.is_same_reload(&reader.stamp) {
+    fn check_wanted(&self) -> DbResult<()> {
+        if self.store.applied().stamp.is_same_reload(&self.stamp) {
             return Ok(());
         }
         log::info!("A reload of the snapshot was given up, because the snapshot was invalidated or reloaded since");
@@ -273,36 +199,29 @@ impl SnapshotStore {
     }
 
     /// `known`: the next entry of the log, and the number of row reads, at the time when `reload` was read.
-    fn publish_everything(&self, reader: &RowReader<'_>, known: (usize, u64), reload: &mut Reload) -> Attempt {
-        let (next_entry, row_reads) = known;
-        let mut applied = self.applied();
-        if !applied.stamp.is_same_reload(&reader.stamp) {
+    fn publish_everything(&self, (next_entry, row_reads): (usize, u64), reload: &mut Reload) -> Attempt {
+        let store = self.store;
+        let mut applied = store.applied();
+        if !applied.stamp.is_same_reload(&self.stamp) {
             return Attempt::Obsolete;
         }
         let published = applied.published.since(next_entry);
         let is_added = published.is_some_and(|it| it.len() <= LOCKED_ENTRIES_MAX && add_entries(reload, &it));
         // A valid snapshot may show more commits of peers than the reload.
-        let is_behind = !self.is_invalid() && is_behind(&reload.revisions, &applied.revisions);
+        let is_behind = !store.is_invalid() && is_behind(&reload.revisions, &applied.revisions);
         if !is_added || is_behind || applied.stamp.row_reads != row_reads {
             return Attempt::Behind;
         }
         applied.stamp.reloads += 1;
-        let replaced = self.replace(&mut applied, reload.snapshot.clone(), reload.revisions.clone());
+        let replaced = store.replace(&mut applied, reload.snapshot.clone(), reload.revisions.clone());
         applied.invalid_since = None;
-        self.invalid.store(false, Ordering::Release);
-        let is_foreign = applied.stamp.foreign_commits != reader.stamp.foreign_commits;
-        self.has_foreign_commits.store(is_foreign, Ordering::Release);
+        store.invalid.store(false, Ordering::Release);
+        let is_foreign = applied.stamp.foreign_commits != self.stamp.foreign_commits;
+        store.has_foreign_commits.store(is_foreign, Ordering::Release);
         drop(applied);
         // Freeing a large snapshot takes milliseconds, so the lock is released first.
         drop(replaced);
         Attempt::Published
-    }
-
-    /// Replaces the snapshot and its position. Returns the snapshot before.
-    fn replace(&self, applied: &mut Applied, snapshot: Arc<Snapshot>, revisions: Revisions) -> Arc<Snapshot> {
-        applied.revisions = revisions;
-        applied.speculative = None;
-        self.current.swap(snapshot)
     }
 }
 

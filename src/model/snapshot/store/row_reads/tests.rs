@@ -19,11 +19,11 @@ fn a_reload_of_everything_keeps_what_was_corrected_while_it_read() {
         "INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id) VALUES (1, 'u', 'n', 0, 1)",
     );
     let store = SnapshotStore::load(&mut conn).unwrap();
-    let reader = store.begin_row_read();
+    let reader = RowReader::begin(&store);
     let reload = dialect::read_transaction(&mut conn, |conn| reload::everything(conn, || Ok(()))).unwrap();
     execute(&mut conn, "UPDATE resource_providers SET generation = 7");
     store.reload_suspects(&mut conn, &[ProviderId(1)].into()).unwrap();
-    assert!(store.complete_and_publish(&mut conn, &reader, reload).unwrap());
+    assert!(reader.complete_and_publish(&mut conn, reload).unwrap());
     let newest = store.newest();
     assert_eq!(newest.generation(newest.by_uuid("u").unwrap()), 7);
 }
