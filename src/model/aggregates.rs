@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use diesel::prelude::*;
 
-use super::resource_providers::{OfProvider, WithGeneration, group_by_provider, with_generation};
+use super::resource_providers::{OfProvider, group_by_provider};
 use crate::db::DbConnection;
 use crate::db::engines::dialect::{among, on_each};
 use crate::db::schema::{
@@ -29,44 +29,28 @@ pub struct Replace {
     pub generation: Option<i64>,
 }
 
-/// The query for providers that a filter selects. A macro, because the type of the query has no name in diesel.
-macro_rules! rows {
-    ($filter:expr, $columns:expr) => {
-        providers::table
-            .left_join(members::table.on(members::resource_provider_id.eq(providers::id)))
-            .left_join(table::table.on(table::id.eq(members::aggregate_id)))
-            .filter($filter)
-            .select($columns)
-    };
-}
-
-/// The aggregates of a provider, by id.
-pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAggregates> {
-    let rows = rows!(
-        providers::uuid.eq(provider),
-        (providers::generation, table::uuid.nullable())
-    );
-    let rows: Vec<WithGeneration<String>> = rows.order(table::id).load(conn)?;
-    let found = with_generation(rows).ok_or_else(|| Error::ProviderNotFound {
-        uuid: provider.to_string(),
-    })?;
-    Ok(aggregates(found))
+/// The aggregates of a provider, by id. MariaDB may find a different spelling of the uuid.
+pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<Arc<ProviderAggregates>> {
+    let found = of_providers(conn, &[provider])?.into_values().next();
+    found.ok_or_else(|| Error::ProviderNotFound {
+        uuid: provider.to_owned(),
+    })
 }
 
 /// As `of_provider`, for several providers, by uuid.
 pub fn of_providers(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, Arc<ProviderAggregates>>> {
-    let rows: Vec<OfProvider<(i32, String)>> = on_each!(conn, conn => rows!(
-        among(providers::uuid, uuids),
-        (providers::uuid, (providers::generation, (table::id, table::uuid.assume_not_null()).nullable()))
-    )
-    .load(conn))?;
-    let found = group_by_provider(rows).into_iter();
-    Ok(found.map(|(uuid, found)| (uuid, Arc::new(aggregates(found)))).collect())
-}
-
-fn aggregates((generation, uuids): (i64, Vec<String>)) -> ProviderAggregates {
-    ProviderAggregates {
-        generation,
-        aggregates: uuids.into_iter().map(Arc::from).collect(),
-    }
+    let rows: Vec<OfProvider<(i32, String)>> = on_each!(conn, conn => providers::table
+        .left_join(members::table.on(members::resource_provider_id.eq(providers::id)))
+        .left_join(table::table.on(table::id.eq(members::aggregate_id)))
+        .filter(among(providers::uuid, uuids))
+        .select((
+            providers::uuid,
+            (providers::generation, (table::id, table::uuid.assume_not_null()).nullable()),
+        ))
+        .load(conn))?;
+    let aggregates = group_by_provider(rows).into_iter().map(|(uuid, (generation, found))| {
+        let aggregates = found.into_iter().map(Arc::from).collect();
+        (uuid, Arc::new(ProviderAggregates { generation, aggregates }))
+    });
+    Ok(aggregates.collect())
 }

@@ -7,7 +7,7 @@ use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
 use super::reads::reader::Reader;
-use super::resource_providers::{OfProvider, WithGeneration, group_by_provider, with_generation};
+use super::resource_providers::{OfProvider, group_by_provider};
 use super::{Moment, modified};
 use crate::db::DbConnection;
 use crate::db::engines::dialect::{among, on_each};
@@ -223,69 +223,46 @@ fn find_consumer(conn: &mut DbConnection, uuid: &str) -> QueryResult<Option<Cons
     }))
 }
 
-/// The query for providers that a filter selects. A macro, because the type of the query has no name in diesel.
-macro_rules! rows {
-    ($filter:expr, $columns:expr) => {
-        providers::table
-            .left_join(allocations::table.on(allocations::resource_provider_id.eq(providers::id)))
-            .left_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
-            .left_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
-            .filter($filter)
-            .select($columns)
-    };
-}
-
-macro_rules! columns {
-    () => {
-        (
-            consumers::uuid,
-            consumers::generation.nullable(),
-            resource_classes::name,
-            allocations::used,
-            allocations::updated_at,
-            allocations::created_at,
-        )
-    };
-}
-
-/// The allocations from a provider, to consumers that have a row.
-pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderAllocations> {
-    let rows = rows!(
-        providers::uuid.eq(provider),
-        (providers::generation, columns!().nullable())
-    );
-    let rows: Vec<WithGeneration<ShareRow>> = rows.order(allocations::id).load(conn)?;
-    let found = with_generation(rows).ok_or_else(|| Error::ProviderNotFoundForAllocations {
-        uuid: provider.to_string(),
-    })?;
-    Ok(provider_allocations(found))
+/// The allocations from a provider, to consumers that have a row. MariaDB may find a different spelling of the uuid.
+pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<Arc<ProviderAllocations>> {
+    let found = of_providers(conn, &[provider])?.into_values().next();
+    found.ok_or_else(|| Error::ProviderNotFoundForAllocations {
+        uuid: provider.to_owned(),
+    })
 }
 
 /// As `of_provider`, for several providers, by uuid.
 pub fn of_providers(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, Arc<ProviderAllocations>>> {
-    let rows: Vec<OfProvider<(i32, ShareRow)>> = on_each!(conn, conn => rows!(
-        among(providers::uuid, uuids),
-        (providers::uuid, (providers::generation, (allocations::id, columns!()).nullable()))
-    )
-    .load(conn))?;
-    let found = group_by_provider(rows).into_iter();
-    Ok(found
-        .map(|(uuid, found)| (uuid, Arc::new(provider_allocations(found))))
-        .collect())
-}
-
-fn provider_allocations((generation, rows): (i64, Vec<ShareRow>)) -> ProviderAllocations {
-    let (shares, modified) = group(rows);
-    let share = |share: Share| ConsumerShare {
-        consumer: share.uuid,
-        generation: share.generation,
-        resources: share.resources,
-    };
-    ProviderAllocations {
-        generation,
-        consumers: shares.into_iter().map(share).collect(),
-        modified,
-    }
+    let columns = (
+        consumers::uuid,
+        consumers::generation.nullable(),
+        resource_classes::name,
+        allocations::used,
+        allocations::updated_at,
+        allocations::created_at,
+    );
+    let rows: Vec<OfProvider<(i32, ShareRow)>> = on_each!(conn, conn => providers::table
+        .left_join(allocations::table.on(allocations::resource_provider_id.eq(providers::id)))
+        .left_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
+        .left_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
+        .filter(among(providers::uuid, uuids))
+        .select((providers::uuid, (providers::generation, (allocations::id, columns).nullable())))
+        .load(conn))?;
+    let allocations = group_by_provider(rows).into_iter().map(|(uuid, (generation, rows))| {
+        let (shares, modified) = group(rows);
+        let share = |share: Share| ConsumerShare {
+            consumer: share.uuid,
+            generation: share.generation,
+            resources: share.resources,
+        };
+        let found = ProviderAllocations {
+            generation,
+            consumers: shares.into_iter().map(share).collect(),
+            modified,
+        };
+        (uuid, Arc::new(found))
+    });
+    Ok(allocations.collect())
 }
 
 /// The allocations of one consumer or from one provider, as amounts by class.

@@ -68,10 +68,12 @@ pub struct Clear {
     pub provider: String,
 }
 
-/// One row of the table.
+/// One row of the table, with the name of its class.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = inventories)]
 struct InventoryRow {
+    #[diesel(select_expression = resource_classes::name)]
+    class: String,
     total: i32,
     reserved: i32,
     min_unit: i32,
@@ -82,40 +84,9 @@ struct InventoryRow {
     created_at: Option<NaiveDateTime>,
 }
 
-/// A row with the name of its class.
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = inventories)]
-struct NamedInventoryRow {
-    #[diesel(select_expression = resource_classes::name)]
-    class: String,
-    #[diesel(embed)]
-    row: InventoryRow,
-}
-
-impl InventoryRow {
-    fn inventory(&self, conn: &DbConnection) -> Inventory {
-        Inventory {
-            total: self.total,
-            reserved: self.reserved,
-            min_unit: self.min_unit,
-            max_unit: self.max_unit,
-            step_size: self.step_size,
-            allocation_ratio: ratio(conn, self.allocation_ratio),
-        }
-    }
-}
-
 /// The inventories of a provider.
 pub fn list(conn: &mut DbConnection, provider: &str) -> Result<Inventories> {
-    let of_class = resource_classes::id.eq(inventories::resource_class_id);
-    let rows = providers::table
-        .left_join(inventories::table.on(inventories::resource_provider_id.eq(providers::id)))
-        .left_join(resource_classes::table.on(of_class))
-        .filter(providers::uuid.eq(provider))
-        .order(inventories::resource_class_id)
-        .select((providers::generation, Option::<NamedInventoryRow>::as_select()))
-        .load(conn)?;
-    from_rows(conn, provider, rows)
+    read(conn, provider, |_| true)
 }
 
 /// As [`show`], in a single statement.
@@ -123,19 +94,9 @@ pub async fn fetch(reader: Reader, provider: String, class: String) -> Result<In
     reader.ask(move |conn| show(conn, &provider, &class)).await
 }
 
-/// The inventory of one class, by the exact name of the class: MariaDB's collation also finds different spellings.
+/// The inventory of one class, by the exact name of the class.
 pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inventories> {
-    let of_class = resource_classes::id
-        .eq(inventories::resource_class_id)
-        .and(resource_classes::name.eq(class));
-    let rows = providers::table
-        .left_join(inventories::table.on(inventories::resource_provider_id.eq(providers::id)))
-        .left_join(resource_classes::table.on(of_class))
-        .filter(providers::uuid.eq(provider))
-        .select((providers::generation, Option::<NamedInventoryRow>::as_select()))
-        .load(conn)?;
-    let mut found = from_rows(conn, provider, rows)?;
-    found.inventories.retain(|(name, _)| **name == *class);
+    let found = read(conn, provider, |row| row.class == class)?;
     if found.inventories.is_empty() {
         return Err(Error::InventoryNotFound {
             class: class.to_string(),
@@ -145,26 +106,39 @@ pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inve
     Ok(found)
 }
 
-fn from_rows(
-    conn: &DbConnection,
-    provider: &str,
-    rows: Vec<(Option<i32>, Option<NamedInventoryRow>)>,
-) -> Result<Inventories> {
-    let Some((generation, rows)) = with_generation(rows) else {
+/// The inventories that `is_wanted` selects.
+fn read(conn: &mut DbConnection, provider: &str, is_wanted: impl Fn(&InventoryRow) -> bool) -> Result<Inventories> {
+    let of_class = resource_classes::id.eq(inventories::resource_class_id);
+    let rows = providers::table
+        .left_join(inventories::table.on(inventories::resource_provider_id.eq(providers::id)))
+        .left_join(resource_classes::table.on(of_class))
+        .filter(providers::uuid.eq(provider))
+        .order(inventories::resource_class_id)
+        .select((providers::generation, Option::<InventoryRow>::as_select()))
+        .load(conn)?;
+    let Some((generation, mut rows)) = with_generation(rows) else {
         return Err(Error::ProviderNotFoundForInventories {
             uuid: provider.to_string(),
         });
     };
+    rows.retain(is_wanted);
+    let times = rows.iter().filter_map(|row| modified(row.updated_at, row.created_at));
+    let newest = times.max();
+    let named = rows.into_iter().map(|row| {
+        let inventory = Inventory {
+            total: row.total,
+            reserved: row.reserved,
+            min_unit: row.min_unit,
+            max_unit: row.max_unit,
+            step_size: row.step_size,
+            allocation_ratio: ratio(conn, row.allocation_ratio),
+        };
+        (row.class.into(), inventory)
+    });
     Ok(Inventories {
         provider: provider.into(),
         generation,
-        modified: rows
-            .iter()
-            .filter_map(|named| modified(named.row.updated_at, named.row.created_at))
-            .max(),
-        inventories: rows
-            .into_iter()
-            .map(|named| (named.class.into(), named.row.inventory(conn)))
-            .collect(),
+        modified: newest,
+        inventories: named.collect(),
     })
 }

@@ -77,9 +77,18 @@ pub async fn fetch(reader: Reader, uuid: String) -> Result<Provider> {
     reader.ask(move |conn| show(conn, &uuid)).await
 }
 
-/// As [`last_update`], in a single statement.
+/// When a provider was last updated; `None` if never.
 pub async fn fetch_last_update(reader: Reader, uuid: String) -> Result<Option<Moment>> {
-    reader.ask(move |conn| last_update(conn, &uuid)).await
+    let read = reader.ask(move |conn| {
+        let found: Option<Option<NaiveDateTime>> = table::table
+            .filter(table::uuid.eq(&uuid))
+            .select(table::updated_at)
+            .first(conn)
+            .optional()?;
+        let updated_at = found.ok_or_else(|| Error::ProviderNotFound { uuid: uuid.clone() })?;
+        Ok(updated_at.map(|time| time.and_utc()))
+    });
+    read.await
 }
 
 /// As [`check_exists`], in a single statement.
@@ -174,10 +183,10 @@ pub fn versions(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<Strin
 
 /// Refuses an unknown provider.
 pub fn check_exists(conn: &mut DbConnection, uuid: &str) -> Result<()> {
-    match find(conn, uuid)? {
-        Some(_) => Ok(()),
-        None => Err(Error::ProviderNotFound { uuid: uuid.to_string() }),
-    }
+    let found = find(conn, uuid)?;
+    found
+        .map(drop)
+        .ok_or_else(|| Error::ProviderNotFound { uuid: uuid.to_string() })
 }
 
 /// The id and the generation of a provider. Callers read the generation before the rows under its guard.
@@ -215,17 +224,6 @@ pub(super) fn group_by_provider<T>(mut rows: Vec<OfProvider<(i32, T)>>) -> HashM
         all.extend(joined.map(|(_, row)| row));
     }
     found
-}
-
-/// When a provider was last updated; `None` if never.
-pub fn last_update(conn: &mut DbConnection, uuid: &str) -> Result<Option<Moment>> {
-    let found: Option<Option<NaiveDateTime>> = table::table
-        .filter(table::uuid.eq(uuid))
-        .select(table::updated_at)
-        .first(conn)
-        .optional()?;
-    let updated_at = found.ok_or_else(|| Error::ProviderNotFound { uuid: uuid.to_owned() })?;
-    Ok(updated_at.map(|time| time.and_utc()))
 }
 
 #[cfg(test)]

@@ -209,14 +209,12 @@ impl ProviderReader {
     /// See [`aggregates::of_provider`].
     pub async fn aggregates(self, uuid: String) -> Result<Arc<ProviderAggregates>> {
         let coalesced = async |reads: &ProviderReads, uuid: &str| reads.aggregates.read(uuid.to_owned()).await;
-        let single = |conn: &mut DbConnection, uuid: &str| aggregates::of_provider(conn, uuid).map(Arc::new);
-        self.coalesced_or(uuid, coalesced, single).await
+        self.coalesced_or(uuid, coalesced, aggregates::of_provider).await
     }
 
     /// See [`allocations::of_provider`].
     pub async fn allocations(self, uuid: String) -> Result<Arc<ProviderAllocations>> {
         let coalesced = async |reads: &ProviderReads, uuid: &str| reads.allocations.read(uuid.to_owned()).await;
-        let single = |conn: &mut DbConnection, uuid: &str| allocations::of_provider(conn, uuid).map(Arc::new);
-        self.coalesced_or(uuid, coalesced, single).await
+        self.coalesced_or(uuid, coalesced, allocations::of_provider).await
     }
 }
