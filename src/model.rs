@@ -36,7 +36,7 @@ pub use batch::decide::Rules;
 pub use database_state::DatabaseState;
 pub use reads::provider_reads::ProviderReader;
 pub use reads::reader::Reader;
-pub use running::{Running, Serving};
+pub use running::Running;
 pub use service::{Model, PreparedSearch};
 
 /// When a row was last written: `updated_at`, or else `created_at`.

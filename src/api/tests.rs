@@ -33,7 +33,7 @@ use crate::auth::Authenticator;
 use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{self, Database};
 use crate::model::allocations::Owner;
-use crate::model::{Model, Rules, Running, Serving};
+use crate::model::{Model, Rules, Running};
 use crate::policy::live::{LivePolicy, PolicyFiles};
 use crate::policy::{self, PolicyFile};
 use crate::pools::Pools;
@@ -130,13 +130,13 @@ impl TestServer {
             incomplete_owner: owner,
             write_answer: write_text,
         };
-        let serving = if shared {
-            Serving::Shared
+        let lock = if shared {
+            None
         } else {
-            database.lock_for_serving().expect("a lock").into()
+            database.lock_for_serving().expect("a lock")
         };
         let pools = Pools::start(100).expect("runtimes").into();
-        let (model, running) = Model::start(database, &writer, rules, serving, pools).expect("a model");
+        let (model, running) = Model::start(database, &writer, rules, lock, pools).expect("a model");
         let mut settings = Settings {
             url_prefix: String::new(),
             scheme: "http",

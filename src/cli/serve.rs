@@ -15,7 +15,7 @@ use crate::config::{self, AuthStrategy, Configuration, DefaultRank, GenerationSt
 use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{Database, Replica, SetupError};
 use crate::model::allocations::Owner;
-use crate::model::{Model, Rules, Running, Serving};
+use crate::model::{Model, Rules, Running};
 use crate::policy::live::LivePolicy;
 use crate::pools::Pools;
 use crate::search;
@@ -159,20 +159,14 @@ fn load(
 ) -> Result<(Service, RunningTasks), CommandError> {
     check_exists(&database, options)?;
     // Held until the process ends. Taken before the schema is changed, because a second process may use the database.
-    let serving = Serving::from(database.lock_for_serving()?);
+    let lock = database.lock_for_serving()?;
     database.wait_until_reachable()?;
     for warning in database.check_server()? {
         log::warn!("{warning}");
     }
     prepare(&database, options)?;
     let pools = Pools::start(options.placet.search_queue_size).map_err(CommandError::Serve)?;
-    let (model, writer) = Model::start(
-        database,
-        &writer_settings(options),
-        rules(options),
-        serving,
-        pools.into(),
-    )?;
+    let (model, writer) = Model::start(database, &writer_settings(options), rules(options), lock, pools.into())?;
     let model = model.with_replica(replica);
     let comparison_interval = Duration::from_secs(options.placet.comparison_interval);
     let pending_interval = Duration::from_secs(options.placet.pending_interval);

@@ -14,32 +14,22 @@ const NAMED_CLASSES: usize = 8;
 /// A provider's uuid, and the amounts by class.
 type Share<'a> = (&'a str, Vec<(&'a str, i64)>);
 
-/// The numbers of consumers that got allocations, and of consumers that lost allocations.
-struct Granted<'a> {
-    granted: usize,
-    released: usize,
-    /// The first consumer with new allocations, and all these allocations.
-    first: Option<(&'a str, Vec<Share<'a>>)>,
-}
+/// A consumer, and all allocations of the consumer.
+type First<'a> = (&'a str, Vec<Share<'a>>);
 
 impl Model {
     /// The allocations by a claim of OpenStack's routes.
     pub fn granted_by_claim(&self, claim: &Claim) -> String {
-        let mut granting = claim.consumers.iter().filter(|it| !it.allocations.is_empty());
-        let first = granting.next();
-        let granted = first.map_or(0, |_| 1 + granting.count());
-        let first = first.map(|it| {
-            let shares = it.allocations.iter().map(|(provider, resources)| {
+        let granting = || claim.consumers.iter().filter(|it| !it.allocations.is_empty());
+        let granted = granting().count();
+        let first = granting().next().map(|first| {
+            let shares = first.allocations.iter().map(|(provider, resources)| {
                 let amounts = resources.iter().map(|(class, amount)| (class.as_str(), *amount));
                 (provider.as_str(), amounts.collect())
             });
-            (it.consumer.as_str(), shares.collect())
+            (first.consumer.as_str(), shares.collect())
         });
-        self.granted(&Granted {
-            granted,
-            released: claim.consumers.len() - granted,
-            first,
-        })
+        self.granted(first, granted, claim.consumers.len() - granted)
     }
 
     /// The allocations by a call of `POST /v1/claims`; `None` without allocations.
@@ -47,11 +37,7 @@ impl Model {
         let mut granted = placed.consumers.iter().flatten();
         let first = granted.next()?;
         let granted = 1 + granted.count();
-        let text = self.granted(&Granted {
-            granted,
-            released: 0,
-            first: Some((&first.consumer, shares(&first.providers))),
-        });
+        let text = self.granted(Some((&first.consumer, shares(&first.providers))), granted, 0);
         let refused = placed.consumers.len() - granted;
         Some(match refused {
             0 => text,
@@ -70,28 +56,25 @@ impl Model {
             let replica = replicas.find(|replica| replica.row.consumer == *consumer)?;
             Some((consumer.as_str(), shares(&replica.allocations)))
         });
-        let text = self.granted(&Granted {
-            granted: change.placed.len(),
-            released: change.released,
-            first,
-        });
+        let text = self.granted(first, change.placed.len(), change.released);
         Some(format!(
             "workload {}: {text}",
             named(Some(&report.row.name), &report.row.uuid)
         ))
     }
 
-    fn granted(&self, granted: &Granted<'_>) -> String {
+    /// The first consumer with new allocations, the number of such consumers, and of consumers that lost allocations.
+    fn granted(&self, first: Option<First<'_>>, granted: usize, released: usize) -> String {
         let mut parts = Vec::new();
-        if let Some((consumer, shares)) = &granted.first {
-            let who = match granted.granted {
+        if let Some((consumer, shares)) = first {
+            let who = match granted {
                 1 => format!("consumer {consumer}"),
                 all => format!("{all} consumers, the first {consumer}"),
             };
-            parts.push(format!("{who}: {}", self.places(shares)));
+            parts.push(format!("{who}: {}", self.places(&shares)));
         }
-        if granted.released > 0 {
-            parts.push(format!("{} released", granted.released));
+        if released > 0 {
+            parts.push(format!("{released} released"));
         }
         parts.join("; ")
     }

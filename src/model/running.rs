@@ -4,26 +4,12 @@ use std::thread::JoinHandle;
 
 use crate::db::{Database, ServingLock};
 
-/// Whether other processes may serve the same database.
-pub enum Serving {
-    /// Only this process, as long as the process holds the lock on the file. The change feed is not read.
-    Exclusive { _lock: ServingLock },
-    /// Any number of processes. The change feed is read before a request is answered from the snapshot.
-    Shared,
-}
-
-impl From<Option<ServingLock>> for Serving {
-    fn from(lock: Option<ServingLock>) -> Serving {
-        lock.map_or(Serving::Shared, |lock| Serving::Exclusive { _lock: lock })
-    }
-}
-
 /// The writer's thread, to join when the service ends.
 pub struct Running {
     pub(super) thread: JoinHandle<()>,
     pub(super) database: Database,
     /// Keeps the lock on the file until the service ends.
-    pub(super) _serving: Serving,
+    pub(super) _lock: Option<ServingLock>,
 }
 
 impl Running {

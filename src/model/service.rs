@@ -12,7 +12,7 @@ use super::reads::provider_reads::{ProviderReader, ProviderReads};
 use super::reads::reader::Reader;
 use super::reads::refusal_checks::RefusalChecks;
 use super::reads::unknown_names::{NamedSearch, Names};
-use super::running::{Running, Serving};
+use super::running::Running;
 use super::snapshot::comparison::LastComparison;
 use super::snapshot::follower::Follower;
 use super::snapshot::stamp::Stamp;
@@ -23,7 +23,7 @@ use crate::db::boot_instant::BootInstant;
 use crate::db::engines::dialect::{self, Precision};
 use crate::db::writer::queue::{Submitted, WhenHeld, WriterHandle};
 use crate::db::writer::{self, RowNames, WriterSettings};
-use crate::db::{Database, DbConnection, Replica, SetupError, change_feed};
+use crate::db::{Database, Replica, ServingLock, SetupError, change_feed};
 use crate::error::{Error, Result};
 use crate::pools::Pools;
 use crate::search::Snapshot;
@@ -41,6 +41,7 @@ pub struct Model {
     pub(super) follower: Follower,
     pub(super) writer: WriterHandle<Decider>,
     refusal_checks: RefusalChecks,
+    /// Whether only this process serves the database. If so, the change feed is not read.
     pub(super) exclusive: bool,
     /// Whether the database compares names byte by byte, as the snapshot does.
     compares_exactly: bool,
@@ -61,16 +62,17 @@ pub struct PreparedSearch<S> {
 }
 
 impl Model {
-    /// Adds missing standard classes and traits, loads the snapshot, and starts the writer and the follower.
+    /// Adds missing standard classes and traits, loads the snapshot, and starts the writer and the follower. Without a
+    /// `lock`, other processes may serve the same database.
     pub fn start(
         database: Database,
         settings: &WriterSettings,
         rules: Rules,
-        serving: Serving,
+        lock: Option<ServingLock>,
         pools: Arc<Pools>,
     ) -> std::result::Result<(Model, Running), SetupError> {
         standard::sync(&mut database.connect()?)?;
-        let exclusive = matches!(serving, Serving::Exclusive { .. });
+        let exclusive = lock.is_some();
         let (follower_database, timeout, checked_rules) = (database.clone(), settings.commit_timeout, rules.clone());
         let (writer, (store, follower, compares_exactly), thread) =
             writer::start(database.clone(), settings, move |conn| {
@@ -93,11 +95,11 @@ impl Model {
         } else {
             Some(Arc::new(ProviderReads::start(&database, store.clone())?))
         };
-        let refusal_checks = RefusalChecks::start(&database, store.clone(), checked_rules, !exclusive)?;
+        let refusal_checks = RefusalChecks::start(&database, store.clone(), checked_rules)?;
         let running = Running {
             thread,
             database: database.clone(),
-            _serving: serving,
+            _lock: lock,
         };
         let model = Model {
             database,
@@ -201,19 +203,11 @@ impl Model {
         }
     }
 
-    /// As `foresee`, with a deadline.
+    /// The answer that a command would get now. Nothing is changed.
     pub(super) async fn dry_run<C: Write>(&self, command: C, deadline: BootInstant) -> Result<C::Answer> {
         let command = Arc::new(command.into_command());
         let answer = self.refusal_checks.decide(command, deadline).await?;
         typed::<C>(answer)
-    }
-
-    /// The answer that a command would get now. Nothing is changed.
-    ///
-    /// # Errors
-    /// As of [`Self::submit`].
-    pub async fn foresee<C: Write>(&self, command: C) -> Result<C::Answer> {
-        self.dry_run(command, self.writer.deadline()).await
     }
 
     /// Sets the replica, which serves the answers that may lag.
@@ -243,22 +237,10 @@ impl Model {
     /// As of [`Self::submit`].
     pub async fn submit_or_foresee<C: Write>(&self, command: C, is_dry_run: bool) -> Result<C::Answer> {
         if is_dry_run {
-            self.foresee(command).await
+            self.dry_run(command, self.writer.deadline()).await
         } else {
             self.submit(command).await
         }
-    }
-
-    /// Reads with a single statement.
-    pub(super) async fn ask<T: Send + 'static>(
-        &self,
-        read: impl Fn(&mut DbConnection) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        within_timeout(
-            self.timeout,
-            on_blocking_thread(&self.database, move |permit| permit.ask(&read)),
-        )
-        .await
     }
 
     /// A snapshot that shows every change acknowledged before the call, by any process.
@@ -273,7 +255,7 @@ impl Model {
     /// database is unreachable or the snapshot is invalid, a snapshot of at most `max_age` is used.
     pub async fn prepare_search<S: NamedSearch>(&self, search: S, max_age: Duration) -> Result<PreparedSearch<S>> {
         let (mut snapshot, mut stale) = self.fresh_or_stale(max_age).await?;
-        let mut unknown = search.names().unknown_to(&snapshot, self.compares_exactly);
+        let mut unknown = Names::unknown_to(&snapshot, &search, self.compares_exactly);
         if stale.is_some() && !unknown.is_empty() {
             if !self.store.is_invalid() {
                 return Err(Error::Unavailable {
@@ -281,7 +263,7 @@ impl Model {
                 });
             }
             (snapshot, stale) = (self.snapshot().await?, None);
-            unknown = search.names().unknown_to(&snapshot, self.compares_exactly);
+            unknown = Names::unknown_to(&snapshot, &search, self.compares_exactly);
         }
         if unknown.is_empty() {
             return Ok(PreparedSearch {
@@ -290,21 +272,25 @@ impl Model {
                 stale,
             });
         }
+        let search = self.look_up(search, unknown, snapshot).await?;
+        // The look-up may have reloaded the catalog.
+        let snapshot = if self.store.is_invalid() {
+            self.follower.fresh().await?
+        } else {
+            self.store.newest()
+        };
         Ok(PreparedSearch {
-            search: self.look_up(search, unknown, snapshot).await?,
-            snapshot: self.newest_valid().await?,
+            search,
+            snapshot,
             stale: None,
         })
     }
 
     /// The search with its providers as the tables spell them, on a database that takes different spellings for equal.
     pub(super) async fn respelled<S: NamedSearch>(&self, search: S) -> Result<S> {
-        if self.compares_exactly {
-            return Ok(search);
-        }
         let snapshot = self.store.newest();
-        let unknown = search.names().unknown_to(&snapshot, self.compares_exactly);
-        if unknown.is_empty() {
+        let unknown = Names::unknown_to(&snapshot, &search, self.compares_exactly);
+        if self.compares_exactly || unknown.is_empty() {
             return Ok(search);
         }
         self.look_up(search, unknown, snapshot).await
@@ -324,19 +310,11 @@ impl Model {
         within_timeout(self.timeout, look_up).await
     }
 
-    /// The newest snapshot; if the newest is invalid, the snapshot after the reload.
-    pub(super) async fn newest_valid(&self) -> Result<Arc<Snapshot>> {
-        if self.store.is_invalid() {
-            return self.follower.fresh().await;
-        }
-        Ok(self.store.newest())
-    }
-
     /// The newest snapshot, for a search that is verified when the search's claim is written. Saves a read of the
     /// change feed. `None` if peers commit, because the claim would often be outdated, or if names are to be looked up.
     pub(super) fn unverified_snapshot(&self, search: &impl NamedSearch) -> Option<(Arc<Snapshot>, Stamp)> {
         let found = self.store.newest_if_idle().filter(|_| !self.exclusive);
-        found.filter(|(snapshot, _)| search.names().unknown_to(snapshot, self.compares_exactly).is_empty())
+        found.filter(|(snapshot, _)| Names::unknown_to(snapshot, search, self.compares_exactly).is_empty())
     }
 
     /// A fresh snapshot. If the database is unreachable or the snapshot is invalid: the last valid snapshot with its

@@ -56,7 +56,7 @@ use super::batch::command::Answer;
 use super::batch::refusals::Verification;
 use super::inventories::{Add, Inventory, Replace};
 use super::resource_providers::Create;
-use super::{Model, Rules, Running, Serving};
+use super::{Model, Rules, Running};
 use crate::db::engines::dialect;
 use crate::db::tests::support::{Kind, TestDatabase};
 use crate::db::writer::{WalLimits, WriterSettings};
@@ -114,8 +114,8 @@ fn pools() -> std::sync::Arc<Pools> {
 
 fn fixture() -> Fixture {
     let (kept, database) = TestDatabase::synced();
-    let serving = database.lock_for_serving().unwrap().into();
-    let (model, running) = Model::start(database.clone(), &writer_settings(), rules(), serving, pools()).unwrap();
+    let lock = database.lock_for_serving().unwrap();
+    let (model, running) = Model::start(database.clone(), &writer_settings(), rules(), lock, pools()).unwrap();
     let mut conn = database.connect().unwrap();
     if Kind::of(&conn) == Kind::Mariadb {
         // The tests' own SQL joins texts with `||`, as in the standard.

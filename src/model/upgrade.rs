@@ -26,9 +26,6 @@ impl Migration {
 
     /// Migrates at most `limit` rows in one transaction, and returns the number of rows. `owner` becomes the owner of
     /// the created consumers.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub fn run(self, conn: &mut DbConnection, limit: usize, owner: &Owner) -> DbResult<usize> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         dialect::write_transaction(conn, |conn| match self {
@@ -39,17 +36,11 @@ impl Migration {
 }
 
 /// Whether there is a provider without a root.
-///
-/// # Errors
-/// If the database fails.
 pub fn lacks_roots(conn: &mut DbConnection) -> DbResult<bool> {
     rootless(conn, 1).map(|ids| !ids.is_empty())
 }
 
 /// The number of consumers with allocations but without a row.
-///
-/// # Errors
-/// If the database fails.
 pub fn missing_consumers(conn: &mut DbConnection) -> DbResult<usize> {
     missing(conn, i64::MAX).map(|uuids| uuids.len())
 }

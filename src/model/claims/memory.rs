@@ -72,7 +72,8 @@ impl Model {
             return Ok(None);
         };
         let id = call.id.clone();
-        let stored = self.ask(move |conn| Ok(read(conn, &[&id])?.remove(&id))).await?;
+        let reader = self.reader(false);
+        let stored = reader.ask(move |conn| Ok(read(conn, &[&id])?.remove(&id))).await?;
         stored.map(|stored| stored.repeated(call)).transpose()
     }
 }

@@ -121,17 +121,17 @@ async fn place(
         let pending = request.pending(&refused);
         let is_hasty = std::mem::take(&mut is_first) && request.are_new_with_queries(&pending);
         let prepared = prepare(model, request, &pending, (settings, &held), is_hasty).await?;
-        let plan = match &prepared {
-            Some(prepared) => in_time(deadline, search(prepared.job.clone())).await,
+        let (job, searched) = prepared.unzip();
+        let plan = match &job {
+            Some(job) => in_time(deadline, search(job.clone())).await,
             None => Ok(request.posted(&refused)),
         };
-        let searched = prepared.as_ref().and_then(|prepared| prepared.searched);
+        let searched = searched.flatten();
         if searched.is_some() && plan.as_ref().map_or(true, Plan::has_refusals) {
             continue;
         }
         let mut planned = PlannedCall::new(request, refused.clone(), plan?);
         planned.command.searched = searched;
-        let job = prepared.map(|prepared| prepared.job);
 
         let is_last = losses == losses_max() && !request.is_dry_run;
         if (is_last || planned.refused != refused) && !is_compared {

@@ -20,23 +20,16 @@ use crate::model::reads::unknown_names::{NamedSearch, Names, StoredSpellings};
 use crate::model::snapshot::stamp::Stamp;
 use crate::search::{ClassId, ProviderId, SearchSettings};
 
-/// A search to make.
-pub struct PreparedPlan {
-    pub job: PlanJob,
-    /// If the change feed was not read: the stamp of the snapshot, which the writer compares.
-    pub searched: Option<Stamp>,
-}
-
 /// The search for the pending consumers, on a snapshot that shows every commit acknowledged before. `None` if the call
 /// has no queries. If the writer verifies the claim (`is_hasty`) and peers are idle, the newest snapshot serves as
-/// found.
+/// found: the stamp of the snapshot is returned, which the writer compares.
 pub async fn prepare(
     model: &Model,
     request: &Arc<PlaceRequest>,
     pending: &[usize],
     (settings, held): (&SearchSettings, &Arc<RowNames>),
     is_hasty: bool,
-) -> Result<Option<PreparedPlan>> {
+) -> Result<Option<(PlanJob, Option<Stamp>)>> {
     if request.queries.is_empty() {
         return Ok(None);
     }
@@ -53,17 +46,12 @@ pub async fn prepare(
         && !request.is_dry_run
         && let Some((snapshot, stamp)) = model.unverified_snapshot(request)
     {
-        return Ok(Some(PreparedPlan {
-            job: job(snapshot, Arc::clone(request), OwnAllocations::new()),
-            searched: Some(stamp),
-        }));
+        let job = job(snapshot, Arc::clone(request), OwnAllocations::new());
+        return Ok(Some((job, Some(stamp))));
     }
     let prepared = model.prepare_search(Arc::clone(request), Duration::ZERO).await?;
     let own = existing_allocations(model, request, pending).await?;
-    Ok(Some(PreparedPlan {
-        job: job(prepared.snapshot, prepared.search, own),
-        searched: None,
-    }))
+    Ok(Some((job(prepared.snapshot, prepared.search, own), None)))
 }
 
 /// The allocations of the pending consumers, of which some may not exist.
@@ -77,22 +65,20 @@ async fn existing_allocations(model: &Model, request: &PlaceRequest, pending: &[
     if existing.is_empty() {
         return Ok(OwnAllocations::new());
     }
-    model
-        .ask(move |conn: &mut DbConnection| Ok(own_allocations(conn, &existing)?))
-        .await
+    let reader = model.reader(false);
+    reader.ask(move |conn| Ok(own_allocations(conn, &existing)?)).await
 }
 
 /// The names in the queries, and the providers of posted candidates: the plan counts both on the snapshot.
 impl NamedSearch for Arc<PlaceRequest> {
-    fn names(&self) -> Names {
-        let mut names = self.queries.names();
+    fn add_names(&self, names: &mut Names) {
+        self.queries.add_names(names);
         for consumer in &self.consumers {
             if let Wanted::Candidates(list) = &consumer.wanted {
                 let allocations = list.iter().flat_map(|candidate| &candidate.allocations);
                 names.add_providers(allocations.map(|(provider, _)| provider));
             }
         }
-        names
     }
 
     fn respell(&mut self, stored: &StoredSpellings) {
@@ -128,10 +114,8 @@ impl ClaimCandidate {
 }
 
 impl NamedSearch for Vec<ClaimQuery> {
-    fn names(&self) -> Names {
-        let mut names = Names::default();
-        self.iter().for_each(|query| names.extend(query.request.names()));
-        names
+    fn add_names(&self, names: &mut Names) {
+        self.iter().for_each(|query| query.request.add_names(names));
     }
 
     fn respell(&mut self, stored: &StoredSpellings) {

@@ -14,9 +14,6 @@ use crate::error::{Error, Result};
 /// At most this many requests share a read: no request waits for the rows of hundreds of requests.
 const REQUESTS_PER_READ_MAX: usize = 64;
 
-/// Answers several requests, in the order of the requests, by one read.
-type ReadMany<K, V> = dyn Fn(&Database, &[&K]) -> Result<Vec<V>> + Send + Sync;
-
 /// A request that waits for a thread.
 struct Pending<K, V> {
     key: K,
@@ -30,21 +27,23 @@ pub struct Coalescer<K, V> {
 
 impl<K: Send + 'static, V: Send + 'static> Coalescer<K, V> {
     /// Starts `threads` threads, which read on connections of the pool. Requests that arrive while all threads are busy
-    /// share a read.
+    /// share a read: `read_many` answers several requests, in the order of the requests.
     pub fn start(
         database: &Database,
         threads: usize,
         read_many: impl Fn(&Database, &[&K]) -> Result<Vec<V>> + Send + Sync + 'static,
     ) -> std::result::Result<Coalescer<K, V>, SetupError> {
         let (queue, requests) = channel();
-        let (requests, read_many) = (Arc::new(Mutex::new(requests)), Arc::new(read_many));
+        let shared = Arc::new((Mutex::new(requests), read_many));
         for _ in 0..threads {
-            let worker = Worker {
-                database: database.clone(),
-                read_many: read_many.clone(),
+            let (database, shared) = (database.clone(), Arc::clone(&shared));
+            let work = move || {
+                let (requests, read_many) = &*shared;
+                while let Some(waiting) = next_batch(requests) {
+                    answer(waiting, |keys| read_many(&database, keys));
+                }
             };
-            let requests = requests.clone();
-            thread::spawn("placet-coalesce", move || worker.work(&requests))?;
+            thread::spawn("placet-coalesce", work)?;
         }
         Ok(Coalescer { queue })
     }
@@ -60,46 +59,32 @@ impl<K: Send + 'static, V: Send + 'static> Coalescer<K, V> {
     }
 }
 
-struct Worker<K, V> {
-    database: Database,
-    read_many: Arc<ReadMany<K, V>>,
+/// Answers the waiting requests.
+fn answer<K, V>(waiting: Vec<Pending<K, V>>, read: impl Fn(&[&K]) -> Result<Vec<V>>) {
+    let keys: Vec<&K> = waiting.iter().map(|request| &request.key).collect();
+    let answers = read_each(&keys, read);
+    for (request, answer) in waiting.into_iter().zip(answers) {
+        if request.reply.send(answer).is_err() {
+            log::debug!("The client was gone before the answer was ready");
+        }
+    }
 }
 
-impl<K, V> Worker<K, V> {
-    fn work(&self, requests: &Mutex<Receiver<Pending<K, V>>>) {
-        while let Some(waiting) = next_batch(requests) {
-            let keys: Vec<&K> = waiting.iter().map(|request| &request.key).collect();
-            let answers = self.read_each(&keys);
-            for (request, answer) in waiting.into_iter().zip(answers) {
-                if request.reply.send(answer).is_err() {
-                    log::debug!("The client was gone before the answer was ready");
-                }
-            }
+/// An answer for each key. If a single key may have failed the whole read, each key is read alone.
+fn read_each<K, V>(keys: &[&K], read: impl Fn(&[&K]) -> Result<Vec<V>>) -> Vec<Result<V>> {
+    // A panic must not end the thread.
+    let read = |keys: &[&K]| {
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read(keys)));
+        caught.unwrap_or_else(|_| Err(defect()))
+    };
+    let alone = |key: &&K| read(&[*key])?.into_iter().next().ok_or_else(defect);
+    match read(keys) {
+        Ok(answers) => {
+            let mut answers = answers.into_iter();
+            keys.iter().map(|_| answers.next().ok_or_else(defect)).collect()
         }
-    }
-
-    /// An answer for each key. If a single key may have failed the whole read, each key is read alone.
-    fn read_each(&self, keys: &[&K]) -> Vec<Result<V>> {
-        let alone = |key: &&K| {
-            self.read(&[key])
-                .and_then(|answers| answers.into_iter().next().ok_or_else(defect))
-        };
-        match self.read(keys) {
-            Ok(answers) => {
-                let mut answers = answers.into_iter();
-                keys.iter().map(|_| answers.next().ok_or_else(defect)).collect()
-            }
-            Err(Error::BadRequest { .. } | Error::Internal { .. }) if keys.len() > 1 => {
-                keys.iter().map(alone).collect()
-            }
-            Err(error) => keys.iter().map(|_| Err(error.clone())).collect(),
-        }
-    }
-
-    /// Reads, and catches a panic, which must not end the thread.
-    fn read(&self, keys: &[&K]) -> Result<Vec<V>> {
-        let read = || (self.read_many)(&self.database, keys);
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|_| Err(defect()))
+        Err(Error::BadRequest { .. } | Error::Internal { .. }) if keys.len() > 1 => keys.iter().map(alone).collect(),
+        Err(error) => keys.iter().map(|_| Err(error.clone())).collect(),
     }
 }
 
@@ -135,21 +120,17 @@ mod tests {
 
     #[test]
     fn a_key_that_fails_a_read_fails_no_other_key() {
-        let (_kept, database) = TestDatabase::synced();
         let unstorable = || Error::BadRequest {
             detail: "a NUL".to_owned(),
         };
-        let worker = Worker {
-            database,
-            read_many: Arc::new(move |_: &Database, keys: &[&i32]| {
-                assert!(!keys.contains(&&2), "a defect");
-                if keys.contains(&&3) {
-                    return Err(unstorable());
-                }
-                Ok(keys.iter().map(|key| **key * 10).collect())
-            }),
+        let read = |keys: &[&i32]| {
+            assert!(!keys.contains(&&2), "a defect");
+            if keys.contains(&&3) {
+                return Err(unstorable());
+            }
+            Ok(keys.iter().map(|key| **key * 10).collect())
         };
-        let answers = worker.read_each(&[&1, &2, &3, &4]);
+        let answers = read_each(&[&1, &2, &3, &4], read);
         assert_eq!(answers, [Ok(10), Err(defect()), Err(unstorable()), Ok(40)]);
     }
 

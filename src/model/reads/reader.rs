@@ -52,28 +52,24 @@ impl Reader {
         self,
         read: impl Fn(&ReadPermit) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
-        let Some(replica) = self.replica else {
-            return within_timeout(self.timeout, on_blocking_thread(&self.database, read)).await;
-        };
+        let Reader {
+            database,
+            replica,
+            timeout,
+        } = self;
         let read = Arc::new(read);
-        within_timeout(self.timeout, async {
-            if let Some(answer) = read_replica(replica, self.database.clone(), read.clone()).await? {
-                return answer;
+        within_timeout(timeout, async move {
+            if let Some(replica) = replica
+                && let Some(permit) = replica.read_permit().await
+            {
+                let (primary, read) = (database.clone(), Arc::clone(&read));
+                let lagging = move || Ok(replica.read(&permit, &primary, |permit| read(permit)));
+                if let Some(answer) = spawn_blocking(lagging).await? {
+                    return answer;
+                }
             }
-            on_blocking_thread(&self.database, move |permit| read(permit)).await
+            on_blocking_thread(&database, move |permit| read(permit)).await
         })
         .await
     }
-}
-
-/// Reads from the replica; `None` if the replica cannot answer.
-async fn read_replica<T: Send + 'static>(
-    replica: Replica,
-    primary: Database,
-    read: Arc<impl Fn(&ReadPermit) -> Result<T> + Send + Sync + 'static>,
-) -> Result<Option<Result<T>>> {
-    let Some(permit) = replica.read_permit().await else {
-        return Ok(None);
-    };
-    spawn_blocking(move || Ok(replica.read(&permit, &primary, |permit| read(permit)))).await
 }

@@ -12,14 +12,15 @@ use std::collections::{BTreeSet, HashMap};
 use diesel::prelude::*;
 
 use crate::db::engines::dialect::{Folding, folding, in_lists};
-use crate::db::schema::{placement_aggregates, resource_classes, resource_providers, traits};
+use crate::db::schema::{resource_classes, resource_providers};
 use crate::db::{DbConnection, DbResult};
+use crate::model::snapshot::load;
 use crate::search::{Catalog, Members, ProviderQuery, Request, Snapshot, Traits};
 
 /// A search whose names can be looked up.
 pub trait NamedSearch: Send + 'static {
-    /// All names in the search.
-    fn names(&self) -> Names;
+    /// Adds all names in the search.
+    fn add_names(&self, names: &mut Names);
     /// Replaces names by their stored spelling.
     fn respell(&mut self, stored: &StoredSpellings);
 }
@@ -47,14 +48,12 @@ pub struct StoredSpellings {
 }
 
 impl NamedSearch for Request {
-    fn names(&self) -> Names {
-        let mut names = Names::default();
+    fn add_names(&self, names: &mut Names) {
         names.add_traits(&self.root_required);
         for group in &self.groups {
             names.add(&group.resources, &group.traits, &group.member_of);
             names.providers.extend(group.in_tree.clone());
         }
-        names
     }
 
     fn respell(&mut self, stored: &StoredSpellings) {
@@ -67,12 +66,10 @@ impl NamedSearch for Request {
 }
 
 impl NamedSearch for ProviderQuery {
-    fn names(&self) -> Names {
-        let mut names = Names::default();
+    fn add_names(&self, names: &mut Names) {
         names.add(&self.resources, &self.traits, &self.members);
         names.providers.extend(self.in_tree.iter().chain(&self.uuid).cloned());
-        names.provider_name = self.name.clone();
-        names
+        names.provider_name.clone_from(&self.name);
     }
 
     fn respell(&mut self, stored: &StoredSpellings) {
@@ -103,31 +100,28 @@ impl Names {
         self.providers.extend(uuids.cloned());
     }
 
-    /// Adds the names of a second search, except the name of a provider.
-    pub fn extend(&mut self, other: Names) {
-        self.classes.extend(other.classes);
-        self.traits.extend(other.traits);
-        self.aggregates.extend(other.aggregates);
-        self.providers.extend(other.providers);
-    }
-
-    /// The names that `snapshot` lacks, and the tables may have. Names of providers are dropped if the database
+    /// The names in a search that `snapshot` lacks, and the tables may have. Names of providers are dropped if the database
     /// compares exactly: the snapshot has every provider, so only a different spelling is worth a look-up. No class and
     /// no trait has a NUL in its name, which PostgreSQL refuses even in a comparison.
-    pub fn unknown_to(mut self, snapshot: &Snapshot, compares_exactly: bool) -> Names {
+    pub fn unknown_to(snapshot: &Snapshot, search: &impl NamedSearch, compares_exactly: bool) -> Names {
+        let mut names = Names::default();
+        search.add_names(&mut names);
         let catalog = snapshot.catalog();
         let may_exist = |name: &String| !name.contains('\0');
-        self.classes
+        names
+            .classes
             .retain(|name| may_exist(name) && catalog.class_id(name).is_none());
-        self.traits
+        names
+            .traits
             .retain(|name| may_exist(name) && catalog.trait_id(name).is_none());
-        self.aggregates.retain(|uuid| catalog.aggregate_id(uuid).is_none());
-        self.providers
+        names.aggregates.retain(|uuid| catalog.aggregate_id(uuid).is_none());
+        names
+            .providers
             .retain(|uuid| !compares_exactly && snapshot.by_uuid(uuid).is_none());
-        self.provider_name = self
+        names
             .provider_name
-            .filter(|name| !compares_exactly && snapshot.by_name(name).is_none());
-        self
+            .take_if(|name| compares_exactly || snapshot.by_name(name).is_some());
+        names
     }
 
     pub fn is_empty(&self) -> bool {
@@ -140,14 +134,8 @@ impl Names {
             use resource_classes as t;
             t::table.filter(t::name.eq_any(names)).select(t::name).load(&mut *conn)
         })?;
-        let traits: Vec<String> = in_lists(&as_strs(&self.traits), |names| {
-            use traits as t;
-            t::table.filter(t::name.eq_any(names)).select(t::name).load(&mut *conn)
-        })?;
-        let aggregates: Vec<Option<String>> = in_lists(&as_strs(&self.aggregates), |uuids| {
-            use placement_aggregates as t;
-            t::table.filter(t::uuid.eq_any(uuids)).select(t::uuid).load(&mut *conn)
-        })?;
+        let traits = load::traits_named(conn, &as_strs(&self.traits))?;
+        let aggregates = load::aggregates_named(conn, &as_strs(&self.aggregates))?;
         let providers: Vec<String> = in_lists(&as_strs(&self.providers), |uuids| {
             use resource_providers as t;
             t::table.filter(t::uuid.eq_any(uuids)).select(t::uuid).load(&mut *conn)
@@ -155,11 +143,8 @@ impl Names {
         let fold = folding(conn);
         Ok(StoredSpellings {
             has_foreign_names: classes.iter().any(|name| known.class_id(name).is_none())
-                || traits.iter().any(|name| known.trait_id(name).is_none())
-                || aggregates
-                    .iter()
-                    .flatten()
-                    .any(|uuid| known.aggregate_id(uuid).is_none()),
+                || traits.iter().any(|(_, name)| known.trait_id(name).is_none())
+                || aggregates.iter().any(|(_, uuid)| known.aggregate_id(uuid).is_none()),
             fold,
             providers: providers.into_iter().map(|uuid| (fold(&uuid), uuid)).collect(),
             provider_name: self.stored_name(conn)?,

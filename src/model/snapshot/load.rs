@@ -34,8 +34,10 @@ macro_rules! used {
 /// The names of all classes, by id.
 pub fn classes(conn: &mut DbConnection) -> DbResult<Vec<(ClassId, Arc<str>)>> {
     use resource_classes as t;
-    let rows: Vec<(i32, String)> = t::table.order(t::id).select((t::id, t::name)).load(conn)?;
-    Ok(rows.into_iter().map(|(id, name)| (ClassId(id), name.into())).collect())
+    Ok(named(
+        ClassId,
+        t::table.order(t::id).select((t::id, t::name)).load(conn)?,
+    ))
 }
 
 /// The names of all classes, traits and aggregates.
@@ -47,55 +49,50 @@ pub fn catalog(conn: &mut DbConnection) -> DbResult<Catalog> {
 pub fn renewed_catalog(conn: &mut DbConnection, known: &Catalog, kinds: NameKinds) -> DbResult<Catalog> {
     let limits = kinds.classes.then(|| limits::normal_limits(conn)).transpose()?;
     let classes = kinds.classes.then(|| classes(conn)).transpose()?;
-    let traits = kinds.traits.then(|| traits(conn)).transpose()?;
-    let aggregates = kinds.aggregates.then(|| aggregates(conn)).transpose()?;
+    let traits = kinds.traits.then(|| trait_names().load(conn)).transpose()?;
+    let aggregates = kinds.aggregates.then(|| aggregate_uuids().load(conn)).transpose()?;
+    let traits = traits.map(|rows| named(TraitId, rows));
+    let aggregates = aggregates.map(|rows| named(AggregateId, rows));
     let renewed = known.renewed(classes, traits, aggregates);
-    Ok(limits.map_or_else(|| renewed.clone(), |limits| renewed.with_limits(limits)))
-}
-
-fn traits(conn: &mut DbConnection) -> DbResult<Vec<(TraitId, Arc<str>)>> {
-    use traits as t;
-    Ok(trait_names(t::table.select((t::id, t::name)).load(conn)?))
-}
-
-fn aggregates(conn: &mut DbConnection) -> DbResult<Vec<(AggregateId, Arc<str>)>> {
-    use placement_aggregates as t;
-    Ok(aggregate_uuids(t::table.select((t::id, t::uuid)).load(conn)?))
+    Ok(match limits {
+        Some(limits) => renewed.with_limits(limits),
+        None => renewed,
+    })
 }
 
 /// The existing traits among `names`. MariaDB may find a different spelling.
 pub fn traits_named(conn: &mut DbConnection, names: &[&str]) -> DbResult<Vec<(TraitId, Arc<str>)>> {
-    use traits as t;
     let rows = in_lists(names, |names| {
-        t::table
-            .filter(t::name.eq_any(names))
-            .select((t::id, t::name))
-            .load(&mut *conn)
+        trait_names().filter(traits::name.eq_any(names)).load(&mut *conn)
     })?;
-    Ok(trait_names(rows))
+    Ok(named(TraitId, rows))
 }
 
 /// The existing aggregates among `uuids`. MariaDB may find a different spelling.
 pub fn aggregates_named(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<Vec<(AggregateId, Arc<str>)>> {
-    use placement_aggregates as t;
     let rows = in_lists(uuids, |uuids| {
-        t::table
-            .filter(t::uuid.eq_any(uuids))
-            .select((t::id, t::uuid))
+        aggregate_uuids()
+            .filter(placement_aggregates::uuid.eq_any(uuids))
             .load(&mut *conn)
     })?;
-    Ok(aggregate_uuids(rows))
+    Ok(named(AggregateId, rows))
 }
 
-fn trait_names(rows: Vec<(i32, String)>) -> Vec<(TraitId, Arc<str>)> {
-    rows.into_iter().map(|(id, name)| (TraitId(id), name.into())).collect()
+#[diesel::dsl::auto_type]
+fn trait_names() -> _ {
+    traits::table.select((traits::id, traits::name))
 }
 
-fn aggregate_uuids(rows: Vec<(i32, Option<String>)>) -> Vec<(AggregateId, Arc<str>)> {
-    let named = rows
-        .into_iter()
-        .filter_map(|(id, uuid)| Some((AggregateId(id), uuid?.into())));
-    named.collect()
+/// Only aggregates with a uuid.
+#[diesel::dsl::auto_type]
+fn aggregate_uuids() -> _ {
+    placement_aggregates::table
+        .filter(placement_aggregates::uuid.is_not_null())
+        .select((placement_aggregates::id, placement_aggregates::uuid.assume_not_null()))
+}
+
+fn named<Id>(id: impl Fn(i32) -> Id, rows: Vec<(i32, String)>) -> Vec<(Id, Arc<str>)> {
+    rows.into_iter().map(|(row, name)| (id(row), name.into())).collect()
 }
 
 /// Everything: the catalog and every provider, tree by tree. `check` runs after the catalog and after each later

@@ -1,8 +1,7 @@
 //! All numbers of the model at one moment, for a scrape of the metrics.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use diesel::prelude::*;
@@ -37,44 +36,37 @@ const MAX_WAIT: Duration = Duration::from_secs(1);
 /// The pause after a count, as a multiple of the duration of the last count: counting takes at most 1% of the time.
 const PAUSE_FACTOR: u32 = 99;
 const MIN_PAUSE: Duration = Duration::from_secs(1);
-const UNKNOWN: u64 = u64::MAX;
 
 /// The number of consumers. The snapshot lacks the number, so a scrape counts the rows if the last count is old enough.
-#[derive(Debug)]
-pub struct ConsumerCount {
-    last: AtomicU64,
-    is_counting: AtomicBool,
-    due: Mutex<Instant>,
-}
+#[derive(Debug, Default)]
+pub struct ConsumerCount(Mutex<LastCount>);
 
-impl Default for ConsumerCount {
-    fn default() -> ConsumerCount {
-        ConsumerCount {
-            last: AtomicU64::new(UNKNOWN),
-            is_counting: AtomicBool::new(false),
-            due: Mutex::new(Instant::now()),
-        }
-    }
+#[derive(Debug, Default)]
+struct LastCount {
+    number: Option<u64>,
+    is_counting: bool,
+    /// When the next count is due; `None` before the first count.
+    due: Option<Instant>,
 }
 
 impl ConsumerCount {
-    fn value(&self) -> Option<u64> {
-        Some(self.last.load(Ordering::Relaxed)).filter(|last| *last != UNKNOWN)
+    fn last(&self) -> MutexGuard<'_, LastCount> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a count is due, and no thread is counting.
     fn begin(&self) -> bool {
-        let due = *self.due.lock().unwrap_or_else(PoisonError::into_inner);
-        due <= Instant::now() && !self.is_counting.swap(true, Ordering::AcqRel)
+        let mut last = self.last();
+        let begins = !last.is_counting && last.due.is_none_or(|due| due <= Instant::now());
+        last.is_counting |= begins;
+        begins
     }
 
     fn end(&self, counted: Option<i64>, began: Instant) {
-        if let Some(count) = counted.and_then(|count| u64::try_from(count).ok()) {
-            self.last.store(count, Ordering::Relaxed);
-        }
-        let pause = (began.elapsed() * PAUSE_FACTOR).max(MIN_PAUSE);
-        *self.due.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now() + pause;
-        self.is_counting.store(false, Ordering::Release);
+        let mut last = self.last();
+        last.number = counted.and_then(|count| u64::try_from(count).ok()).or(last.number);
+        last.due = Some(Instant::now() + (began.elapsed() * PAUSE_FACTOR).max(MIN_PAUSE));
+        last.is_counting = false;
     }
 }
 
@@ -91,7 +83,7 @@ impl Model {
             snapshot_age: self.age(),
             is_snapshot_valid: !self.store.is_invalid(),
             pool: self.database.pool_state(),
-            consumers: self.consumer_count.value(),
+            consumers: self.consumer_count.last().number,
             census: self.census.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }

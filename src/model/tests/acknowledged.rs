@@ -44,7 +44,7 @@ impl World {
             wal: crate::db::writer::WalLimits::default(),
             claim_memory: Duration::from_secs(3600),
         };
-        Model::start(self.database.clone(), &settings, rules(), Serving::Shared, pools())
+        Model::start(self.database.clone(), &settings, rules(), None, pools())
             .unwrap()
             .0
     }

@@ -39,7 +39,10 @@ async fn what_is_below_a_host_that_is_not_up_gets_nothing_new() {
         f.model.submit(one(HOST, None, 1, state)).await.unwrap();
         for at in [HOST, BELOW] {
             let claim = of_one(consumer, Expected::New, &[(at, "VCPU", 1)]);
-            for refused in [f.model.foresee(claim.clone()).await, f.model.submit(claim).await] {
+            for refused in [
+                f.model.submit_or_foresee(claim.clone(), true).await,
+                f.model.submit(claim).await,
+            ] {
                 let refusal = refusal(refused.unwrap_err());
                 assert_eq!(reasons(&refusal, 0), [(ReasonCode::State, Some(0), Some(1), None)]);
                 let reason = &refusal.consumers[0].reasons.kept()[0];

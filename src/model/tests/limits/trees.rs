@@ -46,6 +46,7 @@ async fn tree(model: &Model, used: [i64; 2], storage_used: i64) {
         model.submit(join).await.unwrap();
     }
     let generation = model
+        .reader(false)
         .ask(|conn| traits::of_provider(conn, &uuid(STORAGE)))
         .await
         .unwrap()

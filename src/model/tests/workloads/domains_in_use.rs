@@ -43,7 +43,11 @@ async fn c13_a_domain_in_which_spread_replicas_stand_stays_unless_forced() {
     let expected = [(Some(uuid(host)), Some(format!("fault:{fault}")))];
     let refused = f.model.submit(moved(host, 1, ("fd:/z", upgrade))).await.unwrap_err();
     assert_eq!(in_use(refused), expected);
-    let refused = f.model.foresee(moved(host, 1, ("-", upgrade))).await.unwrap_err();
+    let refused = f
+        .model
+        .submit_or_foresee(moved(host, 1, ("-", upgrade)), true)
+        .await
+        .unwrap_err();
     assert_eq!(
         in_use(refused),
         expected,
@@ -196,6 +200,7 @@ async fn run(model: &Model, seed: u64, first: u32, log: &RefCell<Log>) -> (u32, 
             _ => {
                 let host = 1 + rng.below(6) as u32;
                 let described = model
+                    .reader(false)
                     .ask(move |conn| crate::model::providers::show(conn, &uuid(host)))
                     .await;
                 let known = described.unwrap().generation.unwrap();

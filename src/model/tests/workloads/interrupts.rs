@@ -62,13 +62,13 @@ impl Drop for InterruptOnDrop {
 #[actix_web::test]
 async fn a_request_whose_time_is_up_is_busy_and_its_plan_ends() {
     let (kept, database) = TestDatabase::synced();
-    let serving = database.lock_for_serving().unwrap().into();
+    let lock = database.lock_for_serving().unwrap();
     let timeout = Duration::from_secs(2);
     let settings = WriterSettings {
         commit_timeout: timeout,
         ..writer_settings()
     };
-    let (model, _running) = Model::start(database, &settings, rules(), serving, pools()).unwrap();
+    let (model, _running) = Model::start(database, &settings, rules(), lock, pools()).unwrap();
     let (end, ended) = mpsc::channel();
     // Plans again and again until a plan is interrupted.
     let search = async |job: PlanJob| {

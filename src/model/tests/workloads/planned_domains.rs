@@ -5,7 +5,7 @@ use super::*;
 
 async fn described(model: &Model, host: u32) -> crate::model::providers::Described {
     let show = move |conn: &mut _| crate::model::providers::show(conn, &uuid(host));
-    model.ask(show).await.unwrap()
+    model.reader(false).ask(show).await.unwrap()
 }
 
 pub async fn domain(model: &Model, host: u32, dimension: &str) -> String {

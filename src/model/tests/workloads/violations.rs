@@ -155,12 +155,12 @@ async fn a_page_ends_when_its_time_is_over_and_the_next_one_goes_on() {
 #[actix_web::test]
 async fn a_page_that_takes_too_long_is_busy_and_its_search_ends() {
     let (kept, database) = TestDatabase::synced();
-    let serving = database.lock_for_serving().unwrap().into();
+    let lock = database.lock_for_serving().unwrap();
     let short = WriterSettings {
         commit_timeout: Duration::from_secs(2),
         ..writer_settings()
     };
-    let (model, _running) = Model::start(database, &short, rules(), serving, pools()).unwrap();
+    let (model, _running) = Model::start(database, &short, rules(), lock, pools()).unwrap();
     place(&model, stored(901, None, "0 free")).await.unwrap();
     let settings = SearchSettings::uncut(7);
     let judged = RefCell::new(None);
