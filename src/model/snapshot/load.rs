@@ -20,17 +20,6 @@ use crate::db::{DbConnection, DbResult};
 use crate::model::limits;
 use crate::search::{AggregateId, Catalog, ClassId, NameKinds, ProviderRow, TraitId};
 
-/// Usage by provider and class, of all allocations or of the allocations that a filter selects. A macro, because the
-/// type of the query has no name in diesel.
-macro_rules! used {
-    ($($filter:expr)?) => {
-        allocations::table
-            $(.filter($filter))?
-            .group_by((allocations::resource_provider_id, allocations::resource_class_id))
-            .select((allocations::resource_provider_id, allocations::resource_class_id, sum(allocations::used)))
-    };
-}
-
 /// The names of all classes, by id.
 pub fn classes(conn: &mut DbConnection) -> DbResult<Vec<(ClassId, Arc<str>)>> {
     use resource_classes as t;
@@ -102,55 +91,47 @@ pub fn snapshot_parts<F: Fn() -> DbResult<()>>(
     check: F,
 ) -> DbResult<(Catalog, impl ExactSizeIterator<Item = ProviderRow> + use<F>)> {
     let (catalog, parts) = without_statement_cache(conn, |conn| {
-        let catalog = checked(catalog(conn), &check)?;
-        DbResult::Ok((catalog, all_parts(conn, &check)?))
+        let catalog = catalog(conn)?;
+        check()?;
+        DbResult::Ok((catalog, parts(conn, None, &check)?))
     })?;
     Ok((catalog, parts.into_rows(conn)))
 }
 
-fn all_parts(conn: &mut DbConnection, check: &impl Fn() -> DbResult<()>) -> DbResult<Parts> {
-    Ok(Parts {
-        providers: checked(providers_query().load(conn), check)?,
-        inventories: checked(inventories_query().load(conn), check)?,
-        used: checked(used!().load(conn), check)?,
-        traits: checked(traits_query().load(conn), check)?,
-        aggregates: checked(aggregates_query().load(conn), check)?,
-    })
-}
-
-fn checked<T>(read: DbResult<T>, check: &impl Fn() -> DbResult<()>) -> DbResult<T> {
-    let rows = read?;
-    check().map(|()| rows)
-}
-
 /// The providers with these ids; unknown ids are skipped.
 pub fn providers(conn: &mut DbConnection, ids: &[i32]) -> DbResult<Vec<ProviderRow>> {
-    let parts = Parts {
-        providers: in_lists(ids, |ids| {
-            providers_query()
-                .filter(resource_providers::id.eq_any(ids))
-                .load(&mut *conn)
-        })?,
-        inventories: in_lists(ids, |ids| {
-            inventories_query()
-                .filter(inventories::resource_provider_id.eq_any(ids))
-                .load(&mut *conn)
-        })?,
-        used: in_lists(ids, |ids| {
-            used!(allocations::resource_provider_id.eq_any(ids)).load(&mut *conn)
-        })?,
-        traits: in_lists(ids, |ids| {
-            traits_query()
-                .filter(resource_provider_traits::resource_provider_id.eq_any(ids))
-                .load(&mut *conn)
-        })?,
-        aggregates: in_lists(ids, |ids| {
-            aggregates_query()
-                .filter(resource_provider_aggregates::resource_provider_id.eq_any(ids))
-                .load(&mut *conn)
-        })?,
+    Ok(parts(conn, Some(ids), || Ok(()))?.into_rows(conn).collect())
+}
+
+/// The rows of all providers, or of the providers with these ids.
+fn parts(conn: &mut DbConnection, ids: Option<&[i32]>, check: impl Fn() -> DbResult<()>) -> DbResult<Parts> {
+    // A macro, because each query has a type of its own.
+    macro_rules! read {
+        ($query:expr, $provider:expr) => {{
+            let rows = match ids {
+                None => $query.load(conn)?,
+                Some(ids) => in_lists(ids, |ids| $query.filter($provider.eq_any(ids)).load(&mut *conn))?,
+            };
+            check()?;
+            rows
+        }};
+    }
+    let used = || {
+        allocations::table
+            .group_by((allocations::resource_provider_id, allocations::resource_class_id))
+            .select((
+                allocations::resource_provider_id,
+                allocations::resource_class_id,
+                sum(allocations::used),
+            ))
     };
-    Ok(parts.into_rows(conn).collect())
+    Ok(Parts {
+        providers: read!(providers_query(), resource_providers::id),
+        inventories: read!(inventories_query(), inventories::resource_provider_id),
+        used: read!(used(), allocations::resource_provider_id),
+        traits: read!(traits_query(), resource_provider_traits::resource_provider_id),
+        aggregates: read!(aggregates_query(), resource_provider_aggregates::resource_provider_id),
+    })
 }
 
 #[diesel::dsl::auto_type]
