@@ -99,9 +99,6 @@ pub fn total(conn: &mut DbConnection, query: &TotalQuery) -> Result<Vec<(Arc<str
 
 /// The sums by consumer type and class. A type without allocations is left out.
 pub fn by_type(conn: &mut DbConnection, query: &TotalQuery, filter: &TypeFilter) -> Result<Vec<TypeUsages>> {
-    let Some(owner) = find_owner(conn, query)? else {
-        return Ok(Vec::new());
-    };
     let types: HashMap<i32, String> = consumer_types::table
         .select((consumer_types::id, consumer_types::name))
         .load(conn)?
@@ -118,12 +115,12 @@ pub fn by_type(conn: &mut DbConnection, query: &TotalQuery, filter: &TypeFilter)
         }
     };
     let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
-    for (consumer_type, count) in count_consumers(conn, owner)? {
+    for (consumer_type, count) in count_consumers(conn, query)? {
         if let Some(name) = group_of(consumer_type) {
             groups.entry(name).or_default().consumers += count;
         }
     }
-    for sum in sum_usages(conn, owner)? {
+    for sum in sum_usages(conn, query)? {
         if let Some(name) = group_of(sum.consumer_type) {
             *groups.entry(name).or_default().usages.entry(sum.class).or_default() += sum.used.unwrap_or_default();
         }
@@ -156,50 +153,23 @@ impl Group {
     }
 }
 
-/// The ids of a project and of one of its users. `None` counts the consumers of all users.
-#[derive(Clone, Copy)]
-struct OwnerFilter {
-    project: i32,
-    user: Option<i32>,
-}
-
-/// `None` if the project or the user is unknown.
-fn find_owner(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Option<OwnerFilter>> {
-    let project = projects::table
-        .filter(projects::external_id.eq(&query.project))
-        .select(projects::id);
-    let Some(project) = project.first(conn).optional()? else {
-        return Ok(None);
-    };
-    let Some(user) = &query.user else {
-        return Ok(Some(OwnerFilter { project, user: None }));
-    };
-    let user = users::table
-        .filter(users::external_id.eq(user))
-        .select(users::id)
-        .first(conn)
-        .optional()?;
-    Ok(user.map(|user| OwnerFilter {
-        project,
-        user: Some(user),
-    }))
-}
-
 /// The number of consumers with allocations, by type. A consumer with several classes counts once.
-fn count_consumers(conn: &mut DbConnection, owner: OwnerFilter) -> QueryResult<Vec<(Option<i32>, i64)>> {
-    let mut query = allocations::table
+fn count_consumers(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Vec<(Option<i32>, i64)>> {
+    let mut counts = allocations::table
         .inner_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
+        .inner_join(projects::table.on(projects::id.eq(consumers::project_id)))
+        .inner_join(users::table.on(users::id.eq(consumers::user_id)))
         .group_by(consumers::consumer_type_id)
         .select((
             consumers::consumer_type_id,
             count(allocations::consumer_id).aggregate_distinct(),
         ))
-        .filter(consumers::project_id.eq(owner.project))
+        .filter(projects::external_id.eq(&query.project))
         .into_boxed();
-    if let Some(user) = owner.user {
-        query = query.filter(consumers::user_id.eq(user));
+    if let Some(user) = &query.user {
+        counts = counts.filter(users::external_id.eq(user));
     }
-    query.load(conn)
+    counts.load(conn)
 }
 
 /// The amount of one class that the consumers of one type use.
@@ -211,19 +181,21 @@ struct Sum {
 }
 
 /// The sums by type and class.
-fn sum_usages(conn: &mut DbConnection, owner: OwnerFilter) -> QueryResult<Vec<Sum>> {
-    let mut query = allocations::table
+fn sum_usages(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Vec<Sum>> {
+    let mut sums = allocations::table
         .inner_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
+        .inner_join(projects::table.on(projects::id.eq(consumers::project_id)))
+        .inner_join(users::table.on(users::id.eq(consumers::user_id)))
         .group_by((consumers::consumer_type_id, allocations::resource_class_id))
         .select((
             consumers::consumer_type_id,
             allocations::resource_class_id,
             sum(allocations::used),
         ))
-        .filter(consumers::project_id.eq(owner.project))
+        .filter(projects::external_id.eq(&query.project))
         .into_boxed();
-    if let Some(user) = owner.user {
-        query = query.filter(consumers::user_id.eq(user));
+    if let Some(user) = &query.user {
+        sums = sums.filter(users::external_id.eq(user));
     }
-    query.load(conn)
+    sums.load(conn)
 }
