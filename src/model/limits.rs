@@ -74,29 +74,24 @@ pub struct Page {
     pub after: Option<String>,
 }
 
-/// As [`list`], in a single statement.
-pub async fn fetch_list(reader: Reader, page: Page) -> Result<(Vec<Limit>, Option<String>)> {
-    reader.ask(move |conn| list(conn, &page)).await
-}
-
-/// As [`show`], in a transaction.
-pub async fn fetch(reader: Reader, class: String) -> Result<Limit> {
-    reader.read(move |conn| show(conn, &class)).await
-}
-
 /// The limits of a page, by class, and the class after which the next page begins. Classes without a row are left out.
-pub fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<Limit>, Option<String>)> {
-    let mut query = table::table.into_boxed();
-    if let Some(after) = &page.after {
-        query = query.filter(table::resource_class.gt(after));
-    }
-    let mut rows: Vec<(String, i64, Option<String>)> = query
-        .order(table::resource_class)
-        .limit(i64::try_from(page.limit).unwrap_or(i64::MAX).saturating_add(1))
-        .select((table::resource_class, table::generation, table::normal))
-        .load(conn)?;
-    let has_more = rows.len() > page.limit;
-    rows.truncate(page.limit);
+pub async fn fetch_list(reader: Reader, page: Page) -> Result<(Vec<Limit>, Option<String>)> {
+    let Page { limit, after } = page;
+    let read = reader.ask(move |conn| {
+        let mut query = table::table.into_boxed();
+        if let Some(after) = &after {
+            query = query.filter(table::resource_class.gt(after));
+        }
+        let rows: Vec<(String, i64, Option<String>)> = query
+            .order(table::resource_class)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))
+            .select((table::resource_class, table::generation, table::normal))
+            .load(conn)?;
+        Ok(rows)
+    });
+    let mut rows = read.await?;
+    let has_more = rows.len() > limit;
+    rows.truncate(limit);
     let next = rows.last().filter(|_| has_more).map(|(class, ..)| class.clone());
     let limits = rows
         .into_iter()
@@ -108,10 +103,13 @@ pub fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<Limit>, Option<
 ///
 /// # Errors
 /// [`crate::error::Error::ClassNotFound`].
-pub fn show(conn: &mut DbConnection, class: &str) -> Result<Limit> {
-    resource_classes::show(conn, class)?;
-    let row = rows(conn, &[class])?.remove(class);
-    Ok(Limit::new(class, row))
+pub async fn fetch(reader: Reader, class: String) -> Result<Limit> {
+    let read = reader.read(move |conn| {
+        resource_classes::show(conn, &class)?;
+        let row = rows(conn, &[class.as_str()])?.remove(&class);
+        Ok(Limit::new(&class, row))
+    });
+    read.await
 }
 
 /// The rows of these classes. A class whose limit was never set has no row.

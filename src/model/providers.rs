@@ -111,36 +111,28 @@ impl Columns {
     }
 }
 
-/// As [`list`], in a transaction.
+/// The providers of a page, by uuid, and the uuid after which the next page begins. All rows are of one moment.
 pub async fn fetch_list(
     reader: Reader,
     after: Option<String>,
     limit: usize,
 ) -> Result<(Vec<Described>, Option<String>)> {
-    reader.read(move |conn| list(conn, after.as_deref(), limit)).await
-}
-
-/// As [`show`], in a transaction.
-pub async fn fetch(reader: Reader, uuid: String) -> Result<Described> {
-    reader.read(move |conn| show(conn, &uuid)).await
-}
-
-/// The providers of a page, by uuid, and the uuid after which the next page begins. All rows are of one moment if
-/// `conn` is in a transaction.
-pub fn list(conn: &mut DbConnection, after: Option<&str>, limit: usize) -> Result<(Vec<Described>, Option<String>)> {
-    let mut query = providers::table.into_boxed();
-    if let Some(after) = after {
-        query = query.filter(providers::uuid.gt(after));
-    }
-    let found: Vec<(i32, String, Option<String>)> = query
-        .order(providers::uuid)
-        .limit(i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))
-        .select((providers::id, providers::uuid, providers::name))
-        .load(conn)?;
-    let bytes = body_bytes(conn, &found.iter().map(|(id, ..)| *id).collect::<Vec<_>>())?;
-    let (found, has_more) = pages::cut(found, limit, |(id, ..)| bytes.get(id).copied().unwrap_or(0));
-    let next = found.last().filter(|_| has_more).map(|(_, uuid, _)| uuid.clone());
-    Ok((described(conn, found)?, next))
+    let read = reader.read(move |conn| {
+        let mut query = providers::table.into_boxed();
+        if let Some(after) = &after {
+            query = query.filter(providers::uuid.gt(after));
+        }
+        let found: Vec<(i32, String, Option<String>)> = query
+            .order(providers::uuid)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))
+            .select((providers::id, providers::uuid, providers::name))
+            .load(conn)?;
+        let bytes = body_bytes(conn, &found.iter().map(|(id, ..)| *id).collect::<Vec<_>>())?;
+        let (found, has_more) = pages::cut(found, limit, |(id, ..)| bytes.get(id).copied().unwrap_or(0));
+        let next = found.last().filter(|_| has_more).map(|(_, uuid, _)| uuid.clone());
+        Ok((described(conn, found)?, next))
+    });
+    read.await
 }
 
 /// The lengths of the descriptions of these providers.
@@ -161,14 +153,16 @@ fn body_bytes(conn: &mut DbConnection, ids: &[i32]) -> DbResult<HashMap<i32, usi
 ///
 /// # Errors
 /// [`Error::ProviderNotFound`].
-pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<Described> {
-    let found = providers::table
-        .filter(providers::uuid.eq(uuid))
-        .select((providers::id, providers::uuid, providers::name))
-        .load(conn)?;
-    described(conn, found)?
-        .pop()
-        .ok_or_else(|| Error::ProviderNotFound { uuid: uuid.to_owned() })
+pub async fn fetch(reader: Reader, uuid: String) -> Result<Described> {
+    let read = reader.read(move |conn| {
+        let found = providers::table
+            .filter(providers::uuid.eq(&uuid))
+            .select((providers::id, providers::uuid, providers::name))
+            .load(conn)?;
+        let found = described(conn, found)?.pop();
+        found.ok_or_else(|| Error::ProviderNotFound { uuid: uuid.clone() })
+    });
+    read.await
 }
 
 fn described(conn: &mut DbConnection, found: Vec<(i32, String, Option<String>)>) -> Result<Vec<Described>> {

@@ -214,6 +214,11 @@ impl Fixture {
         Ok(())
     }
 
+    /// A provider with its description.
+    async fn described(&self, n: u32) -> super::providers::Described {
+        super::providers::fetch(self.model.reader(false), uuid(n)).await.unwrap()
+    }
+
     /// The column `n` of a query's first row.
     fn number(&mut self, sql: &str) -> i64 {
         #[derive(QueryableByName)]

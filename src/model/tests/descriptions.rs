@@ -141,7 +141,7 @@ async fn a_description_that_another_program_left_is_ignored_and_replaced() {
     describe(&f.model, one(1, None, 1, ProviderState::Up)).await.unwrap();
     // As after a deletion by a foreign writer on SQLite, which gives the id to the next provider.
     f.execute(&format!("UPDATE placet_descriptions SET uuid = '{}'", uuid(9)));
-    assert_eq!(providers::show(&mut f.conn, &uuid(1)).unwrap().generation, None);
+    assert_eq!(f.described(1).await.generation, None);
     let described = describe(&f.model, one(1, None, 2, ProviderState::Up)).await.unwrap();
     assert_eq!(described.generation, Some(1));
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM placet_descriptions"), 1);
@@ -171,7 +171,7 @@ async fn rows_that_were_left_with_exchanged_ids_are_replaced_together() {
     let described = f.model.submit(both).await.unwrap();
     assert!(described.iter().all(|it| it.generation == Some(1)), "{described:?}");
     for (provider, given) in [(1, 2), (2, 3)] {
-        let shown = providers::show(&mut f.conn, &uuid(provider)).unwrap().description;
+        let shown = f.described(provider).await.description;
         assert_eq!(shown.properties["Value"], Some(PropertyValue::Integer(given)));
     }
 }
@@ -194,8 +194,9 @@ async fn hostile_09_a_page_of_long_descriptions_ends_early_and_the_next_one_goes
     }
     let (mut pages, mut after) = (Vec::new(), None);
     loop {
-        let read = move |conn: &mut _| providers::list(conn, after.as_deref(), 1_000);
-        let (found, next) = f.model.reader(false).read(read).await.unwrap();
+        let (found, next) = providers::fetch_list(f.model.reader(false), after, 1_000)
+            .await
+            .unwrap();
         pages.push(found.into_iter().map(|it| it.uuid).collect::<Vec<_>>());
         if next.is_none() {
             break;

@@ -59,7 +59,7 @@ async fn all_hosts_in_the_domain_get_the_state_and_keep_the_rest() {
     };
     f.model.submit(below).await.unwrap();
     f.model.submit(host_in(5, "/d1")).await.unwrap();
-    let before = providers::show(&mut f.conn, &uuid(1)).unwrap().description;
+    let before = f.described(1).await.description;
     let wanted = in_domain("fault", "/d1", ProviderState::Draining);
     let expected: Vec<_> = [1, 2, 4]
         .map(|host| (uuid(host), Some(2), ProviderState::Draining))
@@ -71,7 +71,7 @@ async fn all_hosts_in_the_domain_get_the_state_and_keep_the_rest() {
 
     let written = set(&f.model, wanted.clone(), false).await.unwrap();
     assert_eq!(written, foreseen);
-    let Described { description, .. } = providers::show(&mut f.conn, &uuid(1)).unwrap();
+    let Described { description, .. } = f.described(1).await;
     assert_eq!(
         (description.state, description.properties, description.domains),
         (ProviderState::Draining, before.properties, before.domains)
@@ -172,7 +172,7 @@ async fn descriptions_that_change_at_the_same_time_keep_the_change_and_the_state
         } else {
             ProviderState::Up
         };
-        let known = providers::show(&mut f.conn, &uuid(1)).unwrap();
+        let known = f.described(1).await;
         let mut change = one(1, known.generation, 100 + round, known.description.state);
         change.providers[0].description.domains = known.description.domains;
         let hosts = vec![uuid(1), uuid(2)];
@@ -186,7 +186,7 @@ async fn descriptions_that_change_at_the_same_time_keep_the_change_and_the_state
         ])
         .await;
         assert!(answers[1].is_ok(), "{answers:?}");
-        let shown = providers::show(&mut f.conn, &uuid(1)).unwrap();
+        let shown = f.described(1).await;
         assert_eq!(shown.description.state, to, "{answers:?}");
         let value = Some(PropertyValue::Integer(100 + round));
         assert_eq!(

@@ -217,12 +217,7 @@ async fn e32_a_limit_has_a_generation_and_a_class() {
         after: after.map(str::to_owned),
     };
     let all = page(10, None);
-    let (listed, next) = f
-        .model
-        .reader(false)
-        .ask(move |conn| limits::list(conn, &all))
-        .await
-        .unwrap();
+    let (listed, next) = limits::fetch_list(f.model.reader(false), all).await.unwrap();
     assert_eq!(next, None);
     assert_eq!(
         listed.iter().map(|it| (it.generation, it.normal)).collect::<Vec<_>>(),
@@ -236,12 +231,7 @@ async fn e32_a_limit_has_a_generation_and_a_class() {
     f.model.submit(other).await.unwrap();
     for (after, class, next) in [(None, "DISK_GB", Some("DISK_GB")), (Some("DISK_GB"), "VCPU", None)] {
         let one = page(1, after);
-        let (listed, found) = f
-            .model
-            .reader(false)
-            .ask(move |conn| limits::list(conn, &one))
-            .await
-            .unwrap();
+        let (listed, found) = limits::fetch_list(f.model.reader(false), one).await.unwrap();
         assert_eq!((listed[0].class.as_str(), found.as_deref()), (class, next));
     }
     let unknown = Set {

@@ -199,10 +199,7 @@ async fn run(model: &Model, seed: u64, first: u32, log: &RefCell<Log>) -> (u32, 
             }
             _ => {
                 let host = 1 + rng.below(6) as u32;
-                let described = model
-                    .reader(false)
-                    .ask(move |conn| crate::model::providers::show(conn, &uuid(host)))
-                    .await;
+                let described = crate::model::providers::fetch(model.reader(false), uuid(host)).await;
                 let known = described.unwrap().generation.unwrap();
                 let path = format!("fd:/{}", rng.below(4));
                 let began = log.borrow_mut().tick();

@@ -4,8 +4,8 @@ use super::interleaving::place_while;
 use super::*;
 
 async fn described(model: &Model, host: u32) -> crate::model::providers::Described {
-    let show = move |conn: &mut _| crate::model::providers::show(conn, &uuid(host));
-    model.reader(false).ask(show).await.unwrap()
+    let reader = model.reader(false);
+    crate::model::providers::fetch(reader, uuid(host)).await.unwrap()
 }
 
 pub async fn domain(model: &Model, host: u32, dimension: &str) -> String {
