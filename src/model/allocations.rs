@@ -126,15 +126,16 @@ pub struct Consumer {
 pub struct ProviderAllocations {
     /// The provider's generation.
     pub generation: i64,
-    pub consumers: Vec<ConsumerShare>,
+    /// By consumer.
+    pub consumers: Vec<Share>,
     pub modified: Option<Moment>,
 }
 
-/// The allocations of one consumer from the provider of [`ProviderAllocations`].
+/// The allocations of one consumer, or from one provider, as amounts by class.
 #[derive(Debug, Clone)]
-pub struct ConsumerShare {
-    pub consumer: Arc<str>,
-    /// The consumer's generation.
+pub struct Share {
+    /// Of the consumer, or of the provider.
+    pub uuid: Arc<str>,
     pub generation: i64,
     pub resources: Vec<(Arc<str>, i64)>,
 }
@@ -249,27 +250,15 @@ pub fn of_providers(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<S
         .select((providers::uuid, (providers::generation, (allocations::id, columns).nullable())))
         .load(conn))?;
     let allocations = group_by_provider(rows).into_iter().map(|(uuid, (generation, rows))| {
-        let (shares, modified) = group(rows);
-        let share = |share: Share| ConsumerShare {
-            consumer: share.uuid,
-            generation: share.generation,
-            resources: share.resources,
-        };
+        let (consumers, modified) = group(rows);
         let found = ProviderAllocations {
             generation,
-            consumers: shares.into_iter().map(share).collect(),
+            consumers,
             modified,
         };
         (uuid, Arc::new(found))
     });
     Ok(allocations.collect())
-}
-
-/// The allocations of one consumer or from one provider, as amounts by class.
-struct Share {
-    uuid: Arc<str>,
-    generation: i64,
-    resources: Vec<(Arc<str>, i64)>,
 }
 
 /// Groups the rows by uuid, in the order of the rows, and finds the newest time.

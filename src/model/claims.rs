@@ -249,7 +249,10 @@ impl ClaimFirst {
             1 + *rows_of.entry(list).or_insert_with(|| candidates.allocation_rows())
         };
         let written: usize = consumers.iter().map(|consumer| rows(&consumer.candidates)).sum();
-        let tries: usize = consumers.iter().map(|consumer| consumer.candidates.count()).sum();
+        let lists = consumers.iter().map(|consumer| &consumer.candidates);
+        let tries: usize = lists
+            .map(|candidates| candidates.list.len().min(candidates.tries))
+            .sum();
         ClaimFirst {
             rows: written + tries / CANDIDATES_OF_A_ROW,
             consumers,
@@ -284,11 +287,6 @@ impl Candidates {
     /// Whether each candidate to try names any of these providers. False for an empty list.
     pub fn are_all_on(&self, providers: &BTreeSet<String>) -> bool {
         !self.list.is_empty() && self.in_order().all(|(_, candidate)| candidate.names_any(providers))
-    }
-
-    /// How many candidates are tried at most.
-    fn count(&self) -> usize {
-        self.list.len().min(self.tries)
     }
 
     /// How many rows of `allocations` a candidate has at most.

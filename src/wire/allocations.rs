@@ -196,7 +196,7 @@ pub fn write_provider(version: Version, view: &ProviderAllocations) -> Vec<u8> {
         view.consumers.iter().map(|share| {
             let consumer_generation = since(version, CONSUMER_GENERATION, share.generation);
             (
-                &*share.consumer,
+                &*share.uuid,
                 Share {
                     resources: Pairs(&share.resources),
                     generation: None,

@@ -179,8 +179,8 @@ impl<'a> Planning<'a> {
         let over_normal = self.usage.over_limits(&own);
         let beyond = self.beyond.as_ref();
         let over_capacity = beyond.map_or_else(Vec::new, |beyond| beyond.over_limits(&own));
-        self.add(&negated(&own));
-        self.add_each(&negated(&over_normal), &negated(&over_capacity));
+        self.add(&negated(&own), &negated(&own));
+        self.add(&negated(&over_normal), &negated(&over_capacity));
         let (place, taken) = match &consumer.wanted {
             Wanted::Candidates(list) => {
                 let limits = Limits::of(self.job.request.purpose);
@@ -197,9 +197,10 @@ impl<'a> Planning<'a> {
             }
             Wanted::Query(query) => self.place_by_query(*query, consumer)?,
         };
-        self.add_each(&over_normal, &over_capacity);
+        self.add(&over_normal, &over_capacity);
         // A consumer without a new place keeps the present allocations.
-        self.add(if taken.is_empty() { &own } else { &taken });
+        let used = if taken.is_empty() { &own } else { &taken };
+        self.add(used, used);
         Ok(place)
     }
 
@@ -213,13 +214,8 @@ impl<'a> Planning<'a> {
         placements.collect()
     }
 
-    /// Adds to the planned usage.
-    fn add(&mut self, placements: &[Placement]) {
-        self.add_each(placements, placements);
-    }
-
     /// Adds to the planned usage within the normal limits, and to the usage within the capacity.
-    fn add_each(&mut self, normal: &[Placement], beyond: &[Placement]) {
+    fn add(&mut self, normal: &[Placement], beyond: &[Placement]) {
         if let Some(usage) = &mut self.beyond {
             let change = usage.add(beyond);
             self.over.iter_mut().for_each(|(_, over)| over.note(&change));

@@ -186,14 +186,13 @@ impl ProviderReader {
 
     /// See [`inventories::list`].
     pub async fn inventories(self, uuid: String) -> Result<Inventories> {
-        let coalesced = async |reads: &ProviderReads, uuid: &str| reads.inventories(uuid).await;
-        self.coalesced_or(uuid, coalesced, inventories::list).await
+        self.coalesced_or(uuid, ProviderReads::inventories, inventories::list)
+            .await
     }
 
     /// See [`traits::of_provider`].
     pub async fn traits(self, uuid: String) -> Result<ProviderTraits> {
         let provider_reads = self.coalesced.clone();
-        let coalesced = async |reads: &ProviderReads, uuid: &str| reads.traits(uuid).await;
         let single = move |conn: &mut DbConnection, uuid: &str| {
             let Some(reads) = &provider_reads else {
                 return traits::of_provider(conn, uuid);
@@ -203,7 +202,7 @@ impl ProviderReader {
             reads.cache_trait_times(&found, &catalog);
             Ok(found)
         };
-        self.coalesced_or(uuid, coalesced, single).await
+        self.coalesced_or(uuid, ProviderReads::traits, single).await
     }
 
     /// See [`aggregates::of_provider`].

@@ -5,8 +5,8 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// How often everything was reloaded.
-    pub(super) reloads: u64,
-    pub(super) invalidations: u64,
+    pub reloads: u64,
+    pub invalidations: u64,
     /// How often marked rows were read and published.
     pub(super) row_reads: u64,
     pub(super) foreign_commits: u64,

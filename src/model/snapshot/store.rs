@@ -51,6 +51,7 @@ pub struct SnapshotStore {
 }
 
 /// The applied position. The position is replaced together with the snapshot, under the lock of the position.
+#[derive(Default)]
 struct Applied {
     revisions: Revisions,
     stamp: Stamp,
@@ -110,14 +111,7 @@ impl SnapshotStore {
             current: ArcSwap::new(loaded.snapshot),
             applied: Mutex::new(Applied {
                 revisions: loaded.revisions,
-                stamp: Stamp::default(),
-                invalid_since: None,
-                published: PublishedLog::default(),
-                own_writer: None,
-                contention: ContentionTracker::default(),
-                idle_polls: 0,
-                speculative: None,
-                foreign_write_found: None,
+                ..Applied::default()
             }),
             invalid: AtomicBool::new(false),
             invalidated: Notify::new(),
@@ -152,18 +146,6 @@ impl SnapshotStore {
     /// The revisions up to which the snapshot shows everything.
     pub fn revisions(&self) -> Revisions {
         self.applied().revisions.clone()
-    }
-
-    /// How often everything was reloaded.
-    #[cfg(test)]
-    pub fn reload_count(&self) -> u64 {
-        self.applied().stamp.reloads
-    }
-
-    /// How often the snapshot was invalidated.
-    #[cfg(test)]
-    pub fn invalidation_count(&self) -> u64 {
-        self.applied().stamp.invalidations
     }
 
     /// Brings the snapshot up to everything committed before the call, and reloads everything if necessary. For a

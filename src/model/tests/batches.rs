@@ -186,6 +186,6 @@ async fn a_provider_that_a_process_created_is_read_without_a_reload() {
         };
         process.write(&[&create.into_command()]);
         assert!(process.store.newest().by_uuid(&uuid(n)).is_some());
-        assert_eq!(process.store.reload_count(), 0, "no reload");
+        assert_eq!(process.store.stamp().reloads, 0, "no reload");
     }
 }

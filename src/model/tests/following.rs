@@ -36,9 +36,9 @@ async fn a_peer_shows_a_commit_after_one_query() {
 async fn a_process_with_idle_peers_queries_revisions_before_changes() {
     let (mut f, mut a, mut b) = two_processes().await;
     let followed = |f: &Fixture, b: &mut Process| {
-        let (sent, read) = (f.model.statements(), b.store.reload_count());
+        let (sent, read) = (f.model.statements(), b.store.stamp().reloads);
         b.follow();
-        (f.model.statements() - sent, b.store.reload_count() - read)
+        (f.model.statements() - sent, b.store.stamp().reloads - read)
     };
     let quiet = |f: &Fixture, b: &mut Process| {
         let sent: Vec<_> = (0..4).map(|_| followed(f, b)).collect();

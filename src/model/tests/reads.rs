@@ -278,7 +278,7 @@ fn a_provider_shows_its_allocations_by_consumer() {
     let shares: Vec<_> = host
         .consumers
         .iter()
-        .map(|it| (it.consumer.as_ref(), it.generation, names(&it.resources)))
+        .map(|it| (it.uuid.as_ref(), it.generation, names(&it.resources)))
         .collect();
     assert_eq!(
         shares,

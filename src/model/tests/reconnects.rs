@@ -32,7 +32,7 @@ async fn a_pruned_writer_that_was_followed_to_its_end_reloads_nothing() {
     for process in [&mut a, &mut b] {
         process.follow();
         process.check();
-        assert_eq!(process.store.reload_count(), 0);
+        assert_eq!(process.store.stamp().reloads, 0);
         assert!(
             !process
                 .store
@@ -48,7 +48,7 @@ async fn a_pruned_writer_that_was_followed_to_its_end_reloads_nothing() {
     e.write(&[&claim_command(14, 1, 1)]);
     prune(&mut f, &e, &a);
     b.follow();
-    assert_eq!(b.store.reload_count(), 1);
+    assert_eq!(b.store.stamp().reloads, 1);
     b.check();
 }
 
@@ -86,7 +86,7 @@ async fn a_new_connection_to_the_same_database_reloads_nothing() {
     a.write(&[&claim_command(11, 1, 3)]);
     Process::start(&f.database, false).write(&[&claim_command(12, 2, 1)]);
     assert!(stays_valid(&mut f, &mut b));
-    assert_eq!((b.store.reload_count(), b.shows(1).1), (0, 5));
+    assert_eq!((b.store.stamp().reloads, b.shows(1).1), (0, 5));
     // A writer was pruned since.
     let c = Process::start(&f.database, false);
     b.follow();

@@ -49,10 +49,10 @@ async fn a_process_that_lacks_more_revisions_than_are_looked_up_reloads() {
         f.execute(&format!(
             "UPDATE placet_writers SET revision = {revision} + {more}, token = 't' WHERE id = '{id}'"
         ));
-        let before = b.store.reload_count();
+        let before = b.store.stamp().reloads;
         b.follow();
         assert_eq!(
-            (b.store.reload_count() - before, b.shows(1).1),
+            (b.store.stamp().reloads - before, b.shows(1).1),
             (u64::from(is_reloaded), 2)
         );
         b.check();
@@ -67,7 +67,7 @@ async fn an_unknown_writer_that_has_committed_costs_one_more_query_once() {
         b.follow();
         f.model.statements() - before
     };
-    let read = b.store.reload_count();
+    let read = b.store.stamp().reloads;
     let mut c = Process::start(&f.database, false);
     assert_eq!(statements(&f, &mut b), 1, "it has not committed yet");
     let mut d = Process::start(&f.database, false);
@@ -79,7 +79,7 @@ async fn an_unknown_writer_that_has_committed_costs_one_more_query_once() {
     d.write(&[&claim_command(12, 2, 4)]);
     assert_eq!(statements(&f, &mut b), 1);
     assert_eq!(b.shows(2), (f.generation(2), 4));
-    assert_eq!(b.store.reload_count(), read, "changes were enough");
+    assert_eq!(b.store.stamp().reloads, read, "changes were enough");
 }
 
 /// Makes `by` prune the writer of `gone`, as if the writer had been silent for an hour.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::model::allocations::{Consumer, ConsumerShare, ProviderShare};
+use crate::model::allocations::{Consumer, ProviderShare, Share};
 
 const A: &str = "0123abcd-4567-89ab-cdef-0123456789ab";
 const B: &str = "11111111-4567-89ab-cdef-0123456789ab";
@@ -149,8 +149,8 @@ fn writes_the_allocations_of_a_consumer() {
 
 #[test]
 fn writes_the_allocations_of_a_provider() {
-    let share = ConsumerShare {
-        consumer: Arc::from("c"),
+    let share = Share {
+        uuid: Arc::from("c"),
         generation: 1,
         resources: vec![(Arc::from("VCPU"), 2)],
     };
