@@ -50,12 +50,7 @@ pub fn encode(committed: &Committed) -> String {
         t: committed.names.traits,
         a: committed.names.aggregates,
     };
-    serde_json::to_string(&body).unwrap_or_else(|error| {
-        // Numbers and lists cannot fail to serialise. If they did, every process that reads this record would reload
-        // everything.
-        log::error!("A change record could not be serialised; other processes reload everything: {error}");
-        String::new()
-    })
+    serde_json::to_string(&body).expect("numbers and lists can be written")
 }
 
 /// Parses a body; `None` if this version of placet cannot read it.

@@ -25,19 +25,17 @@ impl MergedChanges {
     /// the written rows.
     pub fn of_commits(commits: impl IntoIterator<Item = Committed>) -> MergedChanges {
         let mut merged = MergedChanges::default();
-        commits.into_iter().for_each(|committed| merged.add(committed));
-        merged
-    }
-
-    fn add(&mut self, mut committed: Committed) {
-        for rewritten in &committed.rewritten {
-            committed.reload.remove(&rewritten.delta.provider);
+        for mut committed in commits {
+            for rewritten in &committed.rewritten {
+                committed.reload.remove(&rewritten.delta.provider);
+            }
+            merged.rewritten.extend(committed.rewritten);
+            merged.deltas.extend(committed.deltas);
+            merged.marked.extend(committed.reload);
+            merged.marked.extend(committed.removed);
+            merged.names = merged.names.or(committed.names);
         }
-        self.rewritten.extend(committed.rewritten);
-        self.deltas.extend(committed.deltas);
-        self.marked.extend(committed.reload);
-        self.marked.extend(committed.removed);
-        self.names = self.names.or(committed.names);
+        merged
     }
 
     /// Marks providers that `snapshot` does not have: deltas alone cannot bring these providers up to date.
@@ -50,11 +48,6 @@ impl MergedChanges {
     /// The providers that have deltas.
     pub fn delta_providers(&self) -> HashSet<ProviderId> {
         self.deltas.iter().map(|delta| delta.provider).collect()
-    }
-
-    /// Whether rows must be read before the change can be published.
-    pub fn needs_reload(&self) -> bool {
-        self.names.any() || !self.marked.is_empty()
     }
 
     /// The change of `snapshot`, with the rows of the marked providers, and with the catalog if names were marked. A

@@ -8,7 +8,6 @@
 //! No statement runs while the lock is held, so no thread waits for the connection of a different thread. Rows are read
 //! without the lock (`row_reads.rs`).
 
-mod own_commits;
 mod published_log;
 mod row_reads;
 mod validity;
@@ -23,6 +22,7 @@ use tokio::sync::Notify;
 
 use self::published_log::{PublishedChange, PublishedLog};
 use super::change;
+use super::committed::Committed;
 use super::contention::ContentionTracker;
 use super::merged_changes::MergedChanges;
 use super::reload;
@@ -33,6 +33,7 @@ use crate::db::engines::dialect;
 use crate::db::writer::RowNames;
 use crate::db::{Commit, DbConnection, DbResult};
 use crate::model::statistics::SnapshotStatistics;
+use crate::mutants::{self, Mutant};
 use crate::search::{NameKinds, ProviderId, Snapshot};
 
 /// The newest snapshot, with its position.
@@ -264,6 +265,61 @@ impl SnapshotStore {
         PageOutcome::Published(self.publish_snapshot(next))
     }
 
+    /// The snapshot as if a commit in flight of this process had happened. `None` if deltas are not enough, or if the
+    /// follower has applied the commit already.
+    pub fn speculate(&self, committed: &Committed, commit: &Commit) -> Option<Arc<Snapshot>> {
+        let mut applied = self.applied();
+        if self.is_invalid() || applied.revisions.of(&commit.writer) + 1 != commit.revision {
+            return None;
+        }
+        let base = self.newest();
+        let next = Arc::new(next_snapshot(&base, MergedChanges::of_commits([committed.clone()]))?);
+        applied.speculative = Some(Speculative {
+            commit: commit.clone(),
+            base,
+            next: next.clone(),
+        });
+        Some(next)
+    }
+
+    /// Publishes a commit of this process. Returns false if deltas are not enough, or if the revision before the commit
+    /// is not applied yet. If the follower has applied the commit already, nothing is left to do.
+    pub fn publish(&self, committed: Committed, commit: &Commit) -> bool {
+        let mut applied = self.applied();
+        let speculative = applied.speculative.take();
+        if applied.own_writer.as_ref() != Some(&commit.writer) {
+            applied.own_writer = Some(commit.writer.clone());
+        }
+        let position = Position {
+            revision: commit.revision,
+            token: commit.token.clone(),
+        };
+        applied.published.push_own(&committed, &commit.writer, &position);
+        if self.is_invalid() {
+            // The reload reads the commit from the tables, or adds the commit from the log.
+            return true;
+        }
+        let known = applied.revisions.of(&commit.writer);
+        if known >= commit.revision && !mutants::is(Mutant::ApplyTwice) {
+            return true;
+        }
+        if known + 1 < commit.revision {
+            return false;
+        }
+        let is_current =
+            |speculative: &Speculative| speculative.commit == *commit && Arc::ptr_eq(&speculative.base, &self.newest());
+        let next = match speculative.filter(is_current) {
+            Some(speculative) => speculative.next,
+            None => match next_snapshot(&self.newest(), MergedChanges::of_commits([committed])) {
+                Some(next) => Arc::new(next),
+                None => return false,
+            },
+        };
+        applied.revisions.writers.insert(commit.writer.clone(), position);
+        self.current.store(next);
+        true
+    }
+
     /// Brings the snapshot up to date, and reads `suspects` and the rows that deltas cannot supply. Returns the suspects
     /// that differed from the snapshot; none if the snapshot is invalid.
     pub fn reload_suspects(
@@ -307,7 +363,7 @@ impl SnapshotStore {
 /// `snapshot` with the changes; `None` if deltas are not enough.
 fn next_snapshot(snapshot: &Snapshot, mut merged: MergedChanges) -> Option<Snapshot> {
     merged.mark_unknown(snapshot);
-    if merged.needs_reload() {
+    if merged.names.any() || !merged.marked.is_empty() {
         return None;
     }
     let next = snapshot.apply(&merged.snapshot_change(snapshot, Vec::new(), None));

@@ -1,4 +1,4 @@
-//! The log of published changes: each change that is published while a thread is reading rows.
+//! The log of the changes published while a thread is reading rows.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -7,20 +7,20 @@ use crate::db::change_feed::Position;
 use crate::model::snapshot::committed::Committed;
 use crate::search::ProviderId;
 
-/// A commit that was published.
+/// A published commit.
 pub struct PublishedChange {
     pub writer: String,
     pub position: Position,
     pub committed: Committed,
 }
 
-/// The changes that were applied together.
+/// The changes applied together.
 pub type LogEntry = Arc<Vec<PublishedChange>>;
 
-/// The number of entries that are kept. A thread that needs an older entry reads rows again.
+/// The log keeps this number of entries. A thread in need of an older entry reads rows again.
 const LOG_ENTRIES_MAX: usize = 20_000;
 
-/// The changes that were published while rows are being read.
+/// The changes published while rows are being read.
 #[derive(Default)]
 pub struct PublishedLog {
     /// How many threads are reading rows.
@@ -33,7 +33,7 @@ pub struct PublishedLog {
 }
 
 impl PublishedLog {
-    /// A thread begins to read rows. Returns the number of the first entry that is published afterwards.
+    /// A thread begins to read rows. Returns the number of the first entry after the beginning.
     pub fn begin_reader(&mut self) -> usize {
         self.readers += 1;
         self.end()
@@ -48,15 +48,15 @@ impl PublishedLog {
         }
     }
 
-    /// Notes that rows of these providers were published. A second thread may be reading everything.
+    /// Notes the providers of published rows. A second thread may be reading everything.
     pub fn note_read(&mut self, providers: BTreeSet<ProviderId>) {
-        // `readers` counts the thread that published the rows, too.
+        // `readers` counts the publishing thread, too.
         if self.readers > 1 {
             self.read.extend(providers);
         }
     }
 
-    /// Adds changes that were applied together. Costs nothing if no thread is reading rows.
+    /// Adds changes applied together. Costs nothing if no thread is reading rows.
     pub fn push(&mut self, changes: Vec<PublishedChange>) {
         if self.readers == 0 {
             return;
