@@ -1,7 +1,6 @@
 //! Keeps the snapshot in memory equal to the tables: loads the snapshot, follows the change feed, publishes commits,
 //! and compares the snapshot with the tables.
 
-pub mod agreement;
 pub mod change;
 pub mod committed;
 pub mod comparison;

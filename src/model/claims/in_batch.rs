@@ -34,9 +34,6 @@ pub struct PlacedInBatch {
 
 impl PlaceInBatch {
     /// The plan on this snapshot.
-    ///
-    /// # Errors
-    /// Of the search.
     pub fn plan(&self, snapshot: &Arc<Snapshot>) -> Result<PlannedCall> {
         let job = PlanJob {
             snapshot: Arc::clone(snapshot),

@@ -31,7 +31,7 @@ use super::{
 use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, ReasonCode, Reasons, Result};
 use crate::model::Model;
-use crate::model::snapshot::agreement::shows_alike;
+use crate::model::snapshot::reload::row_without_time;
 use crate::mutants::{self, Mutant};
 use crate::pools::CallerKey;
 use crate::search::{SearchSettings, Snapshot};
@@ -198,13 +198,25 @@ async fn in_time(deadline: BootInstant, search: impl Future<Output = Result<Plan
     tokio::time::timeout(left, search).await.map_err(too_long)?
 }
 
-/// Whether the newest snapshot and the snapshot of a plan show the candidates of these choices alike.
+/// Whether the newest snapshot and the snapshot of a plan show the candidates of these choices alike, in everything on
+/// which a claim is decided.
+///
+/// No row is read here. A refusal on rows corrects the snapshot before the caller is answered (`batch::refusals`,
+/// `Batch::follow`). So the newest snapshot shows the rows that refused the plan, or newer rows.
 pub fn agrees(plan: &Snapshot, newest: &Snapshot, choices: &[ConsumerChoice]) -> bool {
-    let candidates = || choices.iter().flat_map(|choice| choice.candidates.list.iter());
-    let allocations = || candidates().flat_map(|candidate| &candidate.allocations);
-    let providers = allocations().map(|(uuid, _)| uuid.as_str());
-    let classes = allocations().flat_map(|(_, amounts)| amounts.iter().map(|(class, _)| class.as_str()));
-    shows_alike(plan, newest, providers, classes)
+    let limit = |snapshot: &Snapshot, class: &str| snapshot.catalog().normal_limit(class);
+    let provider = |snapshot: &Snapshot, uuid: &str| {
+        let slot = snapshot.by_uuid(uuid)?;
+        Some((row_without_time(snapshot, snapshot.id(slot)), snapshot.state(slot)))
+    };
+    let is_alike = |(uuid, amounts): &(String, Vec<(String, i64)>)| {
+        let mut classes = amounts.iter().map(|(class, _)| class);
+        provider(plan, uuid) == provider(newest, uuid)
+            && classes.all(|class| limit(plan, class) == limit(newest, class))
+    };
+    let candidates = choices.iter().flat_map(|choice| choice.candidates.list.iter());
+    let mut allocations = candidates.flat_map(|candidate| &candidate.allocations);
+    std::ptr::eq(plan, newest) || allocations.all(is_alike)
 }
 
 /// Notes the refusals that no further plan can change. With `is_final` these are the refusals of required consumers, or

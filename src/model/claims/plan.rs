@@ -82,8 +82,8 @@ impl Plan {
 pub struct Planned {
     pub candidates: Candidates,
     pub limits: Limits,
-    /// The index of the candidate in the plan, which fits beside the places before. `None` if no candidate fits.
-    pub taken: Option<usize>,
+    /// Whether a candidate fits beside the places before.
+    pub fits: bool,
 }
 
 /// A plan in progress.
@@ -187,13 +187,12 @@ impl<'a> Planning<'a> {
                 let beyond = self.beyond.as_ref().filter(|_| limits == Limits::NormalFirst);
                 let (snapshot, is_strict) = (&self.job.snapshot, self.settings.strict_step);
                 let fitting = first_that_fits(snapshot, (&self.usage, beyond), list, &own, is_strict);
-                let (taken, placements) = fitting.unzip();
                 let planned = Planned {
                     candidates: Candidates::all(Arc::clone(list)),
                     limits,
-                    taken,
+                    fits: fitting.is_some(),
                 };
-                (Place::Planned(planned), placements.unwrap_or_default())
+                (Place::Planned(planned), fitting.unwrap_or_default())
             }
             Wanted::Query(query) => self.place_by_query(*query, consumer)?,
         };
@@ -249,12 +248,10 @@ impl<'a> Planning<'a> {
 
     /// The place with the least excess over the normal limits, if the purpose allows an excess.
     fn place_beyond(&mut self, query: usize, consumer: &RequestedConsumer) -> Result<Option<(Place, Vec<Placement>)>> {
-        let Some(beyond) = &mut self.beyond else {
+        let may_exceed = self.job.request.purpose.may_exceed_normal();
+        let Some(beyond) = self.beyond.as_mut().filter(|_| may_exceed) else {
             return Ok(None);
         };
-        if !self.job.request.purpose.may_exceed_normal() {
-            return Ok(None);
-        }
         let ClaimQuery { request, rank } = &self.job.request.queries[query];
         let scoring = rank.and_then(Rank::scoring);
         let settings = seeded(&self.settings, scoring, consumer);
@@ -267,7 +264,7 @@ impl<'a> Planning<'a> {
             let planned = Planned {
                 candidates: Candidates::all(list),
                 limits: Limits::NormalFirst,
-                taken: Some(0),
+                fits: true,
             };
             (Place::Planned(planned), candidate.placements)
         }))
@@ -310,7 +307,7 @@ impl<'a> Planning<'a> {
                 },
                 // If the normal room is taken, a different host may have some: then the call is planned again.
                 limits: Limits::Normal,
-                taken: Some(first),
+                fits: true,
             }),
             Place::Nowhere(reasons) => Err(reasons),
         });

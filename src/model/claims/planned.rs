@@ -30,7 +30,7 @@ impl PlannedCall {
                     claim: request.consumers[at].claim.clone(),
                     candidates: planned.candidates,
                     limits: planned.limits,
-                    is_required: request.is_atomic || planned.taken.is_some(),
+                    is_required: request.is_atomic || planned.fits,
                 }),
                 Err(reasons) => refused[at] = Some(reasons),
             }
@@ -75,7 +75,7 @@ impl PlaceRequest {
         let planned = lists.map(|list| Planned {
             candidates: Candidates::all(list),
             limits: Limits::of(self.purpose),
-            taken: None,
+            fits: false,
         });
         Plan {
             consumers: planned.map(Ok).collect(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use diesel::prelude::*;
 
 use super::plan::{OwnAllocations, PlanJob};
-use super::{ClaimCandidate, ClaimQuery, PlaceRequest, RequestedConsumer, Wanted};
+use super::{ClaimCandidate, ClaimQuery, PlaceRequest, Wanted};
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::allocations;
 use crate::db::writer::RowNames;
@@ -56,12 +56,9 @@ pub async fn prepare(
 
 /// The allocations of the pending consumers, of which some may not exist.
 async fn existing_allocations(model: &Model, request: &PlaceRequest, pending: &[usize]) -> Result<OwnAllocations> {
-    let consumers = pending.iter().map(|at| &request.consumers[*at]);
-    let may_exist = |consumer: &&RequestedConsumer| consumer.claim.generation != Expected::New;
-    let existing: Vec<String> = consumers
-        .filter(may_exist)
-        .map(|consumer| consumer.claim.consumer.clone())
-        .collect();
+    let claims = pending.iter().map(|at| &request.consumers[*at].claim);
+    let existing = claims.filter(|claim| claim.generation != Expected::New);
+    let existing: Vec<String> = existing.map(|claim| claim.consumer.clone()).collect();
     if existing.is_empty() {
         return Ok(OwnAllocations::new());
     }

@@ -61,9 +61,6 @@ impl Counter<'_> {
 
 /// The reasons: first the missing candidate, then [`conditions`]. `beyond` is the snapshot without normal limits, if
 /// `snapshot` has normal limits. A provider with room in `beyond` lacks only normal room.
-///
-/// # Errors
-/// As of [`search::candidates`].
 pub fn reasons(
     snapshot: &Snapshot,
     beyond: Option<&Snapshot>,
@@ -83,9 +80,6 @@ pub fn reasons(
 
 /// The conditions that leave a request without a candidate, each with the number of providers or trees. First come
 /// conditions of the request as a whole. Conditions of providers follow, room among them, by the number of providers.
-///
-/// # Errors
-/// As of [`search::candidates`].
 pub fn conditions(
     snapshot: &Snapshot,
     beyond: Option<&Snapshot>,
@@ -99,17 +93,17 @@ pub fn conditions(
         let has_room_beyond = beyond.as_ref().is_some_and(|beyond| beyond.has_candidate);
         reasons.extend(together::conflict(snapshot, has_room_beyond, request, settings)?);
     }
-    let mut counts: Vec<(Rejection, bool, usize)> = Vec::new();
-    for &rejection in counter.rejected.keys() {
-        let all = counter.count(&rejection);
-        let hard = match (rejection, &beyond) {
-            (Rejection::NoRoom { .. }, Some(beyond)) => beyond.count(&rejection).min(all),
-            _ => all,
-        };
-        counts.push((rejection, false, hard));
-        counts.push((rejection, true, all - hard));
-    }
-    counts.retain(|(.., count)| *count > 0);
+    let counts = counter
+        .rejected
+        .iter()
+        .flat_map(|(&rejection, Rejected { count: all, .. })| {
+            let hard = match (rejection, &beyond) {
+                (Rejection::NoRoom { .. }, Some(beyond)) => beyond.count(&rejection).min(*all),
+                _ => *all,
+            };
+            [(rejection, false, hard), (rejection, true, all - hard)]
+        });
+    let mut counts: Vec<(Rejection, bool, usize)> = counts.filter(|(.., count)| *count > 0).collect();
     counts.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
     let conditions = counts.into_iter().map(|(rejection, is_normal, count)| {
         let free = match rejection {

@@ -3,8 +3,8 @@
 use crate::model::claims::ClaimCandidate;
 use crate::search::{Placement, PlannedUsage, ProviderState, Snapshot};
 
-/// The first candidate that fits in the usage within the normal limits: the index and the placements. If there is none,
-/// the candidate with the least excess over the normal limits that fits in the usage `beyond`. `own` are the present
+/// The placements of the first candidate that fits in the usage within the normal limits. If there is none, of the
+/// candidate with the least excess over the normal limits that fits in the usage `beyond`. `own` are the present
 /// allocations of the consumer.
 pub fn first_that_fits(
     snapshot: &Snapshot,
@@ -12,14 +12,13 @@ pub fn first_that_fits(
     list: &[ClaimCandidate],
     own: &[Placement],
     is_strict: bool,
-) -> Option<(usize, Vec<Placement>)> {
+) -> Option<Vec<Placement>> {
     let fitting = |usage| {
         let fitting = fitting(snapshot, usage, list, is_strict);
-        fitting.filter(|(_, placements)| placements.iter().all(|it| may_take(snapshot, own, it)))
+        fitting.filter(|placements| placements.iter().all(|it| may_take(snapshot, own, it)))
     };
-    let added_over = |(_, placements): &(usize, Vec<Placement>)| normal.added_over(placements);
     let first = fitting(normal).next();
-    first.or_else(|| fitting(beyond?).min_by_key(added_over))
+    first.or_else(|| fitting(beyond?).min_by_key(|placements| normal.added_over(placements)))
 }
 
 /// Whether the provider is up, or the consumer has as much there already.
@@ -33,13 +32,13 @@ fn may_take(snapshot: &Snapshot, own: &[Placement], placement: &Placement) -> bo
     placement.amount <= same.map(|it| it.amount).sum()
 }
 
-/// The index and the placements of each posted candidate that fits. The claim is decided by all rules.
+/// The placements of each posted candidate that fits. The claim is decided by all rules.
 fn fitting<'a>(
     snapshot: &'a Snapshot,
     usage: &'a PlannedUsage,
     list: &'a [ClaimCandidate],
     is_strict: bool,
-) -> impl Iterator<Item = (usize, Vec<Placement>)> + 'a {
+) -> impl Iterator<Item = Vec<Placement>> + 'a {
     let placements = move |candidate: &ClaimCandidate| {
         let of_provider = candidate.allocations.iter().map(|(uuid, resources)| {
             let slot = snapshot.by_uuid(uuid)?;
@@ -54,6 +53,5 @@ fn fitting<'a>(
         let all = of_provider.collect::<Option<Vec<_>>>()?.concat();
         usage.has_room(&all).then_some(all)
     };
-    let with_index = move |(index, candidate)| Some((index, placements(candidate)?));
-    list.iter().enumerate().filter_map(with_index)
+    list.iter().filter_map(placements)
 }

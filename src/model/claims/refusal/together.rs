@@ -7,9 +7,6 @@ use crate::search::{GroupConflict, GroupPolicy, Relation, Request, SearchSetting
 
 /// The reason, with the number of these trees; `None` if there are none. `has_room_beyond`: only the normal limits are
 /// in the way.
-///
-/// # Errors
-/// As of [`group_conflict`].
 pub fn conflict(
     snapshot: &Snapshot,
     has_room_beyond: bool,

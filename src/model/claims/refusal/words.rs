@@ -28,68 +28,74 @@ pub fn condition(
             )
         }
     };
-    let other = |code, what: &str| Reason::new(code, format!("{count} resource providers {what}."));
     let traits = |group| request.groups.get(group).map(|group: &Group| &group.traits);
     let members = |group| request.groups.get(group).map(|group: &Group| &group.member_of);
-    match rejection {
-        Rejection::NoRoom { group, class } if is_normal => of_class(
-            ReasonCode::NoRoomNormal,
-            (group, class),
-            "have too little room within the normal limit for",
-        ),
-        Rejection::NoRoom { group, class } => of_class(ReasonCode::NoRoom, (group, class), "have too little room for"),
-        Rejection::Units { group, class } => of_class(ReasonCode::Units, (group, class), "do not allow this amount of"),
-        Rejection::NoInventory { group, class } => {
-            of_class(ReasonCode::NoInventory, (group, class), "have no inventory of")
+    let (code, what) = match rejection {
+        Rejection::NoRoom { group, class } if is_normal => {
+            let what = "have too little room within the normal limit for";
+            return of_class(ReasonCode::NoRoomNormal, (group, class), what);
         }
-        Rejection::MissingTrait { group, index } => {
-            let what = missing(traits(group), index);
-            let key = keys(request, group, "required");
-            other(ReasonCode::Traits, &format!("{what} of {key}"))
+        Rejection::NoRoom { group, class } => {
+            return of_class(ReasonCode::NoRoom, (group, class), "have too little room for");
+        }
+        Rejection::Units { group, class } => {
+            return of_class(ReasonCode::Units, (group, class), "do not allow this amount of");
+        }
+        Rejection::NoInventory { group, class } => {
+            return of_class(ReasonCode::NoInventory, (group, class), "have no inventory of");
         }
         Rejection::MissingTraitInTree { group, index } => {
             let what = missing(traits(group), index);
-            Reason::new(ReasonCode::Traits, format!("{count} trees {what} of required."))
+            return Reason::new(ReasonCode::Traits, format!("{count} trees {what} of required."));
+        }
+        Rejection::Condition { group, verdict } => {
+            let detail = described(snapshot, request, (group, verdict), count);
+            return Reason::new(ReasonCode::Condition, detail);
+        }
+        Rejection::MissingTrait { group, index } => {
+            let (what, key) = (missing(traits(group), index), keys(request, group, "required"));
+            (ReasonCode::Traits, format!("{what} of {key}"))
         }
         Rejection::ForbiddenTrait { group } => {
             let names = traits(group).map_or_else(String::new, |traits| listed(traits.forbidden.iter()));
             let key = keys(request, group, "required");
-            other(ReasonCode::Traits, &format!("have a trait that {key} forbids: {names}"))
+            (ReasonCode::Traits, format!("have a trait that {key} forbids: {names}"))
         }
         Rejection::NotMember { group } => {
             let sets = members(group).map_or_else(String::new, |members| sets(&members.any_of).join(" and "));
             let key = keys(request, group, "member_of");
-            other(
+            (
                 ReasonCode::Aggregates,
-                &format!("are not in the aggregates of {key}: {sets}"),
+                format!("are not in the aggregates of {key}: {sets}"),
             )
         }
         Rejection::ForbiddenMember { group } => {
             let names = members(group).map_or_else(String::new, |members| listed(members.forbidden.iter()));
             let key = keys(request, group, "member_of");
-            other(
+            (
                 ReasonCode::Aggregates,
-                &format!("are in an aggregate that {key} forbids: {names}"),
+                format!("are in an aggregate that {key} forbids: {names}"),
             )
         }
-        Rejection::OtherDomain => other(ReasonCode::Domain, "have a host in no required domain of a dimension"),
-        Rejection::ForbiddenDomain => other(ReasonCode::Domain, "have a host in a forbidden domain"),
-        Rejection::Condition { group, verdict } => {
-            let detail = described(snapshot, request, (group, verdict), count);
-            Reason::new(ReasonCode::Condition, detail)
-        }
+        Rejection::OtherDomain => (
+            ReasonCode::Domain,
+            "have a host in no required domain of a dimension".to_owned(),
+        ),
+        Rejection::ForbiddenDomain => (ReasonCode::Domain, "have a host in a forbidden domain".to_owned()),
         Rejection::State { state } => {
-            let what = format!("are {} themselves or below a provider that is", state.name());
-            other(ReasonCode::State, &what)
+            let state = state.name();
+            (
+                ReasonCode::State,
+                format!("are {state} themselves or below a provider that is"),
+            )
         }
         Rejection::Root => {
-            let what = "have a root whose traits do not match root_required";
-            other(
-                ReasonCode::RootTraits,
-                &format!("{what}: {}", root_traits(&request.root_required)),
-            )
+            let traits = root_traits(&request.root_required);
+            let what = format!("have a root whose traits do not match root_required: {traits}");
+            (ReasonCode::RootTraits, what)
         }
-    }
+    };
+    Reason::new(code, format!("{count} resource providers {what}."))
 }
 
 /// The amount of a class that a group requests. `None` for `i64::MAX`, which stands for any larger amount.
