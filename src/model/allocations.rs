@@ -94,7 +94,8 @@ pub struct Release {
 /// The allocations of one consumer. Without allocations, the remaining fields are `None`.
 #[derive(Debug, Clone, Default)]
 pub struct ConsumerAllocations {
-    pub providers: Vec<ProviderShare>,
+    /// By provider.
+    pub providers: Vec<Share>,
     pub consumer: Option<Consumer>,
     /// When the newest allocation was written.
     pub modified: Option<Moment>,
@@ -188,15 +189,9 @@ pub fn of_consumer(conn: &mut DbConnection, consumer: &str) -> Result<ConsumerAl
     if rows.is_empty() {
         return Ok(ConsumerAllocations::default());
     }
-    let (shares, modified) = group(rows);
-    let share = |share: Share| ProviderShare {
-        provider: share.uuid,
-        name: None,
-        generation: share.generation,
-        resources: share.resources,
-    };
+    let (providers, modified) = group(rows);
     Ok(ConsumerAllocations {
-        providers: shares.into_iter().map(share).collect(),
+        providers,
         consumer: Some(found),
         modified,
     })

@@ -1,4 +1,4 @@
-//! Inventories: the amount of each class that a provider has.
+//! Inventories: the amount of each class of a provider.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::db::schema::{inventories, resource_classes, resource_providers as pro
 use crate::error::{Error, Result};
 pub use crate::search::Inventory;
 
-/// All inventories of one provider, or the inventory that was written or requested.
+/// All inventories of a provider, or the written or requested inventory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inventories {
     pub provider: Arc<str>,
@@ -68,7 +68,7 @@ pub struct Clear {
     pub provider: String,
 }
 
-/// One row of the table, with the name of its class.
+/// A row of the table, with the name of the class.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = inventories)]
 struct InventoryRow {
@@ -94,7 +94,7 @@ pub async fn fetch(reader: Reader, provider: String, class: String) -> Result<In
     reader.ask(move |conn| show(conn, &provider, &class)).await
 }
 
-/// The inventory of one class, by the exact name of the class.
+/// The inventory of a class, by the exact name of the class.
 pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inventories> {
     let found = read(conn, provider, |row| row.class == class)?;
     if found.inventories.is_empty() {
@@ -106,7 +106,7 @@ pub fn show(conn: &mut DbConnection, provider: &str, class: &str) -> Result<Inve
     Ok(found)
 }
 
-/// The inventories that `is_wanted` selects.
+/// The inventories chosen by `is_wanted`.
 fn read(conn: &mut DbConnection, provider: &str, is_wanted: impl Fn(&InventoryRow) -> bool) -> Result<Inventories> {
     let of_class = resource_classes::id.eq(inventories::resource_class_id);
     let rows = providers::table

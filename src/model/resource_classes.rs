@@ -1,6 +1,5 @@
 //! Resource classes: the standard classes with their fixed ids, and custom classes from id 10000.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::NaiveDateTime;
@@ -88,10 +87,4 @@ pub fn show(conn: &mut DbConnection, name: &str) -> Result<ResourceClass> {
     row.filter(|row| row.name == name)
         .map(ResourceClass::from)
         .ok_or_else(|| Error::ClassNotFound { name: name.to_string() })
-}
-
-/// The names of all resource classes, by id.
-pub(super) fn names(conn: &mut DbConnection) -> QueryResult<HashMap<i32, Arc<str>>> {
-    let rows: Vec<(i32, String)> = table::table.select((table::id, table::name)).load(conn)?;
-    Ok(rows.into_iter().map(|(id, name)| (id, name.into())).collect())
 }

@@ -28,13 +28,6 @@ fn names(list: &'static str) -> impl Iterator<Item = &'static str> {
     list.lines().filter(|line| !line.starts_with('#'))
 }
 
-/// The number of names that a sync added.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Added {
-    pub classes: usize,
-    pub traits: usize,
-}
-
 #[derive(Insertable)]
 #[diesel(table_name = resource_classes, treat_none_as_default_value = false)]
 struct NewClass {
@@ -51,44 +44,31 @@ struct NewTrait {
 }
 
 /// Adds the names that the database lacks. Runs at start, before a custom trait can be created: in a fresh database the
-/// standard traits have the lower ids. Several processes may run `sync` at the same time.
-pub fn sync(conn: &mut DbConnection) -> QueryResult<Added> {
+/// standard traits have the lower ids. Several processes may run `sync` at the same time. Returns the number of names.
+pub fn sync(conn: &mut DbConnection) -> QueryResult<usize> {
     // Checked without a lock first: nearly every database has all names.
-    let missing = missing(conn)?;
-    if missing.classes.is_empty() && missing.traits.is_empty() {
-        return Ok(Added::default());
+    let (classes, traits) = missing(conn)?;
+    if classes.is_empty() && traits.is_empty() {
+        return Ok(0);
     }
     dialect::write_transaction(conn, add_missing)
 }
 
 /// Looks up the missing names again under the lock, because a second process may have added some, and adds the rest.
-fn add_missing(conn: &mut DbConnection) -> QueryResult<Added> {
-    let missing = missing(conn)?;
+fn add_missing(conn: &mut DbConnection) -> QueryResult<usize> {
+    let (classes, traits) = missing(conn)?;
     let created_at = dialect::row_time(conn);
-    let classes: Vec<_> = missing
-        .classes
-        .into_iter()
-        .map(|(id, name)| NewClass { id, name, created_at })
-        .collect();
-    let traits: Vec<_> = missing
-        .traits
-        .into_iter()
-        .map(|name| NewTrait { name, created_at })
-        .collect();
+    let new_class = |(id, name)| NewClass { id, name, created_at };
+    let classes: Vec<_> = classes.into_iter().map(new_class).collect();
+    let new_trait = |name| NewTrait { name, created_at };
+    let traits: Vec<_> = traits.into_iter().map(new_trait).collect();
     insert_rows!(conn, resource_classes::table, &classes, or_ignore)?;
     insert_rows!(conn, traits::table, &traits, or_ignore)?;
-    Ok(Added {
-        classes: classes.len(),
-        traits: traits.len(),
-    })
+    Ok(classes.len() + traits.len())
 }
 
-/// The standard names that the tables lack.
-struct Missing {
-    /// With their ids.
-    classes: Vec<(i32, &'static str)>,
-    traits: Vec<&'static str>,
-}
+/// The standard names that the tables lack: classes with their ids, and traits.
+type Missing = (Vec<(i32, &'static str)>, Vec<&'static str>);
 
 fn missing(conn: &mut DbConnection) -> QueryResult<Missing> {
     let existing: HashSet<String> = resource_classes::table
@@ -106,7 +86,7 @@ fn missing(conn: &mut DbConnection) -> QueryResult<Missing> {
         .load_iter(conn)?
         .collect::<QueryResult<_>>()?;
     let traits = traits().filter(|name| !existing.contains(*name)).collect();
-    Ok(Missing { classes, traits })
+    Ok((classes, traits))
 }
 
 #[cfg(test)]
@@ -146,9 +126,9 @@ mod tests {
         diesel::delete(traits::table.filter(traits::name.eq("COMPUTE_NODE")))
             .execute(conn)
             .expect("a name gone");
-        assert_eq!(sync(conn), Ok(Added { classes: 0, traits: 1 }));
+        assert_eq!(sync(conn), Ok(1));
         let before = database.statements();
-        assert_eq!(sync(conn), Ok(Added::default()));
+        assert_eq!(sync(conn), Ok(0));
         assert_eq!(
             database.statements() - before,
             2,

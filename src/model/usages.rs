@@ -8,19 +8,21 @@ use diesel::prelude::*;
 
 use super::allocations::UNKNOWN_TYPE;
 use super::reads::reader::Reader;
-use super::{resource_classes, resource_providers};
+use super::resource_providers;
+use super::snapshot::load;
 use crate::db::DbConnection;
 use crate::db::schema::{allocations, consumer_types, consumers, inventories, projects, users};
 use crate::error::{Error, Result};
+use crate::search::ClassId;
 
-/// The usages of one provider: the sum for every class of the provider's inventories. A sum may be 0.
+/// The usages of a provider: the sum for every class of the provider's inventories. A sum may be 0.
 #[derive(Debug, Clone)]
 pub struct ProviderUsages {
     pub generation: i64,
     pub usages: Vec<(Arc<str>, i64)>,
 }
 
-/// The usages of a project, or of one user of the project.
+/// The usages of a project, or of a user of the project.
 #[derive(Debug, Clone)]
 pub struct TotalQuery {
     pub project: String,
@@ -79,10 +81,10 @@ pub fn of_provider(conn: &mut DbConnection, provider: &str) -> Result<ProviderUs
         .order(inventories::resource_class_id)
         .select((inventories::resource_class_id, sum(allocations::used.nullable())))
         .load(conn)?;
-    let classes = resource_classes::names(conn)?;
+    let classes: HashMap<ClassId, Arc<str>> = load::classes(conn)?.into_iter().collect();
     let usages = sums
         .into_iter()
-        .filter_map(|(class, used)| Some((classes.get(&class)?.clone(), used.unwrap_or(0))));
+        .filter_map(|(class, used)| Some((classes.get(&ClassId(class))?.clone(), used.unwrap_or(0))));
     Ok(ProviderUsages {
         generation,
         usages: usages.collect(),
@@ -122,25 +124,26 @@ pub fn by_type(conn: &mut DbConnection, query: &TotalQuery, filter: &TypeFilter)
     }
     for sum in sum_usages(conn, query)? {
         if let Some(name) = group_of(sum.consumer_type) {
-            *groups.entry(name).or_default().usages.entry(sum.class).or_default() += sum.used.unwrap_or_default();
+            let usages = &mut groups.entry(name).or_default().usages;
+            *usages.entry(ClassId(sum.class)).or_default() += sum.used.unwrap_or_default();
         }
     }
-    let classes = resource_classes::names(conn)?;
+    let classes: HashMap<ClassId, Arc<str>> = load::classes(conn)?.into_iter().collect();
     Ok(groups
         .into_iter()
         .map(|(name, group)| group.named(name, &classes))
         .collect())
 }
 
-/// A group during the addition: its consumers, and the sums by class id.
+/// A group during the addition: the number of consumers, and the sums by class id.
 #[derive(Default)]
 struct Group {
     consumers: i64,
-    usages: BTreeMap<i32, i64>,
+    usages: BTreeMap<ClassId, i64>,
 }
 
 impl Group {
-    fn named(self, name: &str, classes: &HashMap<i32, Arc<str>>) -> TypeUsages {
+    fn named(self, name: &str, classes: &HashMap<ClassId, Arc<str>>) -> TypeUsages {
         let usages = self
             .usages
             .into_iter()
@@ -172,7 +175,7 @@ fn count_consumers(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<V
     counts.load(conn)
 }
 
-/// The amount of one class that the consumers of one type use.
+/// The amount of a class used by the consumers of a type.
 #[derive(Queryable)]
 struct Sum {
     consumer_type: Option<i32>,

@@ -152,7 +152,7 @@ pub fn write_consumer(version: Version, view: &ConsumerAllocations) -> Vec<u8> {
         view.providers.iter().map(|share| {
             let resources = Pairs(&share.resources);
             (
-                &*share.provider,
+                &*share.uuid,
                 Share {
                     resources,
                     generation: Some(share.generation),

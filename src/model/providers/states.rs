@@ -53,16 +53,6 @@ impl DomainState {
             ),
         }
     }
-
-    fn with_too_many_hosts(&self, count: usize) -> Error {
-        let Domain { dimension, path } = &self.domain;
-        Error::BadRequest {
-            detail: format!(
-                "in_domain: {count} hosts are in {dimension}:{path}, and a request sets the state of at most \
-                 {MAX_HOSTS}. Name a smaller domain."
-            ),
-        }
-    }
 }
 
 impl Model {
@@ -83,7 +73,15 @@ impl Model {
         match hosts.len() {
             0 => Err(wanted.without_hosts()),
             1..=MAX_HOSTS => self.submit_or_foresee(SetStates { hosts, wanted }, is_dry_run).await,
-            count => Err(wanted.with_too_many_hosts(count)),
+            count => {
+                let Domain { dimension, path } = wanted.domain;
+                Err(Error::BadRequest {
+                    detail: format!(
+                        "in_domain: {count} hosts are in {dimension}:{path}, and a request sets the state of at most \
+                         {MAX_HOSTS}. Name a smaller domain."
+                    ),
+                })
+            }
         }
     }
 }

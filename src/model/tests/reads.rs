@@ -247,7 +247,7 @@ fn a_consumer_shows_its_allocations_by_provider() {
     let shares: Vec<_> = vm
         .providers
         .iter()
-        .map(|it| (it.provider.as_ref(), it.generation, names(&it.resources)))
+        .map(|it| (it.uuid.as_ref(), it.generation, names(&it.resources)))
         .collect();
     assert_eq!(
         shares,

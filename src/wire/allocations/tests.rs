@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::model::allocations::{Consumer, ProviderShare, Share};
+use crate::model::allocations::{Consumer, Share};
 
 const A: &str = "0123abcd-4567-89ab-cdef-0123456789ab";
 const B: &str = "11111111-4567-89ab-cdef-0123456789ab";
@@ -120,9 +120,8 @@ fn post_keeps_the_spelling_of_consumers() {
 #[test]
 fn writes_the_allocations_of_a_consumer() {
     let view = ConsumerAllocations {
-        providers: vec![ProviderShare {
-            provider: Arc::from("r"),
-            name: None,
+        providers: vec![Share {
+            uuid: Arc::from("r"),
             generation: 0,
             resources: vec![(Arc::from("VCPU"), 2)],
         }],
