@@ -136,7 +136,7 @@ impl TestServer {
             database.lock_for_serving().expect("a lock")
         };
         let pools = Pools::start(100).expect("runtimes").into();
-        let (model, running) = Model::start(database, &writer, rules, lock, pools).expect("a model");
+        let (model, running) = Model::start((database, None), &writer, rules, lock, pools).expect("a model");
         let mut settings = Settings {
             url_prefix: String::new(),
             scheme: "http",

@@ -166,8 +166,13 @@ fn load(
     }
     prepare(&database, options)?;
     let pools = Pools::start(options.placet.search_queue_size).map_err(CommandError::Serve)?;
-    let (model, writer) = Model::start(database, &writer_settings(options), rules(options), lock, pools.into())?;
-    let model = model.with_replica(replica);
+    let (model, writer) = Model::start(
+        (database, replica),
+        &writer_settings(options),
+        rules(options),
+        lock,
+        pools.into(),
+    )?;
     let comparison_interval = Duration::from_secs(options.placet.comparison_interval);
     let pending_interval = Duration::from_secs(options.placet.pending_interval);
     let not_started = |reason: std::io::Error| SetupError::Thread {

@@ -14,9 +14,6 @@ const NAMED_CLASSES: usize = 8;
 /// A provider's uuid, and the amounts by class.
 type Share<'a> = (&'a str, Vec<(&'a str, i64)>);
 
-/// A consumer, and all allocations of the consumer.
-type First<'a> = (&'a str, Vec<Share<'a>>);
-
 impl Model {
     /// The allocations by a claim of OpenStack's routes.
     pub fn granted_by_claim(&self, claim: &Claim) -> String {
@@ -63,8 +60,9 @@ impl Model {
         ))
     }
 
-    /// The first consumer with new allocations, the number of such consumers, and of consumers that lost allocations.
-    fn granted(&self, first: Option<First<'_>>, granted: usize, released: usize) -> String {
+    /// `first` is the first consumer with new allocations, `granted` the number of these consumers. `released` consumers
+    /// lost allocations.
+    fn granted(&self, first: Option<(&str, Vec<Share<'_>>)>, granted: usize, released: usize) -> String {
         let mut parts = Vec::new();
         if let Some((consumer, shares)) = first {
             let who = match granted {

@@ -32,6 +32,7 @@ use crate::search::Snapshot;
 #[derive(Clone)]
 pub struct Model {
     pub(super) database: Database,
+    /// Serves the answers that may lag.
     pub(super) replica: Option<Replica>,
     pub(super) store: Arc<SnapshotStore>,
     pub(super) last_comparison: LastComparison,
@@ -65,7 +66,7 @@ impl Model {
     /// Adds missing standard classes and traits, loads the snapshot, and starts the writer and the follower. Without a
     /// `lock`, other processes may serve the same database.
     pub fn start(
-        database: Database,
+        (database, replica): (Database, Option<Replica>),
         settings: &WriterSettings,
         rules: Rules,
         lock: Option<ServingLock>,
@@ -90,11 +91,9 @@ impl Model {
                 );
                 Ok((decider, (store, follower, compares_exactly)))
             })?;
-        let provider_reads = if exclusive {
-            None
-        } else {
-            Some(Arc::new(ProviderReads::start(&database, store.clone())?))
-        };
+        let provider_reads = (!exclusive)
+            .then(|| ProviderReads::start(&database, store.clone()))
+            .transpose()?;
         let refusal_checks = RefusalChecks::start(&database, store.clone(), checked_rules)?;
         let running = Running {
             thread,
@@ -103,7 +102,7 @@ impl Model {
         };
         let model = Model {
             database,
-            replica: None,
+            replica,
             store,
             last_comparison: LastComparison::default(),
             claim_statistics: Arc::default(),
@@ -114,7 +113,7 @@ impl Model {
             refusal_checks,
             exclusive,
             compares_exactly,
-            provider_reads,
+            provider_reads: provider_reads.map(Arc::new),
             timeout,
             pools,
         };
@@ -210,31 +209,24 @@ impl Model {
         typed::<C>(answer)
     }
 
-    /// Sets the replica, which serves the answers that may lag.
-    #[must_use]
-    pub fn with_replica(mut self, replica: Option<Replica>) -> Model {
-        self.replica = replica;
-        self
-    }
-
     /// A reader for an answer. If the answer `may_lag`, the replica is read, as long as the replica can answer.
     pub fn reader(&self, may_lag: bool) -> Reader {
-        let replica = self.replica.clone().filter(|_| may_lag);
-        Reader::new(self.database.clone(), replica, self.timeout)
+        Reader {
+            database: self.database.clone(),
+            replica: self.replica.clone().filter(|_| may_lag),
+            timeout: self.timeout,
+        }
     }
 
     /// A reader for an answer about a provider. Compute nodes repeat these requests, so reads of the database are
     /// coalesced.
     pub fn provider_reader(&self, may_lag: bool) -> ProviderReader {
         let reader = self.reader(may_lag);
-        let coalesced = self.provider_reads.clone().filter(|_| !reader.has_replica());
-        ProviderReader::new(reader, coalesced)
+        let coalesced = self.provider_reads.clone().filter(|_| reader.replica.is_none());
+        ProviderReader { reader, coalesced }
     }
 
     /// Executes a command; in a dry run, only decides the command.
-    ///
-    /// # Errors
-    /// As of [`Self::submit`].
     pub async fn submit_or_foresee<C: Write>(&self, command: C, is_dry_run: bool) -> Result<C::Answer> {
         if is_dry_run {
             self.dry_run(command, self.writer.deadline()).await

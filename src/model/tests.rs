@@ -115,7 +115,7 @@ fn pools() -> std::sync::Arc<Pools> {
 fn fixture() -> Fixture {
     let (kept, database) = TestDatabase::synced();
     let lock = database.lock_for_serving().unwrap();
-    let (model, running) = Model::start(database.clone(), &writer_settings(), rules(), lock, pools()).unwrap();
+    let (model, running) = Model::start((database.clone(), None), &writer_settings(), rules(), lock, pools()).unwrap();
     let mut conn = database.connect().unwrap();
     if Kind::of(&conn) == Kind::Mariadb {
         // The tests' own SQL joins texts with `||`, as in the standard.
@@ -216,7 +216,9 @@ impl Fixture {
 
     /// A provider with its description.
     async fn described(&self, n: u32) -> super::providers::Described {
-        super::providers::fetch(self.model.reader(false), uuid(n)).await.unwrap()
+        super::providers::fetch(self.model.reader(false), uuid(n))
+            .await
+            .unwrap()
     }
 
     /// The column `n` of a query's first row.

@@ -36,10 +36,8 @@ pub async fn spawn_blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> 
 /// Waits for `work`, at most as long as the timeout. A server that hangs, or a Galera node that waits for its cluster,
 /// closes no connection. MariaDB's client library has no timeout of its own here.
 pub async fn within_timeout<T>(timeout: Duration, work: impl Future<Output = Result<T>>) -> Result<T> {
-    let timed_out = || Error::Unavailable {
+    let timed_out = |_| Error::Unavailable {
         detail: "it did not answer in time".into(),
     };
-    tokio::time::timeout(timeout, work)
-        .await
-        .unwrap_or_else(|_| Err(timed_out()))
+    tokio::time::timeout(timeout, work).await.map_err(timed_out)?
 }

@@ -5,7 +5,7 @@
 //! Changes of aggregates may move no generation, and allocations are not in memory, so both are read from the tables.
 //! If the snapshot and the row differ, or the uuid has a different spelling, the request reads alone.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::blocking::within_timeout;
@@ -34,6 +34,7 @@ pub struct ProviderReads {
 
 /// The times of traits, read while the snapshot had this catalog. A trait that a provider has cannot be deleted. So the
 /// trait's time cannot change while the trait's id is the same.
+#[derive(Default)]
 struct TraitTimes {
     catalog: Catalog,
     by_id: HashMap<TraitId, Moment>,
@@ -61,10 +62,7 @@ impl ProviderReads {
             versions: Coalescer::start(database, 1, each(resource_providers::versions))?,
             aggregates: Coalescer::start(database, 1, each(aggregates::of_providers))?,
             allocations: Coalescer::start(database, 2, each(allocations::of_providers))?,
-            trait_times: RwLock::new(TraitTimes {
-                catalog: Catalog::default(),
-                by_id: HashMap::new(),
-            }),
+            trait_times: RwLock::default(),
         })
     }
 
@@ -95,15 +93,12 @@ impl ProviderReads {
                 .filter(|_| class.0 < FIRST_CUSTOM_CLASS)?;
             Some((class, (name.clone(), inventory)))
         };
-        let inventories: Option<Vec<_>> = snapshot.inventories(slot).map(named).collect();
-        Ok(inventories.map(|mut inventories| {
-            inventories.sort_unstable_by_key(|(class, _)| *class);
-            Inventories {
-                provider: uuid.into(),
-                generation: version.generation,
-                inventories: inventories.into_iter().map(|(_, named)| named).collect(),
-                modified: version.inventories_updated_at,
-            }
+        let inventories: Option<BTreeMap<_, _>> = snapshot.inventories(slot).map(named).collect();
+        Ok(inventories.map(|inventories| Inventories {
+            provider: uuid.into(),
+            generation: version.generation,
+            inventories: inventories.into_values().collect(),
+            modified: version.inventories_updated_at,
         }))
     }
 
@@ -116,8 +111,7 @@ impl ProviderReads {
         if !times.catalog.ptr_eq(snapshot.catalog()) {
             return Ok(None);
         }
-        let mut ids: Vec<TraitId> = snapshot.traits(slot).collect();
-        ids.sort_unstable();
+        let ids: BTreeSet<TraitId> = snapshot.traits(slot).collect();
         let cached = |id: TraitId| {
             Some(Trait {
                 name: snapshot.catalog().trait_name(id)?.clone(),
@@ -155,16 +149,12 @@ fn may_coalesce(uuid: &str) -> bool {
 
 /// Reads an answer about a provider.
 pub struct ProviderReader {
-    reader: Reader,
+    pub(in crate::model) reader: Reader,
     /// `None` on a replica and on SQLite.
-    coalesced: Option<Arc<ProviderReads>>,
+    pub(in crate::model) coalesced: Option<Arc<ProviderReads>>,
 }
 
 impl ProviderReader {
-    pub(in crate::model) fn new(reader: Reader, coalesced: Option<Arc<ProviderReads>>) -> ProviderReader {
-        ProviderReader { reader, coalesced }
-    }
-
     /// Reads with the `coalesced` read if possible, else with the `single` read; both within the timeout.
     async fn coalesced_or<T: Send + 'static>(
         self,
@@ -173,7 +163,7 @@ impl ProviderReader {
         single: impl Fn(&mut DbConnection, &str) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
         let (reader, provider_reads) = (self.reader, self.coalesced.filter(|_| may_coalesce(&uuid)));
-        within_timeout(reader.timeout(), async {
+        within_timeout(reader.timeout, async {
             if let Some(provider_reads) = provider_reads
                 && let Some(found) = coalesced(&provider_reads, &uuid).await?
             {

@@ -1,4 +1,4 @@
-//! Reads the rows of an answer from the database, or from a replica that may lag, within a timeout.
+//! Reads the rows of an answer from the database, or from a lagging replica, within a timeout.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,31 +7,15 @@ use super::blocking::{on_blocking_thread, spawn_blocking, within_timeout};
 use crate::db::{Database, DbConnection, ReadPermit, Replica};
 use crate::error::Result;
 
-/// Reads the rows of one answer.
+/// Reads the rows of an answer.
 pub struct Reader {
-    database: Database,
-    replica: Option<Replica>,
-    timeout: Duration,
+    pub(in crate::model) database: Database,
+    pub(in crate::model) replica: Option<Replica>,
+    /// A read takes at most this time.
+    pub(in crate::model) timeout: Duration,
 }
 
 impl Reader {
-    /// A read takes at most `timeout`.
-    pub(in crate::model) fn new(database: Database, replica: Option<Replica>, timeout: Duration) -> Reader {
-        Reader {
-            database,
-            replica,
-            timeout,
-        }
-    }
-
-    pub(in crate::model) fn has_replica(&self) -> bool {
-        self.replica.is_some()
-    }
-
-    pub(in crate::model) fn timeout(&self) -> Duration {
-        self.timeout
-    }
-
     /// Reads in one transaction. `read` runs again if a connection breaks, or on the database if the replica fails.
     pub(in crate::model) async fn read<T: Send + 'static>(
         self,

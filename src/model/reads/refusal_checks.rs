@@ -1,5 +1,4 @@
-//! Checks refusals against the tables, for requests whose commands were refused on the snapshot. Requests that wait at
-//! the same time share one consistent read.
+//! Checks refusals on the snapshot against the tables. Requests waiting at the same time share a consistent read.
 
 use std::sync::Arc;
 
@@ -38,7 +37,7 @@ impl RefusalChecks {
     /// Returns the command if the tables would grant the command.
     ///
     /// # Errors
-    /// The refusal, which rests on one consistent read that began after the call. Or an error of the database.
+    /// The refusal, on a consistent read begun after the call. Or an error of the database.
     pub async fn check(&self, command: Command, deadline: BootInstant) -> Result<Command> {
         let is_large = command.written_rows() > MANY_ROWS;
         let command = LargeValue::new(Arc::new(command), is_large);
@@ -47,9 +46,6 @@ impl RefusalChecks {
     }
 
     /// The answer that the command would get now. Nothing is changed.
-    ///
-    /// # Errors
-    /// As [`Self::check`].
     pub async fn decide(&self, command: Arc<Command>, deadline: BootInstant) -> Result<Answer> {
         let timeout = deadline.saturating_duration_since(BootInstant::now());
         within_timeout(timeout, self.0.read(command)).await?

@@ -44,7 +44,7 @@ impl World {
             wal: crate::db::writer::WalLimits::default(),
             claim_memory: Duration::from_secs(3600),
         };
-        Model::start(self.database.clone(), &settings, rules(), None, pools())
+        Model::start((self.database.clone(), None), &settings, rules(), None, pools())
             .unwrap()
             .0
     }

@@ -13,7 +13,7 @@ impl Fixture {
         let database = self.kept.open();
         match Kind::of(&database.connect().unwrap()) {
             Kind::Sqlite => None,
-            _ => Some(Model::start(database, &writer_settings(), rules(), None, pools()).unwrap()),
+            _ => Some(Model::start((database, None), &writer_settings(), rules(), None, pools()).unwrap()),
         }
     }
 

@@ -57,7 +57,7 @@ async fn a_class_that_a_peer_renamed_has_its_new_name_in_the_next_claim() {
     if Kind::of(&f.conn) == Kind::Sqlite {
         return;
     }
-    let (other, _running) = Model::start(database, &writer_settings(), rules(), None, pools()).unwrap();
+    let (other, _running) = Model::start((database, None), &writer_settings(), rules(), None, pools()).unwrap();
     host_with_class_and_idle_peers(&mut f).await;
     let rename = Rename {
         from: "CUSTOM_OLD".into(),

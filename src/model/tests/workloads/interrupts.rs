@@ -68,7 +68,7 @@ async fn a_request_whose_time_is_up_is_busy_and_its_plan_ends() {
         commit_timeout: timeout,
         ..writer_settings()
     };
-    let (model, _running) = Model::start(database, &settings, rules(), lock, pools()).unwrap();
+    let (model, _running) = Model::start((database, None), &settings, rules(), lock, pools()).unwrap();
     let (end, ended) = mpsc::channel();
     // Plans again and again until a plan is interrupted.
     let search = async |job: PlanJob| {

@@ -160,7 +160,7 @@ async fn a_page_that_takes_too_long_is_busy_and_its_search_ends() {
         commit_timeout: Duration::from_secs(2),
         ..writer_settings()
     };
-    let (model, _running) = Model::start(database, &short, rules(), lock, pools()).unwrap();
+    let (model, _running) = Model::start((database, None), &short, rules(), lock, pools()).unwrap();
     place(&model, stored(901, None, "0 free")).await.unwrap();
     let settings = SearchSettings::uncut(7);
     let judged = RefCell::new(None);
