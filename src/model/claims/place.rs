@@ -228,25 +228,17 @@ fn note_refusals(
     command: &ClaimFirst,
     is_final: bool,
 ) {
-    let optional: HashSet<&str> = command
-        .consumers
-        .iter()
-        .filter(|it| !it.is_required)
-        .map(ConsumerChoice::uuid)
-        .collect();
-    let is_alone = refusal
-        .consumers
-        .iter()
-        .all(|it| optional.contains(it.consumer.as_str()));
-    let by_uuid: HashMap<&str, &Reasons> = refusal
-        .refused()
-        .map(|it| (it.consumer.as_str(), &it.reasons))
-        .collect();
+    let optional = command.consumers.iter().filter(|it| !it.is_required);
+    let optional: HashSet<&str> = optional.map(ConsumerChoice::uuid).collect();
+    let is_optional = |uuid: &str| optional.contains(uuid);
+    let is_alone = refusal.consumers.iter().all(|it| is_optional(&it.consumer));
+    let by_uuid = refusal.refused().map(|it| (it.consumer.as_str(), &it.reasons));
+    let by_uuid: HashMap<&str, &Reasons> = by_uuid.collect();
     for (consumer, known) in request.consumers.iter().zip(refused) {
         let uuid = consumer.claim.consumer.as_str();
         let Some(reasons) = by_uuid.get(uuid) else { continue };
         let is_own = reasons.concern_consumer() || reasons.are_all(ReasonCode::ProviderGenerationLimit);
-        if is_own || is_final && (is_alone || !optional.contains(uuid)) {
+        if is_own || is_final && (is_alone || !is_optional(uuid)) {
             *known = Some((*reasons).clone());
         }
     }

@@ -31,23 +31,18 @@ pub fn claim_candidate(snapshot: &Snapshot, candidate: &Candidate) -> ClaimCandi
     for placement in &candidate.placements {
         let uuid = snapshot.uuid(placement.slot);
         let class = snapshot.catalog().class_name(placement.class);
-        let amount = (
-            class.map_or_else(String::new, |name| name.to_string()),
-            placement.amount,
-        );
+        let class = class.map_or_else(String::new, |name| name.to_string());
+        let amount = (class, placement.amount);
         match allocations.iter_mut().find(|(provider, _)| provider == uuid) {
             Some((_, resources)) => resources.push(amount),
             None => allocations.push((uuid.to_owned(), vec![amount])),
         }
     }
     let uuids = |slots: &[Slot]| slots.iter().map(|slot| snapshot.uuid(*slot).to_owned()).collect();
-    let mappings = candidate.mappings.iter();
+    let groups = candidate.mappings.iter();
+    let mappings = groups.map(|(suffix, slots)| (suffix.to_string(), uuids(slots)));
     ClaimCandidate {
         allocations,
-        mappings: Some(
-            mappings
-                .map(|(suffix, slots)| (suffix.to_string(), uuids(slots)))
-                .collect(),
-        ),
+        mappings: Some(mappings.collect()),
     }
 }

@@ -102,14 +102,11 @@ impl PlaceRequest {
 
     /// The refusal of an atomic call.
     pub fn refusal(&self, refused: &[Option<Reasons>]) -> Error {
-        let consumers = self
-            .consumers
-            .iter()
-            .zip(refused)
-            .map(|(consumer, reasons)| RefusedConsumer {
-                consumer: consumer.claim.consumer.clone(),
-                reasons: reasons.clone().unwrap_or_else(other_refused),
-            });
+        let refused = self.consumers.iter().zip(refused);
+        let consumers = refused.map(|(consumer, reasons)| RefusedConsumer {
+            consumer: consumer.claim.consumer.clone(),
+            reasons: reasons.clone().unwrap_or_else(other_refused),
+        });
         Error::ClaimRefused(Arc::new(ClaimRefusal {
             consumers: consumers.collect(),
         }))
