@@ -101,44 +101,56 @@ pub enum Authorization {
 pub type Handler = fn(RequestContext) -> Pin<Box<dyn Future<Output = Result<Reply>>>>;
 
 impl Route {
-    pub const fn get(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
-        Route::new(Method::GET, path, Media::ProducesJson, authorization, handler)
+    /// A route without a rule: `GET`, for any `Accept`.
+    pub const fn public(path: &'static str, handler: Handler) -> Route {
+        Route::new(Method::GET, path, Media::Unchecked, handler)
     }
 
-    pub const fn post(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
-        Route::new(Method::POST, path, Media::ConsumesJson, authorization, handler)
+    pub const fn get(path: &'static str, rule: &'static Rule, handler: Handler) -> Route {
+        Route::new(Method::GET, path, Media::ProducesJson, handler).with_rule(rule)
     }
 
-    pub const fn put(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
-        Route::new(Method::PUT, path, Media::ConsumesJson, authorization, handler)
+    pub const fn post(path: &'static str, rule: &'static Rule, handler: Handler) -> Route {
+        Route::new(Method::POST, path, Media::ConsumesJson, handler).with_rule(rule)
     }
 
-    pub const fn patch(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
-        Route::new(Method::PATCH, path, Media::ConsumesJson, authorization, handler)
+    pub const fn put(path: &'static str, rule: &'static Rule, handler: Handler) -> Route {
+        Route::new(Method::PUT, path, Media::ConsumesJson, handler).with_rule(rule)
     }
 
-    pub const fn delete(path: &'static str, authorization: Authorization, handler: Handler) -> Route {
-        Route::new(Method::DELETE, path, Media::Unchecked, authorization, handler)
+    pub const fn patch(path: &'static str, rule: &'static Rule, handler: Handler) -> Route {
+        Route::new(Method::PATCH, path, Media::ConsumesJson, handler).with_rule(rule)
     }
 
-    const fn new(
-        method: Method,
-        path: &'static str,
-        media: Media,
-        authorization: Authorization,
-        handler: Handler,
-    ) -> Route {
+    pub const fn delete(path: &'static str, rule: &'static Rule, handler: Handler) -> Route {
+        Route::new(Method::DELETE, path, Media::Unchecked, handler).with_rule(rule)
+    }
+
+    const fn new(method: Method, path: &'static str, media: Media, handler: Handler) -> Route {
         Route {
             method,
             path,
             family: Family::EVERY_MICROVERSION,
             media,
             media_first: false,
-            authorization,
+            authorization: Authorization::Public,
             other_projects: None,
             max_body_bytes: ONE_THING_BYTES,
             handler,
         }
+    }
+
+    const fn with_rule(mut self, rule: &'static Rule) -> Route {
+        self.authorization = Authorization::Rule(rule);
+        self
+    }
+
+    /// The target of the rule is the project of the query's `project_id`.
+    pub const fn of_project(mut self) -> Route {
+        if let Authorization::Rule(rule) = self.authorization {
+            self.authorization = Authorization::RuleOfProject(rule);
+        }
+        self
     }
 
     /// A route of the native API.

@@ -9,10 +9,10 @@ use super::handlers::{
 use super::http::health;
 use super::http::reply::Reply;
 use super::http::request_context::RequestContext;
-use super::route::{Authorization, Handler, Route};
+use super::route::{Handler, Route};
 use super::{docs, metrics, openapi};
 use crate::error::Result;
-use crate::policy::rules::{self, Rule};
+use crate::policy::rules;
 use crate::version as v;
 
 /// Turns an async function into a handler that the table can hold.
@@ -20,10 +20,6 @@ macro_rules! handler {
     ($handler:path) => {
         (|context| Box::pin($handler(context))) as Handler
     };
-}
-
-const fn rule(rule: &'static Rule) -> Authorization {
-    Authorization::Rule(rule)
 }
 
 const PROVIDERS: &str = "/resource_providers";
@@ -57,231 +53,159 @@ const WORKLOAD: &str = "/v1/workloads/{workload_uuid}";
 
 /// Every route. The methods of a path are in the order in which `Allow` lists them.
 pub static ROUTES: &[Route] = &[
-    Route::get("/", Authorization::Public, handler!(root::show)).without_media_check(),
-    Route::get("", Authorization::Public, handler!(root::show)).without_media_check(),
-    Route::get(openapi::URL, Authorization::Public, handler!(describe_api)).without_media_check(),
+    Route::public("/", handler!(root::show)),
+    Route::public("", handler!(root::show)),
+    Route::public(openapi::URL, handler!(describe_api)),
     //
-    Route::get(CLASSES, rule(&rules::CLASSES_LIST), handler!(resource_classes::list)).since(v::RESOURCE_CLASSES),
-    Route::post(
-        CLASSES,
-        rule(&rules::CLASSES_CREATE),
-        handler!(resource_classes::create),
-    )
-    .since(v::RESOURCE_CLASSES),
-    Route::get(CLASS, rule(&rules::CLASSES_SHOW), handler!(resource_classes::show)).since(v::RESOURCE_CLASSES),
-    Route::put(CLASS, rule(&rules::CLASSES_UPDATE), handler!(resource_classes::rename))
+    Route::get(CLASSES, &rules::CLASSES_LIST, handler!(resource_classes::list)).since(v::RESOURCE_CLASSES),
+    Route::post(CLASSES, &rules::CLASSES_CREATE, handler!(resource_classes::create)).since(v::RESOURCE_CLASSES),
+    Route::get(CLASS, &rules::CLASSES_SHOW, handler!(resource_classes::show)).since(v::RESOURCE_CLASSES),
+    Route::put(CLASS, &rules::CLASSES_UPDATE, handler!(resource_classes::rename))
         .since(v::RESOURCE_CLASSES)
         .before(v::ENSURE_RESOURCE_CLASS),
-    Route::put(CLASS, rule(&rules::CLASSES_UPDATE), handler!(resource_classes::ensure))
+    Route::put(CLASS, &rules::CLASSES_UPDATE, handler!(resource_classes::ensure))
         .since(v::ENSURE_RESOURCE_CLASS)
         .without_media_check(),
-    Route::delete(CLASS, rule(&rules::CLASSES_DELETE), handler!(resource_classes::delete)).since(v::RESOURCE_CLASSES),
+    Route::delete(CLASS, &rules::CLASSES_DELETE, handler!(resource_classes::delete)).since(v::RESOURCE_CLASSES),
     //
-    Route::get(
-        PROVIDERS,
-        rule(&rules::PROVIDERS_LIST),
-        handler!(resource_providers::list),
-    ),
+    Route::get(PROVIDERS, &rules::PROVIDERS_LIST, handler!(resource_providers::list)),
     Route::post(
         PROVIDERS,
-        rule(&rules::PROVIDERS_CREATE),
+        &rules::PROVIDERS_CREATE,
         handler!(resource_providers::create_without_body),
     )
     .before(v::POST_PROVIDER_BODY),
     Route::post(
         PROVIDERS,
-        rule(&rules::PROVIDERS_CREATE),
+        &rules::PROVIDERS_CREATE,
         handler!(resource_providers::create),
     )
     .since(v::POST_PROVIDER_BODY),
-    Route::get(
-        PROVIDER,
-        rule(&rules::PROVIDERS_SHOW),
-        handler!(resource_providers::show),
-    ),
-    Route::delete(
-        PROVIDER,
-        rule(&rules::PROVIDERS_DELETE),
-        handler!(resource_providers::delete),
-    ),
-    Route::put(
-        PROVIDER,
-        rule(&rules::PROVIDERS_UPDATE),
-        handler!(resource_providers::update),
-    ),
+    Route::get(PROVIDER, &rules::PROVIDERS_SHOW, handler!(resource_providers::show)),
+    Route::delete(PROVIDER, &rules::PROVIDERS_DELETE, handler!(resource_providers::delete)),
+    Route::put(PROVIDER, &rules::PROVIDERS_UPDATE, handler!(resource_providers::update)),
     //
-    Route::get(INVENTORIES, rule(&rules::INVENTORIES_LIST), handler!(inventories::list)),
-    Route::post(
-        INVENTORIES,
-        rule(&rules::INVENTORIES_CREATE),
-        handler!(inventories::add),
-    ),
-    Route::put(
-        INVENTORIES,
-        rule(&rules::INVENTORIES_UPDATE),
-        handler!(inventories::replace),
-    )
-    .with_list(),
-    Route::delete(
-        INVENTORIES,
-        rule(&rules::INVENTORIES_DELETE),
-        handler!(inventories::clear),
-    )
-    .since(v::DELETE_INVENTORIES)
-    .or_method_not_allowed(),
-    Route::get(INVENTORY, rule(&rules::INVENTORIES_SHOW), handler!(inventories::show)),
-    Route::put(
-        INVENTORY,
-        rule(&rules::INVENTORIES_UPDATE),
-        handler!(inventories::update),
-    ),
-    Route::delete(
-        INVENTORY,
-        rule(&rules::INVENTORIES_DELETE),
-        handler!(inventories::remove),
-    ),
+    Route::get(INVENTORIES, &rules::INVENTORIES_LIST, handler!(inventories::list)),
+    Route::post(INVENTORIES, &rules::INVENTORIES_CREATE, handler!(inventories::add)),
+    Route::put(INVENTORIES, &rules::INVENTORIES_UPDATE, handler!(inventories::replace)).with_list(),
+    Route::delete(INVENTORIES, &rules::INVENTORIES_DELETE, handler!(inventories::clear))
+        .since(v::DELETE_INVENTORIES)
+        .or_method_not_allowed(),
+    Route::get(INVENTORY, &rules::INVENTORIES_SHOW, handler!(inventories::show)),
+    Route::put(INVENTORY, &rules::INVENTORIES_UPDATE, handler!(inventories::update)),
+    Route::delete(INVENTORY, &rules::INVENTORIES_DELETE, handler!(inventories::remove)),
     //
-    Route::get(
-        PROVIDER_USAGES,
-        rule(&rules::PROVIDER_USAGES),
-        handler!(usages::of_provider),
-    ),
-    Route::get(AGGREGATES, rule(&rules::AGGREGATES_LIST), handler!(aggregates::list))
+    Route::get(PROVIDER_USAGES, &rules::PROVIDER_USAGES, handler!(usages::of_provider)),
+    Route::get(AGGREGATES, &rules::AGGREGATES_LIST, handler!(aggregates::list))
         .since(v::AGGREGATES)
         .media_first(),
-    Route::put(
-        AGGREGATES,
-        rule(&rules::AGGREGATES_UPDATE),
-        handler!(aggregates::replace),
-    )
-    .with_list()
-    .since(v::AGGREGATES)
-    .media_first(),
+    Route::put(AGGREGATES, &rules::AGGREGATES_UPDATE, handler!(aggregates::replace))
+        .with_list()
+        .since(v::AGGREGATES)
+        .media_first(),
     Route::get(
         PROVIDER_ALLOCATIONS,
-        rule(&rules::PROVIDER_ALLOCATIONS_LIST),
+        &rules::PROVIDER_ALLOCATIONS_LIST,
         handler!(allocations::list_of_provider),
     ),
     //
     Route::post(
         ALLOCATIONS,
-        rule(&rules::ALLOCATIONS_MANAGE),
+        &rules::ALLOCATIONS_MANAGE,
         handler!(allocations::replace_many),
     )
     .with_long_body()
     .since(v::POST_ALLOCATIONS),
-    Route::get(CONSUMER, rule(&rules::ALLOCATIONS_LIST), handler!(allocations::show)),
-    Route::put(
-        CONSUMER,
-        rule(&rules::ALLOCATIONS_UPDATE),
-        handler!(allocations::replace),
-    )
-    .with_long_body(),
-    Route::delete(
-        CONSUMER,
-        rule(&rules::ALLOCATIONS_DELETE),
-        handler!(allocations::release),
-    ),
+    Route::get(CONSUMER, &rules::ALLOCATIONS_LIST, handler!(allocations::show)),
+    Route::put(CONSUMER, &rules::ALLOCATIONS_UPDATE, handler!(allocations::replace)).with_long_body(),
+    Route::delete(CONSUMER, &rules::ALLOCATIONS_DELETE, handler!(allocations::release)),
     Route::get(
         CANDIDATES,
-        rule(&rules::CANDIDATES_LIST),
+        &rules::CANDIDATES_LIST,
         handler!(allocation_candidates::list),
     )
     .since(v::ALLOCATION_CANDIDATES),
     //
-    Route::get(TRAITS, rule(&rules::TRAITS_LIST), handler!(traits::list)).since(v::TRAITS),
-    Route::get(TRAIT, rule(&rules::TRAITS_SHOW), handler!(traits::show))
+    Route::get(TRAITS, &rules::TRAITS_LIST, handler!(traits::list)).since(v::TRAITS),
+    Route::get(TRAIT, &rules::TRAITS_SHOW, handler!(traits::show))
         .since(v::TRAITS)
         .without_media_check(),
-    Route::put(TRAIT, rule(&rules::TRAITS_UPDATE), handler!(traits::ensure))
+    Route::put(TRAIT, &rules::TRAITS_UPDATE, handler!(traits::ensure))
         .since(v::TRAITS)
         .without_media_check(),
-    Route::delete(TRAIT, rule(&rules::TRAITS_DELETE), handler!(traits::delete)).since(v::TRAITS),
+    Route::delete(TRAIT, &rules::TRAITS_DELETE, handler!(traits::delete)).since(v::TRAITS),
     Route::get(
         PROVIDER_TRAITS,
-        rule(&rules::PROVIDER_TRAITS_LIST),
+        &rules::PROVIDER_TRAITS_LIST,
         handler!(traits::list_of_provider),
     )
     .since(v::TRAITS),
     Route::put(
         PROVIDER_TRAITS,
-        rule(&rules::PROVIDER_TRAITS_UPDATE),
+        &rules::PROVIDER_TRAITS_UPDATE,
         handler!(traits::replace_of_provider),
     )
     .with_list()
     .since(v::TRAITS),
     Route::delete(
         PROVIDER_TRAITS,
-        rule(&rules::PROVIDER_TRAITS_DELETE),
+        &rules::PROVIDER_TRAITS_DELETE,
         handler!(traits::clear_of_provider),
     )
     .since(v::TRAITS),
     //
-    Route::post(RESHAPER, rule(&rules::RESHAPE), handler!(reshaper::reshape))
+    Route::post(RESHAPER, &rules::RESHAPE, handler!(reshaper::reshape))
         .with_long_body()
         .since(v::RESHAPER),
-    Route::get(
-        USAGES,
-        Authorization::RuleOfProject(&rules::TOTAL_USAGES),
-        handler!(usages::total),
-    )
-    .since(v::TOTAL_USAGES),
+    Route::get(USAGES, &rules::TOTAL_USAGES, handler!(usages::total))
+        .of_project()
+        .since(v::TOTAL_USAGES),
     //
-    Route::get(NATIVE, rule(&rules::NATIVE_SHOW), handler!(list_operations)).native(),
+    Route::get(NATIVE, &rules::NATIVE_SHOW, handler!(list_operations)).native(),
     Route::get(
         NATIVE_CANDIDATES,
-        rule(&rules::NATIVE_CANDIDATES_LIST),
+        &rules::NATIVE_CANDIDATES_LIST,
         handler!(candidates::list),
     )
     .native(),
-    Route::post(CLAIMS, rule(&rules::CLAIMS_CREATE), handler!(claims::create))
+    Route::post(CLAIMS, &rules::CLAIMS_CREATE, handler!(claims::create))
         .with_rule_for_others(&rules::CLAIMS_CREATE_FOR_OTHERS)
         .with_long_body()
         .native(),
-    Route::get(DOMAINS, rule(&rules::DOMAINS_LIST), handler!(domains::list)).native(),
-    Route::get(DESCRIPTIONS, rule(&rules::DESCRIPTIONS_LIST), handler!(providers::list)).native(),
+    Route::get(DOMAINS, &rules::DOMAINS_LIST, handler!(domains::list)).native(),
+    Route::get(DESCRIPTIONS, &rules::DESCRIPTIONS_LIST, handler!(providers::list)).native(),
     Route::put(
         DESCRIPTIONS,
-        rule(&rules::DESCRIPTIONS_UPDATE),
+        &rules::DESCRIPTIONS_UPDATE,
         handler!(providers::describe_all),
     )
     .with_long_body()
     .native(),
     Route::patch(
         DESCRIPTIONS,
-        rule(&rules::DESCRIPTIONS_UPDATE),
+        &rules::DESCRIPTIONS_UPDATE,
         handler!(providers::set_states),
     )
     .native(),
-    Route::get(DESCRIPTION, rule(&rules::DESCRIPTIONS_SHOW), handler!(providers::show)).native(),
-    Route::put(
-        DESCRIPTION,
-        rule(&rules::DESCRIPTIONS_UPDATE),
-        handler!(providers::describe),
-    )
-    .native(),
-    Route::patch(
-        DESCRIPTION,
-        rule(&rules::DESCRIPTIONS_UPDATE),
-        handler!(providers::patch),
-    )
-    .native(),
-    Route::get(LIMITS, rule(&rules::LIMITS_LIST), handler!(limits::list)).native(),
-    Route::get(LIMIT, rule(&rules::LIMITS_SHOW), handler!(limits::show)).native(),
-    Route::put(LIMIT, rule(&rules::LIMITS_UPDATE), handler!(limits::set)).native(),
-    Route::patch(LIMIT, rule(&rules::LIMITS_UPDATE), handler!(limits::patch)).native(),
-    Route::get(VIOLATIONS, rule(&rules::VIOLATIONS_LIST), handler!(violations::list)).native(),
-    Route::get(WORKLOADS, rule(&rules::WORKLOADS_LIST), handler!(workloads::list)).native(),
-    Route::get(WORKLOAD, rule(&rules::WORKLOADS_SHOW), handler!(workloads::show)).native(),
-    Route::put(WORKLOAD, rule(&rules::WORKLOADS_UPDATE), handler!(workloads::update))
+    Route::get(DESCRIPTION, &rules::DESCRIPTIONS_SHOW, handler!(providers::show)).native(),
+    Route::put(DESCRIPTION, &rules::DESCRIPTIONS_UPDATE, handler!(providers::describe)).native(),
+    Route::patch(DESCRIPTION, &rules::DESCRIPTIONS_UPDATE, handler!(providers::patch)).native(),
+    Route::get(LIMITS, &rules::LIMITS_LIST, handler!(limits::list)).native(),
+    Route::get(LIMIT, &rules::LIMITS_SHOW, handler!(limits::show)).native(),
+    Route::put(LIMIT, &rules::LIMITS_UPDATE, handler!(limits::set)).native(),
+    Route::patch(LIMIT, &rules::LIMITS_UPDATE, handler!(limits::patch)).native(),
+    Route::get(VIOLATIONS, &rules::VIOLATIONS_LIST, handler!(violations::list)).native(),
+    Route::get(WORKLOADS, &rules::WORKLOADS_LIST, handler!(workloads::list)).native(),
+    Route::get(WORKLOAD, &rules::WORKLOADS_SHOW, handler!(workloads::show)).native(),
+    Route::put(WORKLOAD, &rules::WORKLOADS_UPDATE, handler!(workloads::update))
         .with_rule_for_others(&rules::WORKLOADS_UPDATE_FOR_OTHERS)
         .with_long_body()
         .native(),
-    Route::patch(WORKLOAD, rule(&rules::WORKLOADS_UPDATE), handler!(workloads::patch))
+    Route::patch(WORKLOAD, &rules::WORKLOADS_UPDATE, handler!(workloads::patch))
         .with_rule_for_others(&rules::WORKLOADS_UPDATE_FOR_OTHERS)
         .with_long_body()
         .native(),
-    Route::delete(WORKLOAD, rule(&rules::WORKLOADS_DELETE), handler!(workloads::delete))
+    Route::delete(WORKLOAD, &rules::WORKLOADS_DELETE, handler!(workloads::delete))
         .with_rule_for_others(&rules::WORKLOADS_UPDATE_FOR_OTHERS)
         .native(),
 ];
