@@ -7,7 +7,7 @@ use crate::model::allocations::{self, Claim, Release};
 use crate::wire::allocations as wire;
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
-    let consumer = context.field("consumer_uuid").to_owned();
+    let consumer = context.field("consumer_uuid");
     let found = allocations::fetch_of_consumer(context.reader(), consumer).await?;
     let (version, modified) = (context.version, found.modified);
     let amounts = found.providers.iter().map(|share| share.resources.len()).sum();
@@ -16,7 +16,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn replace(mut context: RequestContext) -> Result<Reply> {
-    let (version, consumer) = (context.version, context.field("consumer_uuid").to_owned());
+    let (version, consumer) = (context.version, context.field("consumer_uuid"));
     let claim = context
         .read_body(move |body| wire::read_put(version, &consumer, body))
         .await?;
@@ -36,17 +36,13 @@ async fn submit(context: &RequestContext, claim: Claim) -> Result<Reply> {
 }
 
 pub async fn release(context: RequestContext) -> Result<Reply> {
-    context
-        .model()
-        .submit(Release {
-            consumer: context.field("consumer_uuid").to_owned(),
-        })
-        .await?;
+    let consumer = context.field("consumer_uuid");
+    context.model().submit(Release { consumer }).await?;
     Ok(Reply::no_content())
 }
 
 pub async fn list_of_provider(context: RequestContext) -> Result<Reply> {
-    let uuid = context.field("uuid").to_owned();
+    let uuid = context.field("uuid");
     let found = context.provider_reader().allocations(uuid).await?;
     let (version, modified) = (context.version, found.modified);
     let reply = context.write(found.consumers.len(), move || wire::write_provider(version, &found));

@@ -1,6 +1,6 @@
 //! `/resource_providers/{uuid}/inventories`
 
-use super::resource_providers::prefer_not_found;
+use super::resource_providers::read_body_of_provider;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::{Error, Result};
@@ -8,26 +8,18 @@ use crate::model::inventories::{self, Clear, Inventories, Remove};
 use crate::wire::inventories as wire;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
-    let uuid = context.field("uuid").to_owned();
+    let uuid = context.field("uuid");
     let found = context.provider_reader().inventories(uuid).await?;
     list_reply(&context, found, None).await
 }
 
 pub async fn replace(mut context: RequestContext) -> Result<Reply> {
-    let (version, uuid) = (context.version, context.field("uuid").to_owned());
-    let read = context
-        .read_body(move |body| wire::read_replace(version, &uuid, body))
-        .await;
-    let (replace, raw) = prefer_not_found(&context, read).await?;
+    let (replace, raw) = read_body_of_provider(&mut context, wire::read_replace).await?;
     list_reply(&context, context.model().submit(replace).await?, Some(raw)).await
 }
 
 pub async fn add(mut context: RequestContext) -> Result<Reply> {
-    let (version, uuid) = (context.version, context.field("uuid").to_owned());
-    let read = context
-        .read_body(move |body| wire::read_add(version, &uuid, body))
-        .await;
-    let (add, raw) = prefer_not_found(&context, read).await?;
+    let (add, raw) = read_body_of_provider(&mut context, wire::read_add).await?;
     let url = context.location(&format!(
         "/resource_providers/{}/inventories/{}",
         add.provider, add.class
@@ -37,42 +29,26 @@ pub async fn add(mut context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn clear(context: RequestContext) -> Result<Reply> {
-    context
-        .model()
-        .submit(Clear {
-            provider: context.field("uuid").to_owned(),
-        })
-        .await?;
+    let provider = context.field("uuid");
+    context.model().submit(Clear { provider }).await?;
     Ok(Reply::no_content())
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
-    let (uuid, class) = (
-        context.field("uuid").to_owned(),
-        context.field("resource_class").to_owned(),
-    );
+    let (uuid, class) = (context.field("uuid"), context.field("resource_class"));
     let found = inventories::fetch(context.reader(), uuid, class).await?;
     inventory_reply(&found, None)
 }
 
 pub async fn update(mut context: RequestContext) -> Result<Reply> {
-    let version = context.version;
-    let (uuid, class) = (
-        context.field("uuid").to_owned(),
-        context.field("resource_class").to_owned(),
-    );
-    let read = context
-        .read_body(move |body| wire::read_update(version, &uuid, &class, body))
-        .await;
-    let (update, raw) = prefer_not_found(&context, read).await?;
+    let class = context.field("resource_class");
+    let read = move |version, uuid: &str, body: &[u8]| wire::read_update(version, uuid, &class, body);
+    let (update, raw) = read_body_of_provider(&mut context, read).await?;
     inventory_reply(&context.model().submit(update).await?, Some(&raw))
 }
 
 pub async fn remove(context: RequestContext) -> Result<Reply> {
-    let (provider, class) = (
-        context.field("uuid").to_owned(),
-        context.field("resource_class").to_owned(),
-    );
+    let (provider, class) = (context.field("uuid"), context.field("resource_class"));
     context.model().submit(Remove { provider, class }).await?;
     Ok(Reply::no_content())
 }

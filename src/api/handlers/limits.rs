@@ -3,7 +3,7 @@
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
-use crate::model::limits;
+use crate::model::limits::{self, Set};
 use crate::wire::limits as wire;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
@@ -16,25 +16,26 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
     wire::read_show(&context.query)?;
-    let found = limits::fetch(context.reader(), context.field("class").to_owned()).await?;
+    let found = limits::fetch(context.reader(), context.field("class")).await?;
     Ok(Reply::json(wire::write_one(&found)))
 }
 
 pub async fn set(mut context: RequestContext) -> Result<Reply> {
-    let (class, query) = (context.field("class").to_owned(), context.query.clone());
-    let (set, is_dry_run) = context
-        .read_body(move |body| wire::read_set(&class, &query, body))
-        .await?;
-    let limit = context.model().submit_or_foresee(set, is_dry_run).await?;
-    Ok(Reply::json(wire::write_one(&limit)))
+    let (class, query) = (context.field("class"), context.query.clone());
+    let read = context.read_body(move |body| wire::read_set(&class, &query, body));
+    let set = read.await?;
+    submit(&context, set).await
 }
 
 pub async fn patch(mut context: RequestContext) -> Result<Reply> {
-    let (class, query) = (context.field("class").to_owned(), context.query.clone());
+    let (class, query) = (context.field("class"), context.query.clone());
     let shown = limits::fetch(context.current_reader(), class).await?;
-    let (set, is_dry_run) = context
-        .read_body(move |body| wire::read_patch(&shown, &query, body))
-        .await?;
+    let read = context.read_body(move |body| wire::read_patch(&shown, &query, body));
+    let set = read.await?;
+    submit(&context, set).await
+}
+
+async fn submit(context: &RequestContext, (set, is_dry_run): (Set, bool)) -> Result<Reply> {
     let limit = context.model().submit_or_foresee(set, is_dry_run).await?;
     Ok(Reply::json(wire::write_one(&limit)))
 }

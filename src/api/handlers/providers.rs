@@ -3,7 +3,7 @@
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
-use crate::model::providers;
+use crate::model::providers::{self, DescribeAll};
 use crate::wire::providers as wire;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
@@ -16,34 +16,34 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
     wire::read_show(&context.query)?;
-    let found = providers::fetch(context.reader(), context.field("uuid").to_owned()).await?;
+    let found = providers::fetch(context.reader(), context.field("uuid")).await?;
     Ok(Reply::json(wire::write_one(&found)))
 }
 
 pub async fn describe(mut context: RequestContext) -> Result<Reply> {
-    let (uuid, query) = (context.field("uuid").to_owned(), context.query.clone());
-    let (command, is_dry_run) = context
-        .read_body(move |body| wire::read_describe(&uuid, &query, body))
-        .await?;
-    let described = context.model().submit_or_foresee(command, is_dry_run).await?;
-    Ok(Reply::json(described.first().map(wire::write_one).unwrap_or_default()))
+    let (uuid, query) = (context.field("uuid"), context.query.clone());
+    let read = context.read_body(move |body| wire::read_describe(&uuid, &query, body));
+    let command = read.await?;
+    submit(&context, command).await
 }
 
 pub async fn patch(mut context: RequestContext) -> Result<Reply> {
-    let (uuid, query) = (context.field("uuid").to_owned(), context.query.clone());
+    let (uuid, query) = (context.field("uuid"), context.query.clone());
     let shown = providers::fetch(context.current_reader(), uuid).await?;
-    let (command, is_dry_run) = context
-        .read_body(move |body| wire::read_patch(&shown, &query, body))
-        .await?;
+    let read = context.read_body(move |body| wire::read_patch(&shown, &query, body));
+    let command = read.await?;
+    submit(&context, command).await
+}
+
+async fn submit(context: &RequestContext, (command, is_dry_run): (DescribeAll, bool)) -> Result<Reply> {
     let described = context.model().submit_or_foresee(command, is_dry_run).await?;
     Ok(Reply::json(described.first().map(wire::write_one).unwrap_or_default()))
 }
 
 pub async fn describe_all(mut context: RequestContext) -> Result<Reply> {
     let query = context.query.clone();
-    let (command, is_dry_run) = context
-        .read_body(move |body| wire::read_describe_all(&query, body))
-        .await?;
+    let read = context.read_body(move |body| wire::read_describe_all(&query, body));
+    let (command, is_dry_run) = read.await?;
     let described = context.model().submit_or_foresee(command, is_dry_run).await?;
     context.write_long(move || wire::write_list(&described, None)).await
 }

@@ -23,13 +23,13 @@ pub async fn create(mut context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
-    let found = resource_classes::fetch(context.reader(), context.field("name").to_owned()).await?;
+    let found = resource_classes::fetch(context.reader(), context.field("name")).await?;
     Ok(Reply::json(wire::write_one(context.prefix(), &found.name)).modified(found.modified))
 }
 
 /// From 1.7.
 pub async fn ensure(context: RequestContext) -> Result<Reply> {
-    let ensure = wire::read_ensure(context.version, context.field("name"))?;
+    let ensure = wire::read_ensure(context.version, &context.field("name"))?;
     let url = url(&context, &ensure.name);
     let ensured = context.model().submit(ensure).await?;
     Ok(Reply::created(ensured.created).location(url))
@@ -37,7 +37,7 @@ pub async fn ensure(context: RequestContext) -> Result<Reply> {
 
 /// Before 1.7.
 pub async fn rename(mut context: RequestContext) -> Result<Reply> {
-    let (version, from) = (context.version, context.field("name").to_owned());
+    let (version, from) = (context.version, context.field("name"));
     let rename = context
         .read_body(move |body| wire::read_rename(version, &from, body))
         .await?;
@@ -47,12 +47,8 @@ pub async fn rename(mut context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn delete(context: RequestContext) -> Result<Reply> {
-    context
-        .model()
-        .submit(Delete {
-            name: context.field("name").to_owned(),
-        })
-        .await?;
+    let name = context.field("name");
+    context.model().submit(Delete { name }).await?;
     Ok(Reply::no_content())
 }
 

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::model::PreparedSearch;
 use crate::model::resource_providers::{self, Delete, Provider};
 use crate::search::{self, Interrupt};
+use crate::version::Version;
 use crate::wire::resource_providers as wire;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
@@ -81,39 +82,39 @@ pub async fn create_without_body(mut context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
-    let provider = resource_providers::fetch(context.reader(), context.field("uuid").to_owned()).await?;
+    let provider = resource_providers::fetch(context.reader(), context.field("uuid")).await?;
     Ok(provider_reply(&context, &provider))
 }
 
 /// `Last-Modified` is the time of the update before this one, as in OpenStack Placement; absent if there was none.
 pub async fn update(mut context: RequestContext) -> Result<Reply> {
-    let uuid = context.field("uuid").to_owned();
+    let uuid = context.field("uuid");
     let before = resource_providers::fetch_last_update(context.current_reader(), uuid.clone()).await?;
     let version = context.version;
     let provider = context
         .submit_body(move |body| wire::read_update(version, &uuid, body))
         .await?;
-    Ok(Reply::json(wire::write_one(context.version, context.prefix(), &provider)).modified_if(before))
+    Ok(provider_reply(&context, &provider).modified_if(before))
 }
 
 pub async fn delete(context: RequestContext) -> Result<Reply> {
-    context
-        .model()
-        .submit(Delete {
-            uuid: context.field("uuid").to_owned(),
-        })
-        .await?;
+    let uuid = context.field("uuid");
+    context.model().submit(Delete { uuid }).await?;
     Ok(Reply::no_content())
 }
 
-/// Returns `read`, the result of reading a body about a provider. If the body is bad and the provider does not exist,
-/// the missing provider is the error instead. For a good body the command checks that the provider exists.
-pub async fn prefer_not_found<T>(context: &RequestContext, read: Result<T>) -> Result<T> {
-    if read.is_err() {
-        let uuid = context.field("uuid").to_owned();
-        resource_providers::check_existence(context.current_reader(), uuid).await?;
+/// Reads a body about the provider of the path. If the body is bad and the provider does not exist, the missing provider
+/// is the error instead. For a good body the command checks that the provider exists.
+pub async fn read_body_of_provider<T: Send + 'static>(
+    context: &mut RequestContext,
+    read: impl FnOnce(Version, &str, &[u8]) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let (version, uuid) = (context.version, context.field("uuid"));
+    let value = context.read_body(move |body| read(version, &uuid, body)).await;
+    if value.is_err() {
+        resource_providers::check_existence(context.current_reader(), context.field("uuid")).await?;
     }
-    read
+    value
 }
 
 fn provider_reply(context: &RequestContext, provider: &Provider) -> Reply {

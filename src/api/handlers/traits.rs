@@ -15,36 +15,32 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
-    let found = traits::fetch(context.reader(), context.field("name").to_owned()).await?;
+    let found = traits::fetch(context.reader(), context.field("name")).await?;
     Ok(Reply::no_content().modified(found.modified))
 }
 
 pub async fn ensure(context: RequestContext) -> Result<Reply> {
-    let ensure = wire::read_ensure(context.version, context.field("name"))?;
+    let ensure = wire::read_ensure(context.version, &context.field("name"))?;
     let url = context.location(&format!("/traits/{}", ensure.name));
     let ensured = context.model().submit(ensure).await?;
     Ok(Reply::created(ensured.created).location(url).modified(ensured.since))
 }
 
 pub async fn delete(context: RequestContext) -> Result<Reply> {
-    context
-        .model()
-        .submit(Delete {
-            name: context.field("name").to_owned(),
-        })
-        .await?;
+    let name = context.field("name");
+    context.model().submit(Delete { name }).await?;
     Ok(Reply::no_content())
 }
 
 pub async fn list_of_provider(context: RequestContext) -> Result<Reply> {
-    let uuid = context.field("uuid").to_owned();
+    let uuid = context.field("uuid");
     let found = context.provider_reader().traits(uuid).await?;
     provider_traits_reply(&context, found).await
 }
 
 /// Unlike on other routes, the body is validated before the provider is looked up.
 pub async fn replace_of_provider(mut context: RequestContext) -> Result<Reply> {
-    let (version, uuid) = (context.version, context.field("uuid").to_owned());
+    let (version, uuid) = (context.version, context.field("uuid"));
     let replaced = context
         .submit_body(move |body| wire::read_replace(version, &uuid, body))
         .await?;
@@ -52,12 +48,8 @@ pub async fn replace_of_provider(mut context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn clear_of_provider(context: RequestContext) -> Result<Reply> {
-    context
-        .model()
-        .submit(Clear {
-            provider: context.field("uuid").to_owned(),
-        })
-        .await?;
+    let provider = context.field("uuid");
+    context.model().submit(Clear { provider }).await?;
     Ok(Reply::no_content())
 }
 

@@ -7,7 +7,7 @@ use crate::model::usages;
 use crate::wire::usages as wire;
 
 pub async fn of_provider(context: RequestContext) -> Result<Reply> {
-    let found = usages::fetch_of_provider(context.reader(), context.field("uuid").to_owned()).await?;
+    let found = usages::fetch_of_provider(context.reader(), context.field("uuid")).await?;
     let reply = context.write(found.usages.len(), move || wire::write_provider(&found));
     Ok(reply.await?.modified(None))
 }

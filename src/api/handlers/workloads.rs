@@ -24,7 +24,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
     wire::read_show(&context.query)?;
-    let uuid = wire::read_uuid(context.field("workload_uuid"))?;
+    let uuid = wire::read_uuid(&context.field("workload_uuid"))?;
     let found = workloads::fetch_with_neighbours(context.reader(), uuid.clone()).await?;
     let project = &found.workload.row.project;
     (context.authorize_project(&rules::WORKLOADS_SHOW, project)).map_err(|refusal| hidden(refusal, &uuid))?;
@@ -38,7 +38,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
 
 pub async fn update(mut context: RequestContext) -> Result<Reply> {
     let defaults = context.defaults(&rules::WORKLOADS_UPDATE_FOR_OTHERS);
-    let (uuid, query) = (context.field("workload_uuid").to_owned(), context.query.clone());
+    let (uuid, query) = (context.field("workload_uuid"), context.query.clone());
     let request = context
         .read_body(move |body| wire::read_put(&uuid, &query, body, &defaults))
         .await?;
@@ -47,7 +47,7 @@ pub async fn update(mut context: RequestContext) -> Result<Reply> {
 
 pub async fn patch(mut context: RequestContext) -> Result<Reply> {
     let defaults = context.defaults(&rules::WORKLOADS_UPDATE_FOR_OTHERS);
-    let (uuid, query) = (wire::read_uuid(context.field("workload_uuid"))?, context.query.clone());
+    let (uuid, query) = (wire::read_uuid(&context.field("workload_uuid"))?, context.query.clone());
     let stored = context.model().stored_workload(&uuid).await?;
     authorize_owner(&context, &stored.row.project).map_err(|refusal| hidden(refusal, &uuid))?;
     let request = context
@@ -79,7 +79,7 @@ async fn write(context: &RequestContext, report: Report) -> Result<Reply> {
 
 pub async fn delete(context: RequestContext) -> Result<Reply> {
     let (generation, how) = wire::read_delete(&context.query)?;
-    let uuid = wire::read_uuid(context.field("workload_uuid"))?;
+    let uuid = wire::read_uuid(&context.field("workload_uuid"))?;
     let stored = context.model().stored_workload(&uuid).await?;
     authorize_owner(&context, &stored.row.project).map_err(|refusal| hidden(refusal, &uuid))?;
     context.model().delete_workload(&uuid, generation, how).await?;

@@ -68,9 +68,9 @@ pub struct RequestContext {
 
 impl RequestContext {
     /// The part of the path with the name `{name}` in the route.
-    pub fn field(&self, name: &str) -> &str {
+    pub fn field(&self, name: &str) -> String {
         let field = self.fields.iter().find(|(known, _)| *known == name);
-        field.map_or("", |(_, value)| value.as_str())
+        field.map(|(_, value)| value.clone()).unwrap_or_default()
     }
 
     /// The prefix of a route in a link.
