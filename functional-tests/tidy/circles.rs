@@ -10,7 +10,6 @@ use super::source::{Source, name};
 /// The circles that are there: a file of each, and the number of its files. A circle may shrink, and not grow.
 pub const KNOWN: &[(&str, usize)] = &[
     ("src/api/http/connections/members.rs", 2),
-    ("src/api/openapi/code_checks.rs", 2),
     ("src/auth/keystone.rs", 2),
     ("src/auth/keystone/client.rs", 4),
     ("src/config/spec.rs", 16),

@@ -15,6 +15,7 @@ mod sentences;
 mod span;
 mod texts;
 
+use std::collections::BTreeSet;
 use std::sync::{LazyLock, OnceLock};
 
 use actix_web::web::Bytes;
@@ -24,8 +25,7 @@ use super::http::reply::Reply;
 use super::http::request_context::RequestContext;
 use super::route::Route;
 use crate::error::Result;
-use crate::version::NATIVE_STEP;
-use crate::version::{LAST_MODIFIED, Version};
+use crate::version::{LAST_MODIFIED, NATIVE_STEP, Version};
 use schemas::Schemas;
 use span::Span;
 use texts::Texts;
@@ -103,7 +103,7 @@ fn document(routes: &[Route], only: Option<Span>) -> Value {
             Version::MAX.to_string(),
         ),
         Some(Span::Native) => (texts.noun(NATIVE_STEP).to_owned(), NATIVE_STEP.to_owned()),
-        Some(Span::Microversions { last, .. }) => (
+        Some(Span::Microversions(_, last)) => (
             format!("{ABOUT}\n\nThis is microversion {last} alone."),
             last.to_string(),
         ),
@@ -153,35 +153,19 @@ fn paths(routes: &[Route], scope: &[Span], texts: &Texts, schemas: &mut Schemas<
     paths.into()
 }
 
-/// The nouns of the paths: first those with a description, in the order of the documents.
+/// The nouns of the paths, in the order of the documents.
 fn tags(texts: &Texts, paths: &Value) -> Value {
-    let mut names: Vec<&str> = Texts::nouns().collect();
-    for noun in paths
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(path, _)| operations::noun(path))
-    {
-        if !names.contains(&noun) {
-            names.push(noun);
-        }
-    }
-    let is_used = |name: &&str| {
-        paths
-            .as_object()
-            .into_iter()
-            .flatten()
-            .any(|(path, _)| operations::noun(path) == *name)
-    };
-    let tags = names.into_iter().filter(is_used);
-    tags.map(|name| json!({"name": name, "description": texts.noun(name)}))
+    let paths = paths.as_object().into_iter().flatten();
+    let used: BTreeSet<&str> = paths.map(|(path, _)| operations::noun(path)).collect();
+    let tags = texts.nouns().filter(|noun| used.contains(noun));
+    tags.map(|noun| json!({"name": noun, "description": texts.noun(noun)}))
         .collect()
 }
 
 /// The values of the header with the microversion. A generated client has one type for it, and a value if none is
 /// given.
 fn microversion(span: Span) -> Option<Value> {
-    let Span::Microversions { first, last } = span else {
+    let Span::Microversions(first, last) = span else {
         return None;
     };
     Some(if first == last {
@@ -196,7 +180,7 @@ fn microversion(span: Span) -> Option<Value> {
 /// required in the document of one microversion but the oldest, because the answer to a request without it has that
 /// form.
 fn parameters(span: Span) -> Value {
-    let Span::Microversions { first, last } = span else {
+    let Span::Microversions(first, last) = span else {
         return json!({});
     };
     json!({"OpenStack-API-Version": {

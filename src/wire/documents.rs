@@ -50,14 +50,6 @@ static DOCUMENTS: &[Document] = &[
     file!("errors"),
 ];
 
-/// The names of all nouns, in reading order.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    DOCUMENTS.iter().map(|document| match document {
-        Document::File(noun, _) => *noun,
-        Document::Native(noun) => noun.name,
-    })
-}
-
 /// The descriptions of all nouns, by name, in reading order.
 pub fn documents() -> Vec<(&'static str, Value)> {
     let documents = DOCUMENTS.iter().map(|document| match document {

@@ -90,6 +90,10 @@ fn forms(query: &Value) -> Vec<(String, ParameterForm)> {
             .as_array()
             .is_some_and(|names| names.contains(&name.into()))
     };
+    let form = |name: &str, schema: &Value| ParameterForm {
+        required: required(name),
+        schema: without_type_list(schema),
+    };
     let members = |keyword: &str| query[keyword].as_object().into_iter().flatten();
     let mut forms = Vec::new();
     let mut groups = Map::new();
@@ -99,33 +103,13 @@ fn forms(query: &Value) -> Vec<(String, ParameterForm)> {
             .strip_prefix('^')
             .and_then(|rest| rest.strip_suffix(")?$")?.split_once('('));
         let Some((name, suffix)) = split else { continue };
-        forms.push((
-            name.to_owned(),
-            ParameterForm {
-                required: required(name),
-                schema: without_type_list(schema),
-            },
-        ));
+        forms.push((name.to_owned(), form(name, schema)));
         groups.insert(format!("^{name}({suffix})$"), without_type_list(schema));
     }
-    for (name, schema) in members("properties") {
-        forms.push((
-            name.clone(),
-            ParameterForm {
-                required: required(name),
-                schema: without_type_list(schema),
-            },
-        ));
-    }
+    forms.extend(members("properties").map(|(name, schema)| (name.clone(), form(name, schema))));
     if !groups.is_empty() {
         let schema = json!({"type": "object", "patternProperties": groups, "additionalProperties": false});
-        forms.push((
-            GROUPS.to_owned(),
-            ParameterForm {
-                required: false,
-                schema,
-            },
-        ));
+        forms.push((GROUPS.to_owned(), form(GROUPS, &schema)));
     }
     forms
 }

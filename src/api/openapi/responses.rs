@@ -9,8 +9,7 @@ use super::refusals::RefusalDescription;
 use super::schemas::{Part, Schemas};
 use super::span::{Span, merged, one_of_steps};
 use crate::api::route;
-use crate::version::LAST_MODIFIED;
-use crate::version::NATIVE_STEP;
+use crate::version::{LAST_MODIFIED, NATIVE_STEP};
 
 /// Collects the responses by status.
 #[derive(Default)]
@@ -102,7 +101,7 @@ impl Success {
 /// The name of the refusal with this status. Each family has its own form of refusals.
 fn component_name(status: u16, span: Span) -> String {
     match span {
-        Span::Microversions { .. } => status.to_string(),
+        Span::Microversions(..) => status.to_string(),
         Span::Native => format!("{NATIVE_STEP}-{status}"),
     }
 }
@@ -152,7 +151,7 @@ fn title(status: u16) -> &'static str {
 /// refusal that is the same at every version lacks the header.
 fn headers(span: Span, vary: &str, more: &[&str]) -> Value {
     let always: &[&str] = match span {
-        Span::Microversions { .. } => &["OpenStack-API-Version", "X-Openstack-Request-Id", vary],
+        Span::Microversions(..) => &["OpenStack-API-Version", "X-Openstack-Request-Id", vary],
         Span::Native => &["X-Openstack-Request-Id"],
     };
     let references = always.iter().chain(more).map(|name| {

@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::code_checks::CodeChecks;
-use super::span::Span;
+use super::code_checks;
+use super::span::{Span, steps};
 use super::texts::Texts;
-use crate::version::NATIVE_STEP;
-use crate::version::Version;
-use crate::wire::documents::documents;
 
 /// The part of a document that contains a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,20 +18,24 @@ pub enum Part {
 /// The schemas of `wire`, and the components made from them so far.
 pub struct Schemas<'a> {
     texts: &'a Texts,
-    requests: BTreeMap<&'static str, Value>,
-    answers: BTreeMap<&'static str, Value>,
-    checks: CodeChecks,
     pub components: BTreeMap<String, Value>,
 }
 
 /// The document that contains a schema: a reference without a file is to this document.
 #[derive(Clone, Copy)]
-struct Source<'a> {
+struct Source {
     part: Part,
-    noun: &'a str,
+    noun: &'static str,
 }
 
-impl Source<'_> {
+impl Source {
+    fn schemas(self, document: &Value) -> &Value {
+        match self.part {
+            Part::Requests => &document["requests"],
+            Part::Answers => &document["answers"],
+        }
+    }
+
     fn component(self, name: &str) -> String {
         match self.part {
             Part::Requests => format!("{}.request.{name}", self.noun),
@@ -43,18 +44,20 @@ impl Source<'_> {
     }
 }
 
+/// A schema that is found by the name `noun/name`.
+#[derive(Clone, Copy)]
+struct Found<'a> {
+    source: Source,
+    /// A schema for each version that changed the schema.
+    steps: &'a Value,
+    /// The checks of code, of requests alone.
+    checks: &'a Value,
+}
+
 impl<'a> Schemas<'a> {
     pub fn new(texts: &'a Texts) -> Schemas<'a> {
-        let documents = documents();
-        let part = |part: &str| {
-            let parts = documents.iter().map(|(noun, document)| (*noun, document[part].clone()));
-            parts.collect()
-        };
         Schemas {
             texts,
-            requests: part("requests"),
-            answers: part("answers"),
-            checks: CodeChecks::read(),
             components: BTreeMap::new(),
         }
     }
@@ -66,31 +69,26 @@ impl<'a> Schemas<'a> {
 
     /// The steps of `noun/name` within `span`, each as a reference to its component.
     pub fn references(&mut self, part: Part, schema_name: &str, span: Span) -> Vec<(Span, Value)> {
-        let Some((noun, name, document)) = self.find(part, schema_name) else {
+        let (Some(found), Some((_, name))) = (self.find(part, schema_name), schema_name.split_once('/')) else {
             return Vec::new();
         };
-        let source = Source { part, noun };
-        let found = steps(&document[name], span).into_iter();
-        let found: Vec<_> = found
-            .flat_map(|(since, span, schema)| match part {
-                Part::Requests if self.checks.has(noun, name) => {
-                    let parts = self
-                        .checks
-                        .add(noun, name, span, self.inline(source, &schema))
-                        .into_iter();
-                    parts
-                        .map(|(part, schema)| (part.key(&since, span), part, schema))
-                        .collect()
-                }
-                _ => vec![(since, span, schema)],
-            })
-            .collect();
-        let references = found.into_iter().map(|(key, span, schema)| {
-            let schema = self.schema(source, &schema);
+        let mut parts = Vec::new();
+        for (since, step, schema) in steps(found.steps, span) {
+            match found.checks {
+                Value::Null => parts.push((since, step, schema)),
+                _ => parts.extend(
+                    self.checked(found, step, &schema)
+                        .into_iter()
+                        .map(|(part, schema)| (part.key(&since, step), part, schema)),
+                ),
+            }
+        }
+        let references = parts.into_iter().map(|(key, span, schema)| {
+            let schema = self.schema(found.source, &schema);
             if span == Span::Native && schema.get("$ref").is_some() {
                 return (span, schema);
             }
-            let component = source.component(&format!("{name}-{key}"));
+            let component = found.source.component(&format!("{name}-{key}"));
             self.components.insert(component.clone(), schema);
             (span, reference(&component))
         });
@@ -100,17 +98,17 @@ impl<'a> Schemas<'a> {
     /// The steps of the query's schema `noun/name` within `span`, with definitions inlined, and with the checks of
     /// code.
     pub fn queries(&self, schema_name: &str, span: Span) -> Vec<(Span, Value)> {
-        let Some((noun, name, document)) = self.find(Part::Requests, schema_name) else {
+        let Some(found) = self.find(Part::Requests, schema_name) else {
             return Vec::new();
         };
-        let source = Source {
-            part: Part::Requests,
-            noun,
-        };
-        let steps = steps(&document[name], span).into_iter();
+        let steps = steps(found.steps, span).into_iter();
         steps
-            .flat_map(|(_, span, schema)| self.checks.add(noun, name, span, self.inline(source, &schema)))
+            .flat_map(|(_, step, schema)| self.checked(found, step, &schema))
             .collect()
+    }
+
+    fn checked(&self, found: Found<'_>, step: Span, schema: &Value) -> Vec<(Span, Value)> {
+        code_checks::add(found.checks, step, self.inline(found.source, schema))
     }
 
     /// The newest step of `noun/name`, or the part of it at `noun/name/…`; `null` if there is none.
@@ -130,40 +128,39 @@ impl<'a> Schemas<'a> {
             .unwrap_or_default()
     }
 
-    fn find<'n>(&self, part: Part, schema_name: &'n str) -> Option<(&'n str, &'n str, &Value)> {
+    fn find(&self, part: Part, schema_name: &str) -> Option<Found<'a>> {
         let (noun, name) = schema_name.split_once('/')?;
-        let document = self.documents(part).get(noun)?;
-        document.get(name)?;
-        Some((noun, name, document))
-    }
-
-    fn documents(&self, part: Part) -> &BTreeMap<&'static str, Value> {
-        match part {
-            Part::Requests => &self.requests,
-            Part::Answers => &self.answers,
-        }
+        let (noun, document) = self.texts.document(noun)?;
+        let source = Source { part, noun };
+        Some(Found {
+            source,
+            steps: source.schemas(document).get(name)?,
+            checks: match part {
+                Part::Requests => &document["code_checks"][name],
+                Part::Answers => &Value::Null,
+            },
+        })
     }
 
     /// The target of `{"$ref": "noun.json#/a/b"}`: its document, its name, its value.
-    fn referred<'v>(&'v self, source: Source<'v>, value: &'v Value) -> Option<(Source<'v>, String, &'v Value)> {
+    fn referred(&self, source: Source, value: &Value) -> Option<(Source, String, &'a Value)> {
         let (file, pointer) = value.get("$ref")?.as_str()?.split_once('#')?;
-        let noun = file.strip_suffix(".json").unwrap_or(source.noun);
+        let (noun, document) = self.texts.document(file.strip_suffix(".json").unwrap_or(source.noun))?;
         let source = Source { noun, ..source };
         let name = pointer
             .trim_start_matches("/definitions")
             .trim_start_matches('/')
             .replace('/', "-");
-        let referred = self.documents(source.part).get(noun)?.pointer(pointer)?;
+        let referred = source.schemas(document).pointer(pointer)?;
         Some((source, name, referred))
     }
 
     /// A schema for the description: definitions become components, properties get descriptions.
-    fn schema(&mut self, source: Source<'_>, schema: &Value) -> Value {
+    fn schema(&mut self, source: Source, schema: &Value) -> Value {
         if let Some((source, name, referred)) = self.referred(source, schema) {
-            let (component, referred, noun) = (source.component(&name), referred.clone(), source.noun.to_owned());
+            let component = source.component(&name);
             if !self.components.contains_key(&component) {
-                let source = Source { noun: &noun, ..source };
-                let referred = self.schema(source, &referred);
+                let referred = self.schema(source, referred);
                 self.components.insert(component.clone(), referred);
             }
             let mut reference = reference(&component);
@@ -193,11 +190,8 @@ impl<'a> Schemas<'a> {
     }
 
     /// Schemas by name. The whole object may be a reference to a definition, which is not a schema itself.
-    fn members(&mut self, source: Source<'_>, members: &Value, described: bool) -> Value {
-        let members = self
-            .referred(source, members)
-            .map_or(members, |(_, _, members)| members)
-            .clone();
+    fn members(&mut self, source: Source, members: &Value, described: bool) -> Value {
+        let members = self.referred(source, members).map_or(members, |(.., members)| members);
         let members = members.as_object().into_iter().flatten().map(|(name, schema)| {
             let mut schema = self.schema(source, schema);
             if let (true, None, Some(words)) = (
@@ -213,7 +207,7 @@ impl<'a> Schemas<'a> {
     }
 
     /// The value with references replaced by their targets.
-    fn inline(&self, source: Source<'_>, value: &Value) -> Value {
+    fn inline(&self, source: Source, value: &Value) -> Value {
         if let Some((source, _, referred)) = self.referred(source, value) {
             return self.inline(source, referred);
         }
@@ -228,32 +222,6 @@ impl<'a> Schemas<'a> {
             other => other.clone(),
         }
     }
-}
-
-/// The steps that overlap `span`: the key of each, the overlap, and its schema.
-pub fn steps(steps: &Value, span: Span) -> Vec<(String, Span, Value)> {
-    let steps = steps.as_object().into_iter().flatten();
-    let (native, steps): (Vec<_>, Vec<_>) = steps.partition(|(since, _)| *since == NATIVE_STEP);
-    let steps: Vec<(Version, &Value)> = steps
-        .into_iter()
-        .map(|(since, schema)| (since.parse().expect("a step is a version"), schema))
-        .collect();
-    let lasts = steps
-        .iter()
-        .skip(1)
-        .map(|(next, _)| next.before())
-        .chain([Version::MAX]);
-    let microversions = steps
-        .iter()
-        .zip(lasts)
-        .map(|((first, schema), last)| (first.to_string(), Span::Microversions { first: *first, last }, *schema));
-    let native = native
-        .into_iter()
-        .map(|(key, schema)| (key.clone(), Span::Native, schema));
-    microversions
-        .chain(native)
-        .filter_map(|(key, step, schema)| Some((key, step.intersection(span)?, schema.clone())))
-        .collect()
 }
 
 fn reference(component: &str) -> Value {

@@ -15,6 +15,13 @@ pub fn name(error: &Error) -> String {
     debug[..end].to_owned()
 }
 
+/// An error, each field of which is its own name in braces.
+macro_rules! example {
+    ($error:ident { $($field:ident),* }) => {
+        Error::$error { $($field: concat!("{", stringify!($field), "}").into()),* }
+    };
+}
+
 /// One example of each error.
 pub fn all() -> Vec<Error> {
     use Error as E;
@@ -22,39 +29,29 @@ pub fn all() -> Vec<Error> {
         E::MalformedJson(text("problem")),
         E::InvalidBody(text("problem")),
         E::InvalidQuery(text("problem")),
-        E::BadRequest { detail: text("detail") },
+        example!(BadRequest { detail }),
         E::InvalidExpression {
             context: text("context"),
             column: 1,
             detail: text("detail"),
         },
-        E::BadQueryValue { detail: text("detail") },
-        E::DuplicateQueryKey { detail: text("detail") },
-        E::MissingQueryValue { detail: text("detail") },
+        example!(BadQueryValue { detail }),
+        example!(DuplicateQueryKey { detail }),
+        example!(MissingQueryValue { detail }),
         E::BadRequest { detail: text("detail") }.in_member(&text("path")),
-        E::Forbidden { rule: text("rule") },
-        E::ProviderNotFound { uuid: text("uuid") },
-        E::ProviderNotFoundForInventories { uuid: text("uuid") },
-        E::ProviderNotFoundForTraits { uuid: text("uuid") },
-        E::ProviderNotFoundForUsages { uuid: text("uuid") },
-        E::ProviderNotFoundForReshape { uuid: text("uuid") },
-        E::ProviderNotFoundForAllocations { uuid: text("uuid") },
-        E::ProviderNotFoundForDelete { uuid: text("uuid") },
-        E::DuplicateProvider {
-            duplicate: text("duplicate"),
-        },
-        E::CannotCreateProvider {
-            name: text("name"),
-            uuid: text("uuid"),
-            reason: "{reason}",
-        },
-        E::CannotSaveProvider {
-            uuid: text("uuid"),
-            action: "{action}",
-            reason: "{reason}",
-        },
-        E::ProviderInUse { uuid: text("uuid") },
-        E::ProviderHasChildren { uuid: text("uuid") },
+        example!(Forbidden { rule }),
+        example!(ProviderNotFound { uuid }),
+        example!(ProviderNotFoundForInventories { uuid }),
+        example!(ProviderNotFoundForTraits { uuid }),
+        example!(ProviderNotFoundForUsages { uuid }),
+        example!(ProviderNotFoundForReshape { uuid }),
+        example!(ProviderNotFoundForAllocations { uuid }),
+        example!(ProviderNotFoundForDelete { uuid }),
+        example!(DuplicateProvider { duplicate }),
+        example!(CannotCreateProvider { name, uuid, reason }),
+        example!(CannotSaveProvider { uuid, action, reason }),
+        example!(ProviderInUse { uuid }),
+        example!(ProviderHasChildren { uuid }),
         E::StaleInventoryGeneration,
         E::StaleProviderGeneration,
         E::StaleReshapeGeneration {
@@ -62,105 +59,55 @@ pub fn all() -> Vec<Error> {
             actual: 1,
             given: "0".to_owned(),
         },
-        E::StaleDescriptions { detail: text("detail") },
+        example!(StaleDescriptions { detail }),
         E::DomainInUse {
             reasons: Arc::new(Reason::new(ReasonCode::DomainInUse, text("reasons")).into()),
         },
-        E::StaleLimitGeneration {
-            class: text("class"),
-            actual: text("actual"),
-            given: text("given"),
-        },
-        E::StaleConsumerGeneration {
-            expected: text("expected"),
-            got: text("got"),
-        },
-        E::ProviderGenerationLimit {
-            provider: text("provider"),
-        },
-        E::ConsumerGenerationLimit {
-            consumer: text("consumer"),
-        },
-        E::InventoryNotFound {
-            class: text("class"),
-            provider: text("provider"),
-        },
-        E::InventoryNotFoundForDelete { class: text("class") },
-        E::InventoryClassNotFoundForDelete { class: text("class") },
-        E::InventoryNotFoundForUpdate {
-            class: text("class"),
-            provider: text("provider"),
-        },
-        E::InventoryExists {
-            class: text("class"),
-            provider: text("provider"),
-        },
-        E::InvalidInventory {
-            action: "{action}",
-            provider: text("provider"),
-            reason: text("reason"),
-        },
-        E::UnknownClassInInventory {
-            class: text("class"),
-            provider: text("provider"),
-        },
-        E::InventoriesInUse {
-            classes: text("classes"),
-            provider: text("provider"),
-        },
-        E::AllInventoriesInUse {
-            classes: text("classes"),
-            provider: text("provider"),
-        },
-        E::InventoryInUse {
-            class: text("class"),
-            provider: text("provider"),
-        },
-        E::ClassNotFound { name: text("name") },
-        E::ClassExists { name: text("name") },
-        E::ClassExistsForRename { name: text("name") },
-        E::CannotUpdateStandardClass { name: text("name") },
-        E::CannotDeleteStandardClass { name: text("name") },
-        E::ClassInUse { name: text("name") },
-        E::TraitNotFound { name: text("name") },
-        E::UnknownTraits { names: text("names") },
-        E::CannotDeleteStandardTrait { name: text("name") },
-        E::TraitInUse { name: text("name") },
-        E::ClaimProviderNotFound { uuid: text("uuid") },
-        E::ClaimClassNotFound {
-            context: text("context"),
-            class: text("class"),
-        },
-        E::ClaimWithoutInventory {
-            class: text("class"),
-            provider: text("provider"),
-        },
+        example!(StaleLimitGeneration { class, actual, given }),
+        example!(StaleConsumerGeneration { expected, got }),
+        example!(ProviderGenerationLimit { provider }),
+        example!(ConsumerGenerationLimit { consumer }),
+        example!(InventoryNotFound { class, provider }),
+        example!(InventoryNotFoundForDelete { class }),
+        example!(InventoryClassNotFoundForDelete { class }),
+        example!(InventoryNotFoundForUpdate { class, provider }),
+        example!(InventoryExists { class, provider }),
+        example!(InvalidInventory {
+            action,
+            provider,
+            reason
+        }),
+        example!(UnknownClassInInventory { class, provider }),
+        example!(InventoriesInUse { classes, provider }),
+        example!(AllInventoriesInUse { classes, provider }),
+        example!(InventoryInUse { class, provider }),
+        example!(ClassNotFound { name }),
+        example!(ClassExists { name }),
+        example!(ClassExistsForRename { name }),
+        example!(CannotUpdateStandardClass { name }),
+        example!(CannotDeleteStandardClass { name }),
+        example!(ClassInUse { name }),
+        example!(TraitNotFound { name }),
+        example!(UnknownTraits { names }),
+        example!(CannotDeleteStandardTrait { name }),
+        example!(TraitInUse { name }),
+        example!(ClaimProviderNotFound { uuid }),
+        example!(ClaimClassNotFound { context, class }),
+        example!(ClaimWithoutInventory { class, provider }),
         E::CapacityExceeded {
             class: text("class"),
             provider: text("provider"),
             room: Room::default(),
         },
-        E::ConstraintsViolated {
-            class: text("class"),
-            provider: text("provider"),
-        },
-        E::ReshapeClassNotFound { class: text("class") },
-        E::NoAllocations {
-            consumer: text("consumer"),
-        },
-        E::IdReused { id: text("id") },
+        example!(ConstraintsViolated { class, provider }),
+        example!(ReshapeClassNotFound { class }),
+        example!(NoAllocations { consumer }),
+        example!(IdReused { id }),
         E::ClaimRefused(Arc::new(claim_refusal())),
-        E::WorkloadNotFound { uuid: text("uuid") },
-        E::StaleWorkload {
-            uuid: text("uuid"),
-            actual: text("actual"),
-            given: text("given"),
-        },
-        E::DuplicateWorkload { name: text("name") },
-        E::ConsumerTaken {
-            consumer: text("consumer"),
-            workload: text("workload"),
-        },
+        example!(WorkloadNotFound { uuid }),
+        example!(StaleWorkload { uuid, actual, given }),
+        example!(DuplicateWorkload { name }),
+        example!(ConsumerTaken { consumer, workload }),
         E::WorkloadInUse {
             uuid: text("uuid"),
             reasons: Arc::new(Reason::new(ReasonCode::WorkloadInUse, text("reasons")).into()),
@@ -177,17 +124,13 @@ pub fn all() -> Vec<Error> {
             needed: 1,
             room: 0,
         },
-        E::UnknownClassInQuery { name: text("name") },
-        E::UnknownTraitsInQuery { names: text("names") },
-        E::UnknownTraitsInCandidates { names: text("names") },
-        E::Busy { detail: text("detail") },
-        E::Unavailable {
-            detail: text("detail").into(),
-        },
-        E::UnknownOutcome {
-            detail: text("detail").into(),
-        },
-        E::Internal { detail: text("detail") },
+        example!(UnknownClassInQuery { name }),
+        example!(UnknownTraitsInQuery { names }),
+        example!(UnknownTraitsInCandidates { names }),
+        example!(Busy { detail }),
+        example!(Unavailable { detail }),
+        example!(UnknownOutcome { detail }),
+        example!(Internal { detail }),
     ]
 }
 

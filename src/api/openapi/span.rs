@@ -3,32 +3,27 @@
 use serde_json::{Value, json};
 
 use super::super::route::Family;
-use crate::version::Version;
+use crate::version::{NATIVE_STEP, Version};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
-    Microversions { first: Version, last: Version },
+    /// From the first to the last.
+    Microversions(Version, Version),
     Native,
 }
 
 impl Span {
     /// Every microversion.
-    pub const ALL: Span = Span::Microversions {
-        first: Version::MIN,
-        last: Version::MAX,
-    };
+    pub const ALL: Span = Span::Microversions(Version::MIN, Version::MAX);
 
     pub const fn at(version: Version) -> Span {
-        Span::Microversions {
-            first: version,
-            last: version,
-        }
+        Span::Microversions(version, version)
     }
 
     /// The versions that a route serves.
     pub const fn of(family: Family) -> Span {
         match family {
-            Family::Placement { first, last, .. } => Span::Microversions { first, last },
+            Family::Placement { first, last, .. } => Span::Microversions(first, last),
             Family::Native => Span::Native,
         }
     }
@@ -36,15 +31,9 @@ impl Span {
     /// The versions in both; `None` if there are none.
     pub fn intersection(self, other: Span) -> Option<Span> {
         match (self, other) {
-            (
-                Span::Microversions { first, last },
-                Span::Microversions {
-                    first: from,
-                    last: until,
-                },
-            ) => {
+            (Span::Microversions(first, last), Span::Microversions(from, until)) => {
                 let (first, last) = (first.max(from), last.min(until));
-                (first <= last).then_some(Span::Microversions { first, last })
+                (first <= last).then_some(Span::Microversions(first, last))
             }
             (Span::Native, Span::Native) => Some(Span::Native),
             _ => None,
@@ -54,43 +43,34 @@ impl Span {
     /// The smallest span that contains both. Rows of one operation are of one family.
     pub fn join(self, other: Span) -> Span {
         match (self, other) {
-            (
-                Span::Microversions { first, last },
-                Span::Microversions {
-                    first: from,
-                    last: until,
-                },
-            ) => Span::Microversions {
-                first: first.min(from),
-                last: last.max(until),
-            },
+            (Span::Microversions(first, last), Span::Microversions(from, until)) => {
+                Span::Microversions(first.min(from), last.max(until))
+            }
             _ => self,
         }
     }
 
     /// Whether it contains `version` or a later one.
     pub fn reaches(self, version: Version) -> bool {
-        matches!(self, Span::Microversions { last, .. } if last >= version)
+        matches!(self, Span::Microversions(_, last) if last >= version)
     }
 
     /// Whether all of it is `version` or later.
     pub fn is_since(self, version: Version) -> bool {
-        matches!(self, Span::Microversions { first, .. } if first >= version)
+        matches!(self, Span::Microversions(first, _) if first >= version)
     }
 
     /// The key of a step's schema in this part of the step: that of the step, or the first version of a later part.
     pub fn key(self, step_key: &str, step: Span) -> String {
         match (self, step) {
-            (Span::Microversions { first, .. }, Span::Microversions { first: begin, .. }) if first > begin => {
-                first.to_string()
-            }
+            (Span::Microversions(first, _), Span::Microversions(begin, _)) if first > begin => first.to_string(),
             _ => step_key.to_owned(),
         }
     }
 
     /// The value of `x-openstack`. Without `max-ver` if it reaches the newest microversion; `null` for the native API.
     pub fn json(self) -> Value {
-        let Span::Microversions { first, last } = self else {
+        let Span::Microversions(first, last) = self else {
             return Value::Null;
         };
         let mut json = json!({"min-ver": first.to_string()});
@@ -99,6 +79,32 @@ impl Span {
         }
         json
     }
+}
+
+/// The steps that overlap `span`: the key of each, the overlap, and its schema.
+pub fn steps(steps: &Value, span: Span) -> Vec<(String, Span, Value)> {
+    let steps = steps.as_object().into_iter().flatten();
+    let (native, steps): (Vec<_>, Vec<_>) = steps.partition(|(since, _)| *since == NATIVE_STEP);
+    let steps: Vec<(Version, &Value)> = steps
+        .into_iter()
+        .map(|(since, schema)| (since.parse().expect("a step is a version"), schema))
+        .collect();
+    let lasts = steps
+        .iter()
+        .skip(1)
+        .map(|(next, _)| next.before())
+        .chain([Version::MAX]);
+    let microversions = steps
+        .iter()
+        .zip(lasts)
+        .map(|((first, schema), last)| (first.to_string(), Span::Microversions(*first, last), *schema));
+    let native = native
+        .into_iter()
+        .map(|(key, schema)| (key.clone(), Span::Native, schema));
+    microversions
+        .chain(native)
+        .filter_map(|(key, step, schema)| Some((key, step.intersection(span)?, schema.clone())))
+        .collect()
 }
 
 /// Merges neighbouring steps that are equal.
@@ -130,10 +136,7 @@ mod tests {
     use super::*;
 
     const fn span(first: u16, last: u16) -> Span {
-        Span::Microversions {
-            first: Version::new(first),
-            last: Version::new(last),
-        }
+        Span::Microversions(Version::new(first), Version::new(last))
     }
 
     #[test]

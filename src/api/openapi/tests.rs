@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::route::Family;
 use super::super::routes::ROUTES;
-use super::code_checks::CodeChecks;
 use super::*;
 use crate::policy::rules;
+use crate::wire::documents::documents;
 
 fn every_operation(document: &Value) -> Vec<(&str, &str, &Value)> {
     let paths = document["paths"].as_object().unwrap();
@@ -225,7 +225,12 @@ fn properties_and_parameters_are_described() {
 fn every_check_of_code_is_of_a_member_at_each_of_its_versions() {
     let (texts, mut checked) = (Texts::read(), 0);
     let schemas = Schemas::new(&texts);
-    for (request, checks) in CodeChecks::read().requests() {
+    let requests = documents().into_iter().flat_map(|(noun, mut document)| {
+        let requests = document["code_checks"].as_object_mut().map(std::mem::take);
+        let requests = requests.unwrap_or_default().into_iter();
+        requests.map(move |(name, checks)| (format!("{noun}/{name}"), checks))
+    });
+    for (request, checks) in requests {
         for (member, steps) in checks.as_object().unwrap() {
             for (since, keywords) in steps.as_object().unwrap() {
                 let at = match since.as_str() {
