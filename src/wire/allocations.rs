@@ -4,7 +4,7 @@
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::output::{Map, Pairs, json, since};
+use super::output::{Members, amounts, json, since};
 use super::schema::Steps;
 use super::value::Value;
 use super::{python, uuid};
@@ -117,8 +117,8 @@ fn resources(share: &Value) -> Vec<(String, i64)> {
 }
 
 #[derive(Serialize)]
-struct ConsumerBody<'a, T> {
-    allocations: T,
+struct ConsumerBody<'a> {
+    allocations: Members<&'a str, Share<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     project_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,15 +130,15 @@ struct ConsumerBody<'a, T> {
 }
 
 #[derive(Serialize)]
-struct ProviderBody<T> {
-    allocations: T,
+struct ProviderBody<'a> {
+    allocations: Members<&'a str, Share<'a>>,
     resource_provider_generation: i64,
 }
 
 /// The allocations between a provider and a consumer, with the generation of the provider or of the consumer.
 #[derive(Serialize)]
 struct Share<'a> {
-    resources: Pairs<'a, i64>,
+    resources: Members<&'a str, i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     generation: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,66 +147,36 @@ struct Share<'a> {
 
 /// Writes the allocations of a consumer. A consumer without allocations has no owner either.
 pub fn write_consumer(version: Version, view: &ConsumerAllocations) -> Vec<u8> {
-    let consumer = view.consumer.as_ref();
-    let shares = || {
-        view.providers.iter().map(|share| {
-            let resources = Pairs(&share.resources);
-            (
-                &*share.uuid,
-                Share {
-                    resources,
-                    generation: Some(share.generation),
-                    consumer_generation: None,
-                },
-            )
-        })
-    };
+    let shares = view.providers.iter().map(|share| {
+        let written = Share {
+            resources: amounts(&share.resources),
+            generation: Some(share.generation),
+            consumer_generation: None,
+        };
+        (&*share.uuid, written)
+    });
+    let consumer_since = |first: Version| view.consumer.as_ref().filter(|_| version >= first);
     json(&ConsumerBody {
-        allocations: Map(shares),
-        project_id: since(
-            version,
-            ALLOCATIONS_DICT,
-            consumer.map(|consumer| consumer.project.as_str()),
-        )
-        .flatten(),
-        user_id: since(
-            version,
-            ALLOCATIONS_DICT,
-            consumer.map(|consumer| consumer.user.as_str()),
-        )
-        .flatten(),
-        consumer_generation: since(
-            version,
-            CONSUMER_GENERATION,
-            consumer.map(|consumer| consumer.generation),
-        )
-        .flatten(),
-        consumer_type: since(
-            version,
-            CONSUMER_TYPES,
-            consumer.map(|consumer| consumer.consumer_type.as_str()),
-        )
-        .flatten(),
+        allocations: shares.collect(),
+        project_id: consumer_since(ALLOCATIONS_DICT).map(|consumer| consumer.project.as_str()),
+        user_id: consumer_since(ALLOCATIONS_DICT).map(|consumer| consumer.user.as_str()),
+        consumer_generation: consumer_since(CONSUMER_GENERATION).map(|consumer| consumer.generation),
+        consumer_type: consumer_since(CONSUMER_TYPES).map(|consumer| consumer.consumer_type.as_str()),
     })
 }
 
 /// Writes the allocations of a provider.
 pub fn write_provider(version: Version, view: &ProviderAllocations) -> Vec<u8> {
-    let shares = || {
-        view.consumers.iter().map(|share| {
-            let consumer_generation = since(version, CONSUMER_GENERATION, share.generation);
-            (
-                &*share.uuid,
-                Share {
-                    resources: Pairs(&share.resources),
-                    generation: None,
-                    consumer_generation,
-                },
-            )
-        })
-    };
+    let shares = view.consumers.iter().map(|share| {
+        let written = Share {
+            resources: amounts(&share.resources),
+            generation: None,
+            consumer_generation: since(version, CONSUMER_GENERATION, share.generation),
+        };
+        (&*share.uuid, written)
+    });
     json(&ProviderBody {
-        allocations: Map(shares),
+        allocations: shares.collect(),
         resource_provider_generation: view.generation,
     })
 }

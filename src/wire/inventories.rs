@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::output::{Map, Number, json};
+use super::output::{Members, Number, json};
 use super::schema::Steps;
 use super::value::Value;
 use crate::error::Result;
@@ -96,22 +96,14 @@ const NAMES: [&str; 6] = [
 ];
 
 fn numbers(inventory: &Inventory) -> Numbers {
-    let &Inventory {
-        total,
-        reserved,
-        min_unit,
-        max_unit,
-        step_size,
-        allocation_ratio,
-    } = inventory;
     let whole = |number: i32| Number::Whole(i128::from(number));
     [
-        whole(total),
-        whole(reserved),
-        whole(min_unit),
-        whole(max_unit),
-        whole(step_size),
-        Number::Float(allocation_ratio),
+        whole(inventory.total),
+        whole(inventory.reserved),
+        whole(inventory.min_unit),
+        whole(inventory.max_unit),
+        whole(inventory.step_size),
+        Number::Float(inventory.allocation_ratio),
     ]
 }
 
@@ -137,35 +129,22 @@ fn raw_numbers(body: &Value) -> Numbers {
 }
 
 #[derive(Serialize)]
-struct One {
-    total: Number,
-    reserved: Number,
-    min_unit: Number,
-    max_unit: Number,
-    step_size: Number,
-    allocation_ratio: Number,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    resource_provider_generation: Option<i64>,
-}
-
-#[derive(Serialize)]
-struct All<T> {
+struct All<'a> {
     resource_provider_generation: i64,
-    inventories: T,
+    inventories: Members<&'a str, Members<&'static str, Number>>,
 }
 
-fn one(class: &str, inventory: &Inventory, raw: Option<&RawNumbers>, resource_provider_generation: Option<i64>) -> One {
+/// The numbers of an inventory by name, and the provider's generation.
+fn one(
+    class: &str,
+    inventory: &Inventory,
+    raw: Option<&RawNumbers>,
+    generation: Option<i64>,
+) -> Members<&'static str, Number> {
     let raw = raw.and_then(|RawNumbers(classes)| classes.get(class).copied());
-    let [total, reserved, min_unit, max_unit, step_size, allocation_ratio] = raw.unwrap_or_else(|| numbers(inventory));
-    One {
-        total,
-        reserved,
-        min_unit,
-        max_unit,
-        step_size,
-        allocation_ratio,
-        resource_provider_generation,
-    }
+    let numbers = raw.unwrap_or_else(|| numbers(inventory));
+    let generation = generation.map(|number| ("resource_provider_generation", Number::Whole(number.into())));
+    NAMES.into_iter().zip(numbers).chain(generation).collect()
 }
 
 /// Writes a single inventory. As in OpenStack Placement, a generation of 0 is omitted.
@@ -181,13 +160,12 @@ pub fn write_one(view: &Inventories, raw: Option<&RawNumbers>) -> Option<Vec<u8>
 
 /// Writes the inventories of a provider.
 pub fn write_all(view: &Inventories, raw: Option<&RawNumbers>) -> Vec<u8> {
+    let inventories = view.inventories.iter();
     json(&All {
         resource_provider_generation: view.generation,
-        inventories: Map(|| {
-            view.inventories
-                .iter()
-                .map(|(class, inventory)| (&**class, one(class, inventory, raw, None)))
-        }),
+        inventories: inventories
+            .map(|(class, inventory)| (&**class, one(class, inventory, raw, None)))
+            .collect(),
     })
 }
 

@@ -1,9 +1,9 @@
 //! Helpers for answers: JSON bytes, version-dependent fields, objects made of pairs.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::value::Value;
@@ -142,17 +142,10 @@ impl WordTemplate {
     }
 }
 
-/// Serialises pairs as an object.
-pub struct Pairs<'a, T>(pub &'a [(Arc<str>, T)]);
-
-impl<T: Serialize> Serialize for Pairs<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, value)| (&**key, value)))
-    }
-}
-
-/// Serialises owned pairs as an object.
-pub struct Members<K, V>(pub Vec<(K, V)>);
+/// An object, as the pairs of its members.
+#[derive(JsonSchema)]
+#[schemars(inline, with = "BTreeMap<String, V>", description = "")]
+pub struct Members<K, V>(Vec<(K, V)>);
 
 impl<K: Serialize, V: Serialize> Serialize for Members<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -166,47 +159,9 @@ impl<K, V> FromIterator<(K, V)> for Members<K, V> {
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Pairs<'_, T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("Pairs_of_{}", T::schema_name()).into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "object", "additionalProperties": generator.subschema_for::<T>()})
-    }
-}
-
-impl<K, V: JsonSchema> JsonSchema for Members<K, V> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("Members_of_{}", V::schema_name()).into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "object", "additionalProperties": generator.subschema_for::<V>()})
-    }
-}
-
-/// Serialises an object whose members come from an iterator.
-pub struct Map<F>(pub F);
-
-impl<F, I, K, V> Serialize for Map<F>
-where
-    F: Fn() -> I,
-    I: Iterator<Item = (K, V)>,
-    K: Serialize,
-    V: Serialize,
-{
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map((self.0)())
-    }
+/// The object of these amounts.
+pub fn amounts(pairs: &[(Arc<str>, i64)]) -> Members<&str, i64> {
+    pairs.iter().map(|(class, amount)| (&**class, *amount)).collect()
 }
 
 /// An integer or a float. JSON does not distinguish the two, but clients distinguish `8` from `8.0`.

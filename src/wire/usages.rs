@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::output::{Pairs, json};
+use super::output::{Members, amounts, json};
 use super::query::Query;
 use super::schema::Steps;
 use crate::error::Result;
@@ -38,7 +38,7 @@ pub fn read_total(version: Version, query: &str) -> Result<(TotalQuery, Option<T
 #[derive(Serialize)]
 struct ProviderBody<'a> {
     resource_provider_generation: i64,
-    usages: Pairs<'a, i64>,
+    usages: Members<&'a str, i64>,
 }
 
 #[derive(Serialize)]
@@ -57,13 +57,15 @@ struct TypeBody<'a> {
 pub fn write_provider(view: &ProviderUsages) -> Vec<u8> {
     json(&ProviderBody {
         resource_provider_generation: view.generation,
-        usages: Pairs(&view.usages),
+        usages: amounts(&view.usages),
     })
 }
 
 /// Writes the usages of a project in the form before 1.38.
 pub fn write_total(usages: &[(Arc<str>, i64)]) -> Vec<u8> {
-    json(&TotalBody { usages: Pairs(usages) })
+    json(&TotalBody {
+        usages: amounts(usages),
+    })
 }
 
 /// Writes the usages of a project by consumer type.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::error::{ClaimRefusal, Reasons};
 use crate::model::claims::{ClaimedConsumer, PlaceRequest, Placed, RequestedConsumer, Wanted};
-use crate::wire::output::{Members, Pairs, json};
+use crate::wire::output::{Members, amounts, json};
 use crate::wire::reasons::{ReasonAnswer, reasons_and_counts};
 
 /// The answer to a call.
@@ -66,7 +66,7 @@ struct Share<'a> {
     /// The provider's generation after the call.
     generation: i64,
     /// The amounts by resource class.
-    resources: Pairs<'a, i64>,
+    resources: Members<&'a str, i64>,
 }
 
 /// Writes the answer to `request`.
@@ -109,15 +109,12 @@ fn granted_consumer<'a>(requested: &RequestedConsumer, claimed: &'a ClaimedConsu
             .collect()
     });
     let shares = claimed.providers.iter().map(|share| {
-        let resources = Pairs(&share.resources);
-        (
-            &*share.provider,
-            Share {
-                name: share.name.as_deref(),
-                generation: share.generation,
-                resources,
-            },
-        )
+        let written = Share {
+            name: share.name.as_deref(),
+            generation: share.generation,
+            resources: amounts(&share.resources),
+        };
+        (&*share.provider, written)
     });
     ConsumerAnswer {
         uuid: &claimed.consumer,

@@ -10,7 +10,7 @@ use crate::model::workloads::{
     Level, Listed, Mode, Replica, Report, ShownReplica, SpreadReport, Violation, WorkloadRow,
 };
 use crate::wire::native::Name;
-use crate::wire::output::{Members, Pairs, json};
+use crate::wire::output::{Members, amounts, json};
 use crate::wire::reasons::{ReasonAnswer, reasons_and_counts};
 
 #[derive(Serialize, JsonSchema)]
@@ -130,7 +130,7 @@ struct ShareAnswer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     /// The amounts by resource class.
-    resources: Pairs<'a, i64>,
+    resources: Members<&'a str, i64>,
 }
 
 /// A violation in the common form of reasons.
@@ -251,7 +251,7 @@ fn replica(shown: &ShownReplica) -> ReplicaAnswer<'_> {
         over_normal,
     } = shown;
     let shares = allocations.iter().map(|share| {
-        let resources = Pairs(&share.resources);
+        let resources = amounts(&share.resources);
         let name = share.name.as_deref();
         (&*share.provider, ShareAnswer { name, resources })
     });
