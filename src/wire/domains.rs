@@ -40,7 +40,7 @@ struct ListParameters {
     dimension: Text<1, 255>,
     /// The most domains of the page.
     #[serde(default)]
-    limit: PageLimit<1_000>,
+    limit: PageLimit,
     /// The path of the domain after which the page begins.
     after: Option<Text<1, 1_024>>,
 }
@@ -103,7 +103,7 @@ pub fn read_list(query: &str) -> Result<Page> {
     } = read_query(query)?;
     Ok(Page {
         dimension: dimension.0,
-        limit: limit.0,
+        limit: limit.get(),
         after: after.map(|path| path.0),
     })
 }

@@ -1,8 +1,6 @@
 //! `/v1/limits`.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -85,7 +83,7 @@ const MERGED: &[Member] = &[Member::nullable("normal")];
 struct ListParameters {
     /// The most limits of the page.
     #[serde(default)]
-    limit: PageLimit<1_000>,
+    limit: PageLimit,
     /// The class after which the page begins.
     after: Option<Text<1, 255>>,
 }
@@ -119,6 +117,10 @@ enum Normal {
 }
 
 /// A buffer, as a decimal.
+#[derive(JsonSchema)]
+#[schemars(inline, with = "String", description = "")]
+#[schemars(extend("pattern" = r"^(0(\.[0-9]{1,6})?|1(\.0{1,6})?)$"))]
+#[schemars(extend("description" = "The share of the capacity that is kept free, as a decimal from `0` to `1`."))]
 struct Share(NormalLimit);
 
 impl<'de> Deserialize<'de> for Share {
@@ -136,24 +138,6 @@ impl<'de> Deserialize<'de> for Share {
 impl Serialize for Share {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
-    }
-}
-
-impl JsonSchema for Share {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Share".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "pattern": r"^(0(\.[0-9]{1,6})?|1(\.0{1,6})?)$",
-            "description": "The share of the capacity that is kept free, as a decimal from `0` to `1`.",
-        })
     }
 }
 
@@ -182,7 +166,7 @@ struct LimitList<'a> {
 pub fn read_list(query: &str) -> Result<Page> {
     let ListParameters { limit, after } = read_query(query)?;
     Ok(Page {
-        limit: limit.0,
+        limit: limit.get(),
         after: after.map(|class| class.0),
     })
 }

@@ -130,7 +130,7 @@ const MERGED: &[Member] = &[
 struct ListParameters {
     /// The most providers of the page.
     #[serde(default)]
-    limit: PageLimit<1_000>,
+    limit: PageLimit,
     /// The uuid of the provider after which the page begins.
     after: Option<Uuid>,
 }
@@ -198,7 +198,7 @@ pub struct Page {
 pub fn read_list(query: &str) -> Result<Page> {
     let ListParameters { limit, after } = read_query(query)?;
     Ok(Page {
-        limit: limit.0,
+        limit: limit.get(),
         after: after.map(|uuid| uuid.0),
     })
 }

@@ -89,7 +89,7 @@ struct ListParameters {
     project_id: Option<String>,
     /// The most workloads that the page judges.
     #[serde(default)]
-    limit: PageLimit<1_000>,
+    limit: PageLimit,
     /// The uuid of the workload after which the page begins.
     after: Option<Uuid>,
 }
@@ -135,7 +135,7 @@ pub fn read_list(query: &str) -> Result<Page> {
             level: parameters.level.map(|level| level.0),
         },
         after: parameters.after.map(|uuid| uuid.0),
-        limit: parameters.limit.0,
+        limit: parameters.limit.get(),
         time: PAGE_TIME,
     })
 }

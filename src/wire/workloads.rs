@@ -174,7 +174,7 @@ struct ListParameters {
     project_id: Option<String>,
     /// The most workloads of the page.
     #[serde(default)]
-    limit: PageLimit<1_000>,
+    limit: PageLimit,
     /// The uuid of the workload after which the page begins.
     after: Option<Uuid>,
 }
@@ -233,7 +233,7 @@ pub fn read_list(query: &str) -> Result<Page> {
         name,
         uuids: None,
         after: after.map(|uuid| uuid.0),
-        limit: limit.0,
+        limit: limit.get(),
     })
 }
 

@@ -1,9 +1,8 @@
 //! A query for candidates in a body: a query string, or an object in which a list is a repeated parameter.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -16,8 +15,14 @@ use crate::wire::native::{List, Object, bad_request};
 use crate::wire::query::Query;
 
 /// The query as the client gave it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(inline, with = "serde_json::Value", description = "")]
+#[schemars(extend(
+    "type" = ["string", "object"],
+    "minProperties" = 1,
+    "additionalProperties" = {"type": ["string", "array"], "minItems": 1, "items": {"type": "string"}},
+))]
 pub enum GivenQuery {
     Text(String),
     Parameters(Object<String, Texts>),
@@ -120,23 +125,5 @@ const MAX_TEXTS: usize = 10_000;
 impl<'de> Deserialize<'de> for Texts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Texts, D::Error> {
         deserializer.deserialize_any(TextsVisitor)
-    }
-}
-
-impl JsonSchema for GivenQuery {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "GivenQuery".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": ["string", "object"],
-            "minProperties": 1,
-            "additionalProperties": {"type": ["string", "array"], "minItems": 1, "items": {"type": "string"}},
-        })
     }
 }

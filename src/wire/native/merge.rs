@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(members["kind"]["description"], "The text.");
         let states = json!([{"type": "string", "enum": ["up", "off"]}, {"type": "null"}]);
         assert_eq!(members["state"]["anyOf"], states);
-        assert_eq!(members["shown"], json!({}));
+        assert_eq!(members["shown"], json!(true));
         assert_eq!(
             members["amounts"]["additionalProperties"]["type"],
             json!(["integer", "null"])

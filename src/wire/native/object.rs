@@ -71,25 +71,9 @@ impl<K: JsonSchema, V: JsonSchema> JsonSchema for Object<K, V> {
 }
 
 /// The value of a member that has no effect: answers have the member, and a client may send an answer back.
-#[derive(Clone, Copy, Debug)]
-pub struct Ignored;
-
-impl<'de> Deserialize<'de> for Ignored {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        IgnoredAny::deserialize(deserializer).map(|_| Ignored)
-    }
-}
-
-impl JsonSchema for Ignored {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Ignored".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({})
-    }
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, with = "serde_json::Value", description = "")]
+pub struct Ignored {
+    _value: IgnoredAny,
 }

@@ -36,7 +36,7 @@ struct Consumer {
 #[serde(deny_unknown_fields)]
 struct Parameters {
     #[serde(default)]
-    limit: PageLimit<10>,
+    limit: PageLimit,
     #[serde(default)]
     dry_run: bool,
     after: Option<String>,
@@ -120,18 +120,18 @@ fn a_refusal_does_not_repeat_a_long_request() {
 fn parameters_are_read_from_texts() {
     let read: Parameters = read_query("limit=7&dry_run=true&after=5").unwrap();
     assert_eq!(
-        (read.limit.0, read.dry_run, read.after.as_deref()),
+        (read.limit.get(), read.dry_run, read.after.as_deref()),
         (7, true, Some("5"))
     );
     let none: Parameters = read_query("").unwrap();
-    assert_eq!((none.limit.0, none.dry_run, none.after), (10, false, None));
+    assert_eq!((none.limit.get(), none.dry_run, none.after), (1_000, false, None));
 }
 
 #[test]
 fn a_wrong_parameter_is_refused_by_name() {
     for (query, sentence) in [
-        ("limit=11", "limit: 11 is not a whole number from 1 to 10."),
-        ("limit=0", "limit: 0 is not a whole number from 1 to 10."),
+        ("limit=1001", "limit: 1001 is not a whole number from 1 to 1000."),
+        ("limit=0", "limit: 0 is not a whole number from 1 to 1000."),
         ("limit=-1", "limit: \"-1\" is not a whole number."),
         ("dry_run=yes", "dry_run: \"yes\" is not true or false."),
         (

@@ -1,6 +1,7 @@
 //! Members with bounds: each type refuses values beyond the bounds, and shows the bounds in the schema.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
@@ -9,6 +10,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::problem::{none_of, quoted};
 use crate::search::Domain;
 use crate::wire::{native_keys, uuid};
+
+/// Reads a text with `read`, which returns the text if the value is not `allowed`.
+pub fn read_text<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    allowed: impl Display,
+    read: impl FnOnce(String) -> Result<T, String>,
+) -> Result<T, D::Error> {
+    let refused = |text: String| D::Error::custom(format_args!("{} is {allowed}", quoted(&text)));
+    read(String::deserialize(deserializer)?).map_err(refused)
+}
 
 /// The parameters of an operation without parameters.
 #[derive(Deserialize, JsonSchema)]
@@ -21,38 +32,28 @@ pub struct NoParameters {}
 pub struct Nullable<T>(pub Option<T>);
 
 /// A text of `MIN` to `MAX` characters.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[schemars(inline, with = "String", description = "", extend("minLength" = MIN, "maxLength" = MAX))]
 pub struct Text<const MIN: usize, const MAX: usize>(pub String);
 
 impl<'de, const MIN: usize, const MAX: usize> Deserialize<'de> for Text<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        if (MIN..=MAX).contains(&text.chars().count()) {
-            return Ok(Text(text));
-        }
-        let given = quoted(&text);
-        Err(D::Error::custom(format_args!(
-            "{given} is not a text of {MIN} to {MAX} characters"
-        )))
-    }
-}
-
-impl<const MIN: usize, const MAX: usize> JsonSchema for Text<MIN, MAX> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("Text_{MIN}_{MAX}").into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "minLength": MIN, "maxLength": MAX})
+        let read = |text: String| match text.chars().count() {
+            count if (MIN..=MAX).contains(&count) => Ok(Text(text)),
+            _ => Err(text),
+        };
+        read_text(
+            deserializer,
+            format_args!("not a text of {MIN} to {MAX} characters"),
+            read,
+        )
     }
 }
 
 /// A whole number from `MIN` to `MAX`.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(inline, with = "serde_json::Value", description = "")]
+#[schemars(extend("type" = "integer", "minimum" = MIN, "maximum" = MAX))]
 pub struct Whole<const MIN: i64, const MAX: i64>(pub i64);
 
 impl<'de, const MIN: i64, const MAX: i64> Deserialize<'de> for Whole<MIN, MAX> {
@@ -67,53 +68,25 @@ impl<'de, const MIN: i64, const MAX: i64> Deserialize<'de> for Whole<MIN, MAX> {
     }
 }
 
-impl<const MIN: i64, const MAX: i64> JsonSchema for Whole<MIN, MAX> {
-    fn inline_schema() -> bool {
-        true
-    }
+/// The most items of a page.
+const MAX_PAGE: i64 = 1_000;
 
-    fn schema_name() -> Cow<'static, str> {
-        format!("Whole_{MIN}_{MAX}").into()
-    }
+/// The most items of a page as the client wants: from 1 to 1,000, and 1,000 by default.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, description = "")]
+pub struct PageLimit(Whole<1, MAX_PAGE>);
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "integer", "minimum": MIN, "maximum": MAX})
+impl PageLimit {
+    /// The number of items.
+    pub fn get(self) -> usize {
+        usize::try_from(self.0.0).unwrap_or_default()
     }
 }
 
-/// The most items of a page: from 1 to `MAX`, and `MAX` by default.
-#[derive(Serialize)]
-pub struct PageLimit<const MAX: usize>(pub usize);
-
-impl<const MAX: usize> Default for PageLimit<MAX> {
+impl Default for PageLimit {
     fn default() -> Self {
-        PageLimit(MAX)
-    }
-}
-
-impl<'de, const MAX: usize> Deserialize<'de> for PageLimit<MAX> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let given = i64::deserialize(deserializer)?;
-        match usize::try_from(given) {
-            Ok(limit) if (1..=MAX).contains(&limit) => Ok(PageLimit(limit)),
-            _ => Err(D::Error::custom(format_args!(
-                "{given} is not a whole number from 1 to {MAX}"
-            ))),
-        }
-    }
-}
-
-impl<const MAX: usize> JsonSchema for PageLimit<MAX> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("PageLimit_{MAX}").into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "integer", "minimum": 1, "maximum": MAX})
+        PageLimit(Whole(MAX_PAGE))
     }
 }
 
@@ -149,60 +122,27 @@ impl<T: JsonSchema, const MIN: usize, const MAX: usize> JsonSchema for List<T, M
 }
 
 /// A uuid, in lower case with dashes. Every spelling of the API is read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline, with = "String", description = "", extend("format" = "uuid"))]
 pub struct Uuid(pub String);
 
 impl<'de> Deserialize<'de> for Uuid {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        match uuid::canonical(&text) {
-            Some(uuid) => Ok(Uuid(uuid)),
-            None => Err(D::Error::custom(format_args!("{} is not a uuid", quoted(&text)))),
-        }
-    }
-}
-
-impl JsonSchema for Uuid {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Uuid".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "format": "uuid"})
+        let read = |text: String| uuid::canonical(&text).map(Uuid).ok_or(text);
+        read_text(deserializer, "not a uuid", read)
     }
 }
 
 /// A domain as `dimension:path`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(inline, with = "String", description = "", extend("pattern" = "^[^:]+:.*[^/].*$"))]
 pub struct InDomain(pub Domain);
 
 impl<'de> Deserialize<'de> for InDomain {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        native_keys::domain(&text).map(InDomain).ok_or_else(|| {
-            D::Error::custom(format_args!(
-                "{} is not dimension:path, such as fault:fd:/dc1 or host:UUID",
-                quoted(&text)
-            ))
-        })
-    }
-}
-
-impl JsonSchema for InDomain {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "InDomain".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "pattern": "^[^:]+:.*[^/].*$"})
+        let allowed = "not dimension:path, such as fault:fd:/dc1 or host:UUID";
+        let read = |text: String| native_keys::domain(&text).map(InDomain).ok_or(text);
+        read_text(deserializer, allowed, read)
     }
 }
 
@@ -213,21 +153,9 @@ pub trait Named: Copy + PartialEq + 'static {
 }
 
 /// A value by name.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, JsonSchema)]
+#[schemars(inline, with = "String", bound = "T: Named", description = "", extend("enum" = Self::names()))]
 pub struct Name<T>(pub T);
-
-impl<'de, T: Named> Deserialize<'de> for Name<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        match T::NAMES.iter().find(|(name, _)| *name == text) {
-            Some((_, value)) => Ok(Name(*value)),
-            None => {
-                let names = none_of(T::NAMES.iter().map(|(name, _)| *name));
-                Err(D::Error::custom(format_args!("{} is {names}", quoted(&text))))
-            }
-        }
-    }
-}
 
 impl<T: Named> Name<T> {
     /// The name of the value.
@@ -235,25 +163,23 @@ impl<T: Named> Name<T> {
         let known = T::NAMES.iter().find(|(_, value)| *value == self.0);
         known.map_or("", |(name, _)| name)
     }
+
+    fn names() -> Vec<&'static str> {
+        T::NAMES.iter().map(|(name, _)| *name).collect()
+    }
+}
+
+impl<'de, T: Named> Deserialize<'de> for Name<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read_text(deserializer, none_of(Self::names()), |text| {
+            let known = T::NAMES.iter().find(|(name, _)| *name == text);
+            known.map(|(_, value)| Name(*value)).ok_or(text)
+        })
+    }
 }
 
 impl<T: Named> Serialize for Name<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
-    }
-}
-
-impl<T: Named> JsonSchema for Name<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        std::any::type_name::<T>().into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<&str> = T::NAMES.iter().map(|(name, _)| *name).collect();
-        json_schema!({"type": "string", "enum": names})
     }
 }

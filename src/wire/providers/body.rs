@@ -1,11 +1,10 @@
 //! Descriptions of providers in bodies, and the checks of their values.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -79,6 +78,8 @@ pub struct DescribeBody {
 }
 
 /// The value of a property.
+#[derive(JsonSchema)]
+#[schemars(inline, with = "serde_json::Value", description = "", extend("type" = ["string", "boolean", "integer"]))]
 pub struct Property(pub PropertyValue);
 
 impl<'de> Deserialize<'de> for Property {
@@ -116,20 +117,6 @@ impl Serialize for Property {
             PropertyValue::Integer(integer) => serializer.serialize_i64(*integer),
             PropertyValue::Text(text) => serializer.serialize_str(text),
         }
-    }
-}
-
-impl JsonSchema for Property {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Property".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": ["string", "boolean", "integer"]})
     }
 }
 

@@ -1,8 +1,6 @@
 //! The body of `PUT /v1/workloads/{uuid}`, and the spec in the stored form, which is read again.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -108,7 +106,8 @@ pub struct RoleBody {
 }
 
 /// An object or a text.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline, with = "Value", description = "", extend("type" = ["object", "string"]))]
 pub struct Payload(Value);
 
 impl<'de> Deserialize<'de> for Payload {
@@ -120,20 +119,6 @@ impl<'de> Deserialize<'de> for Payload {
                 "{other} is not an object, a text or null"
             ))),
         }
-    }
-}
-
-impl JsonSchema for Payload {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Payload".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": ["object", "string"]})
     }
 }
 
