@@ -5,12 +5,14 @@
 //!
 //! - `native`: requests of the native API as structs, and the description of its nouns;
 //! - `json`, `query`: parsers of bodies and query strings; `value`: the parsed form;
-//! - `schema`, `validation`: the schemas in `schemas/*.json`, and the validation of requests against them;
+//! - `schema`, `steps`, `validation`: the schemas in `schemas/*.json`, and the validation of requests against them;
 //! - `filters`, `native_keys`, `integer`, `uuid`: the syntax of parameter values;
 //! - `python`: Python's formatting of values, for error sentences;
 //! - `output`: helpers for answers; `reasons`: why something is refused; `quoted`, `provider_texts`: caches of JSON
 //!   texts;
 //! - `documents`: the list of schemas, for the description of the API.
+
+use crate::error::{Error, Result};
 
 pub mod aggregates;
 pub mod allocation_candidates;
@@ -45,8 +47,16 @@ mod query;
 mod quoted;
 pub mod reasons;
 mod schema;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod uuid;
 mod validation;
 mod value;
+
+pub use native::read_no_parameters;
+
+/// The refusal with this sentence.
+fn bad_request<T>(detail: impl Into<String>) -> Result<T> {
+    Err(Error::BadRequest { detail: detail.into() })
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::output::{json, since};
-use super::schema::Steps;
+use super::steps::Steps;
 use super::uuid;
 use crate::error::Result;
 use crate::model::aggregates::{ProviderAggregates, Replace};

@@ -9,8 +9,8 @@ use indexmap::IndexMap;
 use super::filters::Zero;
 use super::python::{repr_list, strip};
 use super::query::Query;
-use super::schema::Steps;
-use super::{filters, integer, native_keys};
+use super::steps::Steps;
+use super::{bad_request, filters, integer, native_keys};
 use crate::error::{Error, Result};
 use crate::search::{Group, GroupPolicy, Request, Traits};
 use crate::version::{FORBIDDEN_TRAITS, NESTED_CANDIDATES, SAME_SUBTREE, Version};
@@ -30,10 +30,6 @@ type Groups = IndexMap<String, Group>;
 
 fn bad_value<T>(detail: String) -> Result<T> {
     Err(Error::BadQueryValue { detail })
-}
-
-fn bad_request<T>(detail: String) -> Result<T> {
-    Err(Error::BadRequest { detail })
 }
 
 /// Reads the query string of `GET /allocation_candidates`.
@@ -62,8 +58,7 @@ pub fn read_request(version: Version, query: &Query, zero: Zero) -> Result<Reque
     }
     if policy.is_none() && groups.keys().filter(|suffix| !suffix.is_empty()).count() > 1 {
         return bad_request(
-            "The \"group_policy\" parameter is required when specifying more than one \"resources{N}\" parameter."
-                .to_owned(),
+            "The \"group_policy\" parameter is required when specifying more than one \"resources{N}\" parameter.",
         );
     }
     Ok(Request {
@@ -104,11 +99,7 @@ fn root_required(query: &Query) -> Result<Traits> {
     let Some(text) = texts.first() else {
         return Ok(Traits::default());
     };
-    if texts.len() > 1 {
-        return Err(Error::DuplicateQueryKey {
-            detail: "Query parameter 'root_required' may be specified only once.".to_owned(),
-        });
-    }
+    query.check_single(&["root_required"])?;
     let traits = filters::traits(text, true, false)?;
     let required: BTreeSet<&str> = traits.required.iter().flatten().map(String::as_str).collect();
     let conflicts: Vec<&str> = required
@@ -215,10 +206,10 @@ fn check_resources(groups: &Groups) -> Result<()> {
         ));
     }
     if resourceless().next().is_some() {
-        return bad_request("All request groups must specify resources.".to_owned());
+        return bad_request("All request groups must specify resources.");
     }
     if groups.is_empty() {
-        return bad_request("At least one request group (`resources` or `resources{$S}`) is required.".to_owned());
+        return bad_request("At least one request group (`resources` or `resources{$S}`) is required.");
     }
     Ok(())
 }

@@ -5,10 +5,10 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 use super::output::{Members, amounts, json, since};
-use super::schema::Steps;
+use super::steps::Steps;
 use super::value::Value;
-use super::{python, uuid};
-use crate::error::{Error, Result};
+use super::{bad_request, python, uuid};
+use crate::error::Result;
 use crate::model::allocations::{
     Claim, ConsumerAllocations, ConsumerClaim, Expected, Given, Owner, ProviderAllocations, Takeover,
 };
@@ -24,9 +24,7 @@ pub type AmountsByProvider = Vec<(String, Vec<(String, i64)>)>;
 /// Reads `PUT /allocations/{consumer}`.
 pub fn read_put(version: Version, consumer: &str, body: &[u8]) -> Result<Claim> {
     let Some(consumer) = uuid::canonical(consumer) else {
-        return Err(Error::BadRequest {
-            detail: format!("Malformed consumer_uuid: {consumer}"),
-        });
+        return bad_request(format!("Malformed consumer_uuid: {consumer}"));
     };
     let body = PUT.read(version, body)?;
     let read = if version >= ALLOCATIONS_DICT {

@@ -8,15 +8,15 @@ use super::allocation_candidates::read_request;
 use super::filters::Zero;
 use super::native_keys::check_ampersands;
 use super::query::Query;
-use super::schema::NativeSchema;
+use super::steps::Steps;
 use crate::error::Result;
 use crate::search::{Purpose, Rank, Request};
 use crate::version::Version;
 pub use given_query::GivenQuery;
 
 const SCHEMAS: &str = include_str!("schemas/candidates.json");
-static LIST: NativeSchema = NativeSchema::new(SCHEMAS, "list");
-static QUERY: NativeSchema = NativeSchema::new(SCHEMAS, "query");
+static LIST: Steps = Steps::of_query(SCHEMAS, "list");
+static QUERY: Steps = Steps::of_query(SCHEMAS, "query");
 
 /// A request for candidates, and the parts of the answer.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,11 +11,12 @@ pub use answer::{refused_consumers, write, write_text};
 use body::{CandidateBody, ConsumerBody, PlaceBody, PlaceParameters};
 use repeatable::repeatable;
 
+use super::bad_request;
 use super::candidates::GivenQuery;
 use super::defaults::{CONSUMER_TYPE, Defaults};
 use super::filters::Zero;
 use super::json;
-use super::native::{Ignored, List, Name, Noun, Operation, bad_request, read_item, read_query, read_value};
+use super::native::{Ignored, List, Name, Noun, Operation, read_item, read_query, read_value};
 use crate::error::Result;
 use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
 use crate::model::claims::{ClaimCandidate, ClaimQuery, PlaceRequest, RequestedConsumer, Wanted};

@@ -1,6 +1,7 @@
 //! Values for members missing in a request of the native API, and the caller's rights.
 
-use super::native::{Text, bad_request};
+use super::bad_request;
+use super::native::Text;
 use crate::error::Result;
 use crate::model::allocations::Owner;
 use crate::search::Rank;

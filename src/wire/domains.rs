@@ -29,8 +29,7 @@ pub static NOUN: Noun = Noun {
             are described.",
     )
     .parameters::<ListParameters>()
-    .answer::<DomainList>()
-    .refusals(&["BadRequest", "DuplicateQueryKey"])],
+    .answer::<DomainList>()],
 };
 
 #[derive(Deserialize, JsonSchema)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::bad_request;
 use super::integer;
 use super::python::strip;
 use super::query::Query;
@@ -9,10 +10,6 @@ use super::uuid;
 use crate::error::{Error, Result};
 use crate::search::{Members, Traits};
 use crate::version::{ANY_TRAITS, FORBIDDEN_AGGREGATES, FORBIDDEN_TRAITS, REPEATED_MEMBER_OF, Version};
-
-fn bad_request<T>(detail: String) -> Result<T> {
-    Err(Error::BadRequest { detail })
-}
 
 /// Whether a class may be named with the amount 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

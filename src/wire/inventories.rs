@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 use super::output::{Members, Number, json};
-use super::schema::Steps;
+use super::steps::Steps;
 use super::value::Value;
 use crate::error::Result;
 use crate::model::inventories::{Add, Inventories, Inventory, Replace, Update};

@@ -5,10 +5,8 @@
 //! Python, very deep nesting and millions of values are refused, which only an attack contains. Lone surrogates, which
 //! no database can store, are refused too, but only if the rest of the body is right.
 
-use std::ops::RangeInclusive;
-
 use super::integer::{MAX_DIGITS, too_long};
-use super::value::Value;
+use super::value::{Value, lone_surrogate};
 use crate::error::{Error, Result};
 
 /// The limit on nesting. Valid bodies of the API have at most seven levels.
@@ -17,14 +15,6 @@ const MAX_DEPTH: usize = 300;
 /// The limit on values. Each value takes many times its length in memory. A body of the greatest length has room for
 /// less than half as many useful values.
 const MAX_VALUES: usize = 4_000_000;
-
-/// Private-use characters in the place of lone surrogates in parsed texts, because a `char` cannot be a surrogate.
-const SURROGATE_STAND_INS: RangeInclusive<char> = '\u{10d800}'..='\u{10dfff}';
-
-/// The lone surrogate behind a private-use character.
-pub fn lone_surrogate(c: char) -> Option<u32> {
-    SURROGATE_STAND_INS.contains(&c).then(|| u32::from(c) - 0x10_0000)
-}
 
 /// Parses a JSON document and validates the value with `validate`. Lone surrogates are refused last.
 pub fn read(body: &[u8], validate: impl FnOnce(&Value) -> Result<()>) -> Result<Value> {

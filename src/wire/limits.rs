@@ -4,11 +4,13 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::bad_request;
 use super::native::{
-    Member, NoParameters, Noun, Nullable, Operation, PageLimit, Patch, Text, read_body, read_merge_patch, read_query,
+    Member, NoParameters, Noun, Null, Nullable, Operation, PageLimit, Patch, Text, read_body, read_merge_patch,
+    read_query,
 };
 use super::output::json;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::limits::{Limit, Page, Set};
 use crate::search::NormalLimit;
 
@@ -27,8 +29,7 @@ pub static NOUN: Noun = Noun {
             `next` is the `after` of the next page, or null.",
         )
         .parameters::<ListParameters>()
-        .answer::<LimitList>()
-        .refusals(&["BadRequest", "DuplicateQueryKey"]),
+        .answer::<LimitList>(),
         Operation::new(
             "GET /v1/limits/{class}",
             "Show the limit of a resource class",
@@ -76,7 +77,7 @@ const SET_REFUSALS: &[&str] = &[
 ];
 
 /// The members that a patch may leave out.
-const MERGED: &[Member] = &[Member::nullable("normal")];
+const MERGED: &[Member] = &[("normal", Null::IsValue)];
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -171,14 +172,6 @@ pub fn read_list(query: &str) -> Result<Page> {
     })
 }
 
-/// Reads the query string of `GET /v1/limits/{class}`, which has no parameters.
-///
-/// # Errors
-/// The first parameter.
-pub fn read_show(query: &str) -> Result<()> {
-    read_query::<NoParameters>(query).map(drop)
-}
-
 /// Reads `PUT /v1/limits/{class}`, and whether the request is a dry run.
 ///
 /// # Errors
@@ -206,12 +199,10 @@ fn set(class: &str, body: SetBody) -> Result<Set> {
         normal,
     } = body;
     if let Some(Text(given)) = resource_class.filter(|given| given.0 != class) {
-        return Err(Error::BadRequest {
-            detail: format!(
-                "resource_class: {given:?} differs from {class}, the class of the path. Leave resource_class out, or \
-                 send the request to the path of the other class."
-            ),
-        });
+        return bad_request(format!(
+            "resource_class: {given:?} differs from {class}, the class of the path. Leave resource_class out, or send \
+             the request to the path of the other class."
+        ));
     }
     Ok(Set {
         class: class.to_owned(),

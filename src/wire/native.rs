@@ -13,22 +13,23 @@ mod types;
 use serde::de::DeserializeOwned;
 
 use input::Input;
-pub use merge::{Member, Patch};
+pub use merge::{Member, Null, Patch};
 pub use noun::{Noun, Operation};
 pub use object::{Ignored, Object};
 use problem::Problem;
 pub use texts::{ClassName, SpelledUuid, Suffix};
 pub use types::{InDomain, List, Name, Named, NoParameters, Nullable, PageLimit, Text, Uuid, Whole};
 
+use super::bad_request;
 use super::json;
 use super::query::Query;
 use super::value::Value;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Reads a body.
 ///
 /// # Errors
-/// [`Error::MalformedJson`], or the first wrong member, by path.
+/// [`crate::error::Error::MalformedJson`], or the first wrong member, by path.
 pub fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     read_value(&json::read(body, |_| Ok(()))?)
 }
@@ -70,18 +71,10 @@ pub fn read_item<T: DeserializeOwned>(list: &str, at: usize, item: &Value) -> Re
 /// Reads a query string in which each parameter occurs once.
 ///
 /// # Errors
-/// [`Error::DuplicateQueryKey`], or the first wrong parameter.
+/// [`crate::error::Error::DuplicateQueryKey`], or the first wrong parameter.
 pub fn read_query<T: DeserializeOwned>(raw: &str) -> Result<T> {
     let query = Query::parse(raw)?;
     query.check_all_single()?;
-    read_parameters(&query)
-}
-
-/// Reads parameters. Of several parameters of a name the last is read.
-///
-/// # Errors
-/// The first wrong parameter.
-pub fn read_parameters<T: DeserializeOwned>(query: &Query) -> Result<T> {
     query.check_no_nul()?;
     let members = query
         .pairs()
@@ -90,9 +83,12 @@ pub fn read_parameters<T: DeserializeOwned>(query: &Query) -> Result<T> {
     T::deserialize(Input::of_query(&object)).or_else(|problem| bad_request(problem.sentence("parameters")))
 }
 
-/// The refusal with this sentence.
-pub fn bad_request<T>(detail: String) -> Result<T> {
-    Err(Error::BadRequest { detail })
+/// Reads the query string of an operation without parameters.
+///
+/// # Errors
+/// The first parameter.
+pub fn read_no_parameters(query: &str) -> Result<()> {
+    read_query::<NoParameters>(query).map(drop)
 }
 
 #[cfg(test)]

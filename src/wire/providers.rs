@@ -8,14 +8,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::body::{DescribeAllBody, DescribeBody, Property, StateBody, describe};
+use super::bad_request;
 use super::native::{
-    InDomain, Member, Name, NoParameters, Noun, Operation, PageLimit, Patch, Uuid, read_body, read_merge_patch,
+    InDomain, Member, Name, NoParameters, Noun, Null, Operation, PageLimit, Patch, Uuid, read_body, read_merge_patch,
     read_query,
 };
 use super::output::json;
 use super::uuid;
 use super::workloads::read_stored;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::providers::{DescribeAll, Described, DomainState};
 use crate::search::{Description, ProviderState};
 
@@ -34,8 +35,7 @@ pub static NOUN: Noun = Noun {
             a provider inherits is not repeated.",
         )
         .parameters::<ListParameters>()
-        .answer::<ProviderList>()
-        .refusals(&["BadRequest", "DuplicateQueryKey"]),
+        .answer::<ProviderList>(),
         Operation::new(
             "PUT /v1/providers",
             "Describe up to 1000 providers",
@@ -119,10 +119,10 @@ const DESCRIBE_REFUSALS: &[&str] = &[
 
 /// The members that a patch may leave out.
 const MERGED: &[Member] = &[
-    Member::removable("type"),
-    Member::object_of_nullables("properties"),
-    Member::removable("domains"),
-    Member::removable("state"),
+    ("type", Null::Removes),
+    ("properties", Null::IsValueInside),
+    ("domains", Null::Removes),
+    ("state", Null::Removes),
 ];
 
 #[derive(Deserialize, JsonSchema)]
@@ -201,14 +201,6 @@ pub fn read_list(query: &str) -> Result<Page> {
         limit: limit.get(),
         after: after.map(|uuid| uuid.0),
     })
-}
-
-/// Reads the query string of `GET /v1/providers/{uuid}`, which has no parameters.
-///
-/// # Errors
-/// The first parameter.
-pub fn read_show(query: &str) -> Result<()> {
-    read_query::<NoParameters>(query).map(drop)
 }
 
 /// Reads `PUT /v1/providers/{uuid}`, and whether the request is a dry run.
@@ -296,9 +288,7 @@ fn refuse(mistakes: Vec<String>) -> Result<()> {
     if mistakes.is_empty() {
         return Ok(());
     }
-    Err(Error::BadRequest {
-        detail: format!("{}.", mistakes.join("; ")),
-    })
+    bad_request(format!("{}.", mistakes.join("; ")))
 }
 
 fn answer(described: &Described) -> ProviderAnswer<'_> {

@@ -1,7 +1,6 @@
 //! Formats values as Python's `repr`, and as the `pprint` with which `jsonschema` shows schemas and instances.
 
-use super::json::lone_surrogate;
-use super::value::Value;
+use super::value::{Value, lone_surrogate};
 
 /// The line width in `jsonschema`'s call of `pprint`.
 const WIDTH: usize = 72;

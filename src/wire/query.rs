@@ -2,8 +2,9 @@
 
 use percent_encoding::percent_decode;
 
+use super::bad_request;
 use super::json::decoding_problem;
-use super::schema::{NativeSchema, Schema, Steps};
+use super::steps::Steps;
 use super::validation;
 use super::value::{Object, Value};
 use crate::error::{Error, Result};
@@ -36,7 +37,7 @@ impl Query {
 
     /// Parses and validates a query string. The schema validates only the last of several parameters of the same name.
     pub fn read(steps: &Steps, version: Version, raw: &str) -> Result<Query> {
-        Query::validated(steps.at(version), raw)
+        Query::parse(raw)?.validated(steps, version)
     }
 
     /// Refuses a repeated parameter.
@@ -56,23 +57,24 @@ impl Query {
     pub fn check_no_nul(&self) -> Result<()> {
         let mut pairs = self.pairs();
         match pairs.find(|(name, value)| name.contains('\0') || value.contains('\0')) {
-            Some((name, _)) => Err(Error::BadRequest {
-                detail: format!("Query parameter '{}' has a NUL character.", name.replace('\0', "\\0")),
-            }),
+            Some((name, _)) => bad_request(format!(
+                "Query parameter '{}' has a NUL character.",
+                name.replace('\0', "\\0")
+            )),
             None => Ok(()),
         }
     }
 
     /// Like `read`, for a request of the native API.
-    pub fn read_native(schema: &NativeSchema, raw: &str) -> Result<Query> {
-        let query = Query::validated(schema.get(), raw)?;
+    pub fn read_native(steps: &Steps, raw: &str) -> Result<Query> {
+        let query = Query::read(steps, Version::MAX, raw)?;
         query.check_no_nul()?;
         Ok(query)
     }
 
     /// As `read_native`, for parameters outside of a URL.
-    pub fn read_pairs(schema: &NativeSchema, pairs: Vec<(String, String)>) -> Result<Query> {
-        Query::of_pairs(pairs).checked(schema.get())
+    pub fn read_pairs(steps: &Steps, pairs: Vec<(String, String)>) -> Result<Query> {
+        Query::of_pairs(pairs).validated(steps, Version::MAX)
     }
 
     /// Refuses each of these parameters if repeated.
@@ -91,18 +93,10 @@ impl Query {
         }
     }
 
-    fn validated(schema: &Schema, raw: &str) -> Result<Query> {
-        Query::parse(raw)?.checked(schema)
-    }
-
-    fn checked(self, schema: &Schema) -> Result<Query> {
-        let object: Object = self
-            .pairs
-            .iter()
-            .cloned()
-            .map(|(name, text)| (name, Value::String(text.into())))
-            .collect();
-        match validation::refusal(schema, &Value::Object(object)) {
+    fn validated(self, steps: &Steps, version: Version) -> Result<Query> {
+        let members = self.pairs.iter().cloned();
+        let object: Object = members.map(|(name, text)| (name, Value::String(text.into()))).collect();
+        match validation::refusal(steps.at(version), &Value::Object(object)) {
             None => Ok(self),
             Some(sentence) => Err(Error::InvalidQuery(sentence)),
         }

@@ -1,6 +1,6 @@
 //! `/reshaper`: inventories and allocations in a single body, each in the form of the noun's own route.
 
-use super::schema::Steps;
+use super::steps::Steps;
 use super::{allocations, inventories};
 use crate::error::Result;
 use crate::model::reshaper::{Reshape, Reshaped};

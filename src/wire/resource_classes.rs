@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
+use super::bad_request;
 use super::output::{Link, json};
-use super::schema::Steps;
+use super::steps::Steps;
 use super::value::{Object, Value};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::resource_classes::{Create, Ensure, Rename, ResourceClass};
 use crate::version::Version;
 
@@ -20,9 +21,7 @@ pub fn read_create(version: Version, body: &[u8]) -> Result<Create> {
     let name = name(version, body)?;
     // As a Python pattern, the schema accepts a final line feed. A `Location` header cannot contain a line feed.
     if name.ends_with('\n') {
-        return Err(Error::BadRequest {
-            detail: "The name of a resource class cannot end with a line feed.".to_owned(),
-        });
+        return bad_request("The name of a resource class cannot end with a line feed.");
     }
     Ok(Create { name })
 }

@@ -7,7 +7,7 @@ use super::filters::Zero;
 use super::output::{Out, WordTemplate, json, quote};
 use super::provider_texts::ProviderTexts;
 use super::query::Query;
-use super::schema::Steps;
+use super::steps::Steps;
 use super::value::Value;
 use super::{filters, uuid};
 use crate::error::Result;

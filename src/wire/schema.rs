@@ -1,16 +1,12 @@
-//! JSON Schemas of requests: data in `schemas/*.json`, with a step for each version with a changed schema.
+//! JSON Schemas of requests, compiled from the data in `schemas/*.json`.
 //!
 //! An unsupported keyword in these files is a panic, which a test finds. The order of keywords matters: of two equally
 //! relevant errors the first is reported, and the message shows the schema as written.
 
-use std::sync::OnceLock;
-
 use regex::Regex;
 
+use super::json;
 use super::value::Value;
-use super::{json, uuid, validation};
-use crate::error::{Error, Result};
-use crate::version::{NATIVE_STEP, Version};
 
 /// Files to which the schemas of other nouns refer.
 const SHARED: [(&str, &str); 2] = [
@@ -18,101 +14,9 @@ const SHARED: [(&str, &str); 2] = [
     ("inventories.json", include_str!("schemas/inventories.json")),
 ];
 
-/// The schemas of a request, each with the first version of the schema.
-pub struct Steps {
-    file: &'static str,
-    name: &'static str,
-    is_uuid: fn(&Value) -> bool,
-    schemas: OnceLock<Vec<(Version, Schema)>>,
-}
-
-impl Steps {
-    /// The schemas of a body. `name` is their member in the JSON document `file`.
-    pub const fn of_body(file: &'static str, name: &'static str) -> Self {
-        Steps {
-            file,
-            name,
-            is_uuid: is_uuid_of_body,
-            schemas: OnceLock::new(),
-        }
-    }
-
-    /// The schemas of a query string, whose UUIDs must have dashes.
-    pub const fn of_query(file: &'static str, name: &'static str) -> Self {
-        Steps {
-            file,
-            name,
-            is_uuid: is_uuid_of_query,
-            schemas: OnceLock::new(),
-        }
-    }
-
-    /// The schema in force at `version`.
-    pub fn at(&self, version: Version) -> &Schema {
-        let schemas = self.schemas.get_or_init(|| self.load());
-        let newer = schemas
-            .iter()
-            .position(|(since, _)| *since > version)
-            .unwrap_or(schemas.len());
-        &schemas[newer.saturating_sub(1)].1
-    }
-
-    /// Parses a body and validates the value.
-    pub fn read(&self, version: Version, body: &[u8]) -> Result<Value> {
-        json::read(body, |value| self.validate(version, value))
-    }
-
-    /// Validates a value as a body.
-    pub fn validate(&self, version: Version, value: &Value) -> Result<()> {
-        validate(self.at(version), value)
-    }
-
-    fn load(&self) -> Vec<(Version, Schema)> {
-        let microversions = steps(self.file, self.name, self.is_uuid)
-            .into_iter()
-            .filter(|(since, _)| since != NATIVE_STEP)
-            .map(|(since, schema)| (since.parse().expect("the name of a step is a version"), schema));
-        let schemas: Vec<(Version, Schema)> = microversions.collect();
-        assert!(!schemas.is_empty(), "no schemas are named {}", self.name);
-        schemas
-    }
-}
-
-/// The schema of a query string of the native API, which has no microversions.
-pub struct NativeSchema {
-    file: &'static str,
-    name: &'static str,
-    schema: OnceLock<Schema>,
-}
-
-impl NativeSchema {
-    /// `name` is a member of `requests` in the JSON document `file`.
-    pub const fn new(file: &'static str, name: &'static str) -> Self {
-        NativeSchema {
-            file,
-            name,
-            schema: OnceLock::new(),
-        }
-    }
-
-    /// The schema, compiled at the first call.
-    pub fn get(&self) -> &Schema {
-        self.schema.get_or_init(|| {
-            let mut steps = steps(self.file, self.name, is_uuid_of_query).into_iter();
-            let native = steps.find(|(since, _)| since == NATIVE_STEP);
-            // The schemas are part of the binary, and a test compiles each.
-            native.expect("a native request has a step v1").1
-        })
-    }
-}
-
-/// Validates a body.
-fn validate(schema: &Schema, value: &Value) -> Result<()> {
-    validation::refusal(schema, value).map_or(Ok(()), |sentence| Err(Error::InvalidBody(sentence)))
-}
-
-/// The compiled steps of a schema of a document.
-fn steps(file: &str, name: &str, is_uuid: fn(&Value) -> bool) -> Vec<(String, Schema)> {
+/// The schemas of a request in the document `file`, each with the version that begins the schema. `is_uuid` checks the
+/// format of a uuid.
+pub fn load(file: &str, name: &str, is_uuid: fn(&Value) -> bool) -> Vec<(String, Schema)> {
     let document = requests(file);
     let loader = Loader {
         document: &document,
@@ -125,16 +29,7 @@ fn steps(file: &str, name: &str, is_uuid: fn(&Value) -> bool) -> Vec<(String, Sc
 /// The part of a noun's document with the schemas of requests.
 fn requests(file: &str) -> Value {
     let document = json::read(file.as_bytes(), |_| Ok(())).expect("the schemas are JSON");
-    document.field("requests").clone()
-}
-
-fn is_uuid_of_body(value: &Value) -> bool {
-    matches!(value, Value::String(text) if uuid::canonical(text).is_some())
-}
-
-/// UUIDs in a query string must have dashes.
-fn is_uuid_of_query(value: &Value) -> bool {
-    !matches!(value, Value::String(text) if !uuid::is_dashed(text))
+    document.into_field("requests")
 }
 
 /// A compiled schema.
@@ -212,12 +107,12 @@ impl Loader<'_> {
     }
 
     fn compile(&self, source: Value) -> Schema {
-        let rules = source.members().map(|(keyword, value)| SchemaRule {
+        let rule = |(keyword, value): (&str, &Value)| SchemaRule {
             keyword: keyword.to_owned(),
             value: value.clone(),
             check: self.check(keyword, value),
-        });
-        let rules = rules.collect();
+        };
+        let rules = source.members().map(rule).collect();
         Schema { source, rules }
     }
 

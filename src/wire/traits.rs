@@ -3,12 +3,12 @@
 use indexmap::IndexSet;
 use serde::Serialize;
 
+use super::bad_request;
 use super::output::json;
 use super::query::Query;
-use super::schema::Steps;
-use super::validation;
+use super::steps::Steps;
 use super::value::Value;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::traits::{Ensure, Filter, ProviderTraits, Replace, Trait};
 use crate::version::Version;
 
@@ -19,15 +19,13 @@ static PUT: Steps = Steps::of_body(SCHEMAS, "put");
 
 /// Validates the name in `PUT /traits/{name}`: the name must be the name of a custom trait.
 pub fn read_ensure(version: Version, name: &str) -> Result<Ensure> {
-    let name = name.to_owned();
-    match validation::refusal(CUSTOM.at(version), &Value::String(name.as_str().into())) {
-        None => Ok(Ensure { name }),
-        Some(_) => Err(Error::BadRequest {
-            detail: "The trait is invalid. A valid trait must be no longer than 255 characters, start with the prefix \
-                     \"CUSTOM_\" and use following characters: \"A\"-\"Z\", \"0\"-\"9\" and \"_\""
-                .to_owned(),
-        }),
+    if CUSTOM.validate(version, &Value::String(name.into())).is_err() {
+        return bad_request(
+            "The trait is invalid. A valid trait must be no longer than 255 characters, start with the prefix \"CUSTOM_\" \
+             and use following characters: \"A\"-\"Z\", \"0\"-\"9\" and \"_\"",
+        );
     }
+    Ok(Ensure { name: name.to_owned() })
 }
 
 /// Reads the query string of `GET /traits`.
@@ -42,12 +40,10 @@ pub fn read_list(version: Version, query: &str) -> Result<Filter> {
         Some(Ok(_)) => {}
         // No colon.
         Some(Err(name)) => {
-            return Err(Error::BadRequest {
-                detail: format!(
-                    "Badly formatted name parameter. Expected name query string parameter in form: \
-                     ?name=[in|startswith]:[name1,name2|prefix]. Got: \"{name}\""
-                ),
-            });
+            return bad_request(format!(
+                "Badly formatted name parameter. Expected name query string parameter in form: \
+                 ?name=[in|startswith]:[name1,name2|prefix]. Got: \"{name}\""
+            ));
         }
     }
     filter.associated = query.last("associated").map(associated).transpose()?;
@@ -55,9 +51,8 @@ pub fn read_list(version: Version, query: &str) -> Result<Filter> {
 }
 
 fn associated(text: &str) -> Result<bool> {
-    text.to_lowercase().parse().map_err(|_| Error::BadRequest {
-        detail: "The query parameter \"associated\" only accepts \"true\" or \"false\"".to_owned(),
-    })
+    let given = text.to_lowercase().parse::<bool>();
+    given.or_else(|_| bad_request("The query parameter \"associated\" only accepts \"true\" or \"false\""))
 }
 
 /// Parses the body of `PUT /resource_providers/{uuid}/traits`. A repeated trait counts once.

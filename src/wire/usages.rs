@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::output::{Members, amounts, json};
 use super::query::Query;
-use super::schema::Steps;
+use super::steps::Steps;
 use crate::error::Result;
 use crate::model::usages::{ProviderUsages, TotalQuery, TypeFilter, TypeUsages};
 use crate::version::{CONSUMER_TYPES, Version};

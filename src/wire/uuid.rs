@@ -1,8 +1,9 @@
 //! Recognises UUIDs in requests.
 
+use super::bad_request;
 use super::integer;
 use super::python::repr_str;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The length of the database columns for uuids of consumers and aggregates, whose spelling is kept.
 const MAX_CHARS: usize = 36;
@@ -22,12 +23,10 @@ pub fn check_length(owner: &str, text: &str) -> Result<()> {
     if text.chars().count() <= MAX_CHARS {
         return Ok(());
     }
-    Err(Error::BadRequest {
-        detail: format!(
-            "The uuid of {owner} has at most {MAX_CHARS} characters. Got: {}",
-            repr_str(text)
-        ),
-    })
+    bad_request(format!(
+        "The uuid of {owner} has at most {MAX_CHARS} characters. Got: {}",
+        repr_str(text)
+    ))
 }
 
 /// Whether a schema accepts `text` as a UUID in a query. The text needs dashes in the usual positions. Without dashes,

@@ -3,9 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::native::{self, NoParameters, Noun, read_query};
+use super::native::{self, NoParameters, Noun};
 use super::output::{Link, json};
-use crate::error::Result;
 use crate::version::NATIVE_STEP;
 
 /// The description of the API and the root.
@@ -20,8 +19,7 @@ pub static NOUN: Noun = Noun {
             placet has an operation.",
     )
     .parameters::<NoParameters>()
-    .answer::<Api>()
-    .refusals(&["BadRequest", "DuplicateQueryKey"])],
+    .answer::<Api>()],
 };
 
 /// An operation of the native API.
@@ -54,14 +52,6 @@ struct Api<'a> {
     links: Vec<Link<'a>>,
 }
 
-/// Reads the query string of `GET /v1/`, which has no parameters.
-///
-/// # Errors
-/// The first parameter.
-pub fn read(query: &str) -> Result<()> {
-    read_query::<NoParameters>(query).map(drop)
-}
-
 /// Writes the answer. `description` is the URL of the OpenAPI document.
 pub fn write(operations: &[Operation], description: &str) -> Vec<u8> {
     json(&Api {
@@ -73,16 +63,4 @@ pub fn write(operations: &[Operation], description: &str) -> Vec<u8> {
             href: description.to_owned(),
         }],
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unknown_parameter_is_refused_by_name() {
-        assert!(read("").is_ok());
-        let refused = read("limit=1").unwrap_err().to_string();
-        assert!(refused.starts_with("limit is unknown"), "{refused}");
-    }
 }

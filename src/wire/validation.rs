@@ -15,16 +15,8 @@ use super::value::{Object, Value};
 
 /// The error sentence if `value` does not fit the schema.
 pub fn refusal(schema: &Schema, value: &Value) -> Option<String> {
-    let mut walk = Walk {
-        path: Vec::new(),
-        schema_path: Vec::new(),
-        collected: Collected::Best(None),
-    };
-    walk.visit(schema, value);
-    match walk.collected {
-        Collected::Best(best) => best.map(|violation| violation.most_relevant().sentence()),
-        Collected::All(_) => None,
-    }
+    let best = violations(schema, value, Vec::new(), true).pop();
+    best.map(|violation| violation.most_relevant().sentence())
 }
 
 /// A step of the path to a value or to a schema.
@@ -47,16 +39,29 @@ struct Violation<'a> {
     alternatives: Vec<Violation<'a>>,
 }
 
-/// The violations found by a walk: only the most relevant violation, or all.
-enum Collected<'a> {
-    Best(Option<Violation<'a>>),
-    All(Vec<Violation<'a>>),
-}
-
 struct Walk<'a> {
     path: Vec<Step<'a>>,
     schema_path: Vec<Step<'a>>,
-    collected: Collected<'a>,
+    found: Vec<Violation<'a>>,
+    /// Whether only the most relevant violation is kept.
+    keeps_best: bool,
+}
+
+/// The violations of a schema, or the most relevant violation alone.
+fn violations<'a>(
+    schema: &'a Schema,
+    value: &'a Value,
+    schema_path: Vec<Step<'a>>,
+    keeps_best: bool,
+) -> Vec<Violation<'a>> {
+    let mut walk = Walk {
+        path: Vec::new(),
+        schema_path,
+        found: Vec::new(),
+        keeps_best,
+    };
+    walk.visit(schema, value);
+    walk.found
 }
 
 impl<'a> Walk<'a> {
@@ -123,7 +128,8 @@ impl<'a> Walk<'a> {
         alternatives: Vec<Violation<'a>>,
     ) {
         // A body may have millions of violations. A violation deeper than the best is not stored.
-        if matches!(&self.collected, Collected::Best(Some(best)) if best.path.len() < self.path.len()) {
+        let best = self.found.first().filter(|_| self.keeps_best);
+        if best.is_some_and(|best| best.path.len() < self.path.len()) {
             return;
         }
         let (path, schema_path) = (self.path.clone(), self.schema_path.clone());
@@ -136,30 +142,25 @@ impl<'a> Walk<'a> {
             schema_path,
             alternatives,
         };
-        match &mut self.collected {
-            Collected::Best(Some(best)) if best.relevance() >= violation.relevance() => {}
-            Collected::Best(best) => *best = Some(violation),
-            Collected::All(all) => all.push(violation),
+        match best {
+            Some(best) if best.relevance() >= violation.relevance() => {}
+            Some(_) => self.found = vec![violation],
+            None => self.found.push(violation),
         }
     }
 }
 
 /// The violations of all alternatives; `None` if an alternative fits.
 fn violations_of_all<'a>(alternatives: &'a [Schema], value: &'a Value) -> Option<Vec<Violation<'a>>> {
-    let mut violations = Vec::new();
+    let mut all = Vec::new();
     for (index, schema) in alternatives.iter().enumerate() {
-        let mut walk = Walk {
-            path: Vec::new(),
-            schema_path: vec![Step::Index(index)],
-            collected: Collected::All(Vec::new()),
-        };
-        walk.visit(schema, value);
-        match walk.collected {
-            Collected::All(found) if !found.is_empty() => violations.extend(found),
-            _ => return None,
+        let found = violations(schema, value, vec![Step::Index(index)], false);
+        if found.is_empty() {
+            return None;
         }
+        all.extend(found);
     }
-    Some(violations)
+    Some(all)
 }
 
 /// Whether a value violates an assertion about the value as a whole, not about the members.
@@ -210,7 +211,7 @@ fn unknown_members<'a>(schema: &'a Schema, object: &'a Object) -> impl Iterator<
     object.iter().map(|(key, _)| key).filter(move |key| !known(key))
 }
 
-/// Equal values have equal texts: `1` equals `1.0`, but not `true`.
+/// Equal values have equal texts: `1` equals `1.0`, but not `true`. A whole float from 1e15 on differs from the integer.
 fn identity(value: &Value) -> String {
     match value {
         Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => (*number as i64).to_string(),

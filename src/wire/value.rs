@@ -4,6 +4,15 @@
 //! A body may have a million values, so a value has no spare room: a value takes 24 bytes, and a member 40.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+/// Private-use characters in the place of lone surrogates in parsed texts, because a `char` cannot be a surrogate.
+const SURROGATE_STAND_INS: RangeInclusive<char> = '\u{10d800}'..='\u{10dfff}';
+
+/// The lone surrogate behind a private-use character.
+pub fn lone_surrogate(c: char) -> Option<u32> {
+    SURROGATE_STAND_INS.contains(&c).then(|| u32::from(c) - 0x10_0000)
+}
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {

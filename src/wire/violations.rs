@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::native::{Name, Named, Noun, Operation, PageLimit, Uuid, bad_request, read_query};
+use super::bad_request;
+use super::native::{Name, Named, Noun, Operation, PageLimit, Uuid, read_query};
 use super::output::json;
 use super::workloads::ViolationAnswer;
 use crate::error::{ReasonCode, Result};
@@ -124,7 +125,7 @@ pub fn read_list(query: &str) -> Result<Page> {
     let of_rule = parameters.rule.map(|rule| rule.0.0);
     let of_code = parameters.code.map(|code| code.0.0);
     if of_code.is_some() && of_rule.is_some() {
-        return bad_request("rule and code: both say the same, so a request has one of them.".to_owned());
+        return bad_request("rule and code: both say the same, so a request has one of them.");
     }
     Ok(Page {
         project: parameters.project_id,

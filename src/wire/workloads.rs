@@ -15,10 +15,11 @@ pub use self::answer::{ViolationAnswer, write_list, write_one};
 use self::answer::{WorkloadAnswer, WorkloadList};
 use self::body::{AdoptBody, Ids, PutBody, StoredSpec};
 pub use self::spec::read_stored;
+use super::bad_request;
 use super::defaults::{CONSUMER_TYPE, Defaults};
 use super::native::{
-    List, Member, NoParameters, Noun, Operation, PageLimit, Patch, Text, Uuid, bad_request, read_body,
-    read_merge_patch, read_query,
+    List, Member, NoParameters, Noun, Null, Operation, PageLimit, Patch, Text, Uuid, read_body, read_merge_patch,
+    read_query,
 };
 use super::uuid;
 use crate::error::{Error, Result};
@@ -96,7 +97,8 @@ pub static NOUN: Noun = Noun {
         .parameters::<WriteParameters>()
         .body::<Patch<PutBody>>()
         .answer::<WorkloadAnswer>()
-        .refusals(PATCH_REFUSALS),
+        .refusals(PUT_REFUSALS)
+        .own_refusal("WorkloadNotFound"),
         Operation::new(
             "DELETE /v1/workloads/{workload_uuid}",
             "Delete a workload",
@@ -136,33 +138,15 @@ const PUT_REFUSALS: &[&str] = &[
     "Busy",
 ];
 
-const PATCH_REFUSALS: &[&str] = &[
-    "BadRequest",
-    "InMember",
-    "WorkloadNotFound",
-    "InvalidExpression",
-    "BadQueryValue",
-    "DuplicateQueryKey",
-    "MissingQueryValue",
-    "Forbidden",
-    "StaleWorkload",
-    "DuplicateWorkload",
-    "ConsumerTaken",
-    "ClaimRefused",
-    "NoPlace",
-    "NoCapacity",
-    "Busy",
-];
-
 /// The members that a patch may leave out.
 const MERGED: &[Member] = &[
-    Member::removable("name"),
-    Member::removable("project_id"),
-    Member::removable("user_id"),
-    Member::removable("type"),
-    Member::removable("quorum"),
-    Member::removable("roles"),
-    Member::nullable("rules"),
+    ("name", Null::Removes),
+    ("project_id", Null::Removes),
+    ("user_id", Null::Removes),
+    ("type", Null::Removes),
+    ("quorum", Null::Removes),
+    ("roles", Null::Removes),
+    ("rules", Null::IsValue),
 ];
 
 #[derive(Deserialize, JsonSchema)]
@@ -207,14 +191,6 @@ struct DeleteParameters {
 /// [`Error::WorkloadNotFound`] for any text but a uuid.
 pub fn read_uuid(text: &str) -> Result<String> {
     uuid::canonical(text).ok_or_else(|| Error::WorkloadNotFound { uuid: text.to_owned() })
-}
-
-/// Reads the query string of `GET /v1/workloads/{uuid}`, which has no parameters.
-///
-/// # Errors
-/// The first parameter.
-pub fn read_show(query: &str) -> Result<()> {
-    read_query::<NoParameters>(query).map(drop)
 }
 
 /// Reads the query string of `GET /v1/workloads`.
@@ -324,7 +300,7 @@ fn check_ends(member: &str, text: &str) -> Result<()> {
 /// Checks the rules of a workload together.
 fn check_rules(uuid: &str, spec: &Spec) -> Result<()> {
     if spec.neighbours().iter().any(|neighbour| neighbour == uuid) {
-        return bad_request("rules: a workload cannot be near to itself; that is what 'spread' is for.".to_owned());
+        return bad_request("rules: a workload cannot be near to itself; that is what 'spread' is for.");
     }
     let is_contradiction = |rule: &SpecRule| match rule {
         SpecRule::Spread(spread) => spread.strict && spread.level != Level::Hard,

@@ -4,7 +4,7 @@ use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
 use crate::model::limits::{self, Set};
-use crate::wire::limits as wire;
+use crate::wire::{limits as wire, read_no_parameters};
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let page = wire::read_list(&context.query)?;
@@ -15,7 +15,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
-    wire::read_show(&context.query)?;
+    read_no_parameters(&context.query)?;
     let found = limits::fetch(context.reader(), context.field("class")).await?;
     Ok(Reply::json(wire::write_one(&found)))
 }

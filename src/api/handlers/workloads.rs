@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::workloads::{self, Put, Report};
 use crate::policy::rules::{self, Rule};
 use crate::pools::SMALL_BODY_BYTES;
-use crate::wire::workloads as wire;
+use crate::wire::{read_no_parameters, workloads as wire};
 
 /// Callers who may not see all projects see their own.
 pub async fn list(context: RequestContext) -> Result<Reply> {
@@ -23,7 +23,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
-    wire::read_show(&context.query)?;
+    read_no_parameters(&context.query)?;
     let uuid = wire::read_uuid(&context.field("workload_uuid"))?;
     let found = workloads::fetch_with_neighbours(context.reader(), uuid.clone()).await?;
     let project = &found.workload.row.project;

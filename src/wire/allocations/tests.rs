@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::error::Error;
 use crate::model::allocations::{Consumer, Share};
 
 const A: &str = "0123abcd-4567-89ab-cdef-0123456789ab";

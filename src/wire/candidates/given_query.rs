@@ -10,8 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{read_pairs, read_query};
 use crate::error::Result;
 use crate::search::Request;
+use crate::wire::bad_request;
 use crate::wire::filters::Zero;
-use crate::wire::native::{List, Object, bad_request};
+use crate::wire::native::{List, Object};
 use crate::wire::query::Query;
 
 /// The query as the client gave it.

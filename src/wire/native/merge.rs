@@ -13,48 +13,17 @@ use serde_json::{Map, Value as Json, json};
 use crate::wire::value::Value;
 
 /// A member of a noun that a patch may leave out, because `GET` shows the member.
-pub struct Member {
-    name: &'static str,
-    null: Null,
-}
+pub type Member = (&'static str, Null);
 
 /// The meaning of null in a patch.
 #[derive(Clone, Copy, PartialEq)]
-enum Null {
+pub enum Null {
     /// Null removes the member, or a member inside.
     Removes,
     /// Null is a value of the member.
     IsValue,
     /// Null is a value of the members inside.
     IsValueInside,
-}
-
-impl Member {
-    /// A member that null removes.
-    pub const fn removable(name: &'static str) -> Member {
-        let null = Null::Removes;
-        Member { name, null }
-    }
-
-    /// A member that may be null.
-    pub const fn nullable(name: &'static str) -> Member {
-        let null = Null::IsValue;
-        Member { name, null }
-    }
-
-    /// An object whose members may be null.
-    pub const fn object_of_nullables(name: &'static str) -> Member {
-        let null = Null::IsValueInside;
-        Member { name, null }
-    }
-
-    /// The member after the patch; `None` if the patch removes the member.
-    fn patched(&self, shown: Value, patch: Value) -> Option<Value> {
-        match (self.null, patch) {
-            (Null::IsValue, Value::Null) => Some(Value::Null),
-            (null, patch) => merge(shown, patch, null == Null::IsValueInside),
-        }
-    }
 }
 
 /// The document that a patch stands for: the members of the patch, then the shown `members` that the patch leaves out.
@@ -66,13 +35,14 @@ pub fn merged(members: &[Member], shown: Value, patch: Value) -> Value {
     let mut merged: Vec<(String, Value)> = Vec::new();
     for (name, value) in patch.into_members() {
         let before = shown.swap_remove(&name).unwrap_or(Value::Null);
-        let value = match members.iter().find(|member| member.name == name) {
-            Some(member) => member.patched(before, value),
+        let value = match members.iter().find(|(member, _)| *member == name) {
+            Some((_, Null::IsValue)) if value == Value::Null => Some(value),
+            Some((_, null)) => merge(before, value, *null == Null::IsValueInside),
             None => Some(value),
         };
         merged.extend(value.map(|value| (name, value)));
     }
-    let kept = members.iter().filter_map(|member| shown.swap_remove_entry(member.name));
+    let kept = members.iter().filter_map(|(name, _)| shown.swap_remove_entry(*name));
     merged.extend(kept);
     Value::Object(merged.into_iter().collect())
 }
@@ -165,11 +135,7 @@ mod tests {
     use super::*;
     use crate::wire::json;
 
-    const MEMBERS: &[Member] = &[
-        Member::removable("a"),
-        Member::nullable("b"),
-        Member::object_of_nullables("c"),
-    ];
+    const MEMBERS: &[Member] = &[("a", Null::Removes), ("b", Null::IsValue), ("c", Null::IsValueInside)];
 
     fn read(text: &str) -> Value {
         json::read(text.as_bytes(), |_| Ok(())).expect(text)

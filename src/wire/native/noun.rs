@@ -30,6 +30,8 @@ pub struct Operation {
     body: Option<NamedSchema>,
     answer: (&'static str, Option<NamedSchema>),
     refusals: &'static [&'static str],
+    /// A refusal that similar operations do not have.
+    own_refusal: Option<&'static str>,
 }
 
 /// The name and the schema of a type.
@@ -40,7 +42,8 @@ fn named_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> (Cow<'static,
 }
 
 impl Operation {
-    /// An operation as `METHOD path`, in a line, and in full. The answer is 204 unless `answer` follows.
+    /// An operation as `METHOD path`, in a line, and in full. The answer is 204 unless `answer` follows, and wrong
+    /// parameters are refused unless `refusals` follows.
     pub const fn new(route: &'static str, summary: &'static str, about: &'static str) -> Operation {
         Operation {
             route,
@@ -50,7 +53,8 @@ impl Operation {
             parameters: None,
             body: None,
             answer: ("204", None),
-            refusals: &[],
+            refusals: &["BadRequest", "DuplicateQueryKey"],
+            own_refusal: None,
         }
     }
 
@@ -82,6 +86,12 @@ impl Operation {
     pub const fn refusals(self, refusals: &'static [&'static str]) -> Operation {
         Operation { refusals, ..self }
     }
+
+    /// A variant of `Error` beside `refusals`.
+    pub const fn own_refusal(self, refusal: &'static str) -> Operation {
+        let own_refusal = Some(refusal);
+        Operation { own_refusal, ..self }
+    }
 }
 
 impl Noun {
@@ -91,11 +101,12 @@ impl Noun {
         let mut answers = Schemas::new(self.name, SchemaSettings::draft2020_12().for_serialize());
         let operations = self.operations.iter().map(|operation| {
             let (status, answer) = operation.answer;
+            let refusals = operation.refusals.iter().chain(&operation.own_refusal);
             let mut text = json!({
                 "summary": operation.summary,
                 "about": operation.about,
                 "answers": {status: {}},
-                "refusals": operation.refusals,
+                "refusals": refusals.collect::<Vec<_>>(),
             });
             if let Some((name, about)) = operation.field {
                 text["fields"] = json!({name: about});

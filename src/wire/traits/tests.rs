@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::error::Error;
 use crate::model::Moment;
 
 fn detail(refusal: Error) -> String {

@@ -1,6 +1,6 @@
 //! Error sentences, all measured on Python's jsonschema 4.26 with the same schema and body.
 
-use super::super::schema::Steps;
+use super::super::steps::Steps;
 use crate::version::Version;
 
 static PROVIDER: Steps = Steps::of_body(include_str!("../schemas/resource_providers.json"), "post");

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::model::workloads::{AffinityKind, AffinityRule, Level, Mode, SpecRule, SpreadRule};
-use crate::wire::native::{List, Name, Named, Text, Uuid, bad_request};
+use crate::wire::bad_request;
+use crate::wire::native::{List, Name, Named, Text, Uuid};
 
 /// The host as a dimension.
 const HOST: &str = "host";
@@ -85,7 +86,7 @@ impl RuleBody {
     }
 
     /// Refuses members of a different kind of rule.
-    fn check_foreign(&self, path: &str, members: [(&str, bool); 3]) -> Result<()> {
+    fn check_foreign(&self, path: &str, members: &[(&str, bool)]) -> Result<()> {
         match members.iter().find(|(_, is_given)| *is_given) {
             Some((name, _)) => bad_request(format!(
                 "{path}.{name} does not belong to a rule '{}'.",
@@ -99,9 +100,8 @@ impl RuleBody {
         let foreign = [
             ("workload", self.workload.is_some()),
             ("dimension", self.dimension.is_some()),
-            ("", false),
         ];
-        self.check_foreign(path, foreign)?;
+        self.check_foreign(path, &foreign)?;
         let names = self.dimensions.iter().flat_map(|dimensions| &dimensions.0);
         let dimensions: Vec<String> = names.map(|name| name.0.clone()).collect();
         if dimensions.is_empty() {
@@ -127,7 +127,7 @@ impl RuleBody {
             ("mode", self.mode.is_some()),
             ("strict", self.strict.is_some()),
         ];
-        self.check_foreign(path, foreign)?;
+        self.check_foreign(path, &foreign)?;
         let Some(workload) = &self.workload else {
             return bad_request(format!("{path}.workload is required: the uuid of the other workload."));
         };

@@ -6,8 +6,9 @@ use super::body::{RoleBody, StoredSpec};
 use crate::error::Result;
 use crate::model::claims::ClaimQuery;
 use crate::model::workloads::{Role, Spec};
+use crate::wire::bad_request;
 use crate::wire::filters::Zero;
-use crate::wire::native::{bad_request, read_body};
+use crate::wire::native::read_body;
 use crate::wire::output::json;
 
 /// The most replicas of a workload.
