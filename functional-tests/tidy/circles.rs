@@ -27,7 +27,6 @@ pub const KNOWN: &[(&str, usize)] = &[
     ("src/search/resolve.rs", 2),
     ("src/search/snapshot/version.rs", 12),
     ("src/search/trees/packing.rs", 6),
-    ("src/wire/allocation_candidates/answer.rs", 2),
 ];
 
 /// The files that import each other, directly or through others: sorted, each circle once.

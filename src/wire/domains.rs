@@ -95,15 +95,11 @@ type Object<'a> = BTreeMap<&'a str, i64>;
 /// # Errors
 /// The first wrong parameter, or the missing dimension.
 pub fn read_list(query: &str) -> Result<Page> {
-    let ListParameters {
-        dimension,
-        limit,
-        after,
-    } = read_query(query)?;
+    let parameters: ListParameters = read_query(query)?;
     Ok(Page {
-        dimension: dimension.0,
-        limit: limit.get(),
-        after: after.map(|path| path.0),
+        dimension: parameters.dimension.0,
+        limit: parameters.limit.get(),
+        after: parameters.after.map(|path| path.0),
     })
 }
 
@@ -122,29 +118,19 @@ fn share(parts: usize) -> Option<f64> {
 }
 
 fn answer(domain: &DomainReport) -> DomainAnswer<'_> {
-    let DomainReport {
-        path,
-        parent,
-        hosts,
-        eligible_hosts,
-        capacity,
-        usage,
-        is_heavy,
-        loss,
-    } = domain;
     DomainAnswer {
-        path,
-        parent: parent.as_deref(),
-        hosts: *hosts,
-        eligible_hosts: *eligible_hosts,
-        capacity: object(capacity),
-        usage: object(usage),
-        heavy: *is_heavy,
+        path: &domain.path,
+        parent: domain.parent.as_deref(),
+        hosts: domain.hosts,
+        eligible_hosts: domain.eligible_hosts,
+        capacity: object(&domain.capacity),
+        usage: object(&domain.usage),
+        heavy: domain.is_heavy,
         loss: LossAnswer {
-            share: share(loss.siblings),
-            share_of_others: share(loss.siblings.saturating_sub(1)),
-            free_elsewhere: object(&loss.free_elsewhere),
-            missing: object(&loss.missing),
+            share: share(domain.loss.siblings),
+            share_of_others: share(domain.loss.siblings.saturating_sub(1)),
+            free_elsewhere: object(&domain.loss.free_elsewhere),
+            missing: object(&domain.loss.missing),
         },
     }
 }

@@ -75,11 +75,12 @@ pub fn required(version: Version, query: &Query, suffix: &str) -> Result<Traits>
 /// Parses `A,B` (all are required), `!C` (forbidden), or `in:A,B` (any of the traits is required).
 pub fn traits(text: &str, allow_forbidden: bool, allow_choice: bool) -> Result<Traits> {
     if let Some(choice) = text.strip_prefix("in:") {
-        return if allow_choice {
-            one_trait_of(text, choice)
-        } else {
-            choice_is_too_new(text)
-        };
+        if allow_choice {
+            return one_trait_of(text, choice);
+        }
+        return Err(Error::InvalidQuery(format!(
+            "The format 'in:HW_CPU_X86_VMX,CUSTOM_MAGIC' only supported since microversion 1.39. Got: {text}"
+        )));
     }
     let names: Vec<&str> = text.split(',').map(strip).collect();
     // Several exclamation marks have the meaning of a single mark.
@@ -108,12 +109,6 @@ pub fn traits(text: &str, allow_forbidden: bool, allow_choice: bool) -> Result<T
         required: required.map(|name| BTreeSet::from([name.to_owned()])).collect(),
         forbidden,
     })
-}
-
-fn choice_is_too_new<T>(text: &str) -> Result<T> {
-    Err(Error::InvalidQuery(format!(
-        "The format 'in:HW_CPU_X86_VMX,CUSTOM_MAGIC' only supported since microversion 1.39. Got: {text}"
-    )))
 }
 
 fn one_trait_of(text: &str, choice: &str) -> Result<Traits> {

@@ -42,19 +42,11 @@ pub fn condition(query: &Query, name: &str) -> Result<Arc<Expression>> {
 }
 
 /// The error with the place of the expression.
-fn in_context(error: Error, place: &str) -> Error {
-    match error {
-        Error::InvalidExpression {
-            context,
-            column,
-            detail,
-        } => Error::InvalidExpression {
-            context: format!("{place}: {context}"),
-            column,
-            detail,
-        },
-        error => error,
+fn in_context(mut error: Error, place: &str) -> Error {
+    if let Error::InvalidExpression { context, .. } = &mut error {
+        *context = format!("{place}: {context}");
     }
+    error
 }
 
 fn domains(query: &Query, name: &str) -> Result<Vec<Domain>> {

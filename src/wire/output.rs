@@ -48,6 +48,13 @@ pub fn append_page<'a, T, S: Serialize>(
     &items[..count]
 }
 
+/// Appends a comma before an item, except before the first item.
+pub fn separate(out: &mut Vec<u8>, begun: &mut bool) {
+    if std::mem::replace(begun, true) {
+        out.push(b',');
+    }
+}
+
 /// Appends a text in quotes. Fast for names and uuids, which rarely need escapes.
 pub fn quote(out: &mut Vec<u8>, text: &str) {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';

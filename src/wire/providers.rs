@@ -18,7 +18,7 @@ use super::uuid;
 use super::workloads::read_stored;
 use crate::error::Result;
 use crate::model::providers::{DescribeAll, Described, DomainState};
-use crate::search::{Description, ProviderState};
+use crate::search::ProviderState;
 
 const UUID: &str = "The provider's uuid.";
 
@@ -292,26 +292,19 @@ fn refuse(mistakes: Vec<String>) -> Result<()> {
 }
 
 fn answer(described: &Described) -> ProviderAnswer<'_> {
-    let Description {
-        kind,
-        properties,
-        domains,
-        state,
-    } = &described.description;
-    let properties = properties.iter();
+    let description = &described.description;
+    let properties = description.properties.iter();
+    let domains = description.domains.iter();
     ProviderAnswer {
         uuid: &described.uuid,
         name: &described.name,
         generation: described.generation,
-        kind: kind.as_deref(),
+        kind: description.kind.as_deref(),
         properties: properties
             .map(|(name, value)| (&**name, value.clone().map(Property)))
             .collect(),
-        domains: domains
-            .iter()
-            .map(|(dimension, path)| (&**dimension, &**path))
-            .collect(),
-        state: Name(*state),
+        domains: domains.map(|(dimension, path)| (&**dimension, &**path)).collect(),
+        state: Name(description.state),
     }
 }
 

@@ -52,29 +52,17 @@ pub fn reasons_and_counts(reasons: &Reasons) -> (Vec<ReasonAnswer<'_>>, Members<
 
 impl<'a> From<&'a Reason> for ReasonAnswer<'a> {
     fn from(reason: &'a Reason) -> ReasonAnswer<'a> {
-        let Reason {
-            code,
-            candidate,
-            rule,
-            resource_provider,
-            provider_name,
-            resource_class,
-            requested,
-            free,
-            domain,
-            detail,
-        } = reason;
         ReasonAnswer {
-            code: code.name(),
-            candidate: *candidate,
-            rule: *rule,
-            resource_provider: resource_provider.as_deref(),
-            resource_provider_name: provider_name.as_deref(),
-            resource_class: resource_class.as_deref(),
-            requested: *requested,
-            free: *free,
-            domain: domain.as_deref(),
-            detail,
+            code: reason.code.name(),
+            candidate: reason.candidate,
+            rule: reason.rule,
+            resource_provider: reason.resource_provider.as_deref(),
+            resource_provider_name: reason.provider_name.as_deref(),
+            resource_class: reason.resource_class.as_deref(),
+            requested: reason.requested,
+            free: reason.free,
+            domain: reason.domain.as_deref(),
+            detail: &reason.detail,
         }
     }
 }

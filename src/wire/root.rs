@@ -1,38 +1,19 @@
 //! `/`: the supported versions.
 
-use serde::Serialize;
+use serde_json::json;
 
-use super::output::{Link, json};
+use super::output;
 use crate::version::Version;
-
-#[derive(Serialize)]
-struct Versions {
-    versions: [Current; 1],
-}
-
-#[derive(Serialize)]
-struct Current {
-    id: String,
-    max_version: String,
-    min_version: String,
-    status: &'static str,
-    links: [Link<'static>; 1],
-}
 
 /// The version document. The link is relative, and so valid under any path prefix.
 pub fn write() -> Vec<u8> {
-    json(&Versions {
-        versions: [Current {
-            id: format!("v{}", Version::MIN),
-            max_version: Version::MAX.to_string(),
-            min_version: Version::MIN.to_string(),
-            status: "CURRENT",
-            links: [Link {
-                rel: "self",
-                href: String::new(),
-            }],
-        }],
-    })
+    output::json(&json!({"versions": [{
+        "id": format!("v{}", Version::MIN),
+        "max_version": Version::MAX.to_string(),
+        "min_version": Version::MIN.to_string(),
+        "status": "CURRENT",
+        "links": [{"rel": "self", "href": ""}],
+    }]}))
 }
 
 #[cfg(test)]

@@ -40,10 +40,7 @@ impl Steps {
     /// The schema in force at `version`.
     pub fn at(&self, version: Version) -> &Schema {
         let schemas = self.schemas.get_or_init(|| self.load());
-        let newer = schemas
-            .iter()
-            .position(|(since, _)| *since > version)
-            .unwrap_or(schemas.len());
+        let newer = schemas.partition_point(|(since, _)| *since <= version);
         &schemas[newer.saturating_sub(1)].1
     }
 

@@ -198,18 +198,13 @@ pub fn read_uuid(text: &str) -> Result<String> {
 /// # Errors
 /// The first wrong parameter.
 pub fn read_list(query: &str) -> Result<Page> {
-    let ListParameters {
-        name,
-        project_id,
-        limit,
-        after,
-    } = read_query(query)?;
+    let parameters: ListParameters = read_query(query)?;
     Ok(Page {
-        project: project_id,
-        name,
+        project: parameters.project_id,
+        name: parameters.name,
         uuids: None,
-        after: after.map(|uuid| uuid.0),
-        limit: limit.get(),
+        after: parameters.after.map(|uuid| uuid.0),
+        limit: parameters.limit.get(),
     })
 }
 
@@ -218,16 +213,12 @@ pub fn read_list(query: &str) -> Result<Page> {
 /// # Errors
 /// The first wrong parameter.
 pub fn read_delete(query: &str) -> Result<(Option<i64>, Delete)> {
-    let DeleteParameters {
-        generation,
-        force,
-        dry_run,
-    } = read_query(query)?;
+    let parameters: DeleteParameters = read_query(query)?;
     let how = Delete {
-        is_forced: force,
-        is_dry_run: dry_run,
+        is_forced: parameters.force,
+        is_dry_run: parameters.dry_run,
     };
-    Ok((generation, how))
+    Ok((parameters.generation, how))
 }
 
 /// Reads `PUT /v1/workloads/{uuid}`.

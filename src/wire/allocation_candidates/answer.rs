@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 
 use crate::error::Result;
-use crate::search::{BlockSlots, Interrupt, Ranked, Request, Scored, Selection, Snapshot, check_interrupt};
+use crate::search::{BlockSlots, Candidate, Interrupt, Ranked, Request, Scored, Selection, Snapshot, check_interrupt};
 use crate::version::Version;
 use crate::wire::output::{Length, Out, append};
 use crate::wire::quoted::QuotedNames;
@@ -123,21 +123,13 @@ impl CandidatesAnswer {
         while out.len() < length {
             match &mut self.phase {
                 Phase::Requests(found) => match found.next().transpose()? {
-                    Some(candidate) => {
-                        out.put(self.lead);
-                        self.requests.write(out, &self.snapshot, &candidate);
-                        self.found += 1;
-                        self.lead = b",";
-                    }
+                    Some(candidate) => self.write_request(out, &candidate),
                     None => self.end_requests(out),
                 },
                 Phase::Scored(best, _) => match best.next() {
                     Some(scored) => {
-                        out.put(self.lead);
-                        self.requests.write(out, &self.snapshot, &scored.candidate);
-                        self.found += 1;
+                        self.write_request(out, &scored.candidate);
                         scores::add(out, &self.snapshot, &scored);
-                        self.lead = b",";
                     }
                     None => self.end_requests(out),
                 },
@@ -166,6 +158,13 @@ impl CandidatesAnswer {
             }
         }
         Ok(!matches!(self.phase, Phase::Done))
+    }
+
+    fn write_request(&mut self, out: &mut Vec<u8>, candidate: &Candidate) {
+        out.put(self.lead);
+        self.requests.write(out, &self.snapshot, candidate);
+        self.found += 1;
+        self.lead = b",";
     }
 
     /// Ends the list of candidates, and begins the summaries of their providers.
@@ -230,13 +229,6 @@ impl CandidatesAnswer {
 
 /// The end of the answer.
 const END: &[u8] = b"}}";
-
-/// Writes a comma before an item, except before the first item.
-fn separate(out: &mut Vec<u8>, begun: &mut bool) {
-    if std::mem::replace(begun, true) {
-        out.push(b',');
-    }
-}
 
 #[cfg(test)]
 mod tests;

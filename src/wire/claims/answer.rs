@@ -28,7 +28,7 @@ pub struct Answer<'a> {
 }
 
 /// The place of a consumer, or the reasons why the consumer has none.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub struct ConsumerAnswer<'a> {
     /// The consumer's uuid.
     uuid: &'a str,
@@ -124,8 +124,7 @@ fn granted_consumer<'a>(requested: &RequestedConsumer, claimed: &'a ClaimedConsu
         mappings,
         allocations: Some(shares.collect()),
         over_normal: &claimed.over_normal,
-        reasons: Vec::new(),
-        counts: None,
+        ..ConsumerAnswer::default()
     }
 }
 
@@ -133,13 +132,8 @@ fn refused_consumer<'a>(uuid: &'a str, reasons: &'a Reasons) -> ConsumerAnswer<'
     let (reasons, counts) = reasons_and_counts(reasons);
     ConsumerAnswer {
         uuid,
-        granted: false,
-        candidate: None,
-        generation: None,
-        mappings: None,
-        allocations: None,
-        over_normal: &[],
         reasons,
         counts: Some(counts),
+        ..ConsumerAnswer::default()
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::model::providers::Describe;
+use crate::search::Description;
 use crate::search::PropertyValue;
 
 fn refused(members: &str) -> String {

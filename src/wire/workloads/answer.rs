@@ -184,13 +184,9 @@ struct ListedAnswer<'a>(&'a Listed);
 
 impl Serialize for ListedAnswer<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Listed {
-            row,
-            placed,
-            pending,
-            safe,
-        } = self.0;
-        head(row, &stored_spec(row), (*placed, *pending, *safe)).serialize(serializer)
+        let Listed { row, .. } = self.0;
+        let figures = (self.0.placed, self.0.pending, self.0.safe);
+        head(row, &stored_spec(row), figures).serialize(serializer)
     }
 }
 
@@ -204,23 +200,13 @@ fn head<'a>(
     spec: &'a Value,
     (placed, pending, safe): (usize, usize, Option<bool>),
 ) -> WorkloadHead<'a> {
-    let WorkloadRow {
-        uuid,
-        name,
-        project,
-        user,
-        generation,
-        revision,
-        body: _,
-        named: _,
-    } = row;
     WorkloadHead {
-        uuid,
-        name,
-        project_id: project,
-        user_id: user,
-        generation: *generation,
-        revision: *revision,
+        uuid: &row.uuid,
+        name: &row.name,
+        project_id: &row.project,
+        user_id: &row.user,
+        generation: row.generation,
+        revision: row.revision,
         consumer_type: &spec["type"],
         quorum: &spec["quorum"],
         roles: &spec["roles"],
@@ -244,12 +230,7 @@ fn spread(spread: &SpreadReport) -> SpreadAnswer<'_> {
 }
 
 fn replica(shown: &ShownReplica) -> ReplicaAnswer<'_> {
-    let ShownReplica {
-        replica: Replica { row, allocations, .. },
-        host,
-        host_name,
-        over_normal,
-    } = shown;
+    let Replica { row, allocations, .. } = &shown.replica;
     let shares = allocations.iter().map(|share| {
         let resources = amounts(&share.resources);
         let name = share.name.as_deref();
@@ -262,10 +243,10 @@ fn replica(shown: &ShownReplica) -> ReplicaAnswer<'_> {
         revision: row.revision,
         state: if allocations.is_empty() { "pending" } else { "placed" },
         adopted: row.is_adopted,
-        host: host.as_deref(),
-        host_name: host_name.as_deref(),
+        host: shown.host.as_deref(),
+        host_name: shown.host_name.as_deref(),
         allocations: shares.collect(),
-        over_normal,
+        over_normal: &shown.over_normal,
     }
 }
 

@@ -3,11 +3,9 @@
 
 use crate::search::{Candidate, Placement, Slot, Snapshot};
 use crate::version::{ALLOCATIONS_DICT, MAPPINGS, Version};
-use crate::wire::output::{WordTemplate, digits, quote};
+use crate::wire::output::{WordTemplate, digits, quote, separate};
 use crate::wire::provider_texts::ProviderTexts;
 use crate::wire::quoted::QuotedNames;
-
-use super::separate;
 
 /// The format of allocation requests in a version.
 pub struct Requests {

@@ -1,11 +1,9 @@
 //! The score of a ranked candidate, and the numbers behind the score.
 
 use crate::search::{Load, Scored, Slot, Snapshot};
-use crate::wire::output::{append, digits};
+use crate::wire::output::{append, digits, separate};
 use crate::wire::provider_texts::ProviderTexts;
 use crate::wire::quoted::QuotedNames;
-
-use super::separate;
 
 /// Adds `score` and `loads` to the last written candidate.
 pub fn add(out: &mut Vec<u8>, snapshot: &Snapshot, scored: &Scored) {
