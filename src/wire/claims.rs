@@ -30,7 +30,8 @@ pub static NOUN: Noun = Noun {
     name: "claims",
     about: "Place and claim in one call. A consumer posts candidates in order of preference, or a query. placet, \
         which knows the newest state, claims the first candidate that fits, or the best that the query finds.",
-    operations: &[Operation::new(
+    field: None,
+    operations: &[Operation::new::<PlaceParameters>(
         "POST /v1/claims",
         "Place and claim for up to 1000 consumers",
         "Each consumer has either `candidates`, in the form of `GET /allocation_candidates`, or a `query` with the \
@@ -54,7 +55,6 @@ pub static NOUN: Noun = Noun {
             limits for all consumers, and then place what has no room with the least amount over them. `over_normal` \
             lists the classes of which a consumer got more than the normal limit.",
     )
-    .parameters::<PlaceParameters>()
     .body::<PlaceBody<ConsumerBody>>()
     .answer::<Answer>()
     .refusals(&[

@@ -14,7 +14,8 @@ use crate::model::domains::{Amounts, DomainReport, Page};
 pub static NOUN: Noun = Noun {
     name: "domains",
     about: "What fails together, or is taken down together: the domains of a dimension with sums over their hosts.",
-    operations: &[Operation::new(
+    field: None,
+    operations: &[Operation::new::<ListParameters>(
         "GET /v1/domains",
         "List the domains of a dimension",
         "By path, each after the one in which it lies, at most `limit` (1000 by default) after the path `after`; a \
@@ -28,7 +29,6 @@ pub static NOUN: Noun = Noun {
             sums, so even without `missing` a single consumer may not fit. Sharing providers count as hosts, if they \
             are described.",
     )
-    .parameters::<ListParameters>()
     .answer::<DomainList>()],
 };
 

@@ -14,32 +14,28 @@ use crate::error::Result;
 use crate::model::limits::{Limit, Page, Set};
 use crate::search::NormalLimit;
 
-const CLASS: &str = "The resource class, such as `VCPU`.";
-
 /// The description of the noun.
 pub static NOUN: Noun = Noun {
     name: "limits",
     about: "The normal limit of a resource class: how far it may be used as a rule, below the capacity of each inventory. \
         What lies between the two is room for bad days.",
+    field: Some(("class", "The resource class, such as `VCPU`.")),
     operations: &[
-        Operation::new(
+        Operation::new::<ListParameters>(
             "GET /v1/limits",
             "List the limits of resource classes",
             "The classes whose limit was ever set, by name, at most `limit` (1000 by default) after the class `after`. \
             `next` is the `after` of the next page, or null.",
         )
-        .parameters::<ListParameters>()
         .answer::<LimitList>(),
-        Operation::new(
+        Operation::new::<NoParameters>(
             "GET /v1/limits/{class}",
             "Show the limit of a resource class",
             "`generation` is null if the limit was never set, and `normal` is null if there is none.",
         )
-        .field("class", CLASS)
-        .parameters::<NoParameters>()
         .answer::<LimitAnswer>()
         .refusals(&["BadRequest", "DuplicateQueryKey", "ClassNotFound"]),
-        Operation::new(
+        Operation::new::<SetParameters>(
             "PUT /v1/limits/{class}",
             "Set the limit of a resource class",
             "`{\"buffer\": \"0.15\"}` keeps 15 % of the capacity of each inventory free: the normal limit is the \
@@ -49,20 +45,16 @@ pub static NOUN: Noun = Noun {
             `generation` is the one that was read, and null for a limit that was never set. With `dry_run=true` \
             nothing is written. The limit belongs to the name: it stays if the class is deleted and created again.",
         )
-        .field("class", CLASS)
-        .parameters::<SetParameters>()
         .body::<SetBody>()
         .answer::<LimitAnswer>()
         .refusals(SET_REFUSALS),
-        Operation::new(
+        Operation::new::<SetParameters>(
             "PATCH /v1/limits/{class}",
             "Change the limit of a resource class",
             "A JSON merge patch (RFC 7396) of the answer to `GET`. The result is read as the body of `PUT`: checks, \
             `dry_run` and answer are the same. `generation` is required as in `PUT`. Without `normal` the limit stays, \
             and `null` removes the limit. The body is `application/json` or `application/merge-patch+json`.",
         )
-        .field("class", CLASS)
-        .parameters::<SetParameters>()
         .body::<Patch<SetBody>>()
         .answer::<LimitAnswer>()
         .refusals(SET_REFUSALS),

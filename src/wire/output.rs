@@ -172,7 +172,8 @@ pub fn amounts(pairs: &[(Arc<str>, i64)]) -> Members<&str, i64> {
 }
 
 /// An integer or a float. JSON does not distinguish the two, but clients distinguish `8` from `8.0`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Number {
     Whole(i128),
     Float(f64),
@@ -188,19 +189,6 @@ impl Number {
                 .map_or_else(|_| value.float().map(Number::Float), |n| Some(Number::Whole(n))),
             Value::Float(number) => Some(Number::Float(*number)),
             _ => None,
-        }
-    }
-}
-
-impl Serialize for Number {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            // Use `i64` if possible, because not every serializer supports `i128`.
-            Number::Whole(number) => match i64::try_from(*number) {
-                Ok(number) => serializer.serialize_i64(number),
-                Err(_) => serializer.serialize_i128(*number),
-            },
-            Number::Float(number) => serializer.serialize_f64(*number),
         }
     }
 }

@@ -20,29 +20,26 @@ use crate::error::Result;
 use crate::model::providers::{DescribeAll, Described, DomainState};
 use crate::search::ProviderState;
 
-const UUID: &str = "The provider's uuid.";
-
 /// The description of the noun.
 pub static NOUN: Noun = Noun {
     name: "providers",
     about: "What a provider is: its type, typed properties, domains and state, with a generation of their own.",
+    field: Some(("uuid", "The provider's uuid.")),
     operations: &[
-        Operation::new(
+        Operation::new::<ListParameters>(
             "GET /v1/providers",
             "List what providers are",
             "All providers, ordered by uuid, at most `limit` (1000 by default) after the uuid `after`; a page ends \
             earlier with the provider that brings it to 4 MiB. `next` is the `after` of the next page, or null. What \
             a provider inherits is not repeated.",
         )
-        .parameters::<ListParameters>()
         .answer::<ProviderList>(),
-        Operation::new(
+        Operation::new::<WriteParameters>(
             "PUT /v1/providers",
             "Describe up to 1000 providers",
             "All of them or none. Each is as in `PUT /v1/providers/{uuid}`, with its `uuid`. A refusal names every \
             wrong member by path. A page of `GET /v1/providers` is a valid body.",
         )
-        .parameters::<WriteParameters>()
         .body::<DescribeAllBody>()
         .answer::<ProviderList>()
         .refusals(&[
@@ -52,7 +49,7 @@ pub static NOUN: Noun = Noun {
             "DomainInUse",
             "ProviderGenerationLimit",
         ]),
-        Operation::new(
+        Operation::new::<StateParameters>(
             "PATCH /v1/providers",
             "Set the state of all hosts in a domain",
             "Hosts are the root providers in the domain, or in a domain that lies in it: from 1 to 1000. The state of all \
@@ -60,20 +57,17 @@ pub static NOUN: Noun = Noun {
             their new form, by uuid. No generation is needed: a description that changes at the same time keeps that \
             change. With `dry_run=true` nothing is written.",
         )
-        .parameters::<StateParameters>()
         .body::<StateBody>()
         .answer::<ProviderList>()
         .refusals(&["BadRequest", "DuplicateQueryKey", "ProviderGenerationLimit"]),
-        Operation::new(
+        Operation::new::<NoParameters>(
             "GET /v1/providers/{uuid}",
             "Show what a provider is",
             "`generation` is null if the provider was never described.",
         )
-        .field("uuid", UUID)
-        .parameters::<NoParameters>()
         .answer::<ProviderAnswer>()
         .refusals(&["BadRequest", "DuplicateQueryKey", "ProviderNotFound"]),
-        Operation::new(
+        Operation::new::<WriteParameters>(
             "PUT /v1/providers/{uuid}",
             "Describe a provider",
             "Replaces the whole description. A property is a text, a boolean or a whole number of 64 bits; providers \
@@ -86,12 +80,10 @@ pub static NOUN: Noun = Noun {
             spread over them: another domain in such a dimension is refused, unless with `force=true`. Then `GET \
             /v1/violations` shows what breaks a rule. With `dry_run=true` nothing is written.",
         )
-        .field("uuid", UUID)
-        .parameters::<WriteParameters>()
         .body::<DescribeBody>()
         .answer::<ProviderAnswer>()
         .refusals(DESCRIBE_REFUSALS),
-        Operation::new(
+        Operation::new::<WriteParameters>(
             "PATCH /v1/providers/{uuid}",
             "Change what a provider is",
             "A JSON merge patch (RFC 7396) of the answer to `GET`. The result is read as the body of `PUT`: checks, \
@@ -100,8 +92,6 @@ pub static NOUN: Noun = Noun {
             only `PUT` removes a property. Elsewhere `null` removes: a domain, the `type`, all `properties`; a host \
             whose `state` is removed is `up`. The body is `application/json` or `application/merge-patch+json`.",
         )
-        .field("uuid", UUID)
-        .parameters::<WriteParameters>()
         .body::<Patch<DescribeBody>>()
         .answer::<ProviderAnswer>()
         .refusals(DESCRIBE_REFUSALS),

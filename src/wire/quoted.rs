@@ -1,5 +1,7 @@
 //! A cache of class and trait names as JSON strings, for all answers with these names.
 
+use std::collections::BTreeMap;
+
 use super::output::quote;
 use crate::error::Result;
 use crate::search::{Catalog, ClassId, Interrupt, TraitId, check_interrupt};
@@ -9,16 +11,16 @@ const MANY_NAMES: usize = 4096;
 
 /// The names of all classes and traits in quotes.
 pub struct QuotedNames {
-    classes: PackedTexts<ClassId>,
-    traits: PackedTexts<TraitId>,
+    classes: BTreeMap<ClassId, Box<[u8]>>,
+    traits: BTreeMap<TraitId, Box<[u8]>>,
 }
 
 impl QuotedNames {
     /// The names of a catalog. Made when an answer first needs the names, and dropped with the catalog.
     pub fn of(catalog: &Catalog) -> &QuotedNames {
         catalog.derived(|catalog| QuotedNames {
-            classes: PackedTexts::new(catalog.classes()),
-            traits: PackedTexts::new(catalog.traits()),
+            classes: quoted(catalog.classes()),
+            traits: quoted(catalog.traits()),
         })
     }
 
@@ -38,41 +40,21 @@ impl QuotedNames {
     }
 
     pub fn of_class(&self, id: ClassId) -> Option<&[u8]> {
-        self.classes.get(id)
+        self.classes.get(&id).map(|text| &**text)
     }
 
     pub fn of_trait(&self, id: TraitId) -> Option<&[u8]> {
-        self.traits.get(id)
+        self.traits.get(&id).map(|text| &**text)
     }
 }
 
-/// Texts in a single buffer: copying several texts reads little memory.
-struct PackedTexts<K> {
-    /// Sorted.
-    ids: Vec<K>,
-    /// The end of each text, which is also the start of the next text.
-    ends: Vec<usize>,
-    bytes: Vec<u8>,
-}
-
-impl<K: Ord> PackedTexts<K> {
-    /// Takes names in the order of their ids.
-    fn new<T: AsRef<str>>(names: impl Iterator<Item = (K, T)>) -> Self {
-        let (mut ids, mut ends, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
-        for (id, name) in names {
-            debug_assert!(ids.last().is_none_or(|last| *last < id));
-            quote(&mut bytes, name.as_ref());
-            ids.push(id);
-            ends.push(bytes.len());
-        }
-        Self { ids, ends, bytes }
-    }
-
-    fn get(&self, id: K) -> Option<&[u8]> {
-        let at = self.ids.binary_search(&id).ok()?;
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        Some(&self.bytes[start..self.ends[at]])
-    }
+fn quoted<K: Ord>(names: impl Iterator<Item = (K, impl AsRef<str>)>) -> BTreeMap<K, Box<[u8]>> {
+    let quoted = names.map(|(id, name)| {
+        let mut text = Vec::new();
+        quote(&mut text, name.as_ref());
+        (id, text.into_boxed_slice())
+    });
+    quoted.collect()
 }
 
 #[cfg(test)]
@@ -81,9 +63,8 @@ mod tests {
 
     #[test]
     fn names_are_found_by_id_in_quotes() {
-        let texts =
-            PackedTexts::new([(ClassId(0), "VCPU"), (ClassId(7), "A \"B\""), (ClassId(10_000), "C")].into_iter());
-        let found = |id| texts.get(ClassId(id)).map(String::from_utf8_lossy);
+        let texts = quoted([(ClassId(0), "VCPU"), (ClassId(7), "A \"B\""), (ClassId(10_000), "C")].into_iter());
+        let found = |id| texts.get(&ClassId(id)).map(|text| String::from_utf8_lossy(text));
         assert_eq!(found(0).as_deref(), Some("\"VCPU\""));
         assert_eq!(found(7).as_deref(), Some(r#""A \"B\"""#));
         assert_eq!(found(10_000).as_deref(), Some("\"C\""));

@@ -12,13 +12,13 @@ pub static NOUN: Noun = Noun {
     name: NATIVE_STEP,
     about: "placet's native API, below `/v1`. It has no microversions, because changes only add to it. Its errors always \
         have a `code`.",
-    operations: &[native::Operation::new(
+    field: None,
+    operations: &[native::Operation::new::<NoParameters>(
         "GET /v1/",
         "List the operations of the native API",
         "Each operation has the policy rule that authorizes it. So a client can check whether this version of \
             placet has an operation.",
     )
-    .parameters::<NoParameters>()
     .answer::<Api>()],
 };
 

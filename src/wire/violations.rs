@@ -17,7 +17,8 @@ pub static NOUN: Noun = Noun {
     name: "violations",
     about: "Which rules of workloads are broken now. What breaks a rule stays where it is, until it is moved or \
         leaves.",
-    operations: &[Operation::new(
+    field: None,
+    operations: &[Operation::new::<ListParameters>(
         "GET /v1/violations",
         "List which rules of workloads are broken",
         "Worked out when it is asked for, as in `GET /v1/workloads/{workload_uuid}`. A page judges at most `limit` \
@@ -25,7 +26,6 @@ pub static NOUN: Noun = Noun {
             10000 violations or 4 MiB of them, or after 2 seconds. So a page may be empty, and the last one has the \
             `next` null. Without `project_id`, callers who may not see all projects see their own.",
     )
-    .parameters::<ListParameters>()
     .answer::<ViolationList>()
     .refusals(&["BadRequest", "DuplicateQueryKey", "Forbidden", "Busy"])],
 };

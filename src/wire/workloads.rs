@@ -28,15 +28,17 @@ use crate::model::workloads::{Adopted, Delete, Level, Page, Put, Spec, SpecRule,
 /// The most dimensions in the rules of a workload.
 const MAX_DIMENSIONS: usize = 16;
 
-const UUID: &str = "The workload's uuid. The caller of the first `PUT` chooses the uuid.";
-
 /// The description of the noun.
 pub static NOUN: Noun = Noun {
     name: "workloads",
     about: "A workload is a number of replicas with rules about where they stand to each other. Each replica is a \
         consumer with allocations, which OpenStack's routes show too.",
+    field: Some((
+        "workload_uuid",
+        "The workload's uuid. The caller of the first `PUT` chooses the uuid.",
+    )),
     operations: &[
-        Operation::new(
+        Operation::new::<ListParameters>(
             "GET /v1/workloads",
             "List workloads",
             "What the workloads want, ordered by uuid, at most `limit` (1000 by default) after the uuid `after`; a \
@@ -46,20 +48,17 @@ pub static NOUN: Noun = Noun {
                 about one workload, which alone has the replicas. `safe` is also null if the workload cannot be \
                 judged.",
         )
-        .parameters::<ListParameters>()
         .answer::<WorkloadList>()
         .refusals(&["BadRequest", "DuplicateQueryKey", "Forbidden", "Busy"]),
-        Operation::new(
+        Operation::new::<NoParameters>(
             "GET /v1/workloads/{workload_uuid}",
             "Show a workload",
             "Its replicas with their hosts and allocations, the modes that its rules have now, and what breaks them. \
                 All of it is worked out from the tables when it is asked for.",
         )
-        .field("workload_uuid", UUID)
-        .parameters::<NoParameters>()
         .answer::<WorkloadAnswer>()
         .refusals(&["BadRequest", "DuplicateQueryKey", "WorkloadNotFound", "Forbidden"]),
-        Operation::new(
+        Operation::new::<WriteParameters>(
             "PUT /v1/workloads/{workload_uuid}",
             "Create or change a workload",
             "Replaces what the workload wants, and places its missing replicas so that its rules hold: exactly, in \
@@ -80,12 +79,10 @@ pub static NOUN: Noun = Noun {
                 `dry_run=true` nothing is written. A refusal says how many hosts each condition removed; `exact` \
                 false says that the search was given up, so that it is not proven.",
         )
-        .field("workload_uuid", UUID)
-        .parameters::<WriteParameters>()
         .body::<PutBody>()
         .answer::<WorkloadAnswer>()
         .refusals(PUT_REFUSALS),
-        Operation::new(
+        Operation::new::<WriteParameters>(
             "PATCH /v1/workloads/{workload_uuid}",
             "Change members of a workload",
             "A JSON merge patch (RFC 7396) of the answer to `GET`. The result is read as the body of `PUT`: checks, \
@@ -93,13 +90,11 @@ pub static NOUN: Noun = Noun {
                 `roles` is replaced as a whole, and `rules` with `null` are the default rule. The body is \
                 `application/json` or `application/merge-patch+json`.",
         )
-        .field("workload_uuid", UUID)
-        .parameters::<WriteParameters>()
         .body::<Patch<PutBody>>()
         .answer::<WorkloadAnswer>()
         .refusals(PUT_REFUSALS)
         .own_refusal("WorkloadNotFound"),
-        Operation::new(
+        Operation::new::<DeleteParameters>(
             "DELETE /v1/workloads/{workload_uuid}",
             "Delete a workload",
             "Its replicas are released in the same transaction. Adopted consumers keep their allocations. With \
@@ -107,8 +102,6 @@ pub static NOUN: Noun = Noun {
                 and the reasons name them; `force=true` deletes it all the same, and then these rules are as if they \
                 named an empty workload. With `dry_run=true` nothing is written.",
         )
-        .field("workload_uuid", UUID)
-        .parameters::<DeleteParameters>()
         .refusals(&[
             "BadRequest",
             "DuplicateQueryKey",

@@ -9,7 +9,6 @@ use crate::api::http::request_context::{Effort, RequestContext};
 use crate::api::http::statistics::HttpStatistics;
 use crate::api::http::streaming::LogContext;
 use crate::error::Result;
-use crate::model::PreparedSearch;
 use crate::search::{self, Interrupt, Rank, Snapshot};
 use crate::version::Version;
 use crate::wire::allocation_candidates as wire;
@@ -35,20 +34,10 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 
 /// Answers a request for candidates, which came to `path`.
 pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str) -> Result<Reply> {
-    let CandidatesQuery {
-        request,
-        rank,
-        purpose,
-        has_summaries,
-        has_names,
-    } = asked;
-    let prepared = context.model().prepare_search(request, context.settings().stale_reads);
-    let PreparedSearch {
-        search: request,
-        snapshot,
-        stale,
-    } = prepared.await?;
-    let settings = match rank {
+    let stale_reads = context.settings().stale_reads;
+    let prepared = context.model().prepare_search(asked.request, stale_reads).await?;
+    let (request, snapshot) = (prepared.search, prepared.snapshot);
+    let settings = match asked.rank {
         Some(_) => context.settings().shuffled_search(),
         None => context.settings().search(&request),
     };
@@ -60,14 +49,14 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
             interrupt: interrupt.clone(),
             ..settings.clone()
         };
-        let limited = match purpose {
+        let limited = match asked.purpose {
             Some(purpose) => search::for_purpose(&snapshot, purpose, &request, &settings)?,
             None => Arc::clone(&snapshot),
         };
-        let answer = find(version, &limited, &request, rank, &settings)?.interrupted_by(interrupt.clone())?;
-        let answer = if has_names { answer.with_names() } else { answer };
+        let answer = find(version, &limited, &request, asked.rank, &settings)?.interrupted_by(interrupt.clone())?;
+        let answer = if asked.has_names { answer.with_names() } else { answer };
         let source: Box<dyn ChunkSource> = Box::new(CandidatesSource {
-            answer: if has_summaries {
+            answer: if asked.has_summaries {
                 answer
             } else {
                 answer.without_summaries()
@@ -91,7 +80,7 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
             make_source,
         )
         .await?;
-    Ok(reply.modified(None).stale(stale))
+    Ok(reply.modified(None).stale(prepared.stale))
 }
 
 /// Begins the search for an answer. If candidates are scored, all of them are searched.

@@ -9,7 +9,6 @@ use crate::api::http::reply::Reply;
 use crate::api::http::request_context::{Effort, RequestContext};
 use crate::api::http::streaming::LogContext;
 use crate::error::Result;
-use crate::model::PreparedSearch;
 use crate::model::resource_providers::{self, Delete, Provider};
 use crate::search::{self, Interrupt};
 use crate::version::Version;
@@ -18,12 +17,9 @@ use crate::wire::resource_providers as wire;
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let query = wire::read_list(context.version, &context.query)?;
     let strict = context.settings().search.strict_step;
-    let prepared = context.model().prepare_search(query, context.settings().stale_reads);
-    let PreparedSearch {
-        search: query,
-        snapshot,
-        stale,
-    } = prepared.await?;
+    let stale_reads = context.settings().stale_reads;
+    let prepared = context.model().prepare_search(query, stale_reads).await?;
+    let (query, snapshot) = (prepared.search, prepared.snapshot);
     let (version, prefix) = (context.version, context.prefix().to_owned());
     let log_context = LogContext {
         what: format!("/resource_providers?{}", context.query),
@@ -44,7 +40,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let reply = context.stream(log_context, Effort::Listing, None, make_source).await?;
     let newest = newest.get().copied().flatten();
     let newest = newest.map(|micros| DateTime::from_timestamp_micros(micros).unwrap_or_default());
-    Ok(reply.modified(newest).stale(stale))
+    Ok(reply.modified(newest).stale(prepared.stale))
 }
 
 struct ProvidersSource(wire::List);

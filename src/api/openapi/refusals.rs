@@ -53,15 +53,9 @@ pub fn of_route(route: &Route, description: &Value) -> Vec<RefusalDescription> {
         error.as_ref().map(RefusalDescription::from)
     });
     let mut refusals: Vec<RefusalDescription> = own.collect();
-    let general = parse_errors(route, description)
-        .into_iter()
-        .chain(dispatch_refusals(route))
-        .chain(server_errors(route));
-    for refusal in general {
-        if !refusals.contains(&refusal) {
-            refusals.push(refusal);
-        }
-    }
+    refusals.extend(parse_errors(route, description));
+    refusals.extend(dispatch_refusals(route));
+    refusals.extend(server_errors(route));
     if route.family == Family::Native {
         for refusal in &mut refusals {
             let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

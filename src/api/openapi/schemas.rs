@@ -113,18 +113,14 @@ impl<'a> Schemas<'a> {
 
     /// The newest step of `noun/name`, or the part of it at `noun/name/…`; `null` if there is none.
     pub fn newest(&self, schema_name: &str) -> Value {
-        let mut parts = schema_name.splitn(3, '/');
-        let [noun, name, pointer] = std::array::from_fn(|_| parts.next().unwrap_or_default());
-        let steps = self.queries(&format!("{noun}/{name}"), Span::ALL);
-        let newest = steps.last().map(|(_, schema)| schema);
-        let pointer = if pointer.is_empty() {
-            String::new()
-        } else {
-            format!("/{pointer}")
-        };
+        let end = schema_name
+            .match_indices('/')
+            .nth(1)
+            .map_or(schema_name.len(), |(at, _)| at);
+        let (schema_name, pointer) = schema_name.split_at(end);
+        let newest = self.queries(schema_name, Span::ALL).pop();
         newest
-            .and_then(|schema| schema.pointer(&pointer))
-            .cloned()
+            .and_then(|(_, schema)| schema.pointer(pointer).cloned())
             .unwrap_or_default()
     }
 

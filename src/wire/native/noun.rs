@@ -16,6 +16,8 @@ pub struct Noun {
     pub name: &'static str,
     /// A paragraph of introduction.
     pub about: &'static str,
+    /// The field of paths, with a text.
+    pub field: Option<(&'static str, &'static str)>,
     pub operations: &'static [Operation],
 }
 
@@ -25,10 +27,9 @@ pub struct Operation {
     route: &'static str,
     summary: &'static str,
     about: &'static str,
-    field: Option<(&'static str, &'static str)>,
-    parameters: Option<NamedSchema>,
+    parameters: NamedSchema,
     body: Option<NamedSchema>,
-    answer: (&'static str, Option<NamedSchema>),
+    answer: Option<NamedSchema>,
     refusals: &'static [&'static str],
     /// A refusal that similar operations do not have.
     own_refusal: Option<&'static str>,
@@ -42,32 +43,19 @@ fn named_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> (Cow<'static,
 }
 
 impl Operation {
-    /// An operation as `METHOD path`, in a line, and in full. The answer is 204 unless `answer` follows, and wrong
-    /// parameters are refused unless `refusals` follows.
-    pub const fn new(route: &'static str, summary: &'static str, about: &'static str) -> Operation {
+    /// An operation as `METHOD path`, in a line, and in full, with the struct of the query string. The answer is 204
+    /// unless `answer` follows, and wrong parameters are refused unless `refusals` follows.
+    pub const fn new<T: JsonSchema>(route: &'static str, summary: &'static str, about: &'static str) -> Operation {
         Operation {
             route,
             summary,
             about,
-            field: None,
-            parameters: None,
+            parameters: named_schema::<T>,
             body: None,
-            answer: ("204", None),
+            answer: None,
             refusals: &["BadRequest", "DuplicateQueryKey"],
             own_refusal: None,
         }
-    }
-
-    /// The field of the path, with a text.
-    pub const fn field(self, name: &'static str, text: &'static str) -> Operation {
-        let field = Some((name, text));
-        Operation { field, ..self }
-    }
-
-    /// The struct of the query string.
-    pub const fn parameters<T: JsonSchema>(self) -> Operation {
-        let parameters: Option<NamedSchema> = Some(named_schema::<T>);
-        Operation { parameters, ..self }
     }
 
     /// The struct of the body.
@@ -78,7 +66,7 @@ impl Operation {
 
     /// The struct of the answer, whose status is 200.
     pub const fn answer<T: JsonSchema>(self) -> Operation {
-        let answer: (&str, Option<NamedSchema>) = ("200", Some(named_schema::<T>));
+        let answer: Option<NamedSchema> = Some(named_schema::<T>);
         Operation { answer, ..self }
     }
 
@@ -100,7 +88,7 @@ impl Noun {
         let mut requests = Schemas::new(self.name, SchemaSettings::draft2020_12().for_deserialize());
         let mut answers = Schemas::new(self.name, SchemaSettings::draft2020_12().for_serialize());
         let operations = self.operations.iter().map(|operation| {
-            let (status, answer) = operation.answer;
+            let status = operation.answer.map_or("204", |_| "200");
             let refusals = operation.refusals.iter().chain(&operation.own_refusal);
             let mut text = json!({
                 "summary": operation.summary,
@@ -108,16 +96,14 @@ impl Noun {
                 "answers": {status: {}},
                 "refusals": refusals.collect::<Vec<_>>(),
             });
-            if let Some((name, about)) = operation.field {
+            if let Some((name, about)) = self.field.filter(|_| operation.route.ends_with('}')) {
                 text["fields"] = json!({name: about});
             }
-            if let Some(schema) = operation.parameters {
-                text["query"] = requests.add(schema);
-            }
+            text["query"] = requests.add(operation.parameters);
             if let Some(schema) = operation.body {
                 text["body"] = requests.add(schema);
             }
-            if let Some(schema) = answer {
+            if let Some(schema) = operation.answer {
                 text["answers"][status]["body"] = answers.add(schema);
             }
             (operation.route.to_owned(), text)
