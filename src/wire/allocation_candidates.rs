@@ -63,12 +63,9 @@ pub fn read_request(version: Version, query: &Query, zero: Zero) -> Result<Reque
     }
     Ok(Request {
         groups: groups.into_values().collect(),
-        group_policy: policy.map(|name| {
-            if name == "isolate" {
-                GroupPolicy::Isolate
-            } else {
-                GroupPolicy::None
-            }
+        group_policy: policy.map(|name| match name {
+            "isolate" => GroupPolicy::Isolate,
+            _ => GroupPolicy::None,
         }),
         same_subtrees: same_subtrees
             .into_iter()

@@ -13,7 +13,7 @@ use repeatable::repeatable;
 
 use super::bad_request;
 use super::candidates::GivenQuery;
-use super::defaults::{CONSUMER_TYPE, Defaults};
+use super::defaults::{Defaults, consumer_type};
 use super::filters::Zero;
 use super::json;
 use super::native::{Ignored, List, Name, Noun, Operation, read_item, read_query, read_value};
@@ -126,22 +126,19 @@ impl Reader<'_> {
                 "{path}.uuid: {uuid} occurs twice; a call names each consumer once."
             ));
         }
+        let (project, user) = (body.project_id, body.user_id);
+        let owner = self.defaults.owner(&format!("{path}."), project, user)?;
         let claim = ConsumerClaim {
             consumer: uuid,
             allocations: Vec::new(),
-            owner: Some(
-                self.defaults
-                    .owner(&format!("{path}."), body.project_id, body.user_id)?,
-            ),
+            owner: Some(owner),
             generation: body.generation.map_or(Expected::New, Expected::Is),
-            takeover: match self.defaults.may_change_others {
-                true => Takeover::AnyProject,
-                false => Takeover::OwnProject,
+            takeover: if self.defaults.may_change_others {
+                Takeover::AnyProject
+            } else {
+                Takeover::OwnProject
             },
-            consumer_type: Some(
-                body.consumer_type
-                    .map_or_else(|| CONSUMER_TYPE.to_owned(), |name| name.0),
-            ),
+            consumer_type: Some(consumer_type(body.consumer_type)),
         };
         let rank = body.rank.map(|rank| rank.0);
         let wanted = match (body.candidates, body.query) {

@@ -1,13 +1,10 @@
 //! Values for members missing in a request of the native API, and the caller's rights.
 
 use super::bad_request;
-use super::native::Text;
+use super::native::{ClassName, Text};
 use crate::error::Result;
 use crate::model::allocations::Owner;
 use crate::search::Rank;
-
-/// The type of consumers whose request names none.
-pub const CONSUMER_TYPE: &str = "INSTANCE";
 
 /// The defaults of a caller.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +37,11 @@ impl Defaults {
             user: of_token("user_id", user, &self.user)?,
         })
     }
+}
+
+/// The type of a consumer.
+pub fn consumer_type(given: Option<ClassName>) -> String {
+    given.map_or_else(|| "INSTANCE".to_owned(), |name| name.0)
 }
 
 /// The id of a project or of a user.

@@ -67,27 +67,22 @@ pub fn quote(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// Appends a whole number.
-pub fn digits(out: &mut Vec<u8>, number: i64) {
-    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-}
-
 /// A destination for an answer: a buffer, or a counter of the length.
 pub trait Out {
     fn put(&mut self, bytes: &[u8]);
-    /// Appends a whole number.
-    fn digits(&mut self, number: i64);
+
     /// The number of bytes.
     fn length(&self) -> usize;
+
+    /// Appends a whole number.
+    fn digits(&mut self, number: i64) {
+        self.put(itoa::Buffer::new().format(number).as_bytes());
+    }
 }
 
 impl Out for Vec<u8> {
     fn put(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
-    }
-
-    fn digits(&mut self, number: i64) {
-        digits(self, number);
     }
 
     fn length(&self) -> usize {
@@ -102,10 +97,6 @@ pub struct Length(pub usize);
 impl Out for Length {
     fn put(&mut self, bytes: &[u8]) {
         self.0 += bytes.len();
-    }
-
-    fn digits(&mut self, number: i64) {
-        self.0 += itoa::Buffer::new().format(number).len();
     }
 
     fn length(&self) -> usize {

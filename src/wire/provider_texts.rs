@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-use super::output::{digits, quote};
+use super::output::{Out, quote};
 use super::quoted::QuotedNames;
 use crate::search::{ClassId, LANES, Slot, Snapshot};
 
@@ -47,7 +47,7 @@ impl ProviderTexts {
 
     fn new(snapshot: &Snapshot, slot: Slot) -> ProviderTexts {
         let mut bytes = Vec::new();
-        let (mut uuids, mut names) = ([ByteRange::default(); LANES], [ByteRange::default(); LANES]);
+        let [mut uuids, mut names] = [[ByteRange::default(); LANES]; 2];
         for slot in snapshot.same_block(slot) {
             uuids[slot.lane()] = ByteRange::of(&mut bytes, |out| quote(out, snapshot.uuid(slot)));
             names[slot.lane()] = ByteRange::of(&mut bytes, |out| quote(out, snapshot.name(slot)));
@@ -130,30 +130,23 @@ impl SummaryTexts {
     fn new(snapshot: &Snapshot, slot: Slot) -> SummaryTexts {
         let names = QuotedNames::of(snapshot.catalog());
         let (mut bytes, mut class_texts) = (Vec::new(), Vec::new());
-        let (mut own, mut resources, mut traits) = (
-            [ByteRange::default(); LANES],
-            [ByteRange::default(); LANES],
-            [ByteRange::default(); LANES],
-        );
+        let [mut own, mut resources, mut traits] = [[ByteRange::default(); LANES]; 3];
         let mut text = Vec::new();
         for slot in snapshot.same_block(slot) {
             let start = class_texts.len() as u32;
             resources[slot.lane()] = ByteRange::of(&mut bytes, |out| {
                 out.extend_from_slice(RESOURCES);
-                let mut begun = false;
+                let mut lead: &[u8] = b"";
                 for (class, inventory, used) in snapshot.inventories(slot) {
                     if let Some(name) = names.of_class(class) {
-                        out.extend_from_slice(if std::mem::replace(&mut begun, true) {
-                            CLASS_END
-                        } else {
-                            b""
-                        });
+                        out.extend_from_slice(lead);
+                        lead = CLASS_END;
                         let text = ByteRange::of(out, |out| write_class(out, name, inventory.capacity()));
-                        digits(out, used);
+                        out.digits(used);
                         class_texts.push(ClassText { class, text, used });
                     }
                 }
-                out.extend_from_slice(if begun { LAST_CLASS_END } else { NO_CLASS_END });
+                out.extend_from_slice(if lead.is_empty() { NO_CLASS_END } else { LAST_CLASS_END });
             });
             let end = class_texts.len() as u32;
             own[slot.lane()] = ByteRange { start, end };
@@ -231,7 +224,7 @@ fn write_class(out: &mut Vec<u8>, name: &[u8], capacity: f64) {
     // The API shows the capacity rounded towards zero, as an integer of any length.
     let whole = capacity.trunc();
     if whole.abs() < 1e18 {
-        digits(out, whole as i64);
+        out.digits(whole as i64);
     } else if whole.is_finite() {
         out.extend_from_slice(format!("{whole:.0}").as_bytes());
     } else {

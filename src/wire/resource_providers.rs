@@ -1,10 +1,11 @@
 //! Parses the requests to `/resource_providers`, and serializes the answers. A list is written in chunks.
 
+use std::iter;
 use std::sync::Arc;
 use std::vec::IntoIter;
 
 use super::filters::Zero;
-use super::output::{Out, WordTemplate, json, quote};
+use super::output::{Link, Out, json, quote};
 use super::provider_texts::ProviderTexts;
 use super::query::Query;
 use super::steps::Steps;
@@ -77,11 +78,8 @@ pub fn read_list(version: Version, query: &str) -> Result<ProviderQuery> {
 /// The format of providers in a version and under a path prefix. The fields common to all providers are made once.
 struct ProviderFormat {
     nested: bool,
-    /// The text before each uuid in the links, and after the last uuid.
-    links: Vec<Vec<u8>>,
-    end: Vec<u8>,
-    /// The links of a provider whose uuid has the usual length.
-    usual: Option<WordTemplate>,
+    /// The text of the links: before, between and after the uuids.
+    links: Vec<String>,
 }
 
 /// The fields of a provider, ready to be written: texts are in quotes.
@@ -96,27 +94,21 @@ struct ProviderFields<'a> {
 
 impl ProviderFormat {
     fn new(version: Version, prefix: &str) -> ProviderFormat {
-        let mut url = json(&format!("{prefix}/resource_providers/"));
-        url.pop();
         let visible = LINKS.iter().filter(|(_, first)| version >= *first);
-        let visible = visible.map(|(rel, _)| (*rel, format!("/{rel}")));
-        let (mut links, mut before) = (Vec::new(), r#","links":["#.to_owned());
-        let mut after = String::new();
-        for (rel, path) in std::iter::once(("self", String::new())).chain(visible) {
-            let lead = format!(r#"{before}{{"rel":"{rel}","href":"#);
-            links.push([lead.as_bytes(), &url].concat());
-            (before, after) = (format!(r#"{path}"}},"#), format!(r#"{path}"}}]"#));
-        }
-        let mut format = ProviderFormat {
+        let paths = visible.map(|(rel, _)| (*rel, format!("/{rel}")));
+        let links = iter::once(("self", String::new()))
+            .chain(paths)
+            .map(|(rel, path)| Link {
+                rel,
+                // A NUL in the place of the uuid, because no prefix has a NUL.
+                href: format!("{prefix}/resource_providers/\0{path}"),
+            });
+        let text = json(&links.collect::<Vec<_>>());
+        let pieces = String::from_utf8_lossy(&text);
+        ProviderFormat {
             nested: version >= NESTED_PROVIDERS,
-            links,
-            end: after.into_bytes(),
-            usual: None,
-        };
-        let (mut text, uuid) = (Vec::new(), [0; ::uuid::fmt::Hyphenated::LENGTH]);
-        format.write_links(&mut text, &uuid);
-        format.usual = WordTemplate::of(&text, &uuid, format.links.len());
-        format
+            links: pieces.split("\\u0000").map(str::to_owned).collect(),
+        }
     }
 
     fn write(&self, out: &mut Vec<u8>, provider: &ProviderFields<'_>) {
@@ -127,8 +119,11 @@ impl ProviderFormat {
         out.put(br#","generation":"#);
         out.digits(provider.generation);
         let uuid = &provider.uuid[1..provider.uuid.len() - 1];
-        if !self.usual.as_ref().is_some_and(|usual| usual.fill(out, uuid)) {
-            self.write_links(out, uuid);
+        let mut lead: &[u8] = br#","links":"#;
+        for piece in &self.links {
+            out.put(lead);
+            out.put(piece.as_bytes());
+            lead = uuid;
         }
         if self.nested {
             out.put(br#","parent_provider_uuid":"#);
@@ -137,14 +132,6 @@ impl ProviderFormat {
             out.put(provider.root);
         }
         out.put(b"}");
-    }
-
-    fn write_links(&self, out: &mut Vec<u8>, uuid: &[u8]) {
-        for link in &self.links {
-            out.put(link);
-            out.put(uuid);
-        }
-        out.put(&self.end);
     }
 }
 

@@ -42,7 +42,6 @@ pub struct Schema {
 /// A keyword of a schema.
 pub struct SchemaRule {
     pub keyword: String,
-    pub value: Value,
     pub check: Assertion,
 }
 
@@ -109,7 +108,6 @@ impl Loader<'_> {
     fn compile(&self, source: Value) -> Schema {
         let rule = |(keyword, value): (&str, &Value)| SchemaRule {
             keyword: keyword.to_owned(),
-            value: value.clone(),
             check: self.check(keyword, value),
         };
         let rules = source.members().map(rule).collect();

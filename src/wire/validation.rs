@@ -268,7 +268,7 @@ impl<'a> Violation<'a> {
     }
 
     fn message(&self) -> String {
-        let (value, expected) = (self.value, &self.rule.value);
+        let (value, expected) = (self.value, self.schema.source.field(&self.rule.keyword));
         match &self.rule.check {
             Assertion::Required(_) => format!("{} is a required property", repr_str(self.missing)),
             Assertion::NoOtherProperties => self.unknown_properties(),
@@ -305,13 +305,8 @@ impl<'a> Violation<'a> {
         names.sort_unstable();
         let single = names.len() == 1;
         let names = repr_all(names);
-        let mut patterns: Vec<_> = self
-            .schema
-            .source
-            .field("patternProperties")
-            .members()
-            .map(|(key, _)| key)
-            .collect();
+        let patterns = self.schema.source.field("patternProperties").members();
+        let mut patterns: Vec<&str> = patterns.map(|(key, _)| key).collect();
         if patterns.is_empty() {
             let verb = if single { "was" } else { "were" };
             return format!("Additional properties are not allowed ({names} {verb} unexpected)");

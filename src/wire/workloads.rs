@@ -16,7 +16,7 @@ use self::answer::{WorkloadAnswer, WorkloadList};
 use self::body::{AdoptBody, Ids, PutBody, StoredSpec};
 pub use self::spec::read_stored;
 use super::bad_request;
-use super::defaults::{CONSUMER_TYPE, Defaults};
+use super::defaults::{Defaults, consumer_type};
 use super::native::{
     List, Member, NoParameters, Noun, Null, Operation, PageLimit, Patch, Text, Uuid, read_body, read_merge_patch,
     read_query,
@@ -245,9 +245,7 @@ fn put(uuid: String, body: PutBody, dry_run: bool, defaults: &Defaults) -> Resul
     check_ends("name", &name)?;
     check_ends("project_id", &owner.project)?;
     let stored = StoredSpec {
-        consumer_type: body
-            .consumer_type
-            .map_or_else(|| CONSUMER_TYPE.to_owned(), |name| name.0),
+        consumer_type: consumer_type(body.consumer_type),
         quorum: body.quorum,
         roles: body.roles.0,
         rules: body.rules.map(|rules| rules.0),

@@ -54,13 +54,8 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
             None => Arc::clone(&snapshot),
         };
         let answer = find(version, &limited, &request, asked.rank, &settings)?.interrupted_by(interrupt.clone())?;
-        let answer = if asked.has_names { answer.with_names() } else { answer };
         let source: Box<dyn ChunkSource> = Box::new(CandidatesSource {
-            answer: if asked.has_summaries {
-                answer
-            } else {
-                answer.without_summaries()
-            },
+            answer: answer.with_parts(asked.has_summaries, asked.has_names),
             query: query.clone(),
             ceiling: settings.ceiling,
             interrupt,

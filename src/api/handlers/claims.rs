@@ -1,5 +1,7 @@
 //! `/v1/claims`
 
+use std::collections::BTreeSet;
+
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
@@ -40,13 +42,9 @@ fn authorize_projects(context: &RequestContext, request: &PlaceRequest) -> Resul
         .consumers
         .iter()
         .filter_map(|consumer| consumer.claim.owner.as_ref());
-    let mut others: Vec<&str> = owners
-        .map(|owner| owner.project.as_str())
-        .filter(|project| context.caller.project_id.as_deref() != Some(*project))
-        .collect();
-    others.sort_unstable();
-    others.dedup();
-    others
+    let projects: BTreeSet<&str> = owners.map(|owner| owner.project.as_str()).collect();
+    let mut others = projects
         .into_iter()
-        .try_for_each(|project| context.authorize_project(&rules::CLAIMS_CREATE_FOR_OTHERS, project))
+        .filter(|project| context.caller.project_id.as_deref() != Some(*project));
+    others.try_for_each(|project| context.authorize_project(&rules::CLAIMS_CREATE_FOR_OTHERS, project))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::route::{Authorization, Media, Route};
+use super::super::route::{Media, Route};
 use super::parameters::{of_path, of_query};
 use super::refusals;
 use super::responses::Responses;
@@ -38,14 +38,10 @@ pub fn operation(routes: &[&Route], scope: &[Span], texts: &Texts, schemas: &mut
     if served != Span::Native {
         operation["x-openstack"] = served.json();
     }
-    for key in ["about", "changes"] {
-        let text = rows
-            .iter()
-            .rev()
-            .map(|row| &row.description[key])
-            .find(|text| !text.is_null());
-        if let Some(text) = text {
-            operation[if key == "about" { "description" } else { "x-changes" }] = text.clone();
+    for (key, member) in [("about", "description"), ("changes", "x-changes")] {
+        let mut texts = rows.iter().rev().map(|row| &row.description[key]);
+        if let Some(text) = texts.find(|text| !text.is_null()) {
+            operation[member] = text.clone();
         }
     }
     authorization(&mut operation, newest.route);
@@ -85,11 +81,9 @@ fn id(route: &Route) -> String {
 }
 
 fn authorization(operation: &mut Value, route: &Route) {
-    match route.authorization {
-        Authorization::Public => operation["security"] = json!([]),
-        Authorization::Rule(rule) | Authorization::RuleOfProject(rule) => {
-            operation["x-policy"] = json!({"rule": rule.name, "default": rule.check});
-        }
+    match route.rule() {
+        None => operation["security"] = json!([]),
+        Some(rule) => operation["x-policy"] = json!({"rule": rule.name, "default": rule.check}),
     }
 }
 

@@ -87,7 +87,7 @@ fn dispatch_refusals(route: &Route) -> Vec<RefusalDescription> {
         "content-type header required when content-length > 0",
     )];
     refusals.extend(microversion_refusals(route.family));
-    if let Authorization::Rule(rule) | Authorization::RuleOfProject(rule) = route.authorization {
+    if let Some(rule) = route.rule() {
         let rule = rule.name.to_owned();
         let detail = match route.family {
             Family::Native => UNAUTHENTICATED,
@@ -96,24 +96,26 @@ fn dispatch_refusals(route: &Route) -> Vec<RefusalDescription> {
         refusals.push(RefusalDescription::new(StatusCode::UNAUTHORIZED, detail));
         refusals.push(RefusalDescription::from(&Error::Forbidden { rule }));
     }
-    match route.media {
-        Media::Unchecked => {}
-        Media::ProducesJson => refusals.push(RefusalDescription::new(
-            StatusCode::NOT_ACCEPTABLE,
-            "Only application/json is provided",
-        )),
-        Media::ConsumesJson => refusals.extend([
-            RefusalDescription::new(StatusCode::REQUEST_TIMEOUT, "Its body did not arrive in time."),
-            RefusalDescription::new(
+    let of_media: &[(StatusCode, &str)] = match route.media {
+        Media::Unchecked => &[],
+        Media::ProducesJson => &[(StatusCode::NOT_ACCEPTABLE, "Only application/json is provided")],
+        Media::ConsumesJson => &[
+            (StatusCode::REQUEST_TIMEOUT, "Its body did not arrive in time."),
+            (
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "Request is too large. Larger than {limit}.",
             ),
-            RefusalDescription::new(
+            (
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "The media type {type} is not supported, use application/json",
             ),
-        ]),
-    }
+        ],
+    };
+    refusals.extend(
+        of_media
+            .iter()
+            .map(|(status, detail)| RefusalDescription::new(*status, detail)),
+    );
     refusals
 }
 
@@ -133,15 +135,14 @@ fn microversion_refusals(family: Family) -> Vec<RefusalDescription> {
         ),
     ];
     if first > Version::MIN {
-        refusals.push(match outside {
-            Outside::NotFound => {
-                RefusalDescription::new(StatusCode::NOT_FOUND, "The microversion does not know this URL.")
-            }
-            Outside::MethodNotAllowed => RefusalDescription::new(
+        let (status, detail) = match outside {
+            Outside::NotFound => (StatusCode::NOT_FOUND, "The microversion does not know this URL."),
+            Outside::MethodNotAllowed => (
                 StatusCode::METHOD_NOT_ALLOWED,
                 "The microversion does not know this method of the URL.",
             ),
-        });
+        };
+        refusals.push(RefusalDescription::new(status, detail));
     }
     refusals
 }
@@ -150,7 +151,7 @@ fn microversion_refusals(family: Family) -> Vec<RefusalDescription> {
 fn server_errors(route: &Route) -> Vec<RefusalDescription> {
     let detail = || "{detail}".to_owned();
     let mut errors = vec![Error::Internal { detail: detail() }];
-    if !matches!(route.authorization, Authorization::Public) {
+    if route.rule().is_some() {
         errors.push(Error::Unavailable {
             detail: detail().into(),
         });

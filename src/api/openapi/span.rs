@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::route::Family;
-use crate::version::{NATIVE_STEP, Version};
+use crate::version::Version;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
@@ -81,30 +81,19 @@ impl Span {
     }
 }
 
-/// The steps that overlap `span`: the key of each, the overlap, and its schema.
+/// The steps that overlap `span`: the key of each, the overlap, and its schema. The step of the native API has no
+/// version for a key.
 pub fn steps(steps: &Value, span: Span) -> Vec<(String, Span, Value)> {
-    let steps = steps.as_object().into_iter().flatten();
-    let (native, steps): (Vec<_>, Vec<_>) = steps.partition(|(since, _)| *since == NATIVE_STEP);
-    let steps: Vec<(Version, &Value)> = steps
-        .into_iter()
-        .map(|(since, schema)| (since.parse().expect("a step is a version"), schema))
-        .collect();
-    let lasts = steps
-        .iter()
-        .skip(1)
-        .map(|(next, _)| next.before())
-        .chain([Version::MAX]);
-    let microversions = steps
-        .iter()
-        .zip(lasts)
-        .map(|((first, schema), last)| (first.to_string(), Span::Microversions(*first, last), *schema));
-    let native = native
-        .into_iter()
-        .map(|(key, schema)| (key.clone(), Span::Native, schema));
-    microversions
-        .chain(native)
-        .filter_map(|(key, step, schema)| Some((key, step.intersection(span)?, schema.clone())))
-        .collect()
+    let steps: Vec<(&String, &Value)> = steps.as_object().into_iter().flatten().collect();
+    let version = |at: usize| steps.get(at).and_then(|(key, _)| key.parse::<Version>().ok());
+    let found = steps.iter().enumerate().filter_map(|(at, (key, schema))| {
+        let step = match version(at) {
+            Some(first) => Span::Microversions(first, version(at + 1).map_or(Version::MAX, Version::before)),
+            None => Span::Native,
+        };
+        Some(((*key).clone(), step.intersection(span)?, (*schema).clone()))
+    });
+    found.collect()
 }
 
 /// Merges neighbouring steps that are equal.

@@ -96,18 +96,11 @@ impl CandidatesAnswer {
         Ok(CandidatesAnswer { interrupt, ..self })
     }
 
-    /// The same answer, with the names of providers in `provider_summaries`.
-    pub fn with_names(mut self) -> CandidatesAnswer {
-        self.summaries.names = true;
+    /// The same answer, with these parts: `provider_summaries`, and the names of providers in the summaries.
+    pub fn with_parts(mut self, has_summaries: bool, has_names: bool) -> CandidatesAnswer {
+        self.has_summaries = has_summaries;
+        self.summaries.names = has_names;
         self
-    }
-
-    /// The same answer without `provider_summaries`.
-    pub fn without_summaries(self) -> CandidatesAnswer {
-        CandidatesAnswer {
-            has_summaries: false,
-            ..self
-        }
     }
 
     /// The number of candidates written until now.

@@ -3,7 +3,7 @@
 
 use crate::search::{Candidate, Placement, Slot, Snapshot};
 use crate::version::{ALLOCATIONS_DICT, MAPPINGS, Version};
-use crate::wire::output::{WordTemplate, digits, quote, separate};
+use crate::wire::output::{Out, WordTemplate, quote, separate};
 use crate::wire::provider_texts::ProviderTexts;
 use crate::wire::quoted::QuotedNames;
 
@@ -97,7 +97,7 @@ fn resources(out: &mut Vec<u8>, names: &QuotedNames, placements: &[Placement], s
             separate(out, &mut begun);
             out.extend_from_slice(name);
             out.push(b':');
-            digits(out, placement.amount);
+            out.digits(placement.amount);
         }
     }
 }

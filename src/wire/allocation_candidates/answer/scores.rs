@@ -1,7 +1,7 @@
 //! The score of a ranked candidate, and the numbers behind the score.
 
 use crate::search::{Load, Scored, Slot, Snapshot};
-use crate::wire::output::{append, digits, separate};
+use crate::wire::output::{Out, append, separate};
 use crate::wire::provider_texts::ProviderTexts;
 use crate::wire::quoted::QuotedNames;
 
@@ -33,9 +33,9 @@ fn add_classes(out: &mut Vec<u8>, names: &QuotedNames, loads: &[Load], slot: Slo
             separate(out, &mut begun);
             out.extend_from_slice(name);
             out.extend_from_slice(br#":{"used":"#);
-            digits(out, load.used);
+            out.digits(load.used);
             out.extend_from_slice(br#","capacity":"#);
-            digits(out, load.limit);
+            out.digits(load.limit);
             out.push(b'}');
         }
     }

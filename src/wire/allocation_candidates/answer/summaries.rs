@@ -101,19 +101,16 @@ impl Summaries {
     fn resources(&self, out: &mut impl Out, snapshot: &Snapshot, cached: &SummaryTexts, slot: Slot) {
         out.put(RESOURCES);
         let used = snapshot.usage(slot);
-        let mut begun = false;
+        let mut lead: &[u8] = b"";
         for (class, text) in cached.class_texts(slot) {
             if self.classes.as_ref().is_none_or(|classes| classes.contains(&class)) {
-                out.put(if std::mem::replace(&mut begun, true) {
-                    CLASS_END
-                } else {
-                    b""
-                });
+                out.put(lead);
+                lead = CLASS_END;
                 out.put(text);
                 out.digits(used(class));
             }
         }
-        out.put(if begun { LAST_CLASS_END } else { NO_CLASS_END });
+        out.put(if lead.is_empty() { NO_CLASS_END } else { LAST_CLASS_END });
     }
 }
 
