@@ -37,7 +37,7 @@ pub use database_state::DatabaseState;
 pub use reads::provider_reads::ProviderReader;
 pub use reads::reader::Reader;
 pub use running::Running;
-pub use service::{Model, PreparedSearch};
+pub use service::Model;
 
 /// When a row was last written: `updated_at`, or else `created_at`.
 fn modified(updated_at: Option<NaiveDateTime>, created_at: Option<NaiveDateTime>) -> Option<Moment> {

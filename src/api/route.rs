@@ -48,12 +48,6 @@ pub enum Family {
 }
 
 impl Family {
-    const EVERY_MICROVERSION: Family = Family::Placement {
-        first: Version::MIN,
-        last: Version::MAX,
-        outside: Outside::NotFound,
-    };
-
     /// The rule that closes all routes of the family.
     pub fn rule(self) -> Option<&'static Rule> {
         match self {
@@ -130,7 +124,11 @@ impl Route {
         Route {
             method,
             path,
-            family: Family::EVERY_MICROVERSION,
+            family: Family::Placement {
+                first: Version::MIN,
+                last: Version::MAX,
+                outside: Outside::NotFound,
+            },
             media,
             media_first: false,
             authorization: Authorization::Public,

@@ -185,12 +185,7 @@ pub fn read_patch(shown: &Limit, query: &str, body: &[u8]) -> Result<(Set, bool)
 }
 
 fn set(class: &str, body: SetBody) -> Result<Set> {
-    let SetBody {
-        resource_class,
-        generation,
-        normal,
-    } = body;
-    if let Some(Text(given)) = resource_class.filter(|given| given.0 != class) {
+    if let Some(Text(given)) = body.resource_class.filter(|given| given.0 != class) {
         return bad_request(format!(
             "resource_class: {given:?} differs from {class}, the class of the path. Leave resource_class out, or send \
              the request to the path of the other class."
@@ -198,8 +193,8 @@ fn set(class: &str, body: SetBody) -> Result<Set> {
     }
     Ok(Set {
         class: class.to_owned(),
-        generation: generation.0,
-        normal: normal.0.map(|normal| match normal {
+        generation: body.generation.0,
+        normal: body.normal.0.map(|normal| match normal {
             Normal::Physical => NormalLimit::Physical,
             Normal::Buffer(share) => share.0,
         }),

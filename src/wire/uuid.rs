@@ -10,12 +10,17 @@ const MAX_CHARS: usize = 36;
 
 /// The UUID in lower case with dashes. Accepts the API's spellings: with or without dashes, in braces, or as a URN.
 pub fn canonical(text: &str) -> Option<String> {
-    let bare = text.replace("urn:", "").replace("uuid:", "");
-    let hex = bare.trim_matches(['{', '}']).replace('-', "").to_ascii_lowercase();
+    let hex = digits(text).to_ascii_lowercase();
     if hex.len() != 32 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     Some([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
+}
+
+/// The digits of a spelling.
+fn digits(text: &str) -> String {
+    let bare = text.replace("urn:", "").replace("uuid:", "");
+    bare.trim_matches(['{', '}']).replace('-', "")
 }
 
 /// Refuses a spelling too long for the column. `owner` names the kind of object in the message.
@@ -34,8 +39,7 @@ pub fn check_length(owner: &str, text: &str) -> Result<()> {
 pub fn is_dashed(text: &str) -> bool {
     let dashed = |at| text.chars().nth(at) == Some('-');
     [8, 13, 18, 23].into_iter().all(dashed) && {
-        let bare = text.replace("urn:", "").replace("uuid:", "");
-        let hex = bare.trim_matches(['{', '}']).replace('-', "");
+        let hex = digits(text);
         hex.chars().count() == 32 && integer::is_hexadecimal(&hex)
     }
 }

@@ -103,7 +103,12 @@ pub fn all() -> Vec<Error> {
         example!(ReshapeClassNotFound { class }),
         example!(NoAllocations { consumer }),
         example!(IdReused { id }),
-        E::ClaimRefused(Arc::new(claim_refusal())),
+        E::ClaimRefused(Arc::new(ClaimRefusal {
+            consumers: vec![RefusedConsumer {
+                consumer: text("uuid"),
+                reasons: Reason::new(ReasonCode::NoRoom, text("detail")).into(),
+            }],
+        })),
         example!(WorkloadNotFound { uuid }),
         example!(StaleWorkload { uuid, actual, given }),
         example!(DuplicateWorkload { name }),
@@ -132,16 +137,6 @@ pub fn all() -> Vec<Error> {
         example!(UnknownOutcome { detail }),
         example!(Internal { detail }),
     ]
-}
-
-fn claim_refusal() -> ClaimRefusal {
-    let reason = Reason::new(ReasonCode::NoRoom, text("detail"));
-    ClaimRefusal {
-        consumers: vec![RefusedConsumer {
-            consumer: text("uuid"),
-            reasons: reason.into(),
-        }],
-    }
 }
 
 #[cfg(test)]

@@ -87,8 +87,10 @@ impl Summaries {
             if self.trees {
                 let parent = snapshot.cached_parent(slot);
                 let parent = parent.map_or(b"null".as_slice(), |parent| texts.uuid_near(snapshot, slot, parent));
-                let root = texts.uuid_near(snapshot, slot, snapshot.cached_root(slot));
-                tree(out, parent, root);
+                out.put(br#","parent_provider_uuid":"#);
+                out.put(parent);
+                out.put(br#","root_provider_uuid":"#);
+                out.put(texts.uuid_near(snapshot, slot, snapshot.cached_root(slot)));
             }
             if self.names {
                 out.put(br#","name":"#);
@@ -112,11 +114,4 @@ impl Summaries {
         }
         out.put(if lead.is_empty() { NO_CLASS_END } else { LAST_CLASS_END });
     }
-}
-
-fn tree(out: &mut impl Out, parent: &[u8], root: &[u8]) {
-    out.put(br#","parent_provider_uuid":"#);
-    out.put(parent);
-    out.put(br#","root_provider_uuid":"#);
-    out.put(root);
 }
