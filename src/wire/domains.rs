@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::native::{Noun, Operation, PageLimit, Text, read_query};
-use super::output::{append, append_page, json};
+use super::output::json;
 use crate::error::Result;
 use crate::model::domains::{Amounts, DomainReport, Page};
+use crate::model::pages::PAGE_BYTES;
 
 /// The description of the noun.
 pub static NOUN: Noun = Noun {
@@ -44,7 +45,6 @@ struct ListParameters {
     after: Option<Text<1, 1_024>>,
 }
 
-/// The form of the answer. [`write_list`] writes a page domain by domain, until the page is full.
 #[derive(Serialize, JsonSchema)]
 struct DomainList<'a> {
     /// The dimension of the request.
@@ -135,32 +135,28 @@ fn answer(domain: &DomainReport) -> DomainAnswer<'_> {
     }
 }
 
-/// Writes a page of the domains of a dimension, and the path after which the next page begins.
+/// Writes a page of the domains of a dimension, and the path after which the next page begins. A page ends with the
+/// domain that brings the page to [`PAGE_BYTES`].
 pub fn write_list(dimension: &str, domains: &[DomainReport], next: Option<&str>) -> Vec<u8> {
-    if domains.is_empty() {
-        return json(&DomainList {
-            dimension,
-            domains: Vec::new(),
-            next,
-        });
-    }
-    let mut out = Vec::new();
-    append(&mut out, "{\"dimension\":", dimension);
-    let page = append_page(&mut out, ",\"domains\":", domains, answer);
+    // Each domain is followed by a comma.
+    let lengths = domains.iter().map(|domain| json(&answer(domain)).len() + 1);
+    let ends = lengths.scan(0, |end, length| {
+        *end += length;
+        Some(*end)
+    });
+    let count = ends.take_while(|end| *end <= PAGE_BYTES).count() + 1;
+    let page = &domains[..count.min(domains.len())];
     let last = page.last().filter(|_| page.len() < domains.len());
-    append(
-        &mut out,
-        ",\"next\":",
-        &last.map(|domain| domain.path.as_str()).or(next),
-    );
-    out.push(b'}');
-    out
+    json(&DomainList {
+        dimension,
+        domains: page.iter().map(answer).collect(),
+        next: last.map(|domain| domain.path.as_str()).or(next),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::pages::PAGE_BYTES;
 
     #[test]
     fn shares_are_those_of_equal_domains() {

@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::value::Value;
-use crate::model::pages::PAGE_BYTES;
 use crate::version::Version;
 
 /// The value of a field from version `first` on; `None` in earlier versions.
@@ -26,44 +25,10 @@ pub fn append(out: &mut Vec<u8>, lead: &str, value: &(impl Serialize + ?Sized)) 
     serde_json::to_writer(out, value).expect("answers have texts for keys and write to memory");
 }
 
-/// Appends `lead` and the JSON of a list, which ends early at [`PAGE_BYTES`]. Returns the written items.
-pub fn append_page<'a, T, S: Serialize>(
-    out: &mut Vec<u8>,
-    lead: &str,
-    items: &'a [T],
-    written: impl Fn(&'a T) -> S,
-) -> &'a [T] {
-    out.extend_from_slice(lead.as_bytes());
-    out.push(b'[');
-    let begin = out.len();
-    let mut count = 0;
-    for item in items {
-        append(out, if count == 0 { "" } else { "," }, &written(item));
-        count += 1;
-        if out.len() - begin >= PAGE_BYTES {
-            break;
-        }
-    }
-    out.push(b']');
-    &items[..count]
-}
-
 /// Appends a comma before an item, except before the first item.
 pub fn separate(out: &mut Vec<u8>, begun: &mut bool) {
     if std::mem::replace(begun, true) {
         out.push(b',');
-    }
-}
-
-/// Appends a text in quotes. Fast for names and uuids, which rarely need escapes.
-pub fn quote(out: &mut Vec<u8>, text: &str) {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    if text.bytes().all(is_plain) {
-        out.push(b'"');
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
-    } else {
-        append(out, "", text);
     }
 }
 
@@ -104,39 +69,34 @@ impl Out for Length {
     }
 }
 
-/// A text in which each occurrence of a word, for example a uuid, is replaced by a word of the same length.
-pub struct WordTemplate {
-    text: Vec<u8>,
-    /// The offsets of the word.
-    places: Vec<usize>,
-    length: usize,
-}
+/// A text with gaps for a word, for example a uuid.
+pub struct WordTemplate(Vec<Vec<u8>>);
 
 impl WordTemplate {
-    /// Makes a template from a `text` with `word`. `None` unless the word occurs exactly `places` times.
-    pub fn of(text: &[u8], word: &[u8], places: usize) -> Option<WordTemplate> {
-        let windows = text.windows(word.len()).enumerate();
-        let found = windows.filter(|(_, window)| *window == word);
-        let template = WordTemplate {
-            text: text.to_vec(),
-            places: found.map(|(at, _)| at).collect(),
-            length: word.len(),
-        };
-        (template.places.len() == places).then_some(template)
+    /// Makes a gap of each occurrence of `word` in the text.
+    pub fn of(text: &[u8], word: &[u8]) -> WordTemplate {
+        let (mut pieces, mut rest) = (Vec::new(), text);
+        while let Some(at) = rest.windows(word.len()).position(|window| window == word) {
+            pieces.push(rest[..at].to_vec());
+            rest = &rest[at + word.len()..];
+        }
+        pieces.push(rest.to_vec());
+        WordTemplate(pieces)
     }
 
-    /// Appends the text with a new word. If the length of the new word differs, appends nothing and returns false.
-    pub fn fill(&self, out: &mut Vec<u8>, word: &[u8]) -> bool {
-        if word.len() != self.length {
-            return false;
+    /// The number of gaps.
+    pub fn gaps(&self) -> usize {
+        self.0.len() - 1
+    }
+
+    /// Appends the text with `word` in the gaps.
+    pub fn fill(&self, out: &mut Vec<u8>, word: &[u8]) {
+        let mut lead: &[u8] = b"";
+        for piece in &self.0 {
+            out.extend_from_slice(lead);
+            out.extend_from_slice(piece);
+            lead = word;
         }
-        let begin = out.len();
-        out.extend_from_slice(&self.text);
-        let copy = &mut out[begin..];
-        for &at in &self.places {
-            copy[at..at + self.length].copy_from_slice(word);
-        }
-        true
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-use super::output::{Out, quote};
+use super::output::{Out, append};
 use super::quoted::QuotedNames;
 use crate::search::{ClassId, LANES, Slot, Snapshot};
 
@@ -49,8 +49,8 @@ impl ProviderTexts {
         let mut bytes = Vec::new();
         let [mut uuids, mut names] = [[ByteRange::default(); LANES]; 2];
         for slot in snapshot.same_block(slot) {
-            uuids[slot.lane()] = ByteRange::of(&mut bytes, |out| quote(out, snapshot.uuid(slot)));
-            names[slot.lane()] = ByteRange::of(&mut bytes, |out| quote(out, snapshot.name(slot)));
+            uuids[slot.lane()] = ByteRange::of(&mut bytes, |out| append(out, "", snapshot.uuid(slot)));
+            names[slot.lane()] = ByteRange::of(&mut bytes, |out| append(out, "", snapshot.name(slot)));
         }
         ProviderTexts {
             bytes: bytes.into_boxed_slice(),

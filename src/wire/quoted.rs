@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::output::quote;
+use super::output::json;
 use crate::error::Result;
 use crate::search::{Catalog, ClassId, Interrupt, TraitId, check_interrupt};
 
@@ -49,12 +49,7 @@ impl QuotedNames {
 }
 
 fn quoted<K: Ord>(names: impl Iterator<Item = (K, impl AsRef<str>)>) -> BTreeMap<K, Box<[u8]>> {
-    let quoted = names.map(|(id, name)| {
-        let mut text = Vec::new();
-        quote(&mut text, name.as_ref());
-        (id, text.into_boxed_slice())
-    });
-    quoted.collect()
+    names.map(|(id, name)| (id, json(&name.as_ref()).into())).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 
 use super::filters::Zero;
-use super::output::{Link, Out, json, quote};
+use super::output::{Link, Out, WordTemplate, json};
 use super::provider_texts::ProviderTexts;
 use super::query::Query;
 use super::steps::Steps;
@@ -78,8 +78,7 @@ pub fn read_list(version: Version, query: &str) -> Result<ProviderQuery> {
 /// The format of providers in a version and under a path prefix. The fields common to all providers are made once.
 struct ProviderFormat {
     nested: bool,
-    /// The text of the links: before, between and after the uuids.
-    links: Vec<String>,
+    links: WordTemplate,
 }
 
 /// The fields of a provider, ready to be written: texts are in quotes.
@@ -104,10 +103,9 @@ impl ProviderFormat {
                 href: format!("{prefix}/resource_providers/\0{path}"),
             });
         let text = json(&links.collect::<Vec<_>>());
-        let pieces = String::from_utf8_lossy(&text);
         ProviderFormat {
             nested: version >= NESTED_PROVIDERS,
-            links: pieces.split("\\u0000").map(str::to_owned).collect(),
+            links: WordTemplate::of(&text, br"\u0000"),
         }
     }
 
@@ -119,12 +117,8 @@ impl ProviderFormat {
         out.put(br#","generation":"#);
         out.digits(provider.generation);
         let uuid = &provider.uuid[1..provider.uuid.len() - 1];
-        let mut lead: &[u8] = br#","links":"#;
-        for piece in &self.links {
-            out.put(lead);
-            out.put(piece.as_bytes());
-            lead = uuid;
-        }
+        out.put(br#","links":"#);
+        self.links.fill(out, uuid);
         if self.nested {
             out.put(br#","parent_provider_uuid":"#);
             out.put(provider.parent.unwrap_or(b"null"));
@@ -137,11 +131,7 @@ impl ProviderFormat {
 
 /// Writes a single provider. `prefix` is the path prefix of the service.
 pub fn write_one(version: Version, prefix: &str, provider: &Provider) -> Vec<u8> {
-    let quoted = |text: &str| {
-        let mut quoted = Vec::new();
-        quote(&mut quoted, text);
-        quoted
-    };
+    let quoted = |text: &str| json(&text);
     let (uuid, name, root) = (quoted(&provider.uuid), quoted(&provider.name), quoted(&provider.root));
     let parent = provider.parent.as_deref().map(quoted);
     let fields = ProviderFields {

@@ -3,7 +3,7 @@
 
 use crate::search::{Candidate, Placement, Slot, Snapshot};
 use crate::version::{ALLOCATIONS_DICT, MAPPINGS, Version};
-use crate::wire::output::{Out, WordTemplate, quote, separate};
+use crate::wire::output::{Out, WordTemplate, append, separate};
 use crate::wire::provider_texts::ProviderTexts;
 use crate::wire::quoted::QuotedNames;
 
@@ -29,11 +29,14 @@ impl Requests {
             return self.write_general(out, snapshot, candidate);
         };
         let uuid = ProviderTexts::uuid(snapshot, slot);
-        if !self.single.as_ref().is_some_and(|template| template.fill(out, uuid)) {
-            let begin = out.len();
-            self.write_general(out, snapshot, candidate);
-            self.single = WordTemplate::of(&out[begin..], uuid, if self.mappings { 2 } else { 1 });
+        if let Some(template) = &self.single {
+            return template.fill(out, uuid);
         }
+        let begin = out.len();
+        self.write_general(out, snapshot, candidate);
+        let template = WordTemplate::of(&out[begin..], uuid);
+        let gaps = if self.mappings { 2 } else { 1 };
+        self.single = (template.gaps() == gaps).then_some(template);
     }
 
     fn write_general(&self, out: &mut Vec<u8>, snapshot: &Snapshot, candidate: &Candidate) {
@@ -108,7 +111,7 @@ fn mappings<'a>(out: &mut Vec<u8>, candidate: &Candidate, uuid: impl Fn(Slot) ->
     out.extend_from_slice(br#","mappings":{"#);
     for (suffix, slots) in &candidate.mappings {
         separate(out, &mut begun);
-        quote(out, suffix);
+        append(out, "", &**suffix);
         out.extend_from_slice(b":[");
         let mut begun = false;
         for &slot in slots.iter() {
