@@ -20,7 +20,11 @@ pub struct Route {
     pub media: Media,
     /// Whether media types are checked before the version. If both are wrong, clients see the first refusal.
     pub media_first: bool,
-    pub authorization: Authorization,
+    /// The policy rule that authorizes a request; `None`: the route is public, and no token is needed.
+    pub rule: Option<&'static Rule>,
+    /// Whether the target of the rule is the project of the query's `project_id`, instead of the caller's own project
+    /// and user.
+    pub of_project: bool,
     /// The rule that the handler checks too, if what the request changes belongs to another project than the token's.
     pub other_projects: Option<&'static Rule>,
     /// The longest body, if `max_body_size` allows more.
@@ -80,17 +84,6 @@ pub enum Media {
     ProducesJson,
 }
 
-/// What authorizes a request to use a route.
-#[derive(Debug, Clone, Copy)]
-pub enum Authorization {
-    /// Nothing: no token is needed.
-    Public,
-    /// The policy rule, whose target is the caller's own project and user.
-    Rule(&'static Rule),
-    /// The policy rule, whose target is the project that the query's `project_id` names.
-    RuleOfProject(&'static Rule),
-}
-
 /// A handler, in a form that a static table can hold.
 pub type Handler = fn(RequestContext) -> Pin<Box<dyn Future<Output = Result<Reply>>>>;
 
@@ -131,7 +124,8 @@ impl Route {
             },
             media,
             media_first: false,
-            authorization: Authorization::Public,
+            rule: None,
+            of_project: false,
             other_projects: None,
             max_body_bytes: ONE_THING_BYTES,
             handler,
@@ -139,15 +133,13 @@ impl Route {
     }
 
     const fn with_rule(mut self, rule: &'static Rule) -> Route {
-        self.authorization = Authorization::Rule(rule);
+        self.rule = Some(rule);
         self
     }
 
     /// The target of the rule is the project of the query's `project_id`.
     pub const fn of_project(mut self) -> Route {
-        if let Authorization::Rule(rule) = self.authorization {
-            self.authorization = Authorization::RuleOfProject(rule);
-        }
+        self.of_project = true;
         self
     }
 
@@ -212,14 +204,6 @@ impl Route {
         self
     }
 
-    /// The policy rule that authorizes the route; `None` for a public one.
-    pub fn rule(&self) -> Option<&'static Rule> {
-        match self.authorization {
-            Authorization::Public => None,
-            Authorization::Rule(rule) | Authorization::RuleOfProject(rule) => Some(rule),
-        }
-    }
-
     /// Whether the route serves a request of this microversion; `None` is a request of the native API.
     pub fn serves(&self, version: Option<Version>) -> bool {
         match (self.family, version) {
@@ -252,14 +236,11 @@ impl Route {
 
     /// The fields of `path`, which must match this route, by name.
     pub fn fields(&self, path: &str) -> Vec<(&'static str, String)> {
-        let fields = self
-            .path
-            .split('/')
-            .zip(path.split('/'))
-            .filter_map(|(pattern, segment)| {
-                let name = pattern.strip_prefix('{')?.strip_suffix('}')?;
-                Some((name, segment.to_owned()))
-            });
+        let pairs = self.path.split('/').zip(path.split('/'));
+        let fields = pairs.filter_map(|(pattern, segment)| {
+            let name = pattern.strip_prefix('{')?.strip_suffix('}')?;
+            Some((name, segment.to_owned()))
+        });
         fields.collect()
     }
 }

@@ -236,7 +236,7 @@ pub fn authorized_by(rule: &str) -> Vec<String> {
     let mut routes = Vec::new();
     for route in ROUTES {
         let operation = format!("{} {}", route.method, route.path);
-        let mut rules = (route.rule().into_iter())
+        let mut rules = (route.rule.into_iter())
             .chain(route.other_projects)
             .chain(route.family.rule());
         if rules.any(|its_rule| its_rule.name == rule) && !routes.contains(&operation) {
@@ -256,7 +256,7 @@ const FROM_MEMORY: [&str; 5] = [PROVIDERS, CANDIDATES, NATIVE, NATIVE_CANDIDATES
 pub fn slave_routes(names: &[String]) -> std::result::Result<Vec<&'static str>, String> {
     let mut known: Vec<&'static str> = Vec::new();
     for route in ROUTES {
-        let reads_rows = route.method == Method::GET && route.rule().is_some() && !FROM_MEMORY.contains(&route.path);
+        let reads_rows = route.method == Method::GET && route.rule.is_some() && !FROM_MEMORY.contains(&route.path);
         if reads_rows && !known.contains(&route.path) {
             known.push(route.path);
         }

@@ -27,10 +27,8 @@ impl Defaults {
     pub fn owner(&self, path: &str, project: Option<OwnerId>, user: Option<OwnerId>) -> Result<Owner> {
         let of_token = |name: &str, given: Option<OwnerId>, default: &Option<String>| {
             let id = given.map(|id| id.0).or_else(|| default.clone());
-            id.map_or_else(
-                || bad_request(format!("{path}{name} is required, because the token has none.")),
-                Ok,
-            )
+            let missing = || bad_request(format!("{path}{name} is required, because the token has none."));
+            id.map_or_else(missing, Ok)
         };
         Ok(Owner {
             project: of_token("project_id", project, &self.project)?,

@@ -22,6 +22,6 @@ fn operation(route: &'static Route) -> Operation {
         method: route.method.as_str(),
         path: route.path,
         summary: openapi::summary(route),
-        rule: route.rule().map(|rule| rule.name),
+        rule: route.rule.map(|rule| rule.name),
     }
 }

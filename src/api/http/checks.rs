@@ -9,7 +9,7 @@ use super::headers::text;
 use super::negotiate::{self, Unserved};
 use super::refusal::Refusal;
 use super::request_head::RequestHead;
-use crate::api::route::{Authorization, Family, Media, Outside, Route};
+use crate::api::route::{Family, Media, Outside, Route};
 use crate::api::service::Service;
 use crate::auth::AuthRequest;
 use crate::error::Error;
@@ -52,11 +52,7 @@ pub async fn authenticate(
     rows: &[&Route],
     service: &Service,
 ) -> Result<Option<Arc<Caller>>, Refusal> {
-    if !rows.is_empty()
-        && rows
-            .iter()
-            .all(|route| matches!(route.authorization, Authorization::Public))
-    {
+    if !rows.is_empty() && rows.iter().all(|route| route.rule.is_none()) {
         return Ok(None);
     }
     let header = |name| text(request, name);
@@ -164,17 +160,16 @@ fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Resul
 
 /// Checks the policy rule of the route's family, if any, and the policy rule of the route.
 pub fn authorize(request: &HttpRequest, route: &Route, caller: &Caller, service: &Service) -> Result<(), Refusal> {
-    let Some(rule) = route.rule() else { return Ok(()) };
+    let Some(rule) = route.rule else { return Ok(()) };
     if let Some(rule) = route.family.rule() {
         authorize_rule(rule, &Target::Own(caller), caller, service)?;
     }
     let project;
-    let target = match route.authorization {
-        Authorization::RuleOfProject(_) => {
-            project = usages::read_project(request.query_string())?;
-            Target::Project(project.as_deref())
-        }
-        Authorization::Rule(_) | Authorization::Public => Target::Own(caller),
+    let target = if route.of_project {
+        project = usages::read_project(request.query_string())?;
+        Target::Project(project.as_deref())
+    } else {
+        Target::Own(caller)
     };
     authorize_rule(rule, &target, caller, service)
 }

@@ -81,7 +81,7 @@ fn id(route: &Route) -> String {
 }
 
 fn authorization(operation: &mut Value, route: &Route) {
-    match route.rule() {
+    match route.rule {
         None => operation["security"] = json!([]),
         Some(rule) => operation["x-policy"] = json!({"rule": rule.name, "default": rule.check}),
     }
@@ -112,9 +112,7 @@ fn body(rows: &[ServedRoute<'_>], schemas: &mut Schemas<'_>) -> Option<Value> {
         // By default the schema is named after the method.
         let default_name = format!("{}/{}", noun(row.route.path), row.route.method.as_str().to_lowercase());
         let name = row.description["body"].as_str().unwrap_or(&default_name);
-        if schemas.has(Part::Requests, name) {
-            steps.extend(schemas.references(Part::Requests, name, row.span));
-        }
+        steps.extend(schemas.references(Part::Requests, name, row.span));
     }
     if !steps.is_empty() {
         // Another version does not read the body, so it may be anything.

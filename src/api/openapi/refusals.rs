@@ -3,7 +3,7 @@
 use actix_web::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::super::route::{Authorization, Family, Media, Outside, Route};
+use super::super::route::{Family, Media, Outside, Route};
 use super::sentences;
 use crate::api::http::errors::{UNDEFINED, status_and_code};
 use crate::api::http::native_codes::{UNAUTHENTICATED, native_code};
@@ -74,7 +74,7 @@ fn parse_errors(route: &Route, description: &Value) -> Vec<RefusalDescription> {
             errors.push(Error::InvalidBody("{problem}".into()));
         }
     }
-    if description["query"].is_string() || matches!(route.authorization, Authorization::RuleOfProject(_)) {
+    if description["query"].is_string() || route.of_project {
         errors.push(Error::InvalidQuery("{problem}".into()));
     }
     errors.iter().map(RefusalDescription::from).collect()
@@ -87,7 +87,7 @@ fn dispatch_refusals(route: &Route) -> Vec<RefusalDescription> {
         "content-type header required when content-length > 0",
     )];
     refusals.extend(microversion_refusals(route.family));
-    if let Some(rule) = route.rule() {
+    if let Some(rule) = route.rule {
         let rule = rule.name.to_owned();
         let detail = match route.family {
             Family::Native => UNAUTHENTICATED,
@@ -151,7 +151,7 @@ fn microversion_refusals(family: Family) -> Vec<RefusalDescription> {
 fn server_errors(route: &Route) -> Vec<RefusalDescription> {
     let detail = || "{detail}".to_owned();
     let mut errors = vec![Error::Internal { detail: detail() }];
-    if route.rule().is_some() {
+    if route.rule.is_some() {
         errors.push(Error::Unavailable {
             detail: detail().into(),
         });

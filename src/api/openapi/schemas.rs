@@ -46,7 +46,7 @@ impl Source {
 
 /// A schema that is found by the name `noun/name`.
 #[derive(Clone, Copy)]
-struct Found<'a> {
+struct SchemaSteps<'a> {
     source: Source,
     /// A schema for each version that changed the schema.
     steps: &'a Value,
@@ -63,36 +63,33 @@ impl<'a> Schemas<'a> {
     }
 
     /// Whether there is a schema of this name, `noun/name`.
+    #[cfg(test)]
     pub fn has(&self, part: Part, schema_name: &str) -> bool {
         self.find(part, schema_name).is_some()
     }
 
-    /// The steps of `noun/name` within `span`, each as a reference to its component.
+    /// The steps of `noun/name` within `span`, each as a reference to its component. None if there is no such schema.
     pub fn references(&mut self, part: Part, schema_name: &str, span: Span) -> Vec<(Span, Value)> {
         let (Some(found), Some((_, name))) = (self.find(part, schema_name), schema_name.split_once('/')) else {
             return Vec::new();
         };
-        let mut parts = Vec::new();
+        let mut references = Vec::new();
         for (since, step, schema) in steps(found.steps, span) {
-            match found.checks {
-                Value::Null => parts.push((since, step, schema)),
-                _ => parts.extend(
-                    self.checked(found, step, &schema)
-                        .into_iter()
-                        .map(|(part, schema)| (part.key(&since, step), part, schema)),
-                ),
+            let parts = match found.checks {
+                Value::Null => vec![(step, schema)],
+                _ => self.checked(found, step, &schema),
+            };
+            for (part, schema) in parts {
+                let mut schema = self.schema(found.source, &schema);
+                if part != Span::Native || schema.get("$ref").is_none() {
+                    let component = found.source.component(&format!("{name}-{}", part.key(&since, step)));
+                    self.components.insert(component.clone(), schema);
+                    schema = reference(&component);
+                }
+                references.push((part, schema));
             }
         }
-        let references = parts.into_iter().map(|(key, span, schema)| {
-            let schema = self.schema(found.source, &schema);
-            if span == Span::Native && schema.get("$ref").is_some() {
-                return (span, schema);
-            }
-            let component = found.source.component(&format!("{name}-{key}"));
-            self.components.insert(component.clone(), schema);
-            (span, reference(&component))
-        });
-        references.collect()
+        references
     }
 
     /// The steps of the query's schema `noun/name` within `span`, with definitions inlined, and with the checks of
@@ -107,7 +104,7 @@ impl<'a> Schemas<'a> {
             .collect()
     }
 
-    fn checked(&self, found: Found<'_>, step: Span, schema: &Value) -> Vec<(Span, Value)> {
+    fn checked(&self, found: SchemaSteps<'_>, step: Span, schema: &Value) -> Vec<(Span, Value)> {
         code_checks::add(found.checks, step, self.inline(found.source, schema))
     }
 
@@ -124,11 +121,11 @@ impl<'a> Schemas<'a> {
             .unwrap_or_default()
     }
 
-    fn find(&self, part: Part, schema_name: &str) -> Option<Found<'a>> {
+    fn find(&self, part: Part, schema_name: &str) -> Option<SchemaSteps<'a>> {
         let (noun, name) = schema_name.split_once('/')?;
         let (noun, document) = self.texts.document(noun)?;
         let source = Source { part, noun };
-        Some(Found {
+        Some(SchemaSteps {
             source,
             steps: source.schemas(document).get(name)?,
             checks: match part {

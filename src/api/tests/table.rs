@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use actix_web::http::Method;
 
-use super::super::route::{Authorization, Family, Media, Outside, Route, is_native};
+use super::super::route::{Family, Media, Outside, Route, is_native};
 use super::super::routes::{ROUTES, slave_routes};
 use super::{TestServer, admin, anonymous, with_token};
 use crate::version::Version;
@@ -35,7 +35,7 @@ fn native_routes_are_those_below_v1() {
     for route in ROUTES {
         let native = route.family == Family::Native;
         assert_eq!(native, is_native(route.path), "{}", route.path);
-        let rule = route.rule().map_or("", |rule| rule.name);
+        let rule = route.rule.map_or("", |rule| rule.name);
         assert_eq!(native, rule.starts_with("placet:"), "{} {rule}", route.path);
     }
     assert!(is_native("/v1") && is_native("/v1/x") && !is_native("/v10") && !is_native("/traits/v1"));
@@ -82,7 +82,7 @@ async fn every_route_with_a_rule_is_authorized_at_its_first_and_last_version() {
     let server = TestServer::new();
     for route in ROUTES.iter().filter(|route| !route.path.is_empty()) {
         let (method, url) = (route.method.as_str(), url(route));
-        let (Authorization::Rule(rule) | Authorization::RuleOfProject(rule)) = route.authorization else {
+        let Some(rule) = route.rule else {
             assert_eq!(server.send(anonymous(method, &url, "1.0")).await.status, 200);
             continue;
         };
