@@ -89,7 +89,7 @@ impl Model {
     ///
     /// # Errors
     /// - [`Error::WorkloadNotFound`], [`Error::StaleWorkload`] if another client has changed the workload.
-    /// - [`Error::BadRequest`] if a rule names a workload that the project does not have.
+    /// - [`Error::BadRequest`] if a rule names a workload of another project, or a dimension that no host has.
     /// - [`Error::Busy`], also if the interrupt of `settings` ended the plan. Errors of the database.
     pub(in crate::model) async fn place_pending(
         &self,
