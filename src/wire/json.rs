@@ -23,21 +23,15 @@ pub fn read(body: &[u8], validate: impl FnOnce(&Value) -> Result<()>) -> Result<
     validate(&value)?;
     match lone_surrogate {
         // The surrogate may be in a member which a later member of the same name has replaced.
-        Some(problem) if has_lone_surrogate(&value) => Err(Error::MalformedJson(problem.sentence(text))),
+        Some(problem) if value.path_to_text(has_lone_surrogate).is_some() => {
+            Err(Error::MalformedJson(problem.sentence(text)))
+        }
         _ => Ok(value),
     }
 }
 
-fn has_lone_surrogate(value: &Value) -> bool {
-    let in_text = |text: &str| text.chars().any(|c| lone_surrogate(c).is_some());
-    match value {
-        Value::String(text) => in_text(text),
-        Value::Array(items) => items.iter().any(has_lone_surrogate),
-        Value::Object(object) => object
-            .iter()
-            .any(|(key, item)| in_text(key) || has_lone_surrogate(item)),
-        _ => false,
-    }
+fn has_lone_surrogate(text: &str) -> bool {
+    text.chars().any(|c| lone_surrogate(c).is_some())
 }
 
 /// Python's message for bytes in an encoding other than UTF-8.

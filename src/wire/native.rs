@@ -50,7 +50,7 @@ pub fn read_merge_patch<T: DeserializeOwned>(members: &[Member], shown: &[u8], p
 /// The first wrong member, by path.
 pub fn read_value<T: DeserializeOwned>(body: &Value) -> Result<T> {
     let read = T::deserialize(Input::of_body(body)).or_else(|problem| bad_request(problem.sentence("members")))?;
-    match body.path_to_nul() {
+    match body.path_to_text(|text| text.contains('\0')) {
         Some(path) => bad_request(format!(
             "{}: a text has no NUL character.",
             path.trim_start_matches('.')

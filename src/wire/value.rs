@@ -171,19 +171,20 @@ impl Value {
         }
     }
 
-    /// The path from the value to the first text, or name of a member, with a NUL character: `.member` or `[index]` for
-    /// each step. A value without a NUL costs no memory.
-    pub fn path_to_nul(&self) -> Option<String> {
+    /// The path from the value to the first text, or name of a member, that `is_sought`: `.member` or `[index]` for each
+    /// step. A value without the text costs no memory.
+    pub fn path_to_text(&self, is_sought: fn(&str) -> bool) -> Option<String> {
         match self {
-            Value::String(text) => text.contains('\0').then(String::new),
-            Value::Array(items) => {
-                (items.iter().enumerate()).find_map(|(at, item)| item.path_to_nul().map(|rest| format!("[{at}]{rest}")))
-            }
+            Value::String(text) => is_sought(text).then(String::new),
+            Value::Array(items) => items.iter().enumerate().find_map(|(at, item)| {
+                let rest = item.path_to_text(is_sought)?;
+                Some(format!("[{at}]{rest}"))
+            }),
             Value::Object(object) => object.iter().find_map(|(name, item)| {
-                if name.contains('\0') {
+                if is_sought(name) {
                     return Some(format!(".{}", name.replace('\0', "\\0")));
                 }
-                item.path_to_nul().map(|rest| format!(".{name}{rest}"))
+                item.path_to_text(is_sought).map(|rest| format!(".{name}{rest}"))
             }),
             _ => None,
         }
@@ -240,7 +241,8 @@ mod tests {
             (r#"{"a": ["b", {"c": "\\u0000"}], "d": 0, "e": null}"#, None),
         ] {
             let value = crate::wire::json::read(body.as_bytes(), |_| Ok(())).expect(body);
-            assert_eq!(value.path_to_nul().as_deref(), path, "{body}");
+            let found = value.path_to_text(|text| text.contains('\0'));
+            assert_eq!(found.as_deref(), path, "{body}");
         }
     }
 }

@@ -60,14 +60,18 @@ impl Operation {
 
     /// The struct of the body.
     pub const fn body<T: JsonSchema>(self) -> Operation {
-        let body: Option<NamedSchema> = Some(named_schema::<T>);
-        Operation { body, ..self }
+        Operation {
+            body: Some(named_schema::<T>),
+            ..self
+        }
     }
 
     /// The struct of the answer, whose status is 200.
     pub const fn answer<T: JsonSchema>(self) -> Operation {
-        let answer: Option<NamedSchema> = Some(named_schema::<T>);
-        Operation { answer, ..self }
+        Operation {
+            answer: Some(named_schema::<T>),
+            ..self
+        }
     }
 
     /// The variants of `Error` with which a request is refused.
@@ -77,8 +81,10 @@ impl Operation {
 
     /// A variant of `Error` beside `refusals`.
     pub const fn own_refusal(self, refusal: &'static str) -> Operation {
-        let own_refusal = Some(refusal);
-        Operation { own_refusal, ..self }
+        Operation {
+            own_refusal: Some(refusal),
+            ..self
+        }
     }
 }
 
