@@ -5,15 +5,14 @@
 //! form; [`candidates()`] and [`providers()`] answer.
 //!
 //! - `snapshot/`: the data, in columns and in blocks of 64 providers, and how a new version is made;
-//! - `request`: the question, in names; `resolve`: the same in ids, with unknown names refused;
+//! - `request`: the question, in names; `resolve`: the same in ids (`provider_filter`), with unknown names refused;
 //! - `expression/`: the language of conditions on properties; `described_filter`: conditions on hosts;
 //! - `scan`: evaluates a filter over one block, a bit for each passing provider;
 //! - `block_walk`: the order in which blocks are visited; `zone_filter`: skips regions that cannot contain a result;
 //! - `providers` and `candidates`: the two answers; `single`: candidates of one provider each; `trees/`: candidates of
 //!   several providers together;
-//! - `rank`: the best of all candidates, by a score; `sequence`: candidates for several consumers, one after the other;
+//! - `rank`: scores; `best`: the best of all candidates, by a score; `sequence`: candidates for several consumers, one after the other;
 //! - `selection`: how many candidates an answer holds, and which providers its summaries show (`shown_providers`);
-//!   `group_providers`: the providers that serve a group;
 //! - `purpose`: whether a claim may exceed the normal limits; `over_normal`: the candidate least above these limits;
 //! - `by_host`: the offer of each host, for callers that choose hosts by rules of their own;
 //! - `rejected`: why one host has no candidate;
@@ -21,15 +20,17 @@
 //! - `explain`: why a provider was rejected; `group_conflict`: why groups do not fit together;
 //! - `tests/oracle`: a slow and simple implementation, with which tests compare the answers.
 
+mod best;
 mod block_walk;
 mod by_host;
+mod candidate;
 mod candidates;
 mod described_filter;
 mod explain;
 mod expression;
 mod group_conflict;
-mod group_providers;
 mod over_normal;
+mod provider_filter;
 mod providers;
 mod purpose;
 mod rank;
@@ -51,16 +52,18 @@ mod zone_filter;
 mod tests;
 
 pub use crate::interrupt::Interrupt;
+pub use best::{Ranked, Scored, best};
 pub use block_walk::SharedOrder;
 pub use by_host::{HostCosts, best_in_host, best_of_each_host, each_host, eligible_hosts, explain_each_host};
-pub use candidates::{Candidate, Placement, candidates, check_interrupt};
+pub use candidate::{Candidate, Placement};
+pub use candidates::{candidates, check_interrupt};
 pub use explain::{Explain, Rejection};
-pub use expression::{BUILT_IN_PROPERTIES, Comparison, Expression, Verdict};
+pub use expression::{Comparison, Expression, Verdict};
 pub use group_conflict::{GroupConflict, Relation, group_conflict};
 pub use over_normal::{OverSequence, for_purpose};
 pub use providers::providers;
 pub use purpose::Purpose;
-pub use rank::{Load, Rank, Ranked, Scored, Scoring, best};
+pub use rank::{Load, Rank, Scoring};
 pub use rejected::{RoomCounts, rejected_in_host};
 pub use request::{
     Domain, Group, GroupPolicy, HOST_DIMENSION, HostConditions, Members, ProviderQuery, Request, Traits,
@@ -69,7 +72,8 @@ pub use selection::Selection;
 pub use sequence::{CandidateSequence, PlannedUsage};
 pub use settings::{SearchLimits, SearchSettings, TreeOrder};
 pub use snapshot::{
-    AggregateId, BlockSlots, Catalog, ClassId, Delta, Description, Inventory, LANES, NameKinds, NormalLimit,
-    PropertyValue, ProviderId, ProviderRow, ProviderState, Slot, Snapshot, SnapshotChange, TraitId, domain_path,
+    AggregateId, BUILT_IN_PROPERTIES, BlockSlots, Catalog, ClassId, Delta, Description, Inventory, LANES, NameKinds,
+    NormalLimit, PropertyValue, ProviderId, ProviderRow, ProviderState, Slot, Snapshot, SnapshotChange, TraitId,
+    domain_path,
 };
 pub use totals::{AggregateTotals, ClassTotals, CloudTotals, totals};

@@ -23,10 +23,6 @@ pub const KNOWN: &[(&str, usize)] = &[
     ("src/placing/cells.rs", 3),
     ("src/placing/place.rs", 3),
     ("src/policy/load.rs", 2),
-    ("src/search/candidates.rs", 6),
-    ("src/search/resolve.rs", 2),
-    ("src/search/snapshot/version.rs", 12),
-    ("src/search/trees/packing.rs", 6),
 ];
 
 /// The files that import each other, directly or through others: sorted, each circle once.

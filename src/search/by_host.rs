@@ -8,12 +8,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::candidates::{Candidate, Candidates, Placement, candidates};
+use super::candidate::{Candidate, Placement};
+use super::candidates::{Candidates, candidates};
 use super::explain::Explain;
 use super::rank::Scoring;
 use super::request::Request;
 use super::settings::SearchSettings;
-use super::snapshot::{ClassId, NameId, Slot, Snapshot, lanes_of};
+use super::snapshot::{BlockSlots, ClassId, NameId, Slot, Snapshot};
 use crate::error::Result;
 
 /// The cost of the best candidate of each host with a candidate.
@@ -128,7 +129,7 @@ pub fn best_in_host(
     let mut search = candidates(snapshot, request, settings, ())?;
     // A sharing provider may serve a foreign tree alone, whose root meets conditions that its own root does not meet.
     let has_sharing = || snapshot.tree(host).into_iter().any(|slot| snapshot.is_sharing(slot));
-    if snapshot.sharing().next().is_none() || !has_sharing() {
+    if !snapshot.has_sharing() || !has_sharing() {
         search = search.in_tree(host);
     }
     let mut best: Option<(f64, Candidate)> = None;
@@ -158,28 +159,10 @@ fn each_of(
     Ok(is_exact)
 }
 
-impl Candidate {
-    /// The same candidate on a different provider. The candidate must be of one provider alone.
-    pub fn moved_to(&self, slot: Slot) -> Candidate {
-        let placements = self.placements.iter().map(|placement| Placement { slot, ..*placement });
-        let mappings = self
-            .mappings
-            .iter()
-            .map(|(suffix, _)| (Arc::clone(suffix), slot.into()));
-        Candidate {
-            placements: placements.collect(),
-            mappings: mappings.collect(),
-        }
-    }
-}
-
 impl Snapshot {
     /// All roots, in the order of memory.
     pub fn roots(&self) -> impl Iterator<Item = Slot> {
-        (0..self.blocks().len()).flat_map(|block| {
-            let data = self.blocks().get(block);
-            lanes_of(data.present & data.roots).map(move |lane| Slot::new(block, lane))
-        })
+        (0..self.blocks().len()).flat_map(|block| BlockSlots::new(block, self.blocks().get(block).roots))
     }
 
     /// The roots with a path in a dimension, in groups with the same path.
@@ -187,12 +170,9 @@ impl Snapshot {
         let blocks = self.property_name(dimension).map(|name| (name, 0..self.blocks().len()));
         blocks.into_iter().flat_map(move |(name, blocks)| {
             blocks.flat_map(move |block| {
-                let data = self.blocks().get(block);
+                let roots = self.blocks().get(block).roots;
                 let paths = self.described_lanes(block).paths(name);
-                paths.map(move |(path, lanes)| {
-                    let roots = lanes_of(lanes & data.present & data.roots);
-                    (path, roots.map(move |lane| Slot::new(block, lane)))
-                })
+                paths.map(move |(path, lanes)| (path, BlockSlots::new(block, lanes & roots)))
             })
         })
     }
@@ -205,8 +185,7 @@ impl Snapshot {
     /// The names of the dimensions in which a root has a domain.
     pub fn dimensions(&self) -> BTreeSet<&Arc<str>> {
         let blocks = (0..self.blocks().len()).flat_map(|block| {
-            let data = self.blocks().get(block);
-            let roots = data.present & data.roots;
+            let roots = self.blocks().get(block).roots;
             let dimensions = self.described_lanes(block).dimensions();
             dimensions.filter(move |(_, lanes)| lanes & roots != 0)
         });
@@ -225,17 +204,7 @@ impl Snapshot {
 
     /// Whether a request has at most one candidate in this host: the tree is one provider, and no provider is shared.
     pub fn is_alone(&self, host: Slot) -> bool {
-        self.children(host).is_empty() && self.sharing().next().is_none()
-    }
-
-    /// Whether any provider shares its resources with other trees.
-    pub fn has_sharing(&self) -> bool {
-        self.sharing().next().is_some()
-    }
-
-    /// Whether a provider shares its resources with other trees.
-    pub fn shares(&self, slot: Slot) -> bool {
-        self.is_sharing(slot)
+        self.children(host).is_empty() && !self.has_sharing()
     }
 
     /// The sum of the free capacity of a class on the providers of these hosts and on all sharing providers. `enough`

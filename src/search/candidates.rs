@@ -2,46 +2,29 @@
 
 use std::collections::HashMap;
 use std::ops::Deref;
-use std::sync::Arc;
 
+use super::candidate::Candidate;
 use super::explain::Explain;
 use super::expression::Expression;
-use super::group_providers::GroupProviders;
+use super::provider_filter::ProviderFilter;
 use super::rank::{BestCandidates, Ranking, Scoring};
 use super::request::Request;
-use super::resolve::{self, ProviderFilter, RootConditions};
-use super::selection::Selection;
+use super::resolve;
 use super::settings::{SearchSettings, TreeOrder};
 use super::single::SingleProvider;
-use super::snapshot::{ClassId, Slot, Snapshot, by_block};
+use super::snapshot::{Slot, Snapshot, by_block};
 use super::trees::{RootIter, SplitRequest, Trees};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 
-/// An assignment of providers to a request: a claim that would be granted at this moment.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Candidate {
-    /// No pair of provider and class occurs twice.
-    pub placements: Vec<Placement>,
-    /// The suffix of each group, with the group's providers.
-    pub mappings: Vec<(Arc<str>, GroupProviders)>,
-}
-
-/// An amount of one class from one provider.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Placement {
-    pub slot: Slot,
-    pub class: ClassId,
-    pub amount: i64,
-}
-
 /// A lazy iterator over all candidates of a request, which searches only as far as candidates are taken. Limits,
-/// filters and scores are adapters on top, as [`Candidates::select`] is. `S` is a snapshot, borrowed or shared.
+/// filters and scores are adapters on top, as `Selection` is. `S` is a snapshot, borrowed or shared.
 pub struct Candidates<S, E> {
-    snapshot: S,
-    nested: bool,
+    pub(super) snapshot: S,
+    /// Whether the summaries of an answer show whole trees.
+    pub(super) whole_trees: bool,
     /// See [`SearchSettings::max_candidates`].
-    max_candidates: (usize, bool),
+    pub(super) max_candidates: (usize, bool),
     interrupt: Interrupt,
     search: Search<E>,
 }
@@ -68,7 +51,7 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
     explain: E,
 ) -> Result<Candidates<S, E>> {
     settings.interrupt.spend(request.steps_a_block() - 1);
-    let root = resolve::root_conditions(&snapshot, &request.root_required, &request.host)?;
+    let common = resolve::common_filter(&snapshot, request, settings.strict_step)?;
     let mut filters = Vec::with_capacity(request.groups.len());
     let mut first_with: HashMap<&Expression, usize> = HashMap::new();
     for (index, group) in request.groups.iter().enumerate() {
@@ -78,7 +61,7 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
         } else {
             *first_with.entry(&group.condition).or_insert(index)
         };
-        match resolve::group_filter(&snapshot, &root, (same, group), settings.strict_step) {
+        match resolve::group_filter(&snapshot, &common, (same, group)) {
             Ok(Some(filter)) => filters.push(filter),
             Ok(None) => {
                 filters.clear();
@@ -97,9 +80,8 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
                         nested: true,
                         ..request.clone()
                     };
-                    begin(&*snapshot, &request, settings, &root, vec![filter], ())
-                        .next()
-                        .is_some()
+                    let mut search = begin(&*snapshot, &request, settings, vec![filter], ());
+                    search.next().is_some()
                 };
                 if filters.into_iter().enumerate().all(has_candidate) {
                     return Err(error);
@@ -112,7 +94,7 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
     if E::ENABLED {
         name_groups(&mut filters);
     }
-    Ok(begin(snapshot, request, settings, &root, filters, explain))
+    Ok(begin(snapshot, request, settings, filters, explain))
 }
 
 /// Gives each filter the index of the first group with an equal filter.
@@ -128,7 +110,6 @@ fn begin<S: Deref<Target = Snapshot>, E: Explain>(
     snapshot: S,
     request: &Request,
     settings: &SearchSettings,
-    root: &RootConditions,
     mut filters: Vec<ProviderFilter>,
     explain: E,
 ) -> Candidates<S, E> {
@@ -139,14 +120,14 @@ fn begin<S: Deref<Target = Snapshot>, E: Explain>(
         ),
         Some(filter) => {
             filters.push(filter);
-            let split = SplitRequest::new(&snapshot, request, root.clone(), filters, settings);
+            let split = SplitRequest::new(&snapshot, request, filters, settings);
             let roots = RootIter::new(&snapshot, split, (settings.seed, settings.order), explain);
             Search::Trees(Box::new(Trees::new(roots, tree_order(request, settings))))
         }
     };
     Candidates {
+        whole_trees: request.nested && snapshot.has_trees(),
         snapshot,
-        nested: request.nested,
         max_candidates: settings.max_candidates(request),
         interrupt: settings.interrupt.clone(),
         search,
@@ -187,12 +168,6 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Iterator for Candidates<S, E> {
 }
 
 impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
-    /// At most as many candidates as the request and the deployment allow, then the providers of the summaries.
-    pub fn select(self) -> Selection<S, E> {
-        let whole_trees = self.nested && self.snapshot.has_trees();
-        Selection::new(self, whole_trees)
-    }
-
     /// Before the first candidate: only candidates of the tree of `root` are wanted.
     pub(super) fn in_tree(mut self, root: Slot) -> Self {
         match &mut self.search {
@@ -214,7 +189,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
             Search::Single(single) => (single.best(snapshot, ranking.scoring, ranking.count), true),
             Search::Trees(trees) => (trees.best(snapshot, ranking), trees.is_exact()),
         };
-        self.check_interrupt()?;
+        check_interrupt(&self.interrupt)?;
         Ok(BestCandidates { all, is_exact })
     }
 
@@ -253,7 +228,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
                 trees.is_exact()
             }
         };
-        self.check_interrupt()?;
+        check_interrupt(&self.interrupt)?;
         Ok(is_exact)
     }
 
@@ -266,22 +241,13 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
         }
     }
 
-    pub(super) fn snapshot(&self) -> &Snapshot {
-        &self.snapshot
-    }
-
-    /// See [`SearchSettings::max_candidates`].
-    pub(super) fn max_candidates(&self) -> (usize, bool) {
-        self.max_candidates
-    }
-
     /// Checks, after the last candidate, that the search was complete.
     ///
     /// # Errors
     /// [`Error::BadRequest`] if some trees were given up, or if the search was interrupted. Without the error, the
     /// answer would claim to have all candidates.
     pub(super) fn check_complete(&self) -> Result<()> {
-        self.check_interrupt()?;
+        check_interrupt(&self.interrupt)?;
         match &self.search {
             Search::Trees(trees) if trees.gave_up() => Err(Error::BadRequest {
                 detail:
@@ -291,10 +257,6 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
             }),
             _ => Ok(()),
         }
-    }
-
-    fn check_interrupt(&self) -> Result<()> {
-        check_interrupt(&self.interrupt)
     }
 
     /// How often the search placed a part.

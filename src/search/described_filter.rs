@@ -74,7 +74,7 @@ impl HostFilter {
         match &self.condition {
             Some(condition) if !self.forbidden.iter().any(is_in) => Rejection::Condition {
                 group: None,
-                verdict: snapshot.judge(root, condition.expression()),
+                verdict: condition.verdict(snapshot, root),
             },
             _ => Rejection::ForbiddenDomain,
         }
@@ -96,18 +96,16 @@ impl Domains {
 fn by_dimension(snapshot: &Snapshot, domains: &[Domain]) -> Vec<Domains> {
     let mut all: Vec<Domains> = Vec::new();
     for Domain { dimension, path } in domains {
-        let at = all
-            .iter()
-            .position(|known| known.name == *dimension)
-            .unwrap_or_else(|| {
-                all.push(Domains {
-                    name: Arc::clone(dimension),
-                    dimension: snapshot.property_name(dimension),
-                    tops: Vec::new(),
-                    hosts: Vec::new(),
-                });
-                all.len() - 1
+        let known = all.iter().position(|known| known.name == *dimension);
+        let at = known.unwrap_or_else(|| {
+            all.push(Domains {
+                name: Arc::clone(dimension),
+                dimension: snapshot.property_name(dimension),
+                tops: Vec::new(),
+                hosts: Vec::new(),
             });
+            all.len() - 1
+        });
         if **dimension == *HOST_DIMENSION {
             all[at].hosts.extend(snapshot.by_uuid(path));
         } else {

@@ -56,6 +56,12 @@ impl Explain for () {
     fn rejected(&mut self, _: Slot, _: Rejection) {}
 }
 
+impl Explain for Vec<(Slot, Rejection)> {
+    fn rejected(&mut self, slot: Slot, reason: Rejection) {
+        self.push((slot, reason));
+    }
+}
+
 impl<E: Explain> Explain for &mut E {
     const ENABLED: bool = E::ENABLED;
 

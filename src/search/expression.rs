@@ -21,12 +21,6 @@ use super::snapshot::PropertyValue;
 pub(super) use compiled::CompiledExpression;
 pub use judge::Verdict;
 
-/// The built-in properties, which every provider has or may have. They cannot be set.
-pub const BUILT_IN_PROPERTIES: [&str; 5] = ["ProviderName", "ProviderUuid", PROVIDER_TYPE, "NodeName", "NodeType"];
-
-/// The type of a provider, which is kept with the provider's properties.
-pub(super) const PROVIDER_TYPE: &str = "ProviderType";
-
 /// A condition on one provider. The default is always true.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Expression(Option<Node>);
@@ -120,6 +114,19 @@ impl Expression {
 }
 
 impl Node {
+    /// The lanes for which the node holds. `compare` returns these lanes for a comparison, and is called for all
+    /// comparisons in the order of the text.
+    fn holding(&self, compare: &mut impl FnMut(&Comparison) -> u64) -> u64 {
+        match self {
+            Node::Or(all) => all.iter().fold(0, |holding, node| holding | node.holding(compare)),
+            Node::And(all) => all
+                .iter()
+                .fold(u64::MAX, |holding, node| holding & node.holding(compare)),
+            Node::Not(node) => !node.holding(compare),
+            Node::Comparison(comparison) => compare(comparison),
+        }
+    }
+
     fn add_comparisons<'a>(&'a self, found: &mut Vec<&'a Comparison>) {
         match self {
             Node::Or(all) | Node::And(all) => all.iter().for_each(|node| node.add_comparisons(found)),

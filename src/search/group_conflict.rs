@@ -4,7 +4,7 @@
 //! Naively, the reasons of rejected providers explain a search without a candidate. But if a tree has a provider for
 //! each part, the reasons belong to other providers of the tree, and explain nothing.
 
-use super::candidates::{Candidates, candidates};
+use super::candidates::candidates;
 use super::request::{GroupPolicy, Request};
 use super::settings::SearchSettings;
 use super::snapshot::Snapshot;
@@ -46,21 +46,31 @@ pub fn group_conflict(
     request: &Request,
     settings: &SearchSettings,
 ) -> Result<Option<GroupConflict>> {
-    let has_candidate = |without: &Request| -> Result<bool> {
-        let mut search = candidates(snapshot, without, settings, ())?;
-        Ok(search.next().is_some())
+    let search = |request: &Request| candidates(snapshot, request, settings, ());
+    let has_candidate = |request: &Request| -> Result<bool> { Ok(search(request)?.next().is_some()) };
+    let without_isolation = Request {
+        group_policy: Some(GroupPolicy::None),
+        ..request.clone()
     };
-    let unrelated = without_same_subtree(&without_isolation(request));
-    let trees = candidates(snapshot, &unrelated, settings, ())?.count_trees_with_all_parts();
+    let without_same_subtree = Request {
+        same_subtrees: Vec::new(),
+        ..request.clone()
+    };
+    let unrelated = Request {
+        same_subtrees: Vec::new(),
+        ..without_isolation.clone()
+    };
+    let mut unrelated_search = search(&unrelated)?;
+    let trees = std::iter::from_fn(|| unrelated_search.next_tree_with_all_parts()).count();
     if trees == 0 {
         return Ok(None);
     }
     let (is_isolated, has_rules) = (is_isolated(request), !request.same_subtrees.is_empty());
     let mut decisive = Vec::new();
-    if is_isolated && has_candidate(&without_isolation(request))? {
+    if is_isolated && has_candidate(&without_isolation)? {
         decisive.push(Relation::Isolate);
     }
-    if has_rules && has_candidate(&without_same_subtree(request))? {
+    if has_rules && has_candidate(&without_same_subtree)? {
         decisive.push(Relation::SameSubtree);
     }
     if decisive.is_empty() && is_isolated && has_rules && has_candidate(&unrelated)? {
@@ -71,8 +81,8 @@ pub fn group_conflict(
         decisive.push(Relation::Traits);
     }
     if decisive.is_empty() {
-        let mut search = candidates(snapshot, &without_shared_traits(&unrelated), settings, ())?;
-        if search.next().is_none() && search.check_complete().is_ok() {
+        let mut unrelated_search = search(&without_shared_traits(&unrelated))?;
+        if unrelated_search.next().is_none() && unrelated_search.check_complete().is_ok() {
             decisive.push(Relation::Sum);
         }
     }
@@ -85,31 +95,10 @@ fn is_isolated(request: &Request) -> bool {
     request.group_policy == Some(GroupPolicy::Isolate) && granular.count() > 1
 }
 
-fn without_isolation(request: &Request) -> Request {
-    Request {
-        group_policy: Some(GroupPolicy::None),
-        ..request.clone()
-    }
-}
-
-fn without_same_subtree(request: &Request) -> Request {
-    Request {
-        same_subtrees: Vec::new(),
-        ..request.clone()
-    }
-}
-
 /// The request without the required traits of the group without a suffix.
 fn without_shared_traits(request: &Request) -> Request {
     let mut without = request.clone();
     let unsuffixed = without.groups.iter_mut().filter(|group| group.suffix.is_empty());
     unsuffixed.for_each(|group| group.traits.required.clear());
     without
-}
-
-impl Candidates<&Snapshot, ()> {
-    /// Called instead of `next`: how many trees have a provider for each part. 0 if every candidate is one provider.
-    fn count_trees_with_all_parts(mut self) -> usize {
-        std::iter::from_fn(|| self.next_tree_with_all_parts()).count()
-    }
 }

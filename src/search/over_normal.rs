@@ -5,13 +5,13 @@
 //! changes one host, and only the candidates of this host are compared again. For a host the search keeps the cost of
 //! the best candidate; the candidate of the chosen host is searched again.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::candidates::{Candidate, Candidates, candidates};
+use super::candidate::Candidate;
+use super::candidates::{Candidates, candidates};
 use super::purpose::Purpose;
-use super::rank::Scoring;
+use super::rank::{Cost, Scoring};
 use super::request::Request;
 use super::sequence::{PlannedUsage, UsageChange};
 use super::settings::SearchSettings;
@@ -21,7 +21,7 @@ use crate::error::Result;
 /// At most this many candidates are compared.
 const MAX_COMPARED: usize = 1 << 17;
 
-/// The candidate found, and whether all candidates were compared.
+/// The best candidate, and whether all candidates were compared.
 #[derive(Debug)]
 pub struct LeastOver {
     pub candidate: Option<Candidate>,
@@ -49,33 +49,10 @@ pub struct OverSequence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Quality {
     over: i64,
-    cost: Score,
+    cost: Cost,
     /// The number of candidates compared before. Of equal candidates the first is best, so a gang is on several hosts.
     number: usize,
 }
-
-#[derive(Debug, Clone, Copy)]
-struct Score(f64);
-
-impl Ord for Score {
-    fn cmp(&self, other: &Score) -> Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
-impl PartialOrd for Score {
-    fn partial_cmp(&self, other: &Score) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Score {
-    fn eq(&self, other: &Score) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Score {}
 
 impl OverSequence {
     pub fn new(scoring: Option<Scoring>) -> OverSequence {
@@ -113,11 +90,11 @@ impl OverSequence {
         if !self.is_known {
             self.hosts.clear();
             self.order.clear();
-            let Compared { best, is_complete } = self.compare(search()?, normal, (snapshot, settings))?;
-            self.is_exact = is_complete;
+            let found = self.compare(search()?, normal, (snapshot, settings))?;
+            self.is_exact = found.is_exact;
             // A sharing provider has candidates on many hosts. Hosts that were not reached are compared the next time.
-            self.is_known = is_complete && !snapshot.has_sharing();
-            return Ok(self.least_over(best));
+            self.is_known = found.is_exact && !snapshot.has_sharing();
+            return Ok(found);
         }
         changed.sort_unstable();
         changed.dedup();
@@ -125,21 +102,15 @@ impl OverSequence {
             if let Some(quality) = self.hosts.remove(&host) {
                 self.order.remove(&(quality, host));
             }
-            let compared = self.compare(search()?.in_tree(host), normal, (snapshot, settings))?;
-            self.is_exact &= compared.is_complete;
+            let found = self.compare(search()?.in_tree(host), normal, (snapshot, settings))?;
+            self.is_exact &= found.is_exact;
         }
-        let Some(&(_, host)) = self.order.first() else {
-            return Ok(self.least_over(None));
-        };
-        let compared = self.compare(search()?.in_tree(host), normal, (snapshot, settings))?;
-        Ok(self.least_over(compared.best))
-    }
-
-    fn least_over(&self, candidate: Option<Candidate>) -> LeastOver {
-        LeastOver {
-            candidate,
+        let best = self.order.first().map(|&(_, host)| host);
+        let found = best.map(|host| self.compare(search()?.in_tree(host), normal, (snapshot, settings)));
+        Ok(LeastOver {
+            candidate: found.transpose()?.and_then(|found| found.candidate),
             is_exact: self.is_exact,
-        }
+        })
     }
 
     /// Finds the best candidate, and keeps the quality of the best candidate of each host.
@@ -148,7 +119,7 @@ impl OverSequence {
         mut search: Candidates<&Snapshot, ()>,
         normal: &PlannedUsage,
         (snapshot, settings): (&Snapshot, &SearchSettings),
-    ) -> Result<Compared> {
+    ) -> Result<LeastOver> {
         let before = self.compared;
         let mut best: Option<(Quality, Candidate)> = None;
         for candidate in search.by_ref().take(MAX_COMPARED) {
@@ -159,7 +130,7 @@ impl OverSequence {
             let cost = |scoring: Scoring| scoring.cost(snapshot, &candidate.placements);
             let quality = Quality {
                 over: normal.added_over(&candidate.placements),
-                cost: Score(self.scoring.map_or(0.0, cost)),
+                cost: Cost(self.scoring.map_or(0.0, cost)),
                 number: self.compared,
             };
             self.keep(host, quality);
@@ -168,13 +139,13 @@ impl OverSequence {
             }
         }
         let complete = search.check_complete();
-        let is_complete = complete.is_ok();
+        let is_exact = complete.is_ok() && self.compared - before < MAX_COMPARED;
         if self.hosts.is_empty() || settings.interrupt.has_ended() {
             complete?;
         }
-        Ok(Compared {
-            best: best.map(|(_, candidate)| candidate),
-            is_complete: is_complete && self.compared - before < MAX_COMPARED,
+        Ok(LeastOver {
+            candidate: best.map(|(_, candidate)| candidate),
+            is_exact,
         })
     }
 
@@ -189,13 +160,6 @@ impl OverSequence {
         self.hosts.insert(host, quality);
         self.order.insert((quality, host));
     }
-}
-
-/// The result of a search.
-struct Compared {
-    best: Option<Candidate>,
-    /// Whether all candidates were compared.
-    is_complete: bool,
 }
 
 /// The version of a snapshot for the candidates of a purpose: with the normal limits in place of capacities. If the

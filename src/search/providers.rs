@@ -1,10 +1,10 @@
 //! `GET /resource_providers`: the providers that pass all filters of a query. Each provider is judged alone.
 
 use super::candidates::check_interrupt;
+use super::provider_filter::ProviderFilter;
 use super::request::ProviderQuery;
-use super::resolve::{self, ProviderFilter};
-use super::scan;
-use super::snapshot::{Slot, Snapshot, lanes_of};
+use super::snapshot::{BlockSlots, Slot, Snapshot};
+use super::{resolve, scan};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 
@@ -26,14 +26,11 @@ pub fn providers(
     let Some(filter) = resolve::query_filter(snapshot, query, strict_step)? else {
         return Ok(Vec::new());
     };
-    if filter
-        == (ProviderFilter {
-            strict: strict_step,
-            ..ProviderFilter::default()
-        })
-        && query.name.is_none()
-        && query.uuid.is_none()
-    {
+    let everything = ProviderFilter {
+        strict: strict_step,
+        ..ProviderFilter::default()
+    };
+    if filter == everything && query.name.is_none() && query.uuid.is_none() {
         interrupt.spend(snapshot.blocks().len() as u64);
         return Ok(snapshot.iter().collect());
     }
@@ -70,8 +67,8 @@ fn filter_all(snapshot: &Snapshot, filter: &ProviderFilter, interrupt: &Interrup
         None => {
             for block in 0..snapshot.blocks().len() {
                 check_interrupt(interrupt)?;
-                let lanes = lanes_of(scan::fitting(snapshot, filter, block, u64::MAX, &mut ()));
-                found.extend(lanes.map(|lane| Slot::new(block, lane)));
+                let lanes = scan::fitting(snapshot, filter, block, u64::MAX, &mut ());
+                found.extend(BlockSlots::new(block, lanes));
             }
         }
     }

@@ -16,17 +16,12 @@ mod best_of;
 mod bound_queue;
 mod costs;
 
-use std::ops::Deref;
-
-use super::candidates::{Candidate, candidates};
-use super::request::Request;
-use super::settings::SearchSettings;
-use super::shown_providers::ShownProviders;
-use super::snapshot::{BlockSlots, ClassId, Slot, Snapshot};
-use crate::error::Result;
+use super::candidate::Candidate;
+use super::snapshot::{ClassId, Slot};
 
 pub(super) use best_of::BestOf;
 pub(super) use bound_queue::BoundQueue;
+pub(super) use costs::{Cost, lesser};
 
 /// Which candidates of a request a caller prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,25 +85,6 @@ pub struct Load {
     pub limit: i64,
 }
 
-/// A candidate with its score.
-#[derive(Clone, Debug)]
-pub struct Scored {
-    pub candidate: Candidate,
-    pub score: f64,
-    /// The inputs of the score, in the order of the candidate's placements.
-    pub loads: Vec<Load>,
-}
-
-/// The best candidates of a request.
-#[derive(Clone, Debug)]
-pub struct Ranked {
-    /// Best first.
-    pub best: Vec<Scored>,
-    /// False if better or more candidates may exist: a tree had more candidates than
-    /// [`SearchSettings::max_combinations`], or the search of a tree was given up.
-    pub is_exact: bool,
-}
-
 /// The goal of a search that ranks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ranking {
@@ -121,83 +97,9 @@ pub(super) struct Ranking {
     pub one_per_tree: bool,
 }
 
-/// As [`Ranked`], with costs instead of scores.
+/// The best candidates with their costs, best first.
 #[derive(Debug)]
 pub(super) struct BestCandidates {
     pub all: Vec<(f64, Candidate)>,
     pub is_exact: bool,
-}
-
-/// The best `count` candidates of a request; at least one, if there is any. The limits of the request and the settings
-/// do not count.
-///
-/// # Errors
-/// As of [`candidates`] and `Selection`. Trees that were given up are no error if candidates were found.
-pub fn best<S: Deref<Target = Snapshot>>(
-    snapshot: S,
-    request: &Request,
-    scoring: Scoring,
-    count: usize,
-    settings: &SearchSettings,
-) -> Result<Ranked> {
-    let ranking = Ranking {
-        scoring,
-        count,
-        max_combinations: settings.max_combinations,
-        one_per_tree: false,
-    };
-    let found = ranked(&snapshot, request, settings, &ranking)?;
-    let best = found.all.into_iter();
-    Ok(Ranked {
-        best: best
-            .map(|(_, candidate)| Scored::of(&snapshot, scoring, candidate))
-            .collect(),
-        is_exact: found.is_exact,
-    })
-}
-
-/// # Errors
-/// As of [`best`].
-pub(super) fn ranked(
-    snapshot: &Snapshot,
-    request: &Request,
-    settings: &SearchSettings,
-    ranking: &Ranking,
-) -> Result<BestCandidates> {
-    let mut candidates = candidates(snapshot, request, settings, ())?;
-    let found = candidates.best(ranking)?;
-    if found.all.is_empty() {
-        candidates.check_complete()?;
-    }
-    Ok(found)
-}
-
-impl Ranked {
-    /// The providers that summaries must show: the providers of the candidates, each once.
-    pub fn summaries(&self, snapshot: &Snapshot, request: &Request) -> Vec<BlockSlots> {
-        let mut shown = ShownProviders::new(snapshot, request.nested && snapshot.has_trees());
-        self.best
-            .iter()
-            .for_each(|scored| shown.add(snapshot, &scored.candidate));
-        shown.into_blocks(snapshot)
-    }
-}
-
-impl Scored {
-    pub(super) fn of(snapshot: &Snapshot, scoring: Scoring, candidate: Candidate) -> Scored {
-        let loads = candidate.placements.iter().map(|placement| {
-            let (limit, used) = snapshot.limit_and_used(placement.slot, placement.class);
-            Load {
-                slot: placement.slot,
-                class: placement.class,
-                used: used.saturating_add(placement.amount),
-                limit,
-            }
-        });
-        Scored {
-            loads: loads.collect(),
-            score: scoring.score(snapshot, &candidate.placements),
-            candidate,
-        }
-    }
 }

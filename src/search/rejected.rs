@@ -1,7 +1,7 @@
 //! Explains why a host has no candidate, for callers that name the host: a replica stands there, or is to stay.
 
 use super::candidates::candidates;
-use super::explain::{Explain, Rejection};
+use super::explain::Rejection;
 use super::request::Request;
 use super::settings::SearchSettings;
 use super::snapshot::{Slot, Snapshot};
@@ -12,15 +12,6 @@ use crate::error::Result;
 pub enum RoomCounts {
     Yes,
     No,
-}
-
-#[derive(Default)]
-struct Found(Vec<(Slot, Rejection)>);
-
-impl Explain for Found {
-    fn rejected(&mut self, slot: Slot, reason: Rejection) {
-        self.0.push((slot, reason));
-    }
 }
 
 /// The providers of a host that cannot serve a part of the request, each with the reason. A missing inventory is left
@@ -35,14 +26,13 @@ pub fn rejected_in_host(
     room: RoomCounts,
     settings: &SearchSettings,
 ) -> Result<Vec<(Slot, Rejection)>> {
-    let mut found = Found::default();
-    let mut search = candidates(snapshot, request, settings, &mut found)?.in_tree(host);
+    let mut all: Vec<(Slot, Rejection)> = Vec::new();
+    let mut search = candidates(snapshot, request, settings, &mut all)?.in_tree(host);
     if room == RoomCounts::No {
         search.ignore_room();
     }
     search.next();
     let tree = snapshot.tree(host);
-    let Found(mut all) = found;
     all.retain(|(slot, rejection)| {
         let is_room = matches!(rejection, Rejection::NoRoom { .. });
         tree.contains(slot) && (room == RoomCounts::Yes || !is_room)
@@ -52,7 +42,7 @@ pub fn rejected_in_host(
         _ => false,
     };
     if !all.iter().all(is_elsewhere) {
-        all.retain(|it| !is_elsewhere(it));
+        all.retain(|rejected| !is_elsewhere(rejected));
     }
     Ok(all)
 }

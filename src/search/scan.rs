@@ -2,9 +2,11 @@
 
 use super::described_filter::HostFilter;
 use super::explain::{Explain, Rejection};
-use super::expression::CompiledExpression;
-use super::resolve::{MemberIds, ProviderFilter, TraitIds};
-use super::snapshot::{Block, ClassCapacity, ClassId, LANES, ProfileColumns, Slot, Snapshot, lanes_of};
+use super::provider_filter::{MemberIds, ProviderFilter, TraitIds};
+use super::snapshot::{
+    AggregateId, Block, BlockSlots, ClassCapacity, ClassId, LANES, ProfileColumns, Slot, Snapshot, TraitId, lanes_of,
+    lanes_where,
+};
 
 /// Whether any provider passes `filter`. Stops at the first.
 pub(super) fn any_fits(snapshot: &Snapshot, filter: &ProviderFilter) -> bool {
@@ -50,7 +52,7 @@ pub(super) fn on_hosts<E: Explain>(
 ) -> u64 {
     let matching = host.matching(snapshot, block, roots);
     if E::ENABLED {
-        for slot in lanes_of(roots & !matching).map(|lane| Slot::new(block, lane)) {
+        for slot in BlockSlots::new(block, roots & !matching) {
             explain.rejected(slot, host.rejection(snapshot, slot));
         }
     }
@@ -68,9 +70,14 @@ struct BlockScan<'e, E> {
 impl<E: Explain> BlockScan<'_, E> {
     /// Keeps `lanes` and reports all other passing lanes as rejected.
     fn keep(&mut self, lanes: u64, reason: Rejection) -> bool {
+        self.keep_or(lanes, |_| reason)
+    }
+
+    /// As `keep`, with a reason for each provider, computed only for an explanation.
+    fn keep_or(&mut self, lanes: u64, reason: impl Fn(Slot) -> Rejection) -> bool {
         if E::ENABLED {
-            for lane in lanes_of(self.passing & !lanes) {
-                self.explain.rejected(Slot::new(self.block, lane), reason);
+            for slot in BlockSlots::new(self.block, self.passing & !lanes) {
+                self.explain.rejected(slot, reason(slot));
             }
         }
         self.passing &= lanes;
@@ -79,15 +86,12 @@ impl<E: Explain> BlockScan<'_, E> {
 
     fn traits(&mut self, traits: &TraitIds, profile: &ProfileColumns) -> bool {
         let group = self.group;
-        let required = traits.required.iter().enumerate();
+        let mut required = traits.required.iter().enumerate();
+        let forbidden = || profile.traits.any(&traits.forbidden);
         self.passing != 0
             && required
-                .into_iter()
                 .all(|(index, any_of)| self.keep(profile.traits.any(any_of), Rejection::MissingTrait { group, index }))
-            && self.keep(
-                !profile.traits.any(&traits.forbidden),
-                Rejection::ForbiddenTrait { group },
-            )
+            && self.keep(!forbidden(), Rejection::ForbiddenTrait { group })
     }
 
     fn members(&mut self, snapshot: &Snapshot, filter: &ProviderFilter, data: &Block) -> bool {
@@ -112,9 +116,9 @@ impl<E: Explain> BlockScan<'_, E> {
         if root_traits.is_empty() {
             return true;
         }
-        let root_matches = |lane| has_traits(snapshot, root_traits, snapshot.root(Slot::new(self.block, lane)));
-        let children = lanes_of(self.passing & !data.roots).filter(|&lane| root_matches(lane));
-        let children = children.fold(0, |lanes, lane| lanes | 1 << lane);
+        let children = lanes_where(self.passing & !data.roots, |lane| {
+            has_traits(snapshot, root_traits, snapshot.root(Slot::new(self.block, lane)))
+        });
         let traits = &data.profile.traits;
         let roots = root_traits
             .required
@@ -127,46 +131,37 @@ impl<E: Explain> BlockScan<'_, E> {
     fn is_described(&mut self, snapshot: &Snapshot, filter: &ProviderFilter, data: &Block) -> bool {
         if filter.only_up {
             let unavailable = snapshot.unavailable_lanes(self.block);
-            self.keep_described(!unavailable, |slot| Rejection::State {
+            self.keep_or(!unavailable, |slot| Rejection::State {
                 state: snapshot.state(slot),
             });
         }
         if let Some(host) = &filter.host {
             let matching = self.with_matching_host(snapshot, host, data);
-            self.keep_described(matching, |slot| host.rejection(snapshot, snapshot.root(slot)));
+            self.keep_or(matching, |slot| host.rejection(snapshot, snapshot.root(slot)));
         }
         if let Some((group, condition)) = &filter.condition {
             let described = snapshot.inheriting_lanes(self.block);
             let matching = condition.matching(snapshot, self.block, described, self.passing);
-            self.keep_described(matching, |slot| condition_rejection(snapshot, *group, condition, slot));
+            self.keep_or(matching, |slot| Rejection::Condition {
+                group: Some(*group),
+                verdict: condition.verdict(snapshot, slot),
+            });
         }
         self.passing != 0
     }
 
     /// The lanes that pass so far and whose root matches.
     fn with_matching_host(&self, snapshot: &Snapshot, host: &HostFilter, data: &Block) -> u64 {
-        let children = self.passing & !data.roots;
-        let here = host.matching(snapshot, self.block, data.roots & data.present);
-        let matches = |lane: &usize| {
-            let root = snapshot.cached_root(Slot::new(self.block, *lane));
+        let here = host.matching(snapshot, self.block, data.roots);
+        let children = lanes_where(self.passing & !data.roots, |lane| {
+            let root = snapshot.cached_root(Slot::new(self.block, lane));
             if root.block() == self.block {
                 here & root.bit() != 0
             } else {
                 host.matching(snapshot, root.block(), root.bit()) != 0
             }
-        };
-        let children = lanes_of(children).filter(matches);
-        children.fold(here, |lanes, lane| lanes | 1 << lane)
-    }
-
-    /// As `keep`, with a reason for each provider, computed only for an explanation.
-    fn keep_described(&mut self, lanes: u64, reason: impl Fn(Slot) -> Rejection) {
-        if E::ENABLED {
-            for slot in lanes_of(self.passing & !lanes).map(|lane| Slot::new(self.block, lane)) {
-                self.explain.rejected(slot, reason(slot));
-            }
-        }
-        self.passing &= lanes;
+        });
+        here | children
     }
 
     fn amounts(&mut self, filter: &ProviderFilter, data: &Block) {
@@ -175,13 +170,8 @@ impl<E: Explain> BlockScan<'_, E> {
         }
         let capacity = data.free_capacity();
         // With explanations every rejected provider needs its own reason, so no block is skipped.
-        if !E::ENABLED
-            && !filter.ignores_room
-            && !filter
-                .amounts
-                .iter()
-                .all(|&(class, amount)| capacity.may_fit(class, amount))
-        {
+        let may_fit = |&(class, amount): &(ClassId, i64)| capacity.may_fit(class, amount);
+        if !E::ENABLED && !filter.ignores_room && !filter.amounts.iter().all(may_fit) {
             self.passing = 0;
             return;
         }
@@ -211,13 +201,6 @@ impl<E: Explain> BlockScan<'_, E> {
     }
 }
 
-fn condition_rejection(snapshot: &Snapshot, group: usize, condition: &CompiledExpression, slot: Slot) -> Rejection {
-    Rejection::Condition {
-        group: Some(group),
-        verdict: snapshot.judge(slot, condition.expression()),
-    }
-}
-
 /// The lanes whose `min_unit`, `max_unit` and `step_size` allow `amount`.
 fn lanes_allowing(capacity: &ClassCapacity, data: &Block, class: ClassId, amount: i64, strict: bool) -> u64 {
     if let Some(units) = capacity.units {
@@ -227,11 +210,8 @@ fn lanes_allowing(capacity: &ClassCapacity, data: &Block, class: ClassId, amount
             0
         };
     }
-    let units = data
-        .profile
-        .column(class)
-        .into_iter()
-        .flat_map(|column| column.units.iter());
+    let columns = data.profile.column(class).into_iter();
+    let units = columns.flat_map(|column| column.units.iter());
     let allowing = units.filter(|(units, _)| units.allow(amount, strict));
     allowing.fold(0, |all, (_, lanes)| all | lanes)
 }
@@ -254,30 +234,17 @@ fn lanes_with_room(data: &Block, class: ClassId, amount: i64, lanes: u64) -> u64
 
 /// Whether one provider has a trait of each required set, and no forbidden trait.
 pub(super) fn has_traits(snapshot: &Snapshot, traits: &TraitIds, slot: Slot) -> bool {
-    traits
-        .required
-        .iter()
-        .all(|any_of| any_of.iter().any(|&id| snapshot.has_trait(slot, id)))
-        && !has_forbidden(snapshot, traits, slot)
-}
-
-/// Whether one provider has a forbidden trait.
-pub(super) fn has_forbidden(snapshot: &Snapshot, traits: &TraitIds, slot: Slot) -> bool {
-    traits.forbidden.iter().any(|&id| snapshot.has_trait(slot, id))
+    let any = |ids: &Vec<TraitId>| ids.iter().any(|&id| snapshot.has_trait(slot, id));
+    traits.required.iter().all(any) && !any(&traits.forbidden)
 }
 
 /// Whether one provider is itself in an aggregate of each required set.
 pub(super) fn is_in_required_aggregates(snapshot: &Snapshot, members: &MemberIds, slot: Slot) -> bool {
-    members
-        .any_of
-        .iter()
-        .all(|any_of| any_of.iter().any(|&aggregate| snapshot.is_member(slot, aggregate)))
+    let any = |ids: &Vec<AggregateId>| ids.iter().any(|&id| snapshot.is_member(slot, id));
+    members.any_of.iter().all(any)
 }
 
 /// Whether one provider is itself in a forbidden aggregate.
 pub(super) fn is_in_forbidden_aggregate(snapshot: &Snapshot, members: &MemberIds, slot: Slot) -> bool {
-    members
-        .forbidden
-        .iter()
-        .any(|&aggregate| snapshot.is_member(slot, aggregate))
+    members.forbidden.iter().any(|&id| snapshot.is_member(slot, id))
 }

@@ -2,7 +2,8 @@
 
 use std::ops::Deref;
 
-use super::candidates::{Candidate, Candidates};
+use super::candidate::Candidate;
+use super::candidates::Candidates;
 use super::explain::Explain;
 use super::shown_providers::ShownProviders;
 use super::snapshot::{BlockSlots, Snapshot};
@@ -22,17 +23,20 @@ pub struct Selection<S, E> {
     shown: ShownProviders,
 }
 
-impl<S: Deref<Target = Snapshot>, E: Explain> Selection<S, E> {
-    pub(super) fn new(candidates: Candidates<S, E>, whole_trees: bool) -> Self {
-        Self {
-            remaining: candidates.max_candidates().0,
+impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
+    /// At most as many candidates as the request and the deployment allow, then the providers of the summaries.
+    pub fn select(self) -> Selection<S, E> {
+        Selection {
+            remaining: self.max_candidates.0,
             ended: false,
             cut: false,
-            shown: ShownProviders::new(candidates.snapshot(), whole_trees),
-            candidates,
+            shown: ShownProviders::new(&self.snapshot, self.whole_trees),
+            candidates: self,
         }
     }
+}
 
+impl<S: Deref<Target = Snapshot>, E: Explain> Selection<S, E> {
     /// After the last candidate: whether [`super::SearchSettings::ceiling`] left out candidates.
     pub fn is_cut(&self) -> bool {
         self.cut
@@ -40,12 +44,12 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Selection<S, E> {
 
     /// The providers that summaries must show: the providers of the candidates so far, each once.
     pub fn into_summaries(self) -> Vec<BlockSlots> {
-        self.shown.into_blocks(self.candidates.snapshot())
+        self.shown.into_blocks(&self.candidates.snapshot)
     }
 
     fn end(&mut self) -> Result<()> {
         self.ended = true;
-        let (_, by_ceiling) = self.candidates.max_candidates();
+        let (_, by_ceiling) = self.candidates.max_candidates;
         self.cut = self.remaining == 0 && by_ceiling && self.candidates.next().is_some();
         if self.remaining > 0 {
             self.candidates.check_complete()?;
@@ -61,16 +65,12 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Iterator for Selection<S, E> {
         if self.ended {
             return None;
         }
-        let next = if self.remaining > 0 {
-            self.candidates.next()
-        } else {
-            None
-        };
-        let Some(candidate) = next else {
+        let next = (self.remaining > 0).then(|| self.candidates.next());
+        let Some(candidate) = next.flatten() else {
             return self.end().err().map(Err);
         };
         self.remaining -= 1;
-        self.shown.add(self.candidates.snapshot(), &candidate);
+        self.shown.add(&self.candidates.snapshot, &candidate);
         Some(Ok(candidate))
     }
 }

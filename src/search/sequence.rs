@@ -16,8 +16,10 @@ mod planned_usage;
 
 use std::collections::HashMap;
 
-use super::candidates::{Candidate, candidates};
-use super::rank::{BestCandidates, BoundQueue, Ranking, Scoring, ranked};
+use super::best::ranked;
+use super::candidate::Candidate;
+use super::candidates::candidates;
+use super::rank::{BestCandidates, BoundQueue, Ranking, Scoring};
 use super::request::Request;
 use super::settings::SearchSettings;
 use super::snapshot::{Slot, Snapshot};
@@ -56,7 +58,7 @@ pub struct CandidateSequence<'a> {
 }
 
 /// A candidate in the queue, or a tree whose best candidate is not known.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     root: Slot,
     /// An index into `found`.
@@ -192,9 +194,11 @@ impl<'a> CandidateSequence<'a> {
         let Waiting { root, candidate, .. } = waiting;
         self.changed.entry(root).or_default().searched = changes;
         if let Some(at) = candidate
-            && usage.has_one_candidate(root)
+            && usage.is_alone(root)
         {
-            if let Some(cost) = usage.cost(scoring, &self.found[at].placements) {
+            let placements = &self.found[at].placements;
+            if usage.has_room(placements) {
+                let cost = usage.cost(scoring, placements);
                 self.queue.push(cost, Waiting { changes, ..waiting });
             }
             return Ok(());

@@ -1,15 +1,15 @@
 //! The providers that the summaries of an answer show.
 
-use super::candidates::Candidate;
+use super::candidate::Candidate;
 use super::snapshot::{BlockSlots, Slot, Snapshot};
 
 /// The providers of candidates, each once: whole trees, or these providers alone before version 1.29, which has no
 /// trees. All calls need the same snapshot, because slots belong to a version of the snapshot.
 pub(super) struct ShownProviders {
     whole_trees: bool,
-    /// The providers, or the roots of their trees.
-    set: SlotSet,
-    /// The members of the set in the order of addition.
+    /// By block, the lanes of the providers, or of the roots of their trees.
+    lanes: Vec<u64>,
+    /// The same providers or roots in the order of addition.
     order: Vec<Slot>,
 }
 
@@ -17,7 +17,7 @@ impl ShownProviders {
     pub fn new(snapshot: &Snapshot, whole_trees: bool) -> Self {
         Self {
             whole_trees,
-            set: SlotSet::new(snapshot),
+            lanes: vec![0; snapshot.blocks().len()],
             order: Vec::new(),
         }
     }
@@ -29,7 +29,9 @@ impl ShownProviders {
             } else {
                 placement.slot
             };
-            if self.set.insert(slot) {
+            let lanes = &mut self.lanes[slot.block()];
+            if *lanes & slot.bit() == 0 {
+                *lanes |= slot.bit();
                 self.order.push(slot);
             }
         }
@@ -45,22 +47,5 @@ impl ShownProviders {
             }
         }
         all
-    }
-}
-
-/// A set of slots, as a bitmap.
-struct SlotSet(Vec<u64>);
-
-impl SlotSet {
-    fn new(snapshot: &Snapshot) -> Self {
-        Self(vec![0; snapshot.blocks().len()])
-    }
-
-    /// Adds a slot. False if the set already has the slot.
-    fn insert(&mut self, slot: Slot) -> bool {
-        let lanes = &mut self.0[slot.block()];
-        let is_new = *lanes & slot.bit() == 0;
-        *lanes |= slot.bit();
-        is_new
     }
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::block_walk::{BlockWalk, StripeLanes};
-use super::candidates::{Candidate, Placement};
+use super::candidate::{Candidate, Placement};
 use super::explain::Explain;
+use super::provider_filter::ProviderFilter;
 use super::rank::{BestOf, BoundQueue, Scoring};
 use super::request::Request;
-use super::resolve::ProviderFilter;
 use super::scan;
 use super::settings::SearchSettings;
-use super::snapshot::{ClassId, LANES, Slot, Snapshot, lanes_of};
+use super::snapshot::{BlockSlots, ClassId, LANES, Slot, Snapshot};
 use super::zone_filter::ZoneFilter;
 use crate::interrupt::Interrupt;
 
@@ -40,10 +40,7 @@ impl<E: Explain> SingleProvider<E> {
             zones: ZoneFilter::new(filter.tree),
             filter,
             stripe: StripeLanes::default(),
-            suffix: request
-                .groups
-                .first()
-                .map_or_else(|| Arc::from(""), |group| Arc::from(&*group.suffix)),
+            suffix: Arc::from(&*request.groups[0].suffix),
             interrupt: settings.interrupt.clone(),
             steps_a_block: request.steps_a_block(),
             explain,
@@ -66,7 +63,7 @@ impl<E: Explain> SingleProvider<E> {
             }
             let (filter, zones, explain) = (&self.filter, &mut self.zones, &mut self.explain);
             let fit = |block, lanes| {
-                if zones.can_skip::<E>(block, || snapshot.may_fit(block, &filter.amounts)) {
+                if zones.can_skip::<E>(block, || snapshot.zone_map(block).may_fit(&filter.amounts)) {
                     return 0;
                 }
                 scan::fitting(snapshot, filter, block, lanes, explain)
@@ -125,14 +122,13 @@ impl<E: Explain> SingleProvider<E> {
                 None => (fitting, [0.0; LANES]),
             };
             let roots = snapshot.blocks().get(block).roots;
-            for lane in lanes_of(fitting) {
-                let slot = Slot::new(block, lane);
+            for slot in BlockSlots::new(block, fitting) {
                 let host = if roots & slot.bit() == 0 {
                     snapshot.cached_root(slot)
                 } else {
                     slot
                 };
-                found(host, costs[lane], &|| self.candidate(slot));
+                found(host, costs[slot.lane()], &|| self.candidate(slot));
             }
         }
     }
@@ -141,7 +137,7 @@ impl<E: Explain> SingleProvider<E> {
     fn blocks_by_bound(&mut self, snapshot: &Snapshot, scoring: Scoring) -> BoundQueue<(usize, u64)> {
         let (filter, zones) = (&self.filter, &mut self.zones);
         let bounded = self.walk.blocks().filter_map(|(number, (block, lanes))| {
-            let can_skip = zones.can_skip::<E>(block, || snapshot.may_fit(block, &filter.amounts));
+            let can_skip = zones.can_skip::<E>(block, || snapshot.zone_map(block).may_fit(&filter.amounts));
             let bound = || scoring.bound_in_block(snapshot, block, &filter.amounts);
             (!can_skip).then(|| (bound(), number, (block, lanes)))
         });

@@ -25,7 +25,8 @@ use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::candidates::{Candidate, Candidates};
+use super::candidate::Candidate;
+use super::candidates::Candidates;
 use super::explain::Explain;
 use super::request::{Group, Members, Request, Traits};
 use super::settings::{SearchLimits, SearchSettings, TreeOrder};

@@ -7,14 +7,16 @@
 //! - `root_filter` rejects most trees that cannot serve, 64 at a time, by `fit_cache`;
 //! - `roots` iterates over the remaining trees, and collects their offers (`offers`) with sharing providers
 //!   (`sharing`);
-//! - `backtracking` searches the solutions of one tree lazily. Dead ends are avoided by necessary conditions (`bound`),
-//!   by recorded nogoods (`nogoods`), and by exact bin packing (`packing`, `bin_completion`, `capacity_bound`);
+//! - `backtracking` searches the solutions of one tree lazily (`assignment`). Dead ends are avoided by necessary
+//!   conditions (`bound`), by recorded nogoods (`nogoods`), and by exact bin packing (`packing`, `bin_completion`,
+//!   `capacity_bound`);
 //! - this module takes the solutions of one tree after the other, or round-robin, and makes candidates of solutions;
 //! - `ranking` keeps the best of all candidates. Trees then come in the order of lower bounds of their costs
 //!   (`tree_bounds`, `best_first`), until no remaining tree can have a better candidate.
 //!
 //! Many hosts of a cloud are alike. So a tree is skipped if a tree with the same signature has no solution.
 
+mod assignment;
 mod backtracking;
 mod best_first;
 mod bin_completion;
@@ -25,6 +27,7 @@ mod fit_cache;
 mod nogoods;
 mod offers;
 mod packing;
+mod packing_problem;
 mod ranking;
 mod root_filter;
 mod roots;
@@ -35,9 +38,8 @@ mod tree_bounds;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::candidates::{Candidate, Placement};
+use super::candidate::{Candidate, GroupProviders, Placement};
 use super::explain::Explain;
-use super::group_providers::GroupProviders;
 use super::settings::TreeOrder;
 use super::snapshot::{Slot, Snapshot};
 use backtracking::BacktrackingSearch;
@@ -213,9 +215,8 @@ impl<E: Explain> Trees<E> {
         if self.infeasible.is_empty() {
             return None;
         }
-        self.infeasible
-            .get(&nogoods::signature(&self.roots.request, offers)?)
-            .copied()
+        let signature = nogoods::signature(&self.roots.request, offers)?;
+        self.infeasible.get(&signature).copied()
     }
 
     /// The next tree to search. Breadth-first, all trees are begun first, and then take rounds (round-robin).
@@ -265,7 +266,7 @@ impl<E: Explain> Trees<E> {
         let first_round = self.tree_order == TreeOrder::BreadthFirst && !self.no_more_trees;
         let words = size_of::<TreeSearch>() / 8 + tree.offers.size() + tree.search.size();
         let limit = self.roots.request.limits.waiting_words;
-        let max_words = match (tree.search.has_learned(), first_round) {
+        let max_words = match (tree.search.has_dead_end, first_round) {
             (true, _) => 2 * limit,
             (false, true) => 0,
             (false, false) => limit,
@@ -289,8 +290,8 @@ impl<E: Explain> Trees<E> {
 fn find_placed(tree: &TreeSearch, placed: &mut Vec<Slot>) {
     let slots = &tree.offers.slots;
     placed.clear();
-    placed.resize(tree.search.depth, slots[0]);
-    for (part, provider) in tree.search.placed() {
+    placed.resize(tree.search.assignment.depth, slots[0]);
+    for (part, provider) in tree.search.assignment.placed() {
         placed[part] = slots[provider];
     }
 }

@@ -205,7 +205,7 @@ pub fn host_of(snapshot: &Snapshot, list: &HostList, replica: &Replica) -> Optio
             .iter()
             .filter_map(|share| snapshot.by_uuid(&share.provider))
     };
-    let own = providers().find(|slot| !snapshot.shares(*slot));
+    let own = providers().find(|slot| !snapshot.is_sharing(*slot));
     list.of_root(snapshot.root(own.or_else(|| providers().next())?))
 }
 

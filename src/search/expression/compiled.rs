@@ -6,43 +6,31 @@
 
 use std::sync::Arc;
 
-use super::{Comparison, Expression, Node, PROVIDER_TYPE};
-use crate::search::snapshot::{DescribedLanes, NameId, PropertyValue, Snapshot, lanes_of};
+use super::{Comparison, Expression, Operator, Verdict};
+use crate::search::snapshot::{DescribedLanes, NameId, PropertySource, PropertyValue, Slot, Snapshot, lanes_where};
 
 /// An expression, for one version of the snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::search) struct CompiledExpression {
     expression: Arc<Expression>,
     /// By comparison, in the order of the text.
-    sources: Vec<Source>,
-}
-
-/// The place of a property's value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Source {
-    /// No provider ever had a property of this name.
-    Nowhere,
-    Described(NameId),
-    Name,
-    Uuid,
+    sources: Vec<PropertySource>,
 }
 
 impl CompiledExpression {
     pub fn new(snapshot: &Snapshot, expression: &Arc<Expression>) -> Self {
-        let source = |comparison: &&Comparison| match &*comparison.name {
-            "ProviderName" | "NodeName" => Source::Name,
-            "ProviderUuid" => Source::Uuid,
-            "NodeType" => described(snapshot, PROVIDER_TYPE),
-            name => described(snapshot, name),
-        };
+        let comparisons = expression.comparisons().into_iter();
         Self {
-            sources: expression.comparisons().iter().map(source).collect(),
+            sources: comparisons
+                .map(|comparison| snapshot.property_source(&comparison.name))
+                .collect(),
             expression: Arc::clone(expression),
         }
     }
 
-    pub fn expression(&self) -> &Expression {
-        &self.expression
+    /// The verdict about one provider.
+    pub fn verdict(&self, snapshot: &Snapshot, slot: Slot) -> Verdict {
+        self.expression.judge(|name| snapshot.property(slot, name))
     }
 
     /// The subset of `lanes` of a block for which the expression is true. `described` has the properties.
@@ -55,13 +43,9 @@ impl CompiledExpression {
             sources: self.sources.iter(),
             known: lanes,
         };
-        let holding = scan.holding(node);
+        let holding = node.holding(&mut |comparison: &Comparison| scan.comparing(comparison));
         holding & scan.known
     }
-}
-
-fn described(snapshot: &Snapshot, name: &str) -> Source {
-    snapshot.property_name(name).map_or(Source::Nowhere, Source::Described)
 }
 
 /// The evaluation in one block.
@@ -70,31 +54,20 @@ struct Scan<'a> {
     block: usize,
     described: &'a DescribedLanes,
     /// The sources of the remaining comparisons.
-    sources: std::slice::Iter<'a, Source>,
+    sources: std::slice::Iter<'a, PropertySource>,
     /// The lanes that have the properties of all comparisons so far, with the types of their literals.
     known: u64,
 }
 
 impl Scan<'_> {
-    /// The lanes for which a node holds, if they are known at the end.
-    fn holding(&mut self, node: &Node) -> u64 {
-        // A lane outside `known` does not match, whatever the rest says.
-        if self.known == 0 {
-            return 0;
-        }
-        match node {
-            Node::Or(all) => all.iter().fold(0, |holding, node| holding | self.holding(node)),
-            Node::And(all) => all.iter().fold(u64::MAX, |holding, node| holding & self.holding(node)),
-            Node::Not(node) => !self.holding(node),
-            Node::Comparison(comparison) => self.comparing(comparison),
-        }
-    }
-
+    /// The lanes for which a comparison holds, if they are known at the end.
     fn comparing(&mut self, comparison: &Comparison) -> u64 {
         let (typed, holding) = match self.sources.next() {
-            Some(Source::Described(name)) => self.of_described(comparison, *name),
-            Some(source @ (Source::Name | Source::Uuid)) => self.of_identity(comparison, *source),
-            Some(Source::Nowhere) | None => (0, 0),
+            // A lane outside `known` does not match, whatever the rest says.
+            _ if self.known == 0 => (0, 0),
+            Some(PropertySource::Described(name)) => self.of_described(comparison, *name),
+            Some(PropertySource::Nowhere) | None => (0, 0),
+            Some(source) => self.of_identity(comparison, *source),
         };
         self.known &= typed;
         holding
@@ -112,18 +85,17 @@ impl Scan<'_> {
     }
 
     /// The name or the uuid of each provider.
-    fn of_identity(&self, comparison: &Comparison, source: Source) -> (u64, u64) {
+    fn of_identity(&self, comparison: &Comparison, source: PropertySource) -> (u64, u64) {
         let PropertyValue::Text(literal) = &comparison.literal else {
             return (0, 0);
         };
         let block = self.snapshot.blocks().get(self.block);
         let texts = match source {
-            Source::Name => &block.identity.names,
+            PropertySource::Name => &block.identity.names,
             _ => &block.identity.uuids,
         };
-        let equal = lanes_of(self.known & block.present).filter(|&lane| texts.get(lane) == &**literal);
-        let equal = equal.fold(0, |lanes, lane| lanes | 1 << lane);
-        let is_equality = comparison.operator == super::Operator::Equal;
+        let equal = lanes_where(self.known & block.present, |lane| texts.get(lane) == &**literal);
+        let is_equality = comparison.operator == Operator::Equal;
         (block.present, if is_equality { equal } else { !equal })
     }
 }

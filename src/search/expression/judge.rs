@@ -1,6 +1,6 @@
 //! Decides for one provider by walking the tree of an expression.
 
-use super::{Expression, Node};
+use super::{Comparison, Expression};
 use crate::search::snapshot::PropertyValue;
 
 /// The result of an expression for one provider.
@@ -32,22 +32,12 @@ impl Expression {
             return Verdict::Type(other);
         }
         let mut values = values.iter();
-        if self.0.as_ref().is_none_or(|node| node.holds(&mut values)) {
+        let mut holds = |comparison: &Comparison| values.next().is_some_and(|value| comparison.holds(value));
+        let mut compare = |comparison: &Comparison| if holds(comparison) { u64::MAX } else { 0 };
+        if self.0.as_ref().is_none_or(|node| node.holding(&mut compare) != 0) {
             Verdict::True
         } else {
             Verdict::False
-        }
-    }
-}
-
-impl Node {
-    /// `values` are the values of the comparisons, in their order. All values are taken, whatever the result.
-    fn holds<'a>(&self, values: &mut impl Iterator<Item = &'a PropertyValue>) -> bool {
-        match self {
-            Node::Or(all) => all.iter().fold(false, |holds, node| holds | node.holds(values)),
-            Node::And(all) => all.iter().fold(true, |holds, node| holds & node.holds(values)),
-            Node::Not(node) => !node.holds(values),
-            Node::Comparison(comparison) => values.next().is_some_and(|value| comparison.holds(value)),
         }
     }
 }

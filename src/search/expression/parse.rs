@@ -46,7 +46,7 @@ impl FromStr for Expression {
         let node = parser.expression()?;
         match parser.peek() {
             None => Ok(Expression(Some(node))),
-            Some(_) => parser.fail(parser.at, "expected '&&', '||' or the end".to_owned()),
+            Some(_) => parser.fail(parser.at, "expected '&&', '||' or the end"),
         }
     }
 }
@@ -61,11 +61,11 @@ struct Parser {
 }
 
 impl Parser {
-    fn fail<T>(&self, at: usize, detail: String) -> Result<T> {
+    fn fail<T>(&self, at: usize, detail: impl Into<String>) -> Result<T> {
         Err(Error::InvalidExpression {
             context: String::new(),
             column: at + 1,
-            detail,
+            detail: detail.into(),
         })
     }
 
@@ -119,7 +119,7 @@ impl Parser {
             Some(c) if c.is_ascii_alphabetic() || c == '_' => self.comparison().map(Node::Comparison),
             _ => self.fail(
                 self.at,
-                "expected the name of a property, '!' or '('; a name stands left of its literal".to_owned(),
+                "expected the name of a property, '!' or '('; a name stands left of its literal",
             ),
         }
     }
@@ -129,7 +129,7 @@ impl Parser {
         let node = match self.peek() {
             Some('!') => self.not()?,
             Some('(') => self.group()?,
-            _ => return self.fail(self.at, "expected '(' after '!', as in !(a == 1)".to_owned()),
+            _ => return self.fail(self.at, "expected '(' after '!', as in !(a == 1)"),
         };
         self.levels -= 1;
         Ok(Node::Not(Box::new(node)))
@@ -139,7 +139,7 @@ impl Parser {
         self.enter()?;
         let node = self.expression()?;
         if !self.take(")") {
-            return self.fail(self.at, "expected '&&', '||' or ')'".to_owned());
+            return self.fail(self.at, "expected '&&', '||' or ')'");
         }
         self.levels -= 1;
         Ok(node)
@@ -173,13 +173,13 @@ impl Parser {
         }
         let operator = Operator::ALL.into_iter().find(|(token, _)| self.take(token));
         let Some((_, operator)) = operator else {
-            return self.fail(self.at, "expected ==, !=, >=, <=, < or >".to_owned());
+            return self.fail(self.at, "expected ==, !=, >=, <=, < or >");
         };
         self.peek();
         let at = self.at;
         let literal = self.literal()?;
         if operator.is_order() && !matches!(literal, PropertyValue::Integer(_)) {
-            return self.fail(at, "only an integer has an order; use == or !=".to_owned());
+            return self.fail(at, "only an integer has an order; use == or !=");
         }
         Ok(Comparison {
             name: name.into(),
@@ -212,10 +212,7 @@ impl Parser {
                     ),
                 }
             }
-            _ => self.fail(
-                start,
-                "expected an integer, true, false, a word or a quoted text".to_owned(),
-            ),
+            _ => self.fail(start, "expected an integer, true, false, a word or a quoted text"),
         }
     }
 
@@ -232,17 +229,12 @@ impl Parser {
                         self.at += 1;
                         text.push(escaped);
                     }
-                    _ => {
-                        return self.fail(
-                            self.at - 1,
-                            "after a backslash comes \" or another backslash".to_owned(),
-                        );
-                    }
+                    _ => return self.fail(self.at - 1, "after a backslash comes \" or another backslash"),
                 },
                 c => text.push(c),
             }
         }
-        self.fail(start, "this quotation mark has no other one to end the text".to_owned())
+        self.fail(start, "this quotation mark has no other one to end the text")
     }
 }
 

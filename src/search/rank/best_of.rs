@@ -1,34 +1,25 @@
 //! The best of many items by their costs, in a bounded heap.
 
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+
+use super::costs::Cost;
 
 /// At most `count` items: the items with the lowest costs, of equal items the first.
 #[derive(Debug)]
 pub(in crate::search) struct BestOf<T> {
     count: usize,
-    /// The worst item is on top.
-    entries: BinaryHeap<Entry<T>>,
-    is_full: bool,
+    /// Items with their costs and numbers. The worst item is on top.
+    entries: BinaryHeap<(Cost, u64, T)>,
     /// The number of items that entered the heap so far.
     entered: u64,
 }
 
-/// An item with its cost, or a bound of the cost. Ordered by cost; equal costs by number.
-#[derive(Debug)]
-pub(super) struct Entry<T> {
-    pub cost: f64,
-    pub number: u64,
-    pub item: T,
-}
-
-impl<T> BestOf<T> {
+impl<T: Ord> BestOf<T> {
     /// For at least one item.
     pub fn new(count: usize) -> Self {
         Self {
             count: count.max(1),
             entries: BinaryHeap::new(),
-            is_full: false,
             entered: 0,
         }
     }
@@ -36,7 +27,7 @@ impl<T> BestOf<T> {
     /// An item enters only if its cost is lower.
     pub fn max_cost(&self) -> f64 {
         match self.entries.peek() {
-            Some(worst) if self.is_full => worst.cost,
+            Some((Cost(worst), ..)) if self.entries.len() == self.count => *worst,
             _ => f64::INFINITY,
         }
     }
@@ -46,13 +37,10 @@ impl<T> BestOf<T> {
         if cost >= self.max_cost() {
             return;
         }
-        let number = self.entered;
+        let entry = (Cost(cost), self.entered, item());
         self.entered += 1;
-        let item = item();
-        let entry = Entry { cost, number, item };
-        if !self.is_full {
+        if self.entries.len() < self.count {
             self.entries.push(entry);
-            self.is_full = self.entries.len() == self.count;
         } else if let Some(mut worst) = self.entries.peek_mut() {
             *worst = entry;
         }
@@ -61,29 +49,9 @@ impl<T> BestOf<T> {
     /// The items with their costs, best first.
     pub fn into_sorted(self) -> impl Iterator<Item = (f64, T)> {
         let sorted = self.entries.into_sorted_vec().into_iter();
-        sorted.map(|entry| (entry.cost, entry.item))
+        sorted.map(|(Cost(cost), _, item)| (cost, item))
     }
 }
-
-impl<T> Ord for Entry<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.cost.total_cmp(&other.cost).then(self.number.cmp(&other.number))
-    }
-}
-
-impl<T> PartialOrd for Entry<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> PartialEq for Entry<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl<T> Eq for Entry<T> {}
 
 #[cfg(test)]
 mod tests {

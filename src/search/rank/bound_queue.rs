@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::best_of::Entry;
+use super::costs::Cost;
 use crate::interrupt::Interrupt;
 
 /// Bounding this many blocks takes about as long as visiting one.
@@ -12,25 +12,21 @@ const BOUNDS_PER_STEP: usize = 8;
 /// A queue: the item with the least bound comes first, of equal bounds the item that was added first.
 #[derive(Debug)]
 pub(in crate::search) struct BoundQueue<T> {
-    entries: BinaryHeap<Reverse<Entry<T>>>,
+    /// Items with their bounds and numbers.
+    entries: BinaryHeap<Reverse<(Cost, u64, T)>>,
     /// The number of items added so far.
     added: u64,
 }
 
-impl<T> BoundQueue<T> {
+impl<T: Ord> BoundQueue<T> {
     pub fn push(&mut self, bound: f64, item: T) {
-        let number = self.added;
+        self.entries.push(Reverse((Cost(bound), self.added, item)));
         self.added += 1;
-        self.entries.push(Reverse(Entry {
-            cost: bound,
-            number,
-            item,
-        }));
     }
 
     /// The least bound.
     pub fn bound(&self) -> Option<f64> {
-        self.entries.peek().map(|Reverse(first)| first.cost)
+        self.entries.peek().map(|Reverse((Cost(first), ..))| *first)
     }
 
     /// Removes the first item, if its bound fulfils a condition.
@@ -38,7 +34,7 @@ impl<T> BoundQueue<T> {
         if !condition(self.bound()?) {
             return None;
         }
-        self.entries.pop().map(|Reverse(first)| (first.cost, first.item))
+        self.entries.pop().map(|Reverse((Cost(bound), _, item))| (bound, item))
     }
 
     pub fn clear(&mut self) {
@@ -49,7 +45,7 @@ impl<T> BoundQueue<T> {
 impl BoundQueue<(usize, u64)> {
     /// Blocks, each with some of its lanes. Of equal bounds the block with the least number comes first.
     pub fn of_blocks(blocks: impl Iterator<Item = (f64, u64, (usize, u64))>, interrupt: &Interrupt) -> Self {
-        let entries = blocks.map(|(cost, number, item)| Reverse(Entry { cost, number, item }));
+        let entries = blocks.map(|(bound, number, block)| Reverse((Cost(bound), number, block)));
         let entries: Vec<_> = entries.collect();
         interrupt.spend((entries.len() / BOUNDS_PER_STEP) as u64);
         Self {
@@ -59,7 +55,7 @@ impl BoundQueue<(usize, u64)> {
     }
 }
 
-impl<T> Default for BoundQueue<T> {
+impl<T: Ord> Default for BoundQueue<T> {
     fn default() -> Self {
         Self {
             entries: BinaryHeap::new(),
@@ -68,7 +64,7 @@ impl<T> Default for BoundQueue<T> {
     }
 }
 
-impl<T> FromIterator<(f64, T)> for BoundQueue<T> {
+impl<T: Ord> FromIterator<(f64, T)> for BoundQueue<T> {
     fn from_iter<I: IntoIterator<Item = (f64, T)>>(items: I) -> Self {
         let mut queue = Self::default();
         items.into_iter().for_each(|(bound, item)| queue.push(bound, item));

@@ -3,7 +3,9 @@
 //! The cost of a candidate is folded from the costs of its placements. Sums are computed in floats, because foreign
 //! writers may leave any usage in the tables and integers would overflow. Sums are exact below 2^53. No cost is NaN.
 
-use super::super::candidates::Placement;
+use std::cmp::Ordering;
+
+use super::super::candidate::Placement;
 use super::super::snapshot::{ClassCapacity, ClassId, LANES, Snapshot, lanes_of};
 use super::{Load, Scoring};
 
@@ -140,15 +142,13 @@ impl Scoring {
     }
 
     /// The cost of a candidate with these loads.
-    pub fn cost_of_loads(self, loads: &[Load]) -> f64 {
-        let costs = loads
-            .iter()
-            .map(|load| self.of_placement(load.used as f64, load.limit as f64));
+    pub fn cost_of_loads(self, loads: impl Iterator<Item = Load>) -> f64 {
+        let costs = loads.map(|load| self.of_placement(load.used as f64, load.limit as f64));
         costs.fold(self.no_cost(), |all, cost| self.fold(all, cost))
     }
 
     /// The score of a candidate, as callers see it.
-    pub(super) fn score(self, snapshot: &Snapshot, placements: &[Placement]) -> f64 {
+    pub fn score(self, snapshot: &Snapshot, placements: &[Placement]) -> f64 {
         let cost = self.cost(snapshot, placements);
         match self {
             Scoring::Fullest => -cost,
@@ -156,6 +156,30 @@ impl Scoring {
         }
     }
 }
+
+/// A cost, or a bound of costs, in the total order of floats.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::search) struct Cost(pub f64);
+
+impl Ord for Cost {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Cost {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Cost {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Cost {}
 
 /// Calls `act` with all of `lanes`, and perhaps with further lanes.
 fn each_lane(lanes: u64, act: impl FnMut(usize)) {
@@ -167,7 +191,7 @@ fn each_lane(lanes: u64, act: impl FnMut(usize)) {
 }
 
 /// The minimum. Unlike `f64::min`, which must respect NaN, the comparison is one instruction.
-fn lesser(one: f64, other: f64) -> f64 {
+pub(in crate::search) fn lesser(one: f64, other: f64) -> f64 {
     if one < other { one } else { other }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::search::candidates::Placement;
+use crate::search::candidate::Placement;
 use crate::search::rank::{Load, Scoring};
 use crate::search::snapshot::{ClassId, Delta, Slot, Snapshot, SnapshotChange};
 
@@ -89,34 +89,21 @@ impl PlannedUsage {
     /// By how much these amounts would raise the usage above limits, summed over their providers and classes.
     pub fn added_over(&self, placements: &[Placement]) -> i64 {
         let over = placements.iter().map(|placement| {
-            let load = self.load(placement);
-            let after = load.used.saturating_sub(load.limit).max(0);
-            let before = load
-                .used
-                .saturating_sub(placement.amount)
-                .saturating_sub(load.limit)
-                .max(0);
-            after - before
+            let Load { used, limit, .. } = self.load(placement);
+            let over = |used: i64| used.saturating_sub(limit).max(0);
+            over(used) - over(used.saturating_sub(placement.amount))
         });
         over.fold(0, i64::saturating_add)
     }
 
-    /// The cost of a candidate; `None` if the candidate does not fit.
-    pub(super) fn cost(&self, scoring: Scoring, placements: &[Placement]) -> Option<f64> {
-        let loads: Vec<Load> = placements.iter().map(|placement| self.load(placement)).collect();
-        let fits = loads.iter().all(|load| load.used <= load.limit);
-        fits.then(|| scoring.cost_of_loads(&loads))
-    }
-
     /// The cost of a candidate, whether the candidate fits or not.
-    pub fn cost_of(&self, scoring: Scoring, placements: &[Placement]) -> Option<f64> {
-        let loads: Vec<Load> = placements.iter().map(|placement| self.load(placement)).collect();
-        (!loads.is_empty()).then(|| scoring.cost_of_loads(&loads))
+    pub fn cost(&self, scoring: Scoring, placements: &[Placement]) -> f64 {
+        scoring.cost_of_loads(placements.iter().map(|placement| self.load(placement)))
     }
 
-    /// Whether a request has at most one candidate in a tree: the tree is one provider, and no provider is shared.
-    pub(super) fn has_one_candidate(&self, root: Slot) -> bool {
-        self.snapshot.children(root).is_empty() && self.snapshot.sharing().next().is_none()
+    /// See [`Snapshot::is_alone`].
+    pub(super) fn is_alone(&self, root: Slot) -> bool {
+        self.snapshot.is_alone(root)
     }
 
     fn load(&self, placement: &Placement) -> Load {

@@ -4,20 +4,19 @@ use std::sync::{Arc, OnceLock};
 
 use super::change::ProviderRow;
 use super::derived_cache::BlockCache;
-use super::described::BlockDescriptions;
+use super::described_lanes::BlockDescriptions;
 use super::free_capacity::FreeCapacity;
 use super::identity_columns::IdentityColumns;
 use super::ids::ClassId;
 use super::layout::Layout;
-use super::limits::NormalLimit;
-use super::profile_columns::ProfileColumns;
+use super::profile_columns::{Column, ProfileColumns};
 use super::usage_columns::UsageColumns;
 
 /// After this many changes of usage the derived data of a block is dropped, because much of it may be stale.
 const MAX_USAGE_CHANGES: u8 = 32;
 
 /// Pointers to the parts of a block; a copy shares all parts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::search) struct Block {
     /// The lanes with a provider.
     pub present: u64,
@@ -41,32 +40,11 @@ pub(in crate::search) struct Block {
 }
 
 impl Block {
-    pub fn empty() -> Self {
-        let (identity, usage) = (Arc::new(IdentityColumns::empty()), Arc::new(UsageColumns::empty()));
-        Self {
-            present: 0,
-            roots: 0,
-            identity,
-            profile: Arc::default(),
-            usage,
-            described: None,
-            layout: Arc::default(),
-            free_capacity: Arc::default(),
-            stale_lanes: Arc::default(),
-            usage_changes: 0,
-            derived: Arc::default(),
-        }
-    }
-
     /// Replaces the identity of a lane.
     pub fn set_identity(&mut self, lane: usize, row: &ProviderRow) {
         let bit = 1u64 << lane;
         self.present |= bit;
-        self.roots = if row.parent.is_none() {
-            self.roots | bit
-        } else {
-            self.roots & !bit
-        };
+        self.roots = self.roots & !bit | u64::from(row.parent.is_none()) << lane;
         Arc::make_mut(&mut self.identity).set(lane, row);
         self.drop_layout();
         self.drop_derived();
@@ -117,15 +95,9 @@ impl Block {
         has_changed
     }
 
-    /// Replaces the limits of classes by normal limits.
-    pub fn lower_limits(&mut self, limited: &[(ClassId, NormalLimit)]) {
-        Arc::make_mut(&mut self.profile).lower_limits(limited);
-        self.free_capacity = Arc::default();
-    }
-
-    /// Replaces the limits of all classes.
-    pub fn raise_limits(&mut self, to: i64) {
-        Arc::make_mut(&mut self.profile).raise_limits(to);
+    /// See [`ProfileColumns::set_limits`].
+    pub fn set_limits(&mut self, replaces: impl Fn(ClassId) -> bool, limit: impl Fn(ClassId, &Column, usize) -> i64) {
+        Arc::make_mut(&mut self.profile).set_limits(replaces, limit);
         self.free_capacity = Arc::default();
     }
 

@@ -1,14 +1,18 @@
 //! Builds a version of the snapshot: from whole tables, or from the previous version.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::block::Block;
 use super::catalog::Catalog;
 use super::change::{Delta, ProviderRow, SnapshotChange};
-use super::described::Described;
-use super::ids::{LANES, ProviderId, Slot};
+use super::description_names::Described;
+use super::descriptions::Description;
+use super::ids::{ClassId, LANES, ProviderId, Slot};
 use super::index::{IdIndex, TextIndex};
+use super::limits::NormalLimit;
 use super::persistent_vec::PersistentVec;
+use super::profile_columns::Column;
 use super::version::Snapshot;
 
 /// The standard trait of a sharing provider, whose inventories serve all trees with a common aggregate.
@@ -19,6 +23,9 @@ const SHARING_TRAIT: &str = "MISC_SHARES_VIA_AGGREGATE";
 pub(in crate::search) const IDLE_VERSIONS: u64 = 1 << 16;
 /// The number of versions between two sweeps for idle derived data.
 const SWEEP_INTERVAL: u64 = 1 << 10;
+
+/// More than any claim, and so little that sums do not overflow.
+const UNLIMITED: i64 = 1 << 48;
 
 /// A tree of at most this many providers is placed in one block when the first version is built. At most a quarter of a
 /// block may stay empty at the end.
@@ -116,6 +123,39 @@ impl Snapshot {
         next
     }
 
+    /// This version with the normal limits in place of the inventories' own. Slots are the same in both versions, and
+    /// [`Snapshot::inventory`] is unchanged. The cost grows with the number of providers with a limited class.
+    pub fn at_normal_limits(&self) -> Snapshot {
+        let normal: BTreeMap<ClassId, NormalLimit> = self.catalog.normal_limits().collect();
+        let limit = |class: ClassId, column: &Column, lane: usize| {
+            let inventory = column.inventory(lane);
+            inventory.map_or(column.limits[lane], |inventory| normal[&class].of(&inventory))
+        };
+        self.with_limits(|class| normal.contains_key(&class), limit)
+    }
+
+    /// This version with unlimited room in each inventory: the providers found here suit a request if room does not
+    /// count. Units of inventories still hold. Slots are the same in both versions.
+    pub fn with_unlimited_room(&self) -> Snapshot {
+        self.with_limits(|_| true, |_, _, _| UNLIMITED)
+    }
+
+    /// This version with `limit` of the inventories of some classes. All other terms of the inventories stay.
+    fn with_limits(
+        &self,
+        replaces: impl Fn(ClassId) -> bool,
+        limit: impl Fn(ClassId, &Column, usize) -> i64,
+    ) -> Snapshot {
+        let mut replaced = self.clone();
+        for at in 0..replaced.blocks.len() {
+            let profile = &replaced.blocks.get(at).profile;
+            if profile.columns().any(|(class, _)| replaces(class)) {
+                replaced.blocks.get_mut(at).set_limits(&replaces, &limit);
+            }
+        }
+        replaced
+    }
+
     fn drop_derived(&mut self, predicate: impl Fn(&Block) -> bool) {
         for at in 0..self.blocks.len() {
             if predicate(self.blocks.get(at)) {
@@ -130,17 +170,15 @@ impl Snapshot {
         let trait_id = self.catalog.trait_id(SHARING_TRAIT);
         if trait_id != self.sharing_trait {
             self.sharing_trait = trait_id;
-            let found = self
-                .iter()
-                .filter(|&slot| trait_id.is_some_and(|id| self.has_trait(slot, id)));
-            self.sharing = Arc::new(found.collect());
+            let has_trait = |slot: &Slot| trait_id.is_some_and(|id| self.has_trait(*slot, id));
+            self.sharing = Arc::new(self.iter().filter(has_trait).collect());
         }
     }
 
     fn remove(&mut self, id: ProviderId) {
         let Some(slot) = self.by_id(id) else { return };
         self.drop_derived_from_all();
-        self.forget_description(slot);
+        self.set_description(slot, &Description::default());
         self.drop_inherited(slot);
         self.unlink_from_parent(slot);
         self.remove_names(slot);
@@ -160,10 +198,9 @@ impl Snapshot {
         if let Some(modified) = delta.modified {
             usage.modified[lane] = usage.modified[lane].max(modified);
         }
-        delta
-            .used
-            .iter()
-            .for_each(|&(class, amount)| usage.add(lane, class, amount));
+        for &(class, amount) in &delta.used {
+            usage.add(lane, class, amount);
+        }
     }
 
     /// Replaces or adds providers by rows. Parents are linked at the end, because a parent may come after its child.
@@ -188,14 +225,14 @@ impl Snapshot {
 
     /// The slot of a removed provider, or a new slot.
     fn free_slot(&mut self) -> Slot {
-        if !self.free_slots.is_empty() {
-            return Arc::make_mut(&mut self.free_slots)
-                .pop()
-                .expect("a vector that is not empty");
+        if !self.free_slots.is_empty()
+            && let Some(slot) = Arc::make_mut(&mut self.free_slots).pop()
+        {
+            return slot;
         }
-        let slot = self.next_slot();
+        let slot = Slot::new(self.slot_count / LANES, self.slot_count % LANES);
         if self.slot_count.is_multiple_of(LANES) {
-            self.blocks.push(Block::empty());
+            self.blocks.push(Block::default());
         }
         self.slot_count += 1;
         slot
@@ -231,7 +268,7 @@ impl Snapshot {
         if is_known {
             if self.uuid(slot) != &*row.uuid {
                 // A new provider, to which SQLite gave the id of a removed provider.
-                self.forget_description(slot);
+                self.set_description(slot, &Description::default());
             }
             self.unlink_from_parent(slot);
             self.remove_names(slot);

@@ -6,31 +6,20 @@
 use std::sync::{Arc, OnceLock};
 
 use super::described_lanes::{DescribedLanes, UNDESCRIBED};
-use super::description_names::{DescriptionNames, NameId};
-use super::descriptions::{Description, PropertyValue, ProviderState};
-use super::ids::{ProviderId, Slot, lanes_of};
+use super::description_names::NameId;
+use super::descriptions::{Description, PROVIDER_TYPE, PropertyValue, ProviderState};
+use super::ids::{ProviderId, Slot, lanes_of, lanes_where};
 use super::layout::by_block;
 use super::version::Snapshot;
-use crate::search::expression::{Expression, PROVIDER_TYPE, Verdict};
 
-/// The names and counts of all descriptions of a version.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Described {
-    names: DescriptionNames,
-    /// The number of providers with a description.
-    providers: usize,
-    /// The number of providers not up themselves.
-    not_up: usize,
-}
-
-/// The descriptions of a block.
-#[derive(Clone, Debug, Default)]
-pub(in crate::search) struct BlockDescriptions {
-    own: Arc<DescribedLanes>,
-    /// The descriptions of the providers with inherited values.
-    inherited: OnceLock<Arc<DescribedLanes>>,
-    /// The lanes not up themselves, or below a provider that is not up.
-    unavailable: OnceLock<u64>,
+/// Where the value of a property is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::search) enum PropertySource {
+    /// No provider ever had a property of this name.
+    Nowhere,
+    Described(NameId),
+    Name,
+    Uuid,
 }
 
 impl Snapshot {
@@ -51,31 +40,23 @@ impl Snapshot {
     pub(super) fn describe(&mut self, id: ProviderId, description: &Description) {
         let Some(slot) = self.by_id(id) else { return };
         self.drop_derived_from_all();
-        self.forget_description(slot);
-        if description.is_empty() {
-            return;
-        }
-        self.described.providers += 1;
-        self.described.not_up += usize::from(description.state != ProviderState::Up);
-        self.drop_inherited(slot);
-        let block = self.blocks.get_mut(slot.block());
-        if let Some(described) = &mut block.described {
-            let own = Arc::make_mut(&mut Arc::make_mut(described).own);
-            own.set(slot.lane(), description, &mut self.described.names);
-        }
+        self.set_description(slot, description);
     }
 
-    /// Removes the description of a provider, if there is any.
-    pub(super) fn forget_description(&mut self, slot: Slot) {
+    /// Replaces the description of a provider. An empty description removes the old description.
+    pub(super) fn set_description(&mut self, slot: Slot, description: &Description) {
         let old = self.description(slot);
-        if old.is_empty() {
+        if old.is_empty() && description.is_empty() {
             return;
         }
+        self.described.providers += usize::from(!description.is_empty());
+        self.described.not_up += usize::from(description.state != ProviderState::Up);
         self.drop_inherited(slot);
-        self.described.providers -= 1;
+        self.described.providers -= usize::from(!old.is_empty());
         self.described.not_up -= usize::from(old.state != ProviderState::Up);
         if let Some(described) = &mut self.blocks.get_mut(slot.block()).described {
-            Arc::make_mut(&mut Arc::make_mut(described).own).clear(slot.lane());
+            let own = Arc::make_mut(&mut Arc::make_mut(described).own);
+            own.set(slot.lane(), description, &mut self.described.names);
         }
     }
 
@@ -119,26 +100,36 @@ impl Snapshot {
 
     /// A property of a provider, built-in or set, own or inherited.
     pub fn property(&self, slot: Slot, name: &str) -> Option<PropertyValue> {
-        let name = match name {
-            "ProviderName" | "NodeName" => return Some(PropertyValue::Text(self.name(slot).into())),
-            "ProviderUuid" => return Some(PropertyValue::Text(self.uuid(slot).into())),
-            "NodeType" => PROVIDER_TYPE,
-            name => name,
+        match self.property_source(name) {
+            PropertySource::Nowhere => None,
+            PropertySource::Name => Some(PropertyValue::Text(self.name(slot).into())),
+            PropertySource::Uuid => Some(PropertyValue::Text(self.uuid(slot).into())),
+            PropertySource::Described(id) => {
+                let property = |slot: Slot| self.own_of(slot)?.property(slot.lane(), id);
+                self.lineage(slot).find_map(property)?.cloned()
+            }
+        }
+    }
+
+    /// The source of a property, built-in or set.
+    pub(in crate::search) fn property_source(&self, name: &str) -> PropertySource {
+        let described = |name: &str| {
+            self.property_name(name)
+                .map_or(PropertySource::Nowhere, PropertySource::Described)
         };
-        let id = self.property_name(name)?;
-        let mut said = self
-            .lineage(slot)
-            .filter_map(|slot| self.own_of(slot)?.property(slot.lane(), id));
-        said.next()?.cloned()
+        match name {
+            "ProviderName" | "NodeName" => PropertySource::Name,
+            "ProviderUuid" => PropertySource::Uuid,
+            "NodeType" => described(PROVIDER_TYPE),
+            name => described(name),
+        }
     }
 
     /// The path of a provider in a dimension, own or inherited.
     pub fn domain(&self, slot: Slot, dimension: &str) -> Option<&Arc<str>> {
         let id = self.property_name(dimension)?;
-        let mut paths = self
-            .lineage(slot)
-            .filter_map(|slot| self.own_of(slot)?.path(slot.lane(), id));
-        paths.next()
+        self.lineage(slot)
+            .find_map(|slot| self.own_of(slot)?.path(slot.lane(), id))
     }
 
     /// The own path of a provider in a dimension, without the paths of its ancestors.
@@ -160,16 +151,8 @@ impl Snapshot {
 
     /// The state of a provider: its own, or if its own is `Up` the nearest state of an ancestor that is not `Up`.
     pub fn state(&self, slot: Slot) -> ProviderState {
-        let states = self
-            .lineage(slot)
-            .filter_map(|slot| Some(self.own_of(slot)?.state(slot.lane())));
-        let mut not_up = states.filter(|&state| state != ProviderState::Up);
-        not_up.next().unwrap_or_default()
-    }
-
-    /// The verdict of an expression about a provider.
-    pub fn judge(&self, slot: Slot, expression: &Expression) -> Verdict {
-        expression.judge(|name| self.property(slot, name))
+        let mut states = self.lineage(slot).map(|slot| self.own_state(slot));
+        states.find(|&state| state != ProviderState::Up).unwrap_or_default()
     }
 
     /// Whether the own description of any provider gives a value to a property of this name.
@@ -215,9 +198,8 @@ impl Snapshot {
         let data = self.blocks.get(block);
         let Some(described) = &data.described else { return 0 };
         *described.unavailable.get_or_init(|| {
-            let is_not_up = |lane: &usize| self.state(Slot::new(block, *lane)) != ProviderState::Up;
-            let below = lanes_of(data.present & !data.roots).filter(is_not_up);
-            below.fold(described.own.not_up(), |lanes, lane| lanes | 1 << lane)
+            let is_not_up = |lane| self.state(Slot::new(block, lane)) != ProviderState::Up;
+            described.own.not_up() | lanes_where(data.present & !data.roots, is_not_up)
         })
     }
 
@@ -239,11 +221,5 @@ impl Snapshot {
     fn own_of(&self, slot: Slot) -> Option<&DescribedLanes> {
         let described = self.blocks.get(slot.block()).described.as_ref()?;
         Some(&described.own)
-    }
-
-    /// A provider and its ancestors, up to the root. Ends even at a cycle of parents, which a foreign writer may have
-    /// left.
-    pub fn lineage(&self, slot: Slot) -> impl Iterator<Item = Slot> {
-        std::iter::successors(Some(slot), |&slot| self.parent(slot)).take(self.len())
     }
 }

@@ -7,6 +7,16 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::search) struct NameId(u32);
 
+/// The names and counts of all descriptions of a version.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Described {
+    pub names: DescriptionNames,
+    /// The number of providers with a description.
+    pub providers: usize,
+    /// The number of providers not up themselves.
+    pub not_up: usize,
+}
+
 /// All names that descriptions used since the snapshot was built. Copies share the names until a new name is added.
 #[derive(Clone, Debug, Default)]
 pub(in crate::search) struct DescriptionNames(Arc<Names>);

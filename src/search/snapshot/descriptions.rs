@@ -4,10 +4,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// The built-in properties, which every provider has or may have. They cannot be set.
+pub const BUILT_IN_PROPERTIES: [&str; 5] = ["ProviderName", "ProviderUuid", PROVIDER_TYPE, "NodeName", "NodeType"];
+
+/// The type of a provider, which is kept with the provider's properties.
+pub(in crate::search) const PROVIDER_TYPE: &str = "ProviderType";
+
 /// The own description of one provider, without inherited values. The default says nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// The built-in property `ProviderType`.
+    /// [`PROVIDER_TYPE`].
     pub kind: Option<Arc<str>>,
     /// By name. `None` hides an inherited property.
     pub properties: BTreeMap<Arc<str>, Option<PropertyValue>>,

@@ -1,9 +1,7 @@
-//! Free capacity per class, summarised for a block and for a region. If the maximum is too small, the block or region
-//! is skipped; if the minimum is enough, the providers of a block need no individual check.
+//! Free capacity per class, summarised for a block. If the maximum is too small, the block is skipped; if the minimum is
+//! enough, the providers of the block need no individual check.
 //!
 //! The summaries assume the form of the rule at [`super::Inventory::limit`].
-
-use std::collections::BTreeMap;
 
 use super::ids::{ClassId, lanes_of};
 use super::inventory::Units;
@@ -50,6 +48,10 @@ impl FreeCapacity {
         FreeCapacity(classes.collect())
     }
 
+    pub fn classes(&self) -> &[(ClassId, ClassCapacity)] {
+        &self.0
+    }
+
     /// `None` if no provider of the block has the class.
     pub fn of_class(&self, class: ClassId) -> Option<&ClassCapacity> {
         let at = self.0.binary_search_by_key(&class, |(class, _)| *class).ok()?;
@@ -72,26 +74,5 @@ fn extremes(mut values: impl Iterator<Item = i64>) -> Option<(i64, i64)> {
 fn common_units(column: &Column) -> Option<Units> {
     let mut all = column.units.iter();
     let (units, _) = all.next()?;
-    all.next().is_none().then_some(units)
-}
-
-/// The maximum of free capacity over several blocks, by class, sorted.
-#[derive(Clone, Debug)]
-pub(in crate::search) struct MaxFree(Box<[(ClassId, i64)]>);
-
-impl MaxFree {
-    pub fn of<'a>(blocks: impl Iterator<Item = &'a FreeCapacity>) -> MaxFree {
-        let mut all: BTreeMap<ClassId, i64> = BTreeMap::new();
-        for (class, capacity) in blocks.flat_map(|block| &block.0) {
-            let max = all.entry(*class).or_insert(capacity.max_free);
-            *max = (*max).max(capacity.max_free);
-        }
-        MaxFree(all.into_iter().collect())
-    }
-
-    /// False if no provider of the blocks has `amount` of the class free.
-    pub fn may_fit(&self, class: ClassId, amount: i64) -> bool {
-        let at = self.0.binary_search_by_key(&class, |(class, _)| *class);
-        at.is_ok_and(|at| self.0[at].1 >= amount)
-    }
+    all.next().is_none().then_some(*units)
 }

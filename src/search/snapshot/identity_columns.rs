@@ -1,8 +1,9 @@
 //! The identity of the providers of a block: ids, uuids, names, and places in trees.
 
+use std::ops::Range;
+
 use super::change::ProviderRow;
 use super::ids::{LANES, ProviderId, Slot};
-use super::lane_offsets::LaneOffsets;
 
 /// The part of a block that changes if a provider is created, renamed, moved or removed.
 ///
@@ -17,8 +18,8 @@ pub(in crate::search) struct IdentityColumns {
     pub children: Children,
 }
 
-impl IdentityColumns {
-    pub fn empty() -> Self {
+impl Default for IdentityColumns {
+    fn default() -> Self {
         Self {
             ids: [ProviderId(0); LANES],
             uuids: LaneTexts::default(),
@@ -28,7 +29,9 @@ impl IdentityColumns {
             children: Children::default(),
         }
     }
+}
 
+impl IdentityColumns {
     /// Replaces all data of one lane except the children, which change with the children's own rows.
     pub fn set(&mut self, lane: usize, row: &ProviderRow) {
         self.ids[lane] = row.id;
@@ -102,13 +105,39 @@ impl Children {
     }
 }
 
+/// Offsets into a list that holds the entries lane after lane. The list is one allocation of memory instead of an
+/// allocation for each provider.
+///
+/// By lane, the end of the lane's range and the beginning of the next range. A lane without entries has an empty range.
+#[derive(Clone, Debug)]
+struct LaneOffsets([u32; LANES]);
+
+impl Default for LaneOffsets {
+    fn default() -> Self {
+        Self([0; LANES])
+    }
+}
+
+impl LaneOffsets {
+    pub fn range(&self, lane: usize) -> Range<usize> {
+        let start = lane.checked_sub(1).map_or(0, |before| self.0[before]);
+        start as usize..self.0[lane] as usize
+    }
+
+    /// Changes the length of a lane's range, and moves the ranges behind.
+    pub fn resize(&mut self, lane: usize, length: usize) {
+        let (old, new) = (self.range(lane).len() as u32, length as u32);
+        self.0[lane..].iter_mut().for_each(|end| *end = *end - old + new);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn changes_of_one_lane_leave_texts_and_children_of_the_others() {
-        let mut identity = IdentityColumns::empty();
+        let mut identity = IdentityColumns::default();
         let slot = |lane| Slot::new(7, lane);
         for (lane, text) in [(63, "last"), (0, "first"), (5, "middle"), (0, "another first")] {
             identity.names.set(lane, text);

@@ -57,6 +57,12 @@ impl Slot {
     }
 }
 
+/// The lanes of a mask that pass a test.
+pub(in crate::search) fn lanes_where(mask: u64, passes: impl Fn(usize) -> bool) -> u64 {
+    let passing = lanes_of(mask).filter(|&lane| passes(lane));
+    passing.fold(0, |lanes, lane| lanes | 1 << lane)
+}
+
 /// The lanes of a mask, lowest first.
 pub(in crate::search) fn lanes_of(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

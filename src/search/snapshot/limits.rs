@@ -3,9 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::ids::ClassId;
 use super::inventory::Inventory;
-use super::version::Snapshot;
 
 /// A share is counted in parts per million.
 const MILLION: u32 = 1_000_000;
@@ -71,42 +69,6 @@ impl FromStr for NormalLimit {
         } else {
             Ok(NormalLimit::Buffer(parts))
         }
-    }
-}
-
-impl Snapshot {
-    /// This version with the normal limits in place of the inventories' own. Slots are the same in both versions, and
-    /// [`Snapshot::inventory`] is unchanged. The cost grows with the number of providers with a limited class.
-    pub fn at_normal_limits(&self) -> Snapshot {
-        let limited: Vec<(ClassId, NormalLimit)> = self.catalog.normal_limits().collect();
-        let mut lowered = self.clone();
-        if limited.is_empty() {
-            return lowered;
-        }
-        for at in 0..lowered.blocks.len() {
-            let profile = &lowered.blocks.get(at).profile;
-            if limited.iter().any(|(class, _)| profile.column(*class).is_some()) {
-                lowered.blocks.get_mut(at).lower_limits(&limited);
-            }
-        }
-        lowered
-    }
-}
-
-/// More than any claim, and so little that sums do not overflow.
-const UNLIMITED: i64 = 1 << 48;
-
-impl Snapshot {
-    /// This version with unlimited room in each inventory: the providers found here suit a request if room does not
-    /// count. Units of inventories still hold. Slots are the same in both versions.
-    pub fn with_unlimited_room(&self) -> Snapshot {
-        let mut raised = self.clone();
-        for at in 0..raised.blocks.len() {
-            if raised.blocks.get(at).profile.columns().next().is_some() {
-                raised.blocks.get_mut(at).raise_limits(UNLIMITED);
-            }
-        }
-        raised
     }
 }
 

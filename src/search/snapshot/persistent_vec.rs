@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Entries per node. With blocks of 64 providers a node covers 4,096, so a version of a million providers is a vector
 /// of 245 pointers. A change copies this vector and the touched nodes.
-const NODE_LEN: usize = 64;
+pub(super) const NODE_LEN: usize = 64;
 
 /// A vector in two levels of shared nodes, which never shrinks. `S` is a summary of the entries of a node.
 #[derive(Clone, Debug)]
@@ -48,11 +48,6 @@ impl<T: Clone, S: Clone> PersistentVec<T, S> {
         let node = Arc::make_mut(&mut self.nodes[at / NODE_LEN]);
         node.summary = OnceLock::new();
         &mut node.entries[at % NODE_LEN]
-    }
-
-    /// The index of the node of an entry.
-    pub fn node(at: usize) -> usize {
-        at / NODE_LEN
     }
 
     /// The summary of the node of the entry at `at`. `make` gets the positions of the node's entries, and must use

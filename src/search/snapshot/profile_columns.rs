@@ -4,7 +4,6 @@ use super::change::ProviderRow;
 use super::ids::{AggregateId, ClassId, LANES, TraitId, lanes_of};
 use super::inventory::{Inventory, Units};
 use super::lanes::Lanes;
-use super::limits::NormalLimit;
 
 /// The part of a block that changes with the inventories, traits and aggregates of a provider.
 #[derive(Clone, Debug, Default)]
@@ -52,8 +51,8 @@ impl ProfileColumns {
             used: _,
         } = row;
         let inventories = inventories.iter().map(|(&class, &inventory)| (class, inventory));
-        self.traits.of(lane).eq(traits.iter().copied())
-            && self.aggregates.of(lane).eq(aggregates.iter().copied())
+        self.traits.of(lane).eq(traits)
+            && self.aggregates.of(lane).eq(aggregates)
             && self.inventories(lane).eq(inventories)
     }
 
@@ -84,26 +83,12 @@ impl ProfileColumns {
         self.columns.retain(|column| column.present != 0);
     }
 
-    /// Replaces the limits of these classes by their normal limits. All other terms of the inventories stay.
-    pub fn lower_limits(&mut self, limited: &[(ClassId, NormalLimit)]) {
-        for (class, normal) in limited {
-            let Ok(at) = self.classes.binary_search(class) else {
-                continue;
-            };
-            let column = &mut self.columns[at];
+    /// Replaces the limits of the inventories of some classes. All other terms stay.
+    pub fn set_limits(&mut self, replaces: impl Fn(ClassId) -> bool, limit: impl Fn(ClassId, &Column, usize) -> i64) {
+        let columns = self.classes.iter().zip(&mut self.columns);
+        for (&class, column) in columns.filter(|(class, _)| replaces(**class)) {
             for lane in lanes_of(column.present) {
-                if let Some(inventory) = column.inventory(lane) {
-                    column.limits[lane] = normal.of(&inventory);
-                }
-            }
-        }
-    }
-
-    /// Replaces the limits of all inventories. All other terms stay.
-    pub fn raise_limits(&mut self, to: i64) {
-        for column in &mut self.columns {
-            for lane in lanes_of(column.present) {
-                column.limits[lane] = to;
+                column.limits[lane] = limit(class, column, lane);
             }
         }
     }
@@ -161,7 +146,7 @@ impl Column {
             min_unit,
             max_unit,
             step_size,
-        } = self.units.of(lane).next()?;
+        } = *self.units.of(lane).next()?;
         let LimitTerms { total, reserved, ratio } = self.limit_terms[self.position(lane)];
         Some(Inventory {
             total,

@@ -17,8 +17,8 @@ pub(in crate::search) struct UsageColumns {
 /// The sums of an unused class in a block.
 static UNUSED: [i64; LANES] = [0; LANES];
 
-impl UsageColumns {
-    pub fn empty() -> Self {
+impl Default for UsageColumns {
+    fn default() -> Self {
         Self {
             generations: [0; LANES],
             modified: [0; LANES],
@@ -26,7 +26,9 @@ impl UsageColumns {
             sums: Vec::new(),
         }
     }
+}
 
+impl UsageColumns {
     /// The sum of allocations of `class` from each lane.
     pub fn used(&self, class: ClassId) -> &[i64; LANES] {
         let at = self.classes.binary_search(&class);

@@ -8,12 +8,11 @@ use super::block::Block;
 use super::catalog::Catalog;
 use super::change::ProviderRow;
 use super::derived_cache::DerivedCache;
-use super::described::Described;
-use super::ids::{AggregateId, ClassId, LANES, ProviderId, Slot, TraitId, lanes_of};
+use super::description_names::Described;
+use super::ids::{AggregateId, ClassId, ProviderId, Slot, TraitId, lanes_of};
 use super::index::{IdIndex, TextIndex};
 use super::inventory::{Inventory, Units};
-use super::layout::Layout;
-use super::persistent_vec::PersistentVec;
+use super::persistent_vec::{NODE_LEN, PersistentVec};
 use super::zone_map::ZoneMap;
 
 /// All data of all providers at one moment, as this process knows the data. Immutable: readers share a version, and
@@ -132,53 +131,23 @@ impl Snapshot {
         self.block(slot).usage.modified[slot.lane()]
     }
 
-    pub fn parent(&self, slot: Slot) -> Option<Slot> {
-        self.by_id(self.block(slot).identity.parents[slot.lane()]?)
-    }
-
-    /// The root of the provider's tree; the provider itself if there is no parent.
-    pub fn root(&self, slot: Slot) -> Slot {
-        let block = self.block(slot);
-        if block.roots & slot.bit() != 0 {
-            return slot;
-        }
-        self.by_id(block.identity.trees[slot.lane()]).unwrap_or(slot)
-    }
-
-    /// Direct children, ordered by id.
-    pub fn children(&self, slot: Slot) -> &[Slot] {
-        self.block(slot).identity.children.of(slot.lane())
-    }
-
-    /// A provider and its descendants, parents before children. Each provider once: a foreign writer may have left a
-    /// cycle of parents in the tables. Each provider has one parent, so a reachable cycle goes through `top`.
-    pub fn tree(&self, top: Slot) -> Vec<Slot> {
-        let mut found = Vec::new();
-        let mut stack = vec![top];
-        while let Some(slot) = stack.pop() {
-            found.push(slot);
-            stack.extend(self.children(slot).iter().rev().filter(|child| **child != top));
-        }
-        found
-    }
-
     /// Ordered by id.
     pub fn traits(&self, slot: Slot) -> impl Iterator<Item = TraitId> {
-        self.block(slot).profile.traits.of(slot.lane())
+        self.block(slot).profile.traits.of(slot.lane()).copied()
     }
 
     pub fn has_trait(&self, slot: Slot, wanted: TraitId) -> bool {
-        self.block(slot).profile.traits.get(wanted) & slot.bit() != 0
+        self.block(slot).profile.traits.get(&wanted) & slot.bit() != 0
     }
 
     /// Whether the provider itself is in the aggregate.
     pub fn is_member(&self, slot: Slot, aggregate: AggregateId) -> bool {
-        self.block(slot).profile.aggregates.get(aggregate) & slot.bit() != 0
+        self.block(slot).profile.aggregates.get(&aggregate) & slot.bit() != 0
     }
 
     /// Ordered by id.
     pub fn aggregates(&self, slot: Slot) -> impl Iterator<Item = AggregateId> {
-        self.block(slot).profile.aggregates.of(slot.lane())
+        self.block(slot).profile.aggregates.of(slot.lane()).copied()
     }
 
     /// The classes with an inventory, ordered by id, each with its inventory and its sum of usage.
@@ -245,7 +214,7 @@ impl Snapshot {
         self.block(slot).stale_lanes(find)
     }
 
-    fn block(&self, slot: Slot) -> &Block {
+    pub(super) fn block(&self, slot: Slot) -> &Block {
         self.blocks.get(slot.block())
     }
 
@@ -253,17 +222,12 @@ impl Snapshot {
         &self.blocks
     }
 
-    /// The trees of a block.
-    pub(in crate::search) fn layout(&self, block: usize) -> &Layout {
-        self.blocks.get(block).layout.get_or_init(|| Layout::of(self, block))
-    }
-
     /// The highest amount of a class that capacity and `max_unit` grant now, and the units of the inventory. `None`
     /// without an inventory. Assumes the form of the rule at [`Inventory::limit`].
     pub(in crate::search) fn room(&self, slot: Slot, class: ClassId) -> Option<(i64, Units)> {
         let block = self.block(slot);
         let column = block.profile.column(class)?;
-        let units = column.units.of(slot.lane()).next()?;
+        let units = *column.units.of(slot.lane()).next()?;
         let free = column.limits[slot.lane()].saturating_sub(block.usage.used(class)[slot.lane()]);
         Some((free.min(i64::from(units.max_unit)), units))
     }
@@ -278,27 +242,32 @@ impl Snapshot {
         (limit, block.usage.used(class)[slot.lane()])
     }
 
-    /// The number of trees.
-    pub(in crate::search) fn tree_count(&self) -> usize {
-        self.len() - self.child_count
-    }
-
-    /// Whether any provider has a parent.
-    pub(in crate::search) fn has_trees(&self) -> bool {
-        self.child_count > 0
-    }
-
     /// The providers with `MISC_SHARES_VIA_AGGREGATE`.
     pub(in crate::search) fn sharing(&self) -> impl Iterator<Item = Slot> {
         self.sharing.iter().copied()
     }
 
-    pub(in crate::search) fn is_sharing(&self, slot: Slot) -> bool {
+    /// Whether any provider shares its resources with other trees.
+    pub fn has_sharing(&self) -> bool {
+        !self.sharing.is_empty()
+    }
+
+    /// Whether a provider shares its resources with other trees.
+    pub fn is_sharing(&self, slot: Slot) -> bool {
         self.sharing.contains(&slot)
     }
 
-    /// The next slot that does not exist yet.
-    pub(super) fn next_slot(&self) -> Slot {
-        Slot::new(self.slot_count / LANES, self.slot_count % LANES)
+    /// The region of a block.
+    pub(in crate::search) fn region(block: usize) -> usize {
+        block / NODE_LEN
+    }
+
+    /// The summary of the region of a block.
+    pub(in crate::search) fn zone_map(&self, block: usize) -> &ZoneMap {
+        self.blocks.summary(block, |blocks| {
+            // Without any child the layouts need not be computed.
+            let spans_blocks = self.has_trees() && blocks.clone().any(|block| self.layout(block).spilling != 0);
+            ZoneMap::new(blocks.map(|block| self.blocks.get(block).free_capacity()), spans_blocks)
+        })
     }
 }

@@ -1,40 +1,37 @@
 //! The zone map of a region: a summary by which a search skips all blocks of a region at once.
 
-use super::free_capacity::MaxFree;
+use std::collections::BTreeMap;
+
+use super::free_capacity::FreeCapacity;
 use super::ids::ClassId;
-use super::persistent_vec::PersistentVec;
-use super::version::Snapshot;
 
 /// The summary of one region: 64 blocks, which are one node of the vector of blocks.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct ZoneMap {
-    max_free: MaxFree,
+    /// The maximum of free capacity over the blocks, by class, sorted.
+    max_free: Box<[(ClassId, i64)]>,
     /// Whether a tree with its root in the region has providers in other blocks.
-    spans_blocks: bool,
+    pub spans_blocks: bool,
 }
 
-impl Snapshot {
-    /// The region of a block.
-    pub(in crate::search) fn region(block: usize) -> usize {
-        PersistentVec::<super::block::Block, ZoneMap>::node(block)
+impl ZoneMap {
+    pub fn new<'a>(blocks: impl Iterator<Item = &'a FreeCapacity>, spans_blocks: bool) -> Self {
+        let mut max_free: BTreeMap<ClassId, i64> = BTreeMap::new();
+        for (class, capacity) in blocks.flat_map(FreeCapacity::classes) {
+            let max = max_free.entry(*class).or_insert(capacity.max_free);
+            *max = (*max).max(capacity.max_free);
+        }
+        Self {
+            max_free: max_free.into_iter().collect(),
+            spans_blocks,
+        }
     }
 
-    /// False if no provider in the region of `block` has all of `amounts` free, each class by itself.
-    pub(in crate::search) fn may_fit(&self, block: usize, amounts: &[(ClassId, i64)]) -> bool {
-        let max_free = &self.zone_map(block).max_free;
-        amounts.iter().all(|&(class, amount)| max_free.may_fit(class, amount))
-    }
-
-    /// False if every tree with its root in the region of `block` is in one block.
-    pub(in crate::search) fn may_span_blocks(&self, block: usize) -> bool {
-        self.zone_map(block).spans_blocks
-    }
-
-    fn zone_map(&self, block: usize) -> &ZoneMap {
-        self.blocks.summary(block, |blocks| ZoneMap {
-            max_free: MaxFree::of(blocks.clone().map(|block| self.blocks.get(block).free_capacity())),
-            // Without any child the layouts need not be computed.
-            spans_blocks: self.child_count > 0 && blocks.into_iter().any(|block| self.layout(block).spilling != 0),
+    /// False if no provider in the region has all of `amounts` free, each class by itself.
+    pub fn may_fit(&self, amounts: &[(ClassId, i64)]) -> bool {
+        amounts.iter().all(|&(class, amount)| {
+            let at = self.max_free.binary_search_by_key(&class, |(class, _)| *class);
+            at.is_ok_and(|at| self.max_free[at].1 >= amount)
         })
     }
 }

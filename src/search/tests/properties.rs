@@ -14,7 +14,7 @@ use super::worlds::{row, world};
 use super::{Found, bare, build_colliding, catalog};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::search::group_providers::GroupProviders;
+use crate::search::candidate::GroupProviders;
 use crate::search::request::Request;
 use crate::search::snapshot::{ClassId, Delta, ProviderId, ProviderRow, Snapshot, SnapshotChange};
 use crate::search::{self, SearchSettings, candidates, providers};

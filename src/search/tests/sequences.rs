@@ -12,9 +12,10 @@ use super::requests::{packing, request as any_request};
 use super::trees::snapshot;
 use super::worlds::world as any_world;
 use super::*;
+use crate::search::best::ranked;
 use crate::search::block_walk::mix;
 use crate::search::candidates::candidates;
-use crate::search::rank::{Ranking, ranked};
+use crate::search::rank::Ranking;
 use crate::search::{CandidateSequence, Placement, PlannedUsage};
 
 /// Adds amounts to the usage of providers.

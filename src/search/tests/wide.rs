@@ -299,12 +299,12 @@ fn a_repeated_rule_is_one_rule() {
     let rule: Vec<String> = request.groups.iter().map(|group| group.suffix.clone()).collect();
     let reversed = rule.iter().rev().cloned().collect();
     request.same_subtrees = vec![rule, reversed];
-    let root = resolve::root_conditions(&snapshot, &request.root_required, &request.host).unwrap();
+    let common = resolve::common_filter(&snapshot, &request, false).unwrap();
     let filters = request
         .groups
         .iter()
-        .map(|group| resolve::group_filter(&snapshot, &root, (0, group), false));
+        .map(|group| resolve::group_filter(&snapshot, &common, (0, group)));
     let filters = filters.map(|filter| filter.unwrap().unwrap()).collect();
-    let split = SplitRequest::new(&snapshot, &request, root.clone(), filters, &settings());
+    let split = SplitRequest::new(&snapshot, &request, filters, &settings());
     assert_eq!((split.subtrees, split.kinds.len()), (1, 1));
 }

@@ -15,7 +15,7 @@
 use std::collections::HashSet;
 
 use super::capacity_bound::CapacityBound;
-use super::packing::{PackingProblem, PackingVerdict, add_back, fits, subtract};
+use super::packing_problem::{PackingProblem, PackingVerdict, add_back, fits, subtract};
 use crate::interrupt::Interrupt;
 
 /// The maximum number of nogoods. When the maximum is reached, all nogoods are dropped.

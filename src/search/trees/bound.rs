@@ -7,21 +7,21 @@
 //!
 //! Together the bounds decide everything but bin packing, which is `packing`.
 
-use super::backtracking::BacktrackingSearch;
+use super::assignment::Assignment;
+use super::capacity_bound::gcd;
 use super::offers::TreeOffers;
 use super::split_request::{PartKind, SplitRequest};
 
 /// False only if the remaining parts cannot all be placed.
-pub(super) fn may_succeed(request: &SplitRequest, offers: &TreeOffers, search: &BacktrackingSearch) -> bool {
-    let remaining = &search.order[search.depth..];
-    if remaining.len() < 2 {
+pub(super) fn may_succeed(request: &SplitRequest, offers: &TreeOffers, assignment: &Assignment) -> bool {
+    if request.parts.len() - assignment.depth < 2 {
         return true;
     }
     let mut counts = vec![0; request.kinds.len()];
-    remaining.iter().for_each(|&part| counts[request.parts[part].kind] += 1);
+    assignment.remaining_kinds(request).for_each(|kind| counts[kind] += 1);
     let mut demands = Vec::new();
     for (kind, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-        let can_take = |provider: &u32| search.can_take(request, offers, kind, *provider as usize);
+        let can_take = |provider: &u32| assignment.can_take(request, offers, kind, *provider as usize);
         let open: Vec<u32> = offers.options[kind].iter().copied().filter(can_take).collect();
         if open.is_empty() {
             return false;
@@ -35,7 +35,7 @@ pub(super) fn may_succeed(request: &SplitRequest, offers: &TreeOffers, search: &
             return false;
         }
     }
-    (0..request.classes.len()).all(|class| has_room(request, offers, search, &demands, class))
+    (0..request.classes.len()).all(|class| has_room(request, offers, assignment, &demands, class))
 }
 
 /// The remaining parts of one kind, and the providers with room for a part.
@@ -56,7 +56,7 @@ impl Demand<'_> {
 fn has_room(
     request: &SplitRequest,
     offers: &TreeOffers,
-    search: &BacktrackingSearch,
+    assignment: &Assignment,
     demands: &[Demand<'_>],
     class: usize,
 ) -> bool {
@@ -70,7 +70,7 @@ fn has_room(
     let mut free = vec![0; offers.slots.len()];
     for &provider in demands.iter().flat_map(|demand| &demand.open) {
         let at = provider as usize * request.classes.len() + class;
-        let left = offers.room[at] - search.load[at];
+        let left = offers.room[at] - assignment.load[at];
         // All amounts are multiples of the step, so a remainder cannot be used.
         free[provider as usize] = left - left % step;
     }
@@ -79,10 +79,6 @@ fn has_room(
         .map(|demand| demand.amount(class).unwrap_or(0).saturating_mul(demand.count as i64));
     sums.fold(0, i64::saturating_add) <= free.iter().fold(0, |sum: i64, &free| sum.saturating_add(free))
         && can_be_matched(&demands, free.len(), |provider| (free[provider] / smallest) as usize)
-}
-
-pub(super) fn gcd(one: i64, other: i64) -> i64 {
-    if other == 0 { one } else { gcd(other, one % other) }
 }
 
 /// Whether each part can have one of its open providers, if a provider takes at most `capacity` parts.

@@ -7,7 +7,7 @@
 //! bins together take fewer items or a smaller sum than remain, there is no packing. This is a Hall-type condition on
 //! nested sets.
 
-use super::packing::{Bin, PackingProblem};
+use super::packing_problem::{Bin, PackingProblem};
 
 /// Subset sums are computed exactly up to this many units of room. A larger room is assumed to be filled exactly.
 const MAX_EXACT_UNITS: i64 = 4096;
@@ -41,7 +41,7 @@ impl CapacityBound {
             .items
             .iter()
             .map(|&item| problem.items[item].need[class])
-            .fold(0, super::bound::gcd);
+            .fold(0, gcd);
         let mut previous: Option<(&Bin, Vec<(i64, i64)>)> = None;
         for (at, bin) in problem.bins.iter().enumerate().skip(first).rev() {
             let known = previous.take().filter(|(other, _)| other.is_equal(bin));
@@ -178,4 +178,9 @@ fn shift_in(bits: &mut [u64], shift: usize, room: i64) {
     }
     let last = bits.len() - 1;
     bits[last] &= u64::MAX >> (63 - room as usize % 64);
+}
+
+/// The greatest common divisor.
+pub(super) fn gcd(one: i64, other: i64) -> i64 {
+    if other == 0 { one } else { gcd(other, one % other) }
 }

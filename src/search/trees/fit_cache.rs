@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::super::scan;
-use super::super::snapshot::{Slot, Snapshot, lanes_of};
+use super::super::snapshot::{BlockSlots, Slot, Snapshot, lanes_of};
 use super::split_request::{PartKind, SplitRequest};
 use crate::search::explain::{Explain, Rejection};
-use crate::search::resolve::ProviderFilter;
+use crate::search::provider_filter::ProviderFilter;
 
 /// A matrix with a row for each block, whose entries are masks of lanes. There is a column for each kind of part, and
 /// two for the aggregates that the group without a suffix requires: [`FitCache::members`] and
@@ -104,14 +104,14 @@ impl<E: Explain> FitCache<E> {
             let members = self.members(snapshot, block);
             let layout = snapshot.layout(block);
             let mut lanes = lanes_of(members).fold(members, |lanes, lane| lanes | layout.trees[lane]);
-            for lane in lanes_of(layout.rooted_elsewhere & !members) {
-                let root = snapshot.root(Slot::new(block, lane));
+            for slot in BlockSlots::new(block, layout.rooted_elsewhere & !members) {
+                let root = snapshot.root(slot);
                 let is_below = self.members(snapshot, root.block()) & root.bit() != 0;
-                lanes |= u64::from(is_below) << lane;
+                lanes |= u64::from(is_below) << slot.lane();
             }
             if E::ENABLED {
                 let others = snapshot.blocks().get(block).present & !lanes;
-                for slot in lanes_of(others).map(|lane| Slot::new(block, lane)) {
+                for slot in BlockSlots::new(block, others) {
                     self.explain.rejected(slot, Rejection::NotMember { group });
                 }
             }

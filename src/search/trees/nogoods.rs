@@ -1,6 +1,6 @@
 //! Nogood recording: states without a solution are recorded, and not entered again in the search of the tree.
 //!
-//! Naively, a state would be the placed parts with their providers. Such a state never recurs in one search. But most
+//! Naively, a state would be the placed parts with their providers. Such a state never recurs in one assignment. But most
 //! of the state is irrelevant to the remaining parts, so a recorded state contains only:
 //!
 //! - the number of placed parts, and the covered required traits;
@@ -15,8 +15,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::backtracking::BacktrackingSearch;
-use super::offers::TreeOffers;
+use super::assignment::Assignment;
+use super::offers::{TreeOffers, UnalignedInventory};
 use super::split_request::SplitRequest;
 
 /// The maximum number of states, some 10 MB. When the maximum is reached, all states are dropped.
@@ -41,28 +41,25 @@ impl Nogoods {
     }
 
     /// Whether the current state is a known state without a solution.
-    pub fn contains(&self, request: &SplitRequest, offers: &TreeOffers, search: &BacktrackingSearch) -> bool {
-        !self.states.is_empty() && self.states.contains(&*self.state(request, offers, search))
+    pub fn contains(&self, request: &SplitRequest, offers: &TreeOffers, assignment: &Assignment) -> bool {
+        !self.states.is_empty() && self.states.contains(&*self.state(request, offers, assignment))
     }
 
     /// Records the current state, from which all options were tried without a solution.
-    pub fn record(&mut self, request: &SplitRequest, offers: &TreeOffers, search: &BacktrackingSearch) {
+    pub fn record(&mut self, request: &SplitRequest, offers: &TreeOffers, assignment: &Assignment) {
         if self.symmetry_classes.is_empty() {
             self.symmetry_classes = symmetry_classes(request, offers);
         }
         if self.states.len() == MAX_NOGOODS {
             self.states.clear();
         }
-        let state = self.state(request, offers, search);
+        let state = self.state(request, offers, assignment);
         self.states.insert(state.into());
     }
 
     /// The current state, as far as the remaining parts depend on the state.
-    fn state(&self, request: &SplitRequest, offers: &TreeOffers, search: &BacktrackingSearch) -> Vec<u64> {
-        let remaining = search.order[search.depth..]
-            .iter()
-            .map(|&part| request.parts[part].kind);
-        let remaining: Vec<usize> = remaining.collect();
+    fn state(&self, request: &SplitRequest, offers: &TreeOffers, assignment: &Assignment) -> Vec<u64> {
+        let remaining: Vec<usize> = assignment.remaining_kinds(request).collect();
         let any_remaining = |predicate: &dyn Fn(usize) -> bool| remaining.iter().any(|&kind| predicate(kind));
         let isolated = request.isolate && any_remaining(&|kind| request.kinds[kind].granular);
         let needs_class =
@@ -73,31 +70,25 @@ impl Nogoods {
         let rules: Vec<usize> = (0..request.subtrees)
             .filter(|rule| any_remaining(&|kind| request.kinds[kind].subtrees.contains(rule)))
             .collect();
-        let mut touched: Vec<u32> = search.chosen[..search.depth].to_vec();
+        let mut touched: Vec<u32> = assignment.chosen[..assignment.depth].to_vec();
         touched.sort_unstable();
         touched.dedup();
         let mut rows: Vec<Vec<u64>> = Vec::with_capacity(touched.len());
         for provider in touched {
             let at = provider as usize;
             let mut row = vec![self.symmetry_classes[at]];
-            row.push(u64::from(!request.nested) | u64::from(isolated && search.granular_parts[at] > 0) << 1);
-            row.extend(
-                classes
-                    .iter()
-                    .map(|class| search.load[at * request.classes.len() + class] as u64),
-            );
-            row.extend(
-                rules
-                    .iter()
-                    .map(|&rule| u64::from(search.subtrees.serves(offers, rule, search.depth, at))),
-            );
+            row.push(u64::from(!request.nested) | u64::from(isolated && assignment.granular_parts[at] > 0) << 1);
+            let load = &assignment.load[at * request.classes.len()..];
+            row.extend(classes.iter().map(|class| load[*class] as u64));
+            let serves = |rule: &usize| assignment.subtrees.serves(offers, *rule, assignment.depth, at);
+            row.extend(rules.iter().map(|rule| u64::from(serves(rule))));
             if row[1..].iter().any(|&word| word != 0) {
                 rows.push(row);
             }
         }
         rows.sort_unstable();
-        let mut state = vec![search.depth as u64];
-        state.extend_from_slice(search.covered());
+        let mut state = vec![assignment.depth as u64];
+        state.extend_from_slice(assignment.covered());
         state.extend(rows.into_iter().flatten());
         state
     }
@@ -130,37 +121,30 @@ fn symmetry_classes(request: &SplitRequest, offers: &TreeOffers) -> Vec<u64> {
     .collect()
 }
 
-/// By provider, all inputs of the search. Providers with equal rows are interchangeable.
+/// By provider, all inputs of the assignment. Providers with equal rows are interchangeable.
 fn provider_rows(request: &SplitRequest, offers: &TreeOffers) -> Vec<Vec<u64>> {
     let providers = offers.slots.len();
     let classes = request.classes.len();
     let mut rows: Vec<Vec<u64>> = vec![Vec::new(); providers];
     for (kind, options) in offers.options.iter().enumerate() {
-        options
-            .iter()
-            .for_each(|&provider| rows[provider as usize].push(kind as u64));
+        for &provider in options {
+            rows[provider as usize].push(kind as u64);
+        }
     }
     for (provider, row) in rows.iter_mut().enumerate() {
         row.push(u64::MAX);
-        row.extend(
-            offers.room[provider * classes..(provider + 1) * classes]
-                .iter()
-                .map(|&room| room as u64),
-        );
+        let room = &offers.room[provider * classes..(provider + 1) * classes];
+        row.extend(room.iter().map(|&room| room as u64));
         if request.unsuffixed.is_some() {
             row.extend_from_slice(offers.covers.row(provider));
         }
         row.extend(offers.trees.get(provider).map(|tree| tree.index() as u64));
-        for unaligned in offers
+        let unaligned = offers
             .unaligned
             .iter()
-            .filter(|unaligned| unaligned.provider == provider)
-        {
-            row.extend([
-                unaligned.class as u64,
-                unaligned.units.min_unit as u64,
-                unaligned.units.step_size as u64,
-            ]);
+            .filter(|unaligned| unaligned.provider == provider);
+        for &UnalignedInventory { class, units, .. } in unaligned {
+            row.extend([class as u64, units.min_unit as u64, units.step_size as u64]);
         }
         if request.subtrees > 0 {
             add_relatives(offers, provider, row);
@@ -173,15 +157,9 @@ fn provider_rows(request: &SplitRequest, offers: &TreeOffers) -> Vec<Vec<u64>> {
 fn add_relatives(offers: &TreeOffers, provider: usize, row: &mut Vec<u64>) {
     let others = || (0..offers.slots.len()).filter(|&other| other != provider);
     row.push(u64::MAX);
-    row.extend(
-        others()
-            .filter(|&other| offers.is_above(other, provider))
-            .map(|other| other as u64),
-    );
+    let above = others().filter(|&other| offers.is_above(other, provider));
+    row.extend(above.map(|other| other as u64));
     row.push(u64::MAX);
-    row.extend(
-        others()
-            .filter(|&other| offers.is_above(provider, other))
-            .map(|other| other as u64),
-    );
+    let below = others().filter(|&other| offers.is_above(provider, other));
+    row.extend(below.map(|other| other as u64));
 }

@@ -1,6 +1,6 @@
 //! The best candidates of all trees, by their costs.
 
-use super::super::candidates::Candidate;
+use super::super::candidate::Candidate;
 use super::super::explain::Explain;
 use super::super::rank::{BestOf, Ranking, Scoring};
 use super::super::settings::TreeOrder;

@@ -1,12 +1,12 @@
 //! Rejects trees that cannot serve a request, a block of roots at a time, before any offers are collected.
 
 use super::super::scan;
-use super::super::snapshot::{Layout, Slot, Snapshot, TraitId, lanes_of};
+use super::super::snapshot::{BlockSlots, Layout, Slot, Snapshot, TraitId, lanes_of, lanes_where};
 use super::fit_cache::FitCache;
 use super::sharing::SharingProviders;
 use super::split_request::SplitRequest;
 use crate::search::explain::{Explain, Rejection};
-use crate::search::resolve::ProviderFilter;
+use crate::search::provider_filter::ProviderFilter;
 use crate::search::zone_filter::ZoneFilter;
 
 /// Necessary conditions for a tree to have a candidate.
@@ -66,14 +66,17 @@ impl RootFilter {
 
     /// Whether no tree with its root in the region of a block can serve.
     pub fn can_skip<E: Explain>(&mut self, snapshot: &Snapshot, request: &SplitRequest, block: usize) -> bool {
-        let may_fit = |&(kind, _): &(usize, u32)| snapshot.may_fit(block, &request.kinds[kind].filter.amounts);
-        let may_match = || self.local.iter().all(may_fit) || snapshot.may_span_blocks(block);
-        self.zones.can_skip::<E>(block, may_match)
+        let local = &self.local;
+        self.zones.can_skip::<E>(block, || {
+            let zone_map = snapshot.zone_map(block);
+            let may_fit = |&(kind, _): &(usize, u32)| zone_map.may_fit(&request.kinds[kind].filter.amounts);
+            local.iter().all(may_fit) || zone_map.spans_blocks
+        })
     }
 
     /// Whether a tree with its root in a block has providers in other blocks.
     pub fn spills(&self, snapshot: &Snapshot, block: usize) -> bool {
-        let in_region = || self.zones.is_off() || snapshot.may_span_blocks(block);
+        let in_region = || self.zones.is_off() || snapshot.zone_map(block).spans_blocks;
         snapshot.has_trees() && in_region() && snapshot.layout(block).spilling != 0
     }
 
@@ -96,7 +99,7 @@ impl RootFilter {
         if let Some(root) = &self.root {
             let matching = scan::fitting(snapshot, root, block, roots, &mut ());
             if E::ENABLED {
-                for slot in lanes_of(roots & !matching).map(|lane| Slot::new(block, lane)) {
+                for slot in BlockSlots::new(block, roots & !matching) {
                     fits.explain().rejected(slot, root_rejection(snapshot, root, slot));
                 }
             }
@@ -152,7 +155,7 @@ impl RootFilter {
 
     /// Reports the roots whose trees lack a required trait.
     fn explain_traits<E: Explain>(&self, snapshot: &Snapshot, explain: &mut E, block: usize, roots: u64) {
-        for root in lanes_of(roots).map(|lane| Slot::new(block, lane)) {
+        for root in BlockSlots::new(block, roots) {
             let lacks = |(_, any_of): &&(usize, Vec<TraitId>)| {
                 let mut tree = snapshot.tree(root).into_iter();
                 !tree.any(|slot| any_of.iter().any(|&id| snapshot.has_trait(slot, id)))
@@ -182,8 +185,9 @@ fn root_rejection(snapshot: &Snapshot, root: &ProviderFilter, slot: Slot) -> Rej
 /// The subset of `roots` whose trees have one of these lanes. A tree with providers in other blocks always passes,
 /// because the providers in other blocks are not checked.
 fn having_any(layout: &Layout, roots: u64, lanes: u64) -> u64 {
-    let has = |lane: &usize| (layout.trees[*lane] & lanes != 0) || layout.spilling >> lane & 1 == 1;
-    lanes_of(roots).filter(has).fold(0, |lanes, lane| lanes | 1 << lane)
+    lanes_where(roots, |lane| {
+        (layout.trees[lane] & lanes != 0) || layout.spilling >> lane & 1 == 1
+    })
 }
 
 /// The subset of `roots` whose trees have at least `min` providers for `kind`.

@@ -86,11 +86,10 @@ impl SharingProviders {
         let by_aggregate = &self.by_aggregate;
         self.reach.entry(block).or_insert_with(|| {
             let aggregates = snapshot.blocks().get(block).profile.aggregates.iter();
-            let reaching = |(aggregate, lanes)| {
+            let reaching = |&(aggregate, lanes): &(AggregateId, u64)| {
                 let first = by_aggregate.partition_point(|&(other, _)| other < aggregate);
-                let members = by_aggregate[first..]
-                    .iter()
-                    .take_while(move |(other, _)| *other == aggregate);
+                let following = by_aggregate[first..].iter();
+                let members = following.take_while(move |(other, _)| *other == aggregate);
                 members.map(move |&(_, provider)| (lanes, provider))
             };
             aggregates.flat_map(reaching).collect()

@@ -11,7 +11,7 @@ use super::super::settings::{SearchLimits, SearchSettings};
 use super::super::snapshot::{ClassId, Slot, Snapshot, TraitId, by_block};
 use crate::interrupt::Interrupt;
 use crate::search::described_filter::HostFilter;
-use crate::search::resolve::{MemberIds, ProviderFilter, RootConditions, TraitIds};
+use crate::search::provider_filter::{MemberIds, ProviderFilter, TraitIds};
 
 /// The parts of a request, and the constraints on all parts together.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub(in crate::search) struct UnsuffixedGroup {
 }
 
 /// The demand of a part: one class of the group without a suffix, or a granular group. Equal parts have the same kind.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub(in crate::search) struct PartKind {
     /// The conditions on a provider, whatever tree the provider serves.
     pub filter: ProviderFilter,
@@ -77,17 +77,16 @@ pub(in crate::search) struct RequestPart {
 }
 
 impl SplitRequest {
-    /// `filters` are the filters of the request's groups.
+    /// `filters` are the filters of the request's groups, at least one. All have the same conditions on the root.
     pub fn new(
         snapshot: &Snapshot,
         request: &Request,
-        root: RootConditions,
         filters: Vec<ProviderFilter>,
         settings: &SearchSettings,
     ) -> Self {
         let mut split = Self {
-            root: root.traits,
-            host: root.host,
+            root: filters[0].root.clone(),
+            host: filters[0].host.clone(),
             unsuffixed: None,
             kinds: Vec::new(),
             parts: Vec::new(),
@@ -132,15 +131,13 @@ impl SplitRequest {
                 group: filter.group,
                 ..ProviderFilter::default()
             };
-            let kind = PartKind {
-                filter,
-                granular: false,
-                subtrees: Vec::new(),
-                contested: Vec::new(),
-                largest: None,
-                lanes: None,
-            };
-            self.add(group, kind);
+            self.add(
+                group,
+                PartKind {
+                    filter,
+                    ..PartKind::default()
+                },
+            );
         }
         self.unsuffixed = Some(UnsuffixedGroup {
             group: filter.group,
@@ -158,9 +155,7 @@ impl SplitRequest {
         filter: ProviderFilter,
         subtrees: &[BTreeSet<&str>],
     ) {
-        let lanes = filter
-            .tree
-            .map(|root| by_block(snapshot.tree(root)).into_iter().collect());
+        let tree = filter.tree.map(|root| by_block(snapshot.tree(root)));
         let filter = ProviderFilter {
             root: TraitIds::default(),
             host: None,
@@ -174,9 +169,8 @@ impl SplitRequest {
             filter,
             granular: true,
             subtrees: subtrees.map(|(index, _)| index).collect(),
-            contested: Vec::new(),
-            largest: None,
-            lanes,
+            lanes: tree.map(|blocks| blocks.into_iter().collect()),
+            ..PartKind::default()
         };
         self.add(index, kind);
     }

@@ -8,7 +8,7 @@
 //! Blocks are bounded first, from the summary of their free capacity. The trees of a block are bounded provider by
 //! provider, only if the bound of the block is good enough.
 
-use super::super::rank::Scoring;
+use super::super::rank::{Scoring, lesser};
 use super::super::snapshot::{ClassId, LANES, Snapshot, lanes_of};
 use super::fit_cache::FitCache;
 use super::sharing::SharingProviders;
@@ -93,10 +93,6 @@ impl TreeBounds {
         lanes_of(layout.spilling).for_each(|root| bounds[root] = Scoring::NO_BOUND);
         bounds
     }
-}
-
-fn lesser(one: f64, other: f64) -> f64 {
-    if other < one { other } else { one }
 }
 
 /// The amounts of a kind of part with the least cost.

@@ -144,7 +144,8 @@ impl HostOffers<'_> {
             return None;
         }
         let over = PlannedUsage::new(Arc::clone(&self.normal)).added_over(&all) - taken.over;
-        let cost = role.scoring.and_then(|scoring| hard.cost_of(scoring, &all));
+        let scoring = role.scoring.filter(|_| !all.is_empty());
+        let cost = scoring.map(|scoring| hard.cost(scoring, &all));
         let offer = Offer {
             over: over.clamp(0, MAX_OVER),
             score: score(cost.unwrap_or_default()),

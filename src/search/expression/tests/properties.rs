@@ -100,7 +100,7 @@ proptest! {
         let present = snapshot.blocks().get(0).present;
         let scanned = compiled.matching(&snapshot, 0, snapshot.inheriting_lanes(0), present);
         for slot in snapshot.iter() {
-            let walked = snapshot.judge(slot, &expression) == Verdict::True;
+            let walked = expression.judge(|name| snapshot.property(slot, name)) == Verdict::True;
             prop_assert_eq!(walked, scanned >> slot.lane() & 1 == 1, "{} of {:?}", expression, snapshot.effective_description(slot));
         }
     }

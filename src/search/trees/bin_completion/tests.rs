@@ -1,6 +1,6 @@
 //! Small random problems: bin completion must agree with exhaustive search.
 
-use super::super::packing::{Bin, Item, PackingProblem, PackingVerdict, add_back, fits, subtract};
+use super::super::packing_problem::{Bin, Item, PackingProblem, PackingVerdict, add_back, fits, subtract};
 use super::BinCompletion;
 use crate::interrupt::Interrupt;
 use crate::search::block_walk::mix;

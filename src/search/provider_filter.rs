@@ -1,0 +1,54 @@
+//! The conditions on one provider that serves a request or a group of a request, with names looked up.
+
+use std::sync::Arc;
+
+use super::described_filter::HostFilter;
+use super::expression::CompiledExpression;
+use super::snapshot::{AggregateId, ClassId, Slot, TraitId};
+
+/// Conditions on a provider and its place. A provider passes if all fields hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ProviderFilter {
+    pub amounts: Vec<(ClassId, i64)>,
+    pub traits: TraitIds,
+    pub members: MemberIds,
+    /// Traits of the root of the provider's tree.
+    pub root: TraitIds,
+    /// Conditions on the description of the root of the provider's tree.
+    pub host: Option<Arc<HostFilter>>,
+    /// A condition on the provider itself, with the index of the first group with this condition.
+    pub condition: Option<(usize, CompiledExpression)>,
+    /// Whether the provider and all its ancestors must be in state `up`.
+    pub only_up: bool,
+    /// The root of the only tree whose providers pass.
+    pub tree: Option<Slot>,
+    /// Whether aggregates of a root count for its whole tree: for the group without a suffix, not for granular groups
+    /// and the list of providers.
+    pub spans_tree: bool,
+    /// `strict` of [`super::snapshot::Inventory::allows_amount`].
+    pub strict: bool,
+    /// Whether an inventory is enough, however little is free.
+    pub ignores_room: bool,
+    /// The index of the first group with this filter, for reasons of rejections; 0 if reasons are ignored.
+    pub group: usize,
+}
+
+/// Required and forbidden traits: at least one of each required set.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct TraitIds {
+    pub required: Vec<Vec<TraitId>>,
+    pub forbidden: Vec<TraitId>,
+}
+
+/// Required and forbidden aggregates. Unknown aggregates are left out; a set that becomes empty matches no provider.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct MemberIds {
+    pub any_of: Vec<Vec<AggregateId>>,
+    pub forbidden: Vec<AggregateId>,
+}
+
+impl TraitIds {
+    pub fn is_empty(&self) -> bool {
+        self.required.is_empty() && self.forbidden.is_empty()
+    }
+}
