@@ -96,10 +96,9 @@ impl<E: Explain> BlockScan<'_, E> {
 
     fn members(&mut self, snapshot: &Snapshot, filter: &ProviderFilter, data: &Block) -> bool {
         let MemberIds { any_of, forbidden } = &filter.members;
-        let mut members = any_of
-            .iter()
-            .fold(u64::MAX, |lanes, set| lanes & data.profile.aggregates.any(set));
-        let mut not_forbidden = !data.profile.aggregates.any(forbidden);
+        let aggregates = &data.profile.aggregates;
+        let mut members = any_of.iter().fold(u64::MAX, |lanes, set| lanes & aggregates.any(set));
+        let mut not_forbidden = !aggregates.any(forbidden);
         if filter.spans_tree && !(any_of.is_empty() && forbidden.is_empty()) {
             for lane in lanes_of(self.passing & !data.roots) {
                 let root = snapshot.root(Slot::new(self.block, lane));
@@ -120,10 +119,8 @@ impl<E: Explain> BlockScan<'_, E> {
             has_traits(snapshot, root_traits, snapshot.root(Slot::new(self.block, lane)))
         });
         let traits = &data.profile.traits;
-        let roots = root_traits
-            .required
-            .iter()
-            .fold(data.roots, |lanes, any_of| lanes & traits.any(any_of));
+        let required = root_traits.required.iter();
+        let roots = required.fold(data.roots, |lanes, any_of| lanes & traits.any(any_of));
         self.keep(children | roots & !traits.any(&root_traits.forbidden), Rejection::Root)
     }
 

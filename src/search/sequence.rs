@@ -205,9 +205,8 @@ impl<'a> CandidateSequence<'a> {
         }
         let snapshot = usage.snapshot();
         let ranking = self.ranking(scoring, 1);
-        let found = candidates(&**snapshot, self.request, &self.settings, ())?
-            .in_tree(root)
-            .best(&ranking)?;
+        let search = candidates(&**snapshot, self.request, &self.settings, ())?;
+        let found = search.in_tree(root).best(&ranking)?;
         self.is_exact &= found.is_exact;
         for (cost, best) in found.all {
             self.is_local &= is_local(snapshot, &best);
@@ -217,14 +216,12 @@ impl<'a> CandidateSequence<'a> {
                 self.found.push(best);
             }
             let candidate = Some(at);
-            self.queue.push(
-                cost,
-                Waiting {
-                    root,
-                    candidate,
-                    changes,
-                },
-            );
+            let waiting = Waiting {
+                root,
+                candidate,
+                changes,
+            };
+            self.queue.push(cost, waiting);
         }
         Ok(())
     }
@@ -288,19 +285,17 @@ fn first_candidates(
         limit: Some(count),
         ..request.clone()
     };
-    let mut found = BestCandidates {
-        all: Vec::new(),
-        is_exact: true,
-    };
-    for candidate in candidates(snapshot, &request, settings, ())?.select() {
-        match candidate {
-            Ok(candidate) => found.all.push((0.0, candidate)),
-            // Some trees were given up. The candidates of the remaining trees are as good.
-            Err(_) if !found.all.is_empty() && !settings.interrupt.is_set() => break,
-            Err(error) => return Err(error),
-        }
+    let mut search = candidates(snapshot, &request, settings, ())?;
+    let (max, _) = search.max_candidates;
+    let all: Vec<(f64, Candidate)> = search.by_ref().take(max).map(|candidate| (0.0, candidate)).collect();
+    // If some trees were given up, the candidates of the remaining trees are as good.
+    if all.len() < max
+        && let Err(error) = search.check_complete()
+        && (all.is_empty() || settings.interrupt.is_set())
+    {
+        return Err(error);
     }
-    Ok(found)
+    Ok(BestCandidates { all, is_exact: true })
 }
 
 /// Whether no sharing provider serves, and so all providers are of one tree.

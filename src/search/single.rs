@@ -95,9 +95,8 @@ impl<E: Explain> SingleProvider<E> {
                 best.offer(costs[slot.lane()], || slot);
             }
         }
-        best.into_sorted()
-            .map(|(cost, slot)| (cost, self.candidate(slot)))
-            .collect()
+        let best = best.into_sorted();
+        best.map(|(cost, slot)| (cost, self.candidate(slot))).collect()
     }
 
     /// Before the first candidate: room does not count.

@@ -19,10 +19,8 @@ impl Expression {
     /// of a different type, decides before any comparison is evaluated.
     pub fn judge(&self, property: impl Fn(&str) -> Option<PropertyValue>) -> Verdict {
         let comparisons = self.comparisons();
-        let values: Vec<_> = comparisons
-            .iter()
-            .map(|comparison| property(&comparison.name))
-            .collect();
+        let values = comparisons.iter().map(|comparison| property(&comparison.name));
+        let values: Vec<Option<PropertyValue>> = values.collect();
         if let Some(missing) = values.iter().position(Option::is_none) {
             return Verdict::Missing(missing);
         }

@@ -189,11 +189,8 @@ impl Parser {
     }
 
     fn word(&mut self, is_part: fn(char) -> bool) -> String {
-        let word: String = self.text[self.at..]
-            .iter()
-            .copied()
-            .take_while(|&c| is_part(c))
-            .collect();
+        let characters = self.text[self.at..].iter().copied();
+        let word: String = characters.take_while(|&c| is_part(c)).collect();
         self.at += word.len();
         word
     }

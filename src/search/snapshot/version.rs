@@ -100,10 +100,7 @@ impl Snapshot {
             parent: identity.parents[slot.lane()],
             root: identity.trees[slot.lane()],
             modified: self.modified(slot),
-            inventories: self
-                .inventories(slot)
-                .map(|(class, inventory, _)| (class, inventory))
-                .collect(),
+            inventories: self.block(slot).profile.inventories(slot.lane()).collect(),
             used: self.sums(slot).collect(),
             traits: BTreeSet::new(),
             aggregates: BTreeSet::new(),
@@ -152,12 +149,9 @@ impl Snapshot {
 
     /// The classes with an inventory, ordered by id, each with its inventory and its sum of usage.
     pub fn inventories(&self, slot: Slot) -> impl Iterator<Item = (ClassId, Inventory, i64)> {
-        let block = self.block(slot);
-        let used = move |class| block.usage.used(class)[slot.lane()];
-        block
-            .profile
-            .inventories(slot.lane())
-            .map(move |(class, inventory)| (class, inventory, used(class)))
+        let used = self.usage(slot);
+        let inventories = self.block(slot).profile.inventories(slot.lane());
+        inventories.map(move |(class, inventory)| (class, inventory, used(class)))
     }
 
     pub fn inventory(&self, slot: Slot, class: ClassId) -> Option<Inventory> {
@@ -235,10 +229,8 @@ impl Snapshot {
     /// [`Inventory::limit`] and the sum of usage of a class; a limit of zero without an inventory.
     pub(in crate::search) fn limit_and_used(&self, slot: Slot, class: ClassId) -> (i64, i64) {
         let block = self.block(slot);
-        let limit = block
-            .profile
-            .column(class)
-            .map_or(0, |column| column.limits[slot.lane()]);
+        let column = block.profile.column(class);
+        let limit = column.map_or(0, |column| column.limits[slot.lane()]);
         (limit, block.usage.used(class)[slot.lane()])
     }
 

@@ -14,7 +14,7 @@
 
 use std::collections::HashSet;
 
-use super::capacity_bound::CapacityBound;
+use super::capacity_bound::usable_and_wasted;
 use super::packing_problem::{PackingProblem, PackingVerdict, add_back, fits, subtract};
 use crate::interrupt::Interrupt;
 
@@ -126,12 +126,11 @@ impl<'a> BinCompletion<'a> {
         // The bounds cost about as much as this many choices.
         self.choices += 1 + ((self.problem.bins.len() - bin) * self.remaining.len() / 16) as u64;
         (0..self.problem.dimensions).all(|class| {
-            let bound = CapacityBound::new(self.problem, class, bin, &self.remaining);
-            let Some((usable, wasted)) = bound.usable(self.problem, bin, &self.remaining) else {
-                return false;
-            };
-            self.min_fill[bin][class] = usable - wasted;
-            true
+            let bound = usable_and_wasted(self.problem, class, bin, &self.remaining);
+            if let Some((usable, wasted)) = bound {
+                self.min_fill[bin][class] = usable - wasted;
+            }
+            bound.is_some()
         })
     }
 
@@ -272,11 +271,9 @@ impl<'a> BinCompletion<'a> {
                 };
                 let both_fit = |two: usize| {
                     let need = |item: usize, class: usize| self.problem.items[item].need[class];
-                    let classes = 0..self.problem.dimensions;
+                    let mut classes = 0..self.problem.dimensions;
                     self.replaces[large * items + two]
-                        && classes
-                            .into_iter()
-                            .all(|class| need(one, class) + need(two, class) <= need(large, class))
+                        && classes.all(|class| need(one, class) + need(two, class) <= need(large, class))
                 };
                 let is_pair = |two: usize| two != one || self.counts_of(bin)[one] > 1;
                 has_room_without(&[one])

@@ -7,87 +7,65 @@
 //! bins together take fewer items or a smaller sum than remain, there is no packing. This is a Hall-type condition on
 //! nested sets.
 
-use super::packing_problem::{Bin, PackingProblem};
+use std::cmp::Reverse;
+
+use super::packing_problem::{Bin, Item, PackingProblem};
 
 /// Subset sums are computed exactly up to this many units of room. A larger room is assumed to be filled exactly.
 const MAX_EXACT_UNITS: i64 = 4096;
 
-/// The bound for one class.
-#[derive(Debug)]
-pub(super) struct CapacityBound {
+/// Of one class, the most that the bin `first` can take, and how much of the capacity of this bin and all later bins may
+/// be wasted. `None` if these bins cannot take all `remaining` items.
+pub(super) fn usable_and_wasted(
+    problem: &PackingProblem,
     class: usize,
-    /// The items with a need of the class, the largest needs first.
-    items: Vec<usize>,
-    /// By item and bin: of the items up to this item, the maximum number and sum in all bins from this bin on.
-    max: Vec<(i64, i64)>,
-    bins: usize,
+    first: usize,
+    remaining: &[u16],
+) -> Option<(i64, i64)> {
+    let needs = problem.items.iter().zip(remaining).enumerate();
+    let needs = needs.map(|(item, (Item { need, .. }, &count))| (item, need[class], i64::from(count)));
+    // With their needs and numbers, the largest needs first.
+    let mut items: Vec<(usize, i64, i64)> = needs.filter(|(_, need, count)| *need > 0 && *count > 0).collect();
+    items.sort_by_key(|(_, need, _)| Reverse(*need));
+    let unit = items.iter().map(|(_, need, _)| *need).fold(0, gcd);
+    // By item: of the items up to this item, the maximum number and sum in the bins so far.
+    let mut max: Vec<(i64, i64)> = vec![(0, 0); items.len()];
+    let (mut max_sum, mut later_sum) = (0_i64, 0_i64);
+    let mut previous: Option<(&Bin, Vec<(i64, i64)>)> = None;
+    for bin in problem.bins[first..].iter().rev() {
+        let known = previous.take().filter(|(other, _)| other.is_equal(bin));
+        let (_, in_bin) = known.unwrap_or_else(|| (bin, most_in_bin(&items, bin, class, unit)));
+        for ((count, sum), (more, added)) in max.iter_mut().zip(&in_bin) {
+            *count += more;
+            *sum = sum.saturating_add(*added);
+        }
+        (later_sum, max_sum) = (max_sum, max.last().map_or(0, |(_, sum)| *sum));
+        previous = Some((bin, in_bin));
+    }
+    let (mut count, mut sum) = (0_i64, 0_i64);
+    for ((_, need, number), (most, greatest)) in items.iter().zip(&max) {
+        count += number;
+        sum = sum.saturating_add(need.saturating_mul(*number));
+        if count > *most || sum > *greatest {
+            return None;
+        }
+    }
+    Some((max_sum.saturating_sub(later_sum), max_sum - sum))
 }
 
-impl CapacityBound {
-    /// The bound for the `remaining` items and the bins from `first` on.
-    pub fn new(problem: &PackingProblem, class: usize, first: usize, remaining: &[u16]) -> Self {
-        let mut items: Vec<usize> = (0..problem.items.len())
-            .filter(|&item| remaining[item] > 0 && problem.items[item].need[class] > 0)
-            .collect();
-        items.sort_by_key(|&item| std::cmp::Reverse(problem.items[item].need[class]));
-        let bins = problem.bins.len();
-        let mut bound = Self {
-            class,
-            max: vec![(0, 0); items.len() * (bins + 1)],
-            items,
-            bins,
-        };
-        let unit = bound
-            .items
-            .iter()
-            .map(|&item| problem.items[item].need[class])
-            .fold(0, gcd);
-        let mut previous: Option<(&Bin, Vec<(i64, i64)>)> = None;
-        for (at, bin) in problem.bins.iter().enumerate().skip(first).rev() {
-            let known = previous.take().filter(|(other, _)| other.is_equal(bin));
-            let (_, max_per_item) = known.unwrap_or_else(|| (bin, bound.of_bin(problem, bin, unit, remaining)));
-            for (at_item, &(count, sum)) in max_per_item.iter().enumerate() {
-                let after = bound.max[at_item * (bins + 1) + at + 1];
-                bound.max[at_item * (bins + 1) + at] = (after.0 + count, after.1.saturating_add(sum));
-            }
-            previous = Some((bin, max_per_item));
+/// By item: of the items up to this item, the maximum number and the maximum sum in one bin.
+fn most_in_bin(items: &[(usize, i64, i64)], bin: &Bin, class: usize, unit: i64) -> Vec<(i64, i64)> {
+    let room = bin.room[class];
+    let mut sums = SubsetSums::new(room, unit);
+    let mut smallest = SmallestItems::default();
+    let most = items.iter().map(|&(item, need, count)| {
+        if bin.takes[item] {
+            sums.add(need, count);
+            smallest.add(need, count, room);
         }
-        bound
-    }
-
-    /// How much of the class this bin can take at most, and how much of the capacity of all bins from this bin on may
-    /// be wasted. `None` if these bins cannot take all `remaining` items.
-    pub fn usable(&self, problem: &PackingProblem, bin: usize, remaining: &[u16]) -> Option<(i64, i64)> {
-        let (mut count, mut sum, mut wasted, mut usable) = (0, 0i64, 0, 0);
-        for (at_item, &item) in self.items.iter().enumerate() {
-            count += i64::from(remaining[item]);
-            sum = sum.saturating_add(problem.items[item].need[self.class].saturating_mul(remaining[item].into()));
-            let first = at_item * (self.bins + 1) + bin;
-            let (max_count, max_sum) = self.max[first];
-            if count > max_count || sum > max_sum {
-                return None;
-            }
-            (wasted, usable) = (max_sum - sum, max_sum.saturating_sub(self.max[first + 1].1));
-        }
-        Some((usable, wasted))
-    }
-
-    /// By item: of the items up to this item, the maximum number and the maximum sum in one bin.
-    fn of_bin(&self, problem: &PackingProblem, bin: &Bin, unit: i64, remaining: &[u16]) -> Vec<(i64, i64)> {
-        let room = bin.room[self.class];
-        let mut sums = SubsetSums::new(room, unit);
-        let mut smallest = SmallestItems::default();
-        let mut all = Vec::with_capacity(self.items.len());
-        for &item in &self.items {
-            let (need, count) = (problem.items[item].need[self.class], usize::from(remaining[item]));
-            if bin.takes[item] {
-                sums.add(need, count);
-                smallest.add(need, count as i64, room);
-            }
-            all.push((smallest.count, sums.greatest()));
-        }
-        all
-    }
+        (smallest.count, sums.greatest())
+    });
+    most.collect()
 }
 
 /// The highest number of items that fit, by taking the smallest items. Items are added from large to small.
@@ -144,13 +122,13 @@ impl SubsetSums {
         }
     }
 
-    fn add(&mut self, need: i64, count: usize) {
+    fn add(&mut self, need: i64, count: i64) {
         match self {
             Self::Exact { bits, room, unit } => {
                 let shift = need / *unit;
-                (0..count.min((*room / shift) as usize)).for_each(|_| shift_in(bits, shift as usize, *room));
+                (0..count.min(*room / shift)).for_each(|_| shift_in(bits, shift as usize, *room));
             }
-            Self::UpperBound { sum, room } => *sum = sum.saturating_add(need.saturating_mul(count as i64)).min(*room),
+            Self::UpperBound { sum, room } => *sum = sum.saturating_add(need.saturating_mul(count)).min(*room),
         }
     }
 

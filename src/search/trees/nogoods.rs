@@ -1,6 +1,6 @@
 //! Nogood recording: states without a solution are recorded, and not entered again in the search of the tree.
 //!
-//! Naively, a state would be the placed parts with their providers. Such a state never recurs in one assignment. But most
+//! Naively, a state would be the placed parts with their providers. Such a state never recurs in one search. But most
 //! of the state is irrelevant to the remaining parts, so a recorded state contains only:
 //!
 //! - the number of placed parts, and the covered required traits;
@@ -67,9 +67,8 @@ impl Nogoods {
         // Sums that `step_size` may not allow are checked at the end, so all loads matter until the end.
         let open_class = |class| !offers.unaligned.is_empty() || any_remaining(&|kind| needs_class(kind, class));
         let classes: Vec<usize> = (0..request.classes.len()).filter(|&class| open_class(class)).collect();
-        let rules: Vec<usize> = (0..request.subtrees)
-            .filter(|rule| any_remaining(&|kind| request.kinds[kind].subtrees.contains(rule)))
-            .collect();
+        let open_rule = |rule: &usize| any_remaining(&|kind| request.kinds[kind].subtrees.contains(rule));
+        let rules: Vec<usize> = (0..request.subtrees).filter(open_rule).collect();
         let mut touched: Vec<u32> = assignment.chosen[..assignment.depth].to_vec();
         touched.sort_unstable();
         touched.dedup();
@@ -104,10 +103,8 @@ pub(super) fn signature(request: &SplitRequest, offers: &TreeOffers) -> Option<B
     if request.subtrees == 0 {
         rows.sort_unstable();
     }
-    let with_length = rows
-        .into_iter()
-        .flat_map(|row| std::iter::once(row.len() as u64).chain(row));
-    Some(with_length.collect())
+    let with_length = |row: Vec<u64>| std::iter::once(row.len() as u64).chain(row);
+    Some(rows.into_iter().flat_map(with_length).collect())
 }
 
 /// By provider, a number common to all providers with equal rows.
@@ -121,7 +118,7 @@ fn symmetry_classes(request: &SplitRequest, offers: &TreeOffers) -> Vec<u64> {
     .collect()
 }
 
-/// By provider, all inputs of the assignment. Providers with equal rows are interchangeable.
+/// By provider, all inputs of the search. Providers with equal rows are interchangeable.
 fn provider_rows(request: &SplitRequest, offers: &TreeOffers) -> Vec<Vec<u64>> {
     let providers = offers.slots.len();
     let classes = request.classes.len();

@@ -80,9 +80,8 @@ impl PackingProblem {
         let best_fit: fn(f64) -> f64 = |free| free;
         let worst_fit: fn(f64) -> f64 = |free| -free;
         let first_fit: fn(f64) -> f64 = |_| 0.0;
-        [best_fit, worst_fit, first_fit]
-            .into_iter()
-            .find_map(|rank| self.pack_by(&weights, rank))
+        let mut ranks = [best_fit, worst_fit, first_fit].into_iter();
+        ranks.find_map(|rank| self.pack_by(&weights, rank))
     }
 
     /// Packs each item into the bin with the lowest rank.
@@ -136,13 +135,12 @@ fn bins(request: &SplitRequest, offers: &TreeOffers, assignment: &Assignment, it
         }
         room
     };
-    (0..offers.slots.len())
-        .map(|provider| Bin {
-            provider,
-            room: room(provider),
-            takes: vec![false; items],
-        })
-        .collect()
+    let bin = |provider: usize| Bin {
+        provider,
+        room: room(provider),
+        takes: vec![false; items],
+    };
+    (0..offers.slots.len()).map(bin).collect()
 }
 
 /// Weights of the dimensions, so that classes with large and with small amounts count alike.

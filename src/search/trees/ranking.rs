@@ -45,8 +45,8 @@ impl<E: Explain> Trees<E> {
             self.roots.set_max_cost(best.max_cost());
         }
         of_tree.offer_to(&mut best);
-        best.into_sorted()
-            .map(|(cost, placed)| (cost, candidate(&self.roots.request, &placed)))
+        let best = best.into_sorted();
+        best.map(|(cost, placed)| (cost, candidate(&self.roots.request, &placed)))
             .collect()
     }
 

@@ -49,15 +49,12 @@ impl RootFilter {
             root.members.forbidden = group.members.forbidden.clone();
             root.group = group.group;
         }
-        let required = request.unsuffixed.iter().flat_map(|group| &group.required);
+        let required = request.unsuffixed.iter().flat_map(|group| &group.required).cloned();
+        let unshared = |(_, any_of): &(usize, Vec<TraitId>)| !sharing.any_has_trait(snapshot, any_of);
         Self {
             unsuffixed: root.group,
             root: (!root.traits.is_empty() || !root.members.forbidden.is_empty()).then_some(root),
-            required: required
-                .enumerate()
-                .filter(|(_, any_of)| !sharing.any_has_trait(snapshot, any_of))
-                .map(|(index, any_of)| (index, any_of.clone()))
-                .collect(),
+            required: required.enumerate().filter(unshared).collect(),
             zones: ZoneFilter::new(only_tree),
             unsuffixed_is_local: local.iter().any(|&kind| !request.kinds[kind].granular),
             local: local.iter().map(|&kind| (kind, request.min_providers(kind))).collect(),

@@ -44,15 +44,11 @@ impl<E: Explain> RootIter<E> {
     ) -> Self {
         let mut fits = FitCache::new(snapshot, &request, explain);
         let sharing = SharingProviders::new(snapshot, &request, &mut fits);
-        let local: Vec<usize> = (0..request.kinds.len())
-            .filter(|&kind| !sharing.any_serves(kind))
-            .collect();
+        let kinds = 0..request.kinds.len();
+        let local: Vec<usize> = kinds.filter(|&kind| !sharing.any_serves(kind)).collect();
         let tree_of_kind = || local.iter().find_map(|&kind| request.kinds[kind].filter.tree);
-        let only_tree = request
-            .unsuffixed
-            .as_ref()
-            .and_then(|group| group.tree)
-            .or_else(tree_of_kind);
+        let tree = request.unsuffixed.as_ref().and_then(|group| group.tree);
+        let only_tree = tree.or_else(tree_of_kind);
         Self {
             walk: BlockWalk::to_trees(snapshot, only_tree, (seed, order)),
             filter: RootFilter::new(snapshot, &request, &sharing, &local, only_tree),

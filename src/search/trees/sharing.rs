@@ -42,10 +42,9 @@ impl SharingProviders {
             if kinds.is_empty() {
                 continue;
             }
-            let aggregates = snapshot.aggregates(slot);
-            sharing
-                .by_aggregate
-                .extend(aggregates.map(|aggregate| (aggregate, sharing.providers.len())));
+            let index = sharing.providers.len();
+            let aggregates = snapshot.aggregates(slot).map(|aggregate| (aggregate, index));
+            sharing.by_aggregate.extend(aggregates);
             let root = snapshot.root(slot);
             sharing.providers.push(SharingProvider { slot, root, kinds });
         }
@@ -66,9 +65,8 @@ impl SharingProviders {
 
     /// Whether a provider is in this set, and so may serve several trees.
     pub fn contains(&self, slot: Slot) -> bool {
-        self.providers
-            .binary_search_by_key(&slot, |provider| provider.slot)
-            .is_ok()
+        let found = self.providers.binary_search_by_key(&slot, |provider| provider.slot);
+        found.is_ok()
     }
 
     /// Adds the indexes of the sharing providers that reach these lanes; an index may be added twice.
