@@ -164,15 +164,14 @@ impl BlockWalk {
 
     /// Before the walk begins: restricts the walk to these blocks and lanes.
     pub fn restrict(&mut self, to: &[(usize, u64)]) {
-        let lanes_of = |block| match &self.only {
-            None => u64::MAX,
-            Some(only) => only
-                .iter()
-                .find(|(other, _)| *other == block)
-                .map_or(0, |(_, lanes)| *lanes),
-        };
-        let both = to.iter().map(|&(block, lanes)| (block, lanes & lanes_of(block)));
-        let only: Vec<(usize, u64)> = both.filter(|(_, lanes)| *lanes != 0).collect();
+        let mut only = to.to_vec();
+        if let Some(all) = &self.only {
+            for (block, lanes) in &mut only {
+                let known = all.iter().find(|(other, _)| other == block);
+                *lanes &= known.map_or(0, |(_, lanes)| *lanes);
+            }
+        }
+        only.retain(|(_, lanes)| *lanes != 0);
         self.order = Permutation::new(only.len(), self.order_seed);
         self.only = Some(only);
     }
@@ -187,7 +186,8 @@ impl BlockWalk {
     /// All of these lanes of a block, in a pseudo-random order.
     pub fn shuffled(&self, block: usize, lanes: u64) -> StripeLanes {
         let random = mix(self.seed ^ block as u64);
-        StripeLanes::shuffled(block, lanes, rotation(random), (random >> 40) as u32 | 1)
+        let rotation = (random >> 32) as u32 % LANES as u32;
+        StripeLanes::shuffled(block, lanes, rotation, (random >> 40) as u32 | 1)
     }
 
     /// The fitting lanes of the next block's stripe in this round, which may be none. `fit` returns all fitting lanes
@@ -267,11 +267,6 @@ fn nth_lane(lanes: u64, mut n: u32) -> u32 {
         }
     }
     lane
-}
-
-/// The lane with which a block begins.
-fn rotation(random: u64) -> u32 {
-    (random >> 32) as u32 % LANES as u32
 }
 
 /// The lanes of a stripe not returned yet, in their order from the first lane on.

@@ -14,7 +14,7 @@ use super::explain::Explain;
 use super::rank::Scoring;
 use super::request::Request;
 use super::settings::SearchSettings;
-use super::snapshot::{BlockSlots, ClassId, NameId, Slot, Snapshot};
+use super::snapshot::{BlockSlots, ClassId, Slot, Snapshot};
 use crate::error::Result;
 
 /// The cost of the best candidate of each host with a candidate.
@@ -128,8 +128,7 @@ pub fn best_in_host(
 ) -> Result<Option<Candidate>> {
     let mut search = candidates(snapshot, request, settings, ())?;
     // A sharing provider may serve a foreign tree alone, whose root meets conditions that its own root does not meet.
-    let has_sharing = || snapshot.tree(host).into_iter().any(|slot| snapshot.is_sharing(slot));
-    if !snapshot.has_sharing() || !has_sharing() {
+    if !snapshot.tree(host).into_iter().any(|slot| snapshot.is_sharing(slot)) {
         search = search.in_tree(host);
     }
     let mut best: Option<(f64, Candidate)> = None;
@@ -189,8 +188,7 @@ impl Snapshot {
             let dimensions = self.described_lanes(block).dimensions();
             dimensions.filter(move |(_, lanes)| lanes & roots != 0)
         });
-        let ids: BTreeSet<NameId> = blocks.map(|(id, _)| id).collect();
-        ids.into_iter().map(|id| self.property_text(id)).collect()
+        blocks.map(|(id, _)| self.property_text(id)).collect()
     }
 
     /// The root of the serving tree. Providers that share their resources with other trees do not count, unless only
@@ -214,11 +212,9 @@ impl Snapshot {
             let (limit, used) = self.limit_and_used(slot, class);
             limit.saturating_sub(used).max(0)
         };
-        let mut shared: Vec<Slot> = self.sharing().collect();
-        shared.sort_unstable();
-        let shared_free = shared.iter().fold(0_i64, |sum, &slot| sum.saturating_add(free(slot)));
+        let shared_free = self.sharing().fold(0_i64, |sum, slot| sum.saturating_add(free(slot)));
         let own = hosts.flat_map(|host| self.tree(host));
-        let mut own = own.filter(|slot| shared.binary_search(slot).is_err());
+        let mut own = own.filter(|slot| !self.is_sharing(*slot));
         let all = own.try_fold(shared_free, |sum, slot| {
             let sum = sum.saturating_add(free(slot));
             (sum < enough).then_some(sum)

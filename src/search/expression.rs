@@ -107,7 +107,10 @@ impl Expression {
     pub fn comparisons(&self) -> Vec<&Comparison> {
         let mut found = Vec::new();
         if let Some(node) = &self.0 {
-            node.add_comparisons(&mut found);
+            node.holding(&mut |comparison| {
+                found.push(comparison);
+                0
+            });
         }
         found
     }
@@ -116,7 +119,7 @@ impl Expression {
 impl Node {
     /// The lanes for which the node holds. `compare` returns these lanes for a comparison, and is called for all
     /// comparisons in the order of the text.
-    fn holding(&self, compare: &mut impl FnMut(&Comparison) -> u64) -> u64 {
+    fn holding<'a>(&'a self, compare: &mut impl FnMut(&'a Comparison) -> u64) -> u64 {
         match self {
             Node::Or(all) => all.iter().fold(0, |holding, node| holding | node.holding(compare)),
             Node::And(all) => all
@@ -124,14 +127,6 @@ impl Node {
                 .fold(u64::MAX, |holding, node| holding & node.holding(compare)),
             Node::Not(node) => !node.holding(compare),
             Node::Comparison(comparison) => compare(comparison),
-        }
-    }
-
-    fn add_comparisons<'a>(&'a self, found: &mut Vec<&'a Comparison>) {
-        match self {
-            Node::Or(all) | Node::And(all) => all.iter().for_each(|node| node.add_comparisons(found)),
-            Node::Not(node) => node.add_comparisons(found),
-            Node::Comparison(comparison) => found.push(comparison),
         }
     }
 }

@@ -29,7 +29,7 @@ pub struct LeastOver {
 }
 
 /// The candidates of one request that go least over the normal limits, for one consumer after the other.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct OverSequence {
     scoring: Option<Scoring>,
     /// By host, the quality of the host's best candidate.
@@ -58,12 +58,7 @@ impl OverSequence {
     pub fn new(scoring: Option<Scoring>) -> OverSequence {
         OverSequence {
             scoring,
-            hosts: HashMap::new(),
-            order: BTreeSet::new(),
-            changed: Vec::new(),
-            is_known: false,
-            is_exact: true,
-            compared: 0,
+            ..OverSequence::default()
         }
     }
 

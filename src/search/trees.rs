@@ -174,27 +174,29 @@ impl<E: Explain> Trees<E> {
                 continue;
             }
             tree.solutions += 1;
-            let mut placed = std::mem::take(&mut self.placed);
-            find_placed(&tree, &mut placed);
-            let is_new = self.is_new(&placed);
-            self.placed = placed;
+            let slots = &tree.offers.slots;
+            self.placed.clear();
+            self.placed.resize(self.roots.request.parts.len(), slots[0]);
+            for (part, provider) in tree.search.assignment.placed() {
+                self.placed[part] = slots[provider];
+            }
             self.enqueue(tree);
-            if is_new {
+            if self.is_new() {
                 return true;
             }
         }
         false
     }
 
-    /// Ends the search of a tree.
+    /// Ends the search of a tree, or of a round. The next tree takes over the memory.
     fn finish(&mut self, mut tree: Box<TreeSearch>) {
         self.steps += std::mem::take(&mut tree.search.steps);
         self.spare = Some(tree);
     }
 
-    /// Whether no other tree gave this candidate before.
-    fn is_new(&mut self, placed: &[Slot]) -> bool {
-        let sharing = &self.roots.sharing;
+    /// Whether no other tree gave the candidate of `placed` before.
+    fn is_new(&mut self) -> bool {
+        let (sharing, placed) = (&self.roots.sharing, self.placed.as_slice());
         let all_shared = !sharing.providers.is_empty() && placed.iter().all(|&slot| sharing.contains(slot));
         !all_shared || self.yielded_shared.insert(placed.into())
     }
@@ -262,7 +264,7 @@ impl<E: Explain> Trees<E> {
     ///
     /// Most searches end in the first round. So in the first round a tree is evicted, unless its search recorded
     /// nogoods. The next tree reuses the memory, which is still in the processor's cache.
-    fn enqueue(&mut self, mut tree: Box<TreeSearch>) {
+    fn enqueue(&mut self, tree: Box<TreeSearch>) {
         let first_round = self.tree_order == TreeOrder::BreadthFirst && !self.no_more_trees;
         let words = size_of::<TreeSearch>() / 8 + tree.offers.size() + tree.search.size();
         let limit = self.roots.request.limits.waiting_words;
@@ -275,24 +277,13 @@ impl<E: Explain> Trees<E> {
             Some(root) if !self.waiting.is_empty() && self.waiting_words + words > max_words => {
                 self.waiting.push_back(WaitingTree::Evicted(root));
                 self.evicted_solutions.extend(tree.search.solution());
-                self.steps += std::mem::take(&mut tree.search.steps);
-                self.spare = Some(tree);
+                self.finish(tree);
             }
             _ => {
                 self.waiting_words += words;
                 self.waiting.push_back(WaitingTree::InMemory(tree, words));
             }
         }
-    }
-}
-
-/// Fills `placed` with the provider of each part in the last solution of a tree.
-fn find_placed(tree: &TreeSearch, placed: &mut Vec<Slot>) {
-    let slots = &tree.offers.slots;
-    placed.clear();
-    placed.resize(tree.search.assignment.depth, slots[0]);
-    for (part, provider) in tree.search.assignment.placed() {
-        placed[part] = slots[provider];
     }
 }
 

@@ -112,10 +112,11 @@ impl Block {
         self.usage_mut().clear(lane);
     }
 
-    /// Returns memory that the parts reserved while they grew. Meant for parts that no version shares yet.
+    /// Returns memory that the parts reserved while they grew: a copy has no spare capacity. Meant for parts that no
+    /// version shares yet.
     pub fn shrink(&mut self) {
-        Arc::make_mut(&mut self.identity).shrink();
-        Arc::make_mut(&mut self.profile).shrink();
-        Arc::make_mut(&mut self.usage).shrink();
+        self.identity = Arc::new(IdentityColumns::clone(&self.identity));
+        self.profile = Arc::new(ProfileColumns::clone(&self.profile));
+        self.usage = Arc::new(UsageColumns::clone(&self.usage));
     }
 }

@@ -6,12 +6,10 @@ use std::sync::Arc;
 use super::block::Block;
 use super::catalog::Catalog;
 use super::change::{Delta, ProviderRow, SnapshotChange};
-use super::description_names::Described;
 use super::descriptions::Description;
 use super::ids::{ClassId, LANES, ProviderId, Slot};
-use super::index::{IdIndex, TextIndex};
+use super::index::TextIndex;
 use super::limits::NormalLimit;
-use super::persistent_vec::PersistentVec;
 use super::profile_columns::Column;
 use super::version::Snapshot;
 
@@ -57,17 +55,9 @@ impl Snapshot {
         let mut snapshot = Snapshot {
             sharing_trait: catalog.trait_id(SHARING_TRAIT),
             catalog,
-            blocks: PersistentVec::default(),
             by_uuid: index(),
             by_name: index(),
-            by_id: IdIndex::default(),
-            free_slots: Arc::default(),
-            slot_count: 0,
-            child_count: 0,
-            sharing: Arc::default(),
-            described: Described::default(),
-            derived: Arc::default(),
-            version: 0,
+            ..Snapshot::default()
         };
         let (mut gaps, mut shrunk) = (Vec::new(), 0);
         let mut rows = providers.into_iter().peekable();

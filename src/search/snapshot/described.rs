@@ -30,7 +30,9 @@ impl Snapshot {
         }
         for block in 0..self.blocks.len() {
             if let Some(described) = &mut self.blocks.get_mut(block).described {
-                Arc::make_mut(&mut Arc::make_mut(described).own).shrink();
+                // A copy has no spare capacity.
+                let described = Arc::make_mut(described);
+                described.own = Arc::new(DescribedLanes::clone(&described.own));
             }
         }
         self

@@ -123,9 +123,4 @@ impl DescribedLanes {
             self.states[at] |= 1 << lane;
         }
     }
-
-    pub fn shrink(&mut self) {
-        self.properties.shrink();
-        self.domains.shrink();
-    }
 }

@@ -47,12 +47,6 @@ impl IdentityColumns {
         self.parents[lane] = None;
         self.children.clear(lane);
     }
-
-    pub fn shrink(&mut self) {
-        self.uuids.text.shrink_to_fit();
-        self.names.text.shrink_to_fit();
-        self.children.slots.shrink_to_fit();
-    }
 }
 
 /// One text for each lane.

@@ -61,10 +61,6 @@ impl<K: Ord> Lanes<K> {
         }
         self.0.retain(|&(_, lanes)| lanes != 0);
     }
-
-    pub fn shrink(&mut self) {
-        self.0.shrink_to_fit();
-    }
 }
 
 #[cfg(test)]

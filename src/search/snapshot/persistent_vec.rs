@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 pub(super) const NODE_LEN: usize = 64;
 
 /// A vector in two levels of shared nodes, which never shrinks. `S` is a summary of the entries of a node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::search) struct PersistentVec<T, S = ()> {
     nodes: Vec<Arc<VecNode<T, S>>>,
     len: usize,
@@ -22,15 +22,6 @@ struct VecNode<T, S> {
     entries: Vec<T>,
     /// Computed when first needed, dropped with every change of an entry.
     summary: OnceLock<S>,
-}
-
-impl<T, S> Default for PersistentVec<T, S> {
-    fn default() -> Self {
-        Self {
-            nodes: Vec::new(),
-            len: 0,
-        }
-    }
 }
 
 impl<T: Clone, S: Clone> PersistentVec<T, S> {

@@ -92,17 +92,6 @@ impl ProfileColumns {
             }
         }
     }
-
-    pub fn shrink(&mut self) {
-        self.traits.shrink();
-        self.aggregates.shrink();
-        self.classes.shrink_to_fit();
-        self.columns.shrink_to_fit();
-        self.columns.iter_mut().for_each(|column| {
-            column.units.shrink();
-            column.limit_terms.shrink_to_fit();
-        });
-    }
 }
 
 /// One class in a block.

@@ -73,9 +73,4 @@ impl UsageColumns {
         self.classes.retain(|_| sums.next().is_some_and(is_used));
         self.sums.retain(is_used);
     }
-
-    pub fn shrink(&mut self) {
-        self.classes.shrink_to_fit();
-        self.sums.shrink_to_fit();
-    }
 }

@@ -19,7 +19,7 @@ use super::zone_map::ZoneMap;
 /// [`Snapshot::apply`] makes the next version, which shares all unchanged parts. A clone copies pointers.
 ///
 /// A `Slot` is valid only for the version from which it came.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     pub(super) catalog: Catalog,
     pub(super) blocks: PersistentVec<Block, ZoneMap>,

@@ -6,7 +6,7 @@ use super::free_capacity::FreeCapacity;
 use super::ids::ClassId;
 
 /// The summary of one region: 64 blocks, which are one node of the vector of blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::search) struct ZoneMap {
     /// The maximum of free capacity over the blocks, by class, sorted.
     max_free: Box<[(ClassId, i64)]>,
