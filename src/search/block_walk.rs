@@ -145,7 +145,7 @@ impl BlockWalk {
         let shared = shared.filter(|shared| shared.sample < snapshot.tree_count());
         let order_seed = shared.map_or(seed, |shared| shared.seed);
         let only = tree.map(|root| by_block(snapshot.tree(root)));
-        let len = only.as_ref().map_or(snapshot.blocks().len(), Vec::len);
+        let len = only.as_ref().map_or(snapshot.blocks.len(), Vec::len);
         Self {
             only,
             order: Permutation::new(len, order_seed),

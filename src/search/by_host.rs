@@ -161,15 +161,15 @@ fn each_of(
 impl Snapshot {
     /// All roots, in the order of memory.
     pub fn roots(&self) -> impl Iterator<Item = Slot> {
-        (0..self.blocks().len()).flat_map(|block| BlockSlots::new(block, self.blocks().get(block).roots))
+        (0..self.blocks.len()).flat_map(|block| BlockSlots::new(block, self.blocks.get(block).roots))
     }
 
     /// The roots with a path in a dimension, in groups with the same path.
     pub fn roots_by_domain(&self, dimension: &str) -> impl Iterator<Item = (&Arc<str>, impl Iterator<Item = Slot>)> {
-        let blocks = self.property_name(dimension).map(|name| (name, 0..self.blocks().len()));
+        let blocks = self.property_name(dimension).map(|name| (name, 0..self.blocks.len()));
         blocks.into_iter().flat_map(move |(name, blocks)| {
             blocks.flat_map(move |block| {
-                let roots = self.blocks().get(block).roots;
+                let roots = self.blocks.get(block).roots;
                 let paths = self.described_lanes(block).paths(name);
                 paths.map(move |(path, lanes)| (path, BlockSlots::new(block, lanes & roots)))
             })
@@ -183,8 +183,8 @@ impl Snapshot {
 
     /// The names of the dimensions in which a root has a domain.
     pub fn dimensions(&self) -> BTreeSet<&Arc<str>> {
-        let blocks = (0..self.blocks().len()).flat_map(|block| {
-            let roots = self.blocks().get(block).roots;
+        let blocks = (0..self.blocks.len()).flat_map(|block| {
+            let roots = self.blocks.get(block).roots;
             let dimensions = self.described_lanes(block).dimensions();
             dimensions.filter(move |(_, lanes)| lanes & roots != 0)
         });

@@ -173,7 +173,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
         match &mut self.search {
             Search::Empty => {}
             Search::Single(single) => single.restrict(&by_block(self.snapshot.tree(root))),
-            Search::Trees(trees) => trees.restrict(root),
+            Search::Trees(trees) => trees.roots.restrict(root),
         }
         self
     }

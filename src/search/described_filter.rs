@@ -63,11 +63,8 @@ impl HostFilter {
 
     /// Why a root does not match.
     pub fn rejection(&self, snapshot: &Snapshot, root: Slot) -> Rejection {
-        let is_in = |domains: &Domains| {
-            let path = snapshot.domain(root, &domains.name);
-            domains.hosts.contains(&root)
-                || path.is_some_and(|path| domains.tops.iter().any(|top| is_in_domain(path, top)))
-        };
+        let described = snapshot.described_lanes(root.block());
+        let is_in = |domains: &Domains| domains.lanes(described, root.block()) & root.bit() != 0;
         if !self.domains.iter().all(is_in) {
             return Rejection::OtherDomain;
         }

@@ -31,7 +31,7 @@ pub fn providers(
         ..ProviderFilter::default()
     };
     if filter == everything && query.name.is_none() && query.uuid.is_none() {
-        interrupt.spend(snapshot.blocks().len() as u64);
+        interrupt.spend(snapshot.blocks.len() as u64);
         return Ok(snapshot.iter().collect());
     }
     let mut found = match (&query.uuid, &query.name) {
@@ -65,7 +65,7 @@ fn filter_all(snapshot: &Snapshot, filter: &ProviderFilter, interrupt: &Interrup
             }
         }
         None => {
-            for block in 0..snapshot.blocks().len() {
+            for block in 0..snapshot.blocks.len() {
                 check_interrupt(interrupt)?;
                 let lanes = scan::fitting(snapshot, filter, block, u64::MAX, &mut ());
                 found.extend(BlockSlots::new(block, lanes));

@@ -10,7 +10,7 @@ use super::snapshot::{
 
 /// Whether any provider passes `filter`. Stops at the first.
 pub(super) fn any_fits(snapshot: &Snapshot, filter: &ProviderFilter) -> bool {
-    (0..snapshot.blocks().len()).any(|block| fitting(snapshot, filter, block, u64::MAX, &mut ()) != 0)
+    (0..snapshot.blocks.len()).any(|block| fitting(snapshot, filter, block, u64::MAX, &mut ()) != 0)
 }
 
 /// The subset of `lanes` whose provider passes all of `filter` by itself, apart from `tree`, which callers check. Cheap
@@ -25,7 +25,7 @@ pub(super) fn fitting<E: Explain>(
     if lanes == 0 {
         return 0;
     }
-    let data = snapshot.blocks().get(block);
+    let data = snapshot.blocks.get(block);
     let mut scan = BlockScan {
         block,
         group: filter.group,

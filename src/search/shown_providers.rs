@@ -17,7 +17,7 @@ impl ShownProviders {
     pub fn new(snapshot: &Snapshot, whole_trees: bool) -> Self {
         Self {
             whole_trees,
-            lanes: vec![0; snapshot.blocks().len()],
+            lanes: vec![0; snapshot.blocks.len()],
             order: Vec::new(),
         }
     }

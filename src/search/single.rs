@@ -120,7 +120,7 @@ impl<E: Explain> SingleProvider<E> {
                 Some(scoring) => scoring.costs_below(f64::INFINITY, snapshot, (block, fitting), &self.filter.amounts),
                 None => (fitting, [0.0; LANES]),
             };
-            let roots = snapshot.blocks().get(block).roots;
+            let roots = snapshot.blocks.get(block).roots;
             for slot in BlockSlots::new(block, fitting) {
                 let host = if roots & slot.bit() == 0 {
                     snapshot.cached_root(slot)

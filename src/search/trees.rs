@@ -49,7 +49,7 @@ pub(super) use split_request::SplitRequest;
 
 /// An iterator over the candidates of all trees.
 pub(super) struct Trees<E> {
-    roots: RootIter<E>,
+    pub(super) roots: RootIter<E>,
     tree_order: TreeOrder,
     /// Begun trees that may have more solutions, in the order of their next rounds. At most one tree if depth-first.
     waiting: VecDeque<WaitingTree>,
@@ -161,7 +161,7 @@ impl<E: Explain> Trees<E> {
             let Some(mut tree) = self.next_tree(snapshot) else {
                 return false;
             };
-            let is_wanted = self.roots.is_wanted(tree.bound) && tree.least.is_none_or(|least| tree.bound < least);
+            let is_wanted = tree.bound < self.roots.max_cost && tree.least.is_none_or(|least| tree.bound < least);
             if !is_wanted || !tree.search.next(&self.roots.request, &tree.offers) {
                 self.given_up += u32::from(tree.search.gave_up);
                 self.record_infeasible(&tree);
@@ -236,7 +236,7 @@ impl<E: Explain> Trees<E> {
                     Some(gave_up) => self.given_up += u32::from(gave_up),
                     None => {
                         tree.search.begin(&self.roots.request, &tree.offers, self.given_up);
-                        (tree.solutions, tree.bound, tree.least) = (0, self.roots.bound(), None);
+                        (tree.solutions, tree.bound, tree.least) = (0, self.roots.bound, None);
                         return Some(tree);
                     }
                 }
@@ -250,7 +250,7 @@ impl<E: Explain> Trees<E> {
             }
             WaitingTree::Evicted(root) => {
                 let mut tree = self.spare.take().unwrap_or_default();
-                self.roots.collect_again(snapshot, root, &mut tree.offers);
+                self.roots.collect(snapshot, root, &mut tree.offers, true);
                 tree.root = Some(root);
                 let request = &self.roots.request;
                 let solution = self.evicted_solutions.drain(..request.parts.len());

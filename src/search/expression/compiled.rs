@@ -89,7 +89,7 @@ impl Scan<'_> {
         let PropertyValue::Text(literal) = &comparison.literal else {
             return (0, 0);
         };
-        let block = self.snapshot.blocks().get(self.block);
+        let block = self.snapshot.blocks.get(self.block);
         let texts = match source {
             PropertySource::Name => &block.identity.names,
             _ => &block.identity.uuids,

@@ -60,7 +60,7 @@ impl Scoring {
         lanes: u64,
         amounts: &[(ClassId, i64)],
     ) {
-        let data = snapshot.blocks().get(block);
+        let data = snapshot.blocks.get(block);
         for &(class, amount) in amounts {
             let Some(column) = data.profile.column(class) else {
                 continue;
@@ -108,7 +108,7 @@ impl Scoring {
 
     /// A lower bound of the costs of `amounts` at any one provider of a block.
     pub fn bound_in_block(self, snapshot: &Snapshot, block: usize, amounts: &[(ClassId, i64)]) -> f64 {
-        let capacity = snapshot.blocks().get(block).free_capacity();
+        let capacity = snapshot.blocks.get(block).free_capacity();
         let classes = amounts.iter().filter_map(|&(class, amount)| {
             let capacity = capacity.of_class(class)?;
             Some(self.bound_of_class(capacity, amount))

@@ -27,12 +27,12 @@ pub(in crate::search) struct Block {
     pub usage: Arc<UsageColumns>,
     /// `None` if no provider of the block, nor any ancestor of its providers, ever had a description.
     pub described: Option<Arc<BlockDescriptions>>,
-    /// Computed when a search first needs it, dropped when a tree of the block changes.
+    /// Computed when a search first needs it, dropped when a provider joins or leaves a tree whose root is in the block.
     pub layout: Arc<OnceLock<Layout>>,
     /// Computed when a search first needs it, dropped when profile or usage changes.
     free_capacity: Arc<OnceLock<FreeCapacity>>,
     /// Computed by readers from usage and from `derived`, dropped when either changes.
-    stale_lanes: Arc<OnceLock<u64>>,
+    pub stale_lanes: Arc<OnceLock<u64>>,
     /// How often usage changed since `derived` was dropped.
     usage_changes: u8,
     /// Computed by readers from identity and profile, dropped when identity or profile changes.
@@ -46,13 +46,8 @@ impl Block {
         self.present |= bit;
         self.roots = self.roots & !bit | u64::from(row.parent.is_none()) << lane;
         Arc::make_mut(&mut self.identity).set(lane, row);
-        self.drop_layout();
-        self.drop_derived();
-    }
-
-    /// Must be called if a provider joins or leaves a tree whose root is in this block.
-    pub fn drop_layout(&mut self) {
         self.layout = Arc::default();
+        self.drop_derived();
     }
 
     /// The usage columns, to be changed.
@@ -69,11 +64,6 @@ impl Block {
     pub fn free_capacity(&self) -> &FreeCapacity {
         self.free_capacity
             .get_or_init(|| FreeCapacity::of(&self.profile, &self.usage))
-    }
-
-    /// The lanes whose derived data a reader finds outdated by usage, computed once by `find`.
-    pub fn stale_lanes(&self, find: impl FnOnce() -> u64) -> u64 {
-        *self.stale_lanes.get_or_init(find)
     }
 
     /// Invalidates the data that readers derived from this block. Must be called when the source of the data changes.
@@ -105,7 +95,7 @@ impl Block {
     pub fn clear(&mut self, lane: usize) {
         self.present &= !(1 << lane);
         self.roots &= !(1 << lane);
-        self.drop_layout();
+        self.layout = Arc::default();
         self.drop_derived();
         Arc::make_mut(&mut self.identity).clear(lane);
         Arc::make_mut(&mut self.profile).clear(lane);

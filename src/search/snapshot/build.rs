@@ -312,6 +312,6 @@ impl Snapshot {
     /// Drops the layout of the block with the root of the provider's tree.
     fn drop_layout(&mut self, slot: Slot) {
         let root = self.root(slot);
-        self.blocks.get_mut(root.block()).drop_layout();
+        self.blocks.get_mut(root.block()).layout = Arc::default();
     }
 }

@@ -22,7 +22,7 @@ use super::zone_map::ZoneMap;
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     pub(super) catalog: Catalog,
-    pub(super) blocks: PersistentVec<Block, ZoneMap>,
+    pub(in crate::search) blocks: PersistentVec<Block, ZoneMap>,
     pub(super) by_uuid: TextIndex,
     pub(super) by_name: TextIndex,
     pub(super) by_id: IdIndex,
@@ -205,15 +205,11 @@ impl Snapshot {
     /// The providers in the block of `slot` for which the data of [`Snapshot::derived`] is outdated by usage, a bit for
     /// each lane. The result of `find` is cached until usage changes or the derived data is dropped.
     pub fn stale_lanes(&self, slot: Slot, find: impl FnOnce() -> u64) -> u64 {
-        self.block(slot).stale_lanes(find)
+        *self.block(slot).stale_lanes.get_or_init(find)
     }
 
     pub(super) fn block(&self, slot: Slot) -> &Block {
         self.blocks.get(slot.block())
-    }
-
-    pub(in crate::search) fn blocks(&self) -> &PersistentVec<Block, ZoneMap> {
-        &self.blocks
     }
 
     /// The highest amount of a class that capacity and `max_unit` grant now, and the units of the inventory. `None`

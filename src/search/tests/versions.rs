@@ -189,7 +189,7 @@ fn a_claim_copies_the_usage_of_one_block_and_shares_the_rest() {
         ..SnapshotChange::default()
     });
     let copied = |what: fn(&Block) -> *const u8| {
-        let parts = (0..before.blocks().len()).map(|at| (before.blocks().get(at), after.blocks().get(at)));
+        let parts = (0..before.blocks.len()).map(|at| (before.blocks.get(at), after.blocks.get(at)));
         parts.filter(|(before, after)| what(before) != what(after)).count()
     };
     assert_eq!(copied(|block| Arc::as_ptr(&block.usage).cast()), 1);
@@ -210,10 +210,7 @@ fn a_reload_with_the_same_profile_copies_no_profile() {
         })
     };
     let same = reload(row.clone());
-    assert!(Arc::ptr_eq(
-        &before.blocks().get(0).profile,
-        &same.blocks().get(0).profile
-    ));
+    assert!(Arc::ptr_eq(&before.blocks.get(0).profile, &same.blocks.get(0).profile));
     assert_eq!((same.used(slot, VCPU), *same.derived(slot, || 2)), (3, 1));
     for other in [
         row.clone().traits([2]),

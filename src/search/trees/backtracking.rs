@@ -194,7 +194,9 @@ impl BacktrackingSearch {
             return false;
         }
         let is_due = self.has_dead_end && self.failed_steps > request.limits.steps_before_bound;
-        if assignment.depth == request.parts.len() || !is_due && (assignment.depth > 0 || !request.parts_compete()) {
+        // Whether a placed part may leave no provider for a second part.
+        let compete = request.isolate || !request.classes.is_empty();
+        if assignment.depth == request.parts.len() || !is_due && (assignment.depth > 0 || !compete) {
             return true;
         }
         // The checks visit each kind with each provider, so for a large request the checks count as steps.

@@ -18,7 +18,8 @@ pub(in crate::search) struct FitCache<E> {
     required_aggregates: Option<ProviderFilter>,
     masks: Vec<u64>,
     computed: Vec<bool>,
-    explain: E,
+    /// Receives the reasons of rejected providers.
+    pub explain: E,
 }
 
 impl<E: Explain> FitCache<E> {
@@ -32,7 +33,7 @@ impl<E: Explain> FitCache<E> {
             filter
         });
         let columns = request.kinds.len() + 2;
-        let size = columns * snapshot.blocks().len();
+        let size = columns * snapshot.blocks.len();
         Self {
             columns,
             required_aggregates,
@@ -56,11 +57,6 @@ impl<E: Explain> FitCache<E> {
             self.computed[at] = true;
         }
         self.masks[at]
-    }
-
-    /// Receives the reasons of rejected providers.
-    pub fn explain(&mut self) -> &mut E {
-        &mut self.explain
     }
 
     /// Whether this one provider could serve a part of `kind`. For the group without a suffix, the caller checks
@@ -110,7 +106,7 @@ impl<E: Explain> FitCache<E> {
                 lanes |= u64::from(is_below) << slot.lane();
             }
             if E::ENABLED {
-                let others = snapshot.blocks().get(block).present & !lanes;
+                let others = snapshot.blocks.get(block).present & !lanes;
                 for slot in BlockSlots::new(block, others) {
                     self.explain.rejected(slot, Rejection::NotMember { group });
                 }

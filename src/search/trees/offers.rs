@@ -132,7 +132,7 @@ impl TreeOffers {
         let Some(group) = &request.unsuffixed else { return };
         self.covers.reset(self.slots.len(), group.required.len());
         for &OfferedBlock { block, lanes, first } in &self.blocks {
-            let traits = &snapshot.blocks().get(block).profile.traits;
+            let traits = &snapshot.blocks.get(block).profile.traits;
             for (index, any_of) in group.required.iter().enumerate() {
                 let having = traits.any(any_of);
                 let providers = (first..).zip(lanes_of(lanes));

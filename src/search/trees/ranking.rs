@@ -42,7 +42,7 @@ impl<E: Explain> Trees<E> {
             } else {
                 best.offer(cost, || self.placed.as_slice().into());
             }
-            self.roots.set_max_cost(best.max_cost());
+            self.roots.max_cost = best.max_cost();
         }
         of_tree.offer_to(&mut best);
         let best = best.into_sorted();
@@ -108,11 +108,6 @@ impl<E: Explain> Trees<E> {
         if tree.root == Some(host) && tree.least.is_none_or(|least| cost < least) {
             tree.least = Some(cost);
         }
-    }
-
-    /// Before the first candidate: only candidates of the tree of this root are wanted.
-    pub fn restrict(&mut self, root: Slot) {
-        self.roots.restrict(root);
     }
 
     /// Whether all candidates of all trees were compared.

@@ -89,22 +89,22 @@ impl RootFilter {
         if self.can_skip::<E>(snapshot, request, block) {
             return 0;
         }
-        let mut roots = lanes & snapshot.blocks().get(block).roots;
+        let mut roots = lanes & snapshot.blocks.get(block).roots;
         if let Some(host) = &request.host {
-            roots = scan::on_hosts(snapshot, host, block, roots, fits.explain());
+            roots = scan::on_hosts(snapshot, host, block, roots, &mut fits.explain);
         }
         if let Some(root) = &self.root {
             let matching = scan::fitting(snapshot, root, block, roots, &mut ());
             if E::ENABLED {
                 for slot in BlockSlots::new(block, roots & !matching) {
-                    fits.explain().rejected(slot, root_rejection(snapshot, root, slot));
+                    fits.explain.rejected(slot, root_rejection(snapshot, root, slot));
                 }
             }
             roots = matching;
         }
         // With explanations every rejected provider needs its own reason, so the search checks these two conditions.
         if E::ENABLED {
-            self.explain_traits(snapshot, fits.explain(), block, roots);
+            self.explain_traits(snapshot, &mut fits.explain, block, roots);
         } else if roots != 0 {
             roots = self.having_traits(snapshot, block, roots);
             roots = self.having_members(snapshot, fits, block, roots);
@@ -144,7 +144,7 @@ impl RootFilter {
             return roots;
         }
         let layout = snapshot.layout(block);
-        let traits = &snapshot.blocks().get(block).profile.traits;
+        let traits = &snapshot.blocks.get(block).profile.traits;
         self.required.iter().fold(roots, |roots, (_, any_of)| {
             having_any(layout, roots, traits.any(any_of))
         })

@@ -33,6 +33,10 @@ pub(in crate::search) struct RootIter<E> {
     masks: Vec<u64>,
     /// The order of trees, if candidates are ranked.
     best_first: Option<Box<BestFirst>>,
+    /// Only candidates of lower cost are wanted.
+    pub max_cost: f64,
+    /// A lower bound of the costs of the candidates of the last returned tree.
+    pub bound: f64,
 }
 
 impl<E: Explain> RootIter<E> {
@@ -61,11 +65,13 @@ impl<E: Explain> RootIter<E> {
             reached: Vec::new(),
             masks: Vec::new(),
             best_first: None,
+            max_cost: f64::INFINITY,
+            bound: Scoring::NO_BOUND,
         }
     }
 
     /// Before the first tree: only the tree of this root is wanted.
-    pub(super) fn restrict(&mut self, root: Slot) {
+    pub fn restrict(&mut self, root: Slot) {
         self.walk.restrict(&by_block(vec![root]));
         self.filter.zones = ZoneFilter::off();
     }
@@ -93,25 +99,6 @@ impl<E: Explain> RootIter<E> {
         });
         let blocks = BoundQueue::of_blocks(bounded, &request.interrupt);
         self.best_first = Some(Box::new(BestFirst::new(bounds, blocks)));
-    }
-
-    /// From now on only candidates of lower cost are wanted.
-    pub(super) fn set_max_cost(&mut self, max_cost: f64) {
-        if let Some(best_first) = &mut self.best_first {
-            best_first.max_cost = max_cost;
-        }
-    }
-
-    /// A lower bound of the costs of the candidates of the last returned tree.
-    pub(super) fn bound(&self) -> f64 {
-        let best_first = self.best_first.as_ref();
-        best_first.map_or(Scoring::NO_BOUND, |best_first| best_first.bound)
-    }
-
-    /// Whether a tree with this bound may have a wanted candidate.
-    pub(super) fn is_wanted(&self, bound: f64) -> bool {
-        let best_first = self.best_first.as_ref();
-        best_first.is_none_or(|best_first| bound < best_first.max_cost)
     }
 
     /// Collects the offers of the next tree and returns its root; `None` after the last tree. The tree may still turn
@@ -149,26 +136,35 @@ impl<E: Explain> RootIter<E> {
             if self.request.interrupt.is_set() {
                 return None;
             }
-            match best_first.next()? {
-                Next::Tree(root) => return Some(root),
+            match best_first.next(self.max_cost)? {
+                Next::Tree(bound, root) => {
+                    self.bound = bound;
+                    return Some(root);
+                }
                 Next::Block(block, lanes) => {
                     let (request, fits) = (&self.request, &mut self.fits);
                     request.interrupt.spend(request.steps_a_block - 1);
                     let roots = self.filter.roots(snapshot, request, fits, block, lanes);
-                    let providers = (fits, &mut self.sharing);
-                    best_first.add_trees(snapshot, request, providers, &self.walk, (block, roots));
+                    if roots != 0 {
+                        let all = &best_first.bounds;
+                        let bounds = all.of_trees(snapshot, request, fits, &mut self.sharing, (block, roots));
+                        let shuffled = self.walk.shuffled(block, roots).map(|root| (bounds[root.lane()], root));
+                        best_first.add_trees(shuffled.filter(|(bound, _)| *bound < self.max_cost));
+                    }
                 }
             }
         }
     }
 
-    /// Collects again the offers of a tree that [`RootIter::next`] returned, in the same order.
-    pub(super) fn collect_again(&mut self, snapshot: &Snapshot, root: Slot, offers: &mut TreeOffers) {
-        self.collect(snapshot, root, offers, true);
-    }
-
-    /// Collects the offers of a tree. False if the tree cannot have a candidate that no earlier tree had.
-    fn collect(&mut self, snapshot: &Snapshot, root: Slot, offers: &mut TreeOffers, is_repeated: bool) -> bool {
+    /// Collects the offers of a tree; `is_repeated` if the tree was collected before. False if the tree cannot have a
+    /// candidate that no earlier tree had. The order of the offers is always the same.
+    pub(super) fn collect(
+        &mut self,
+        snapshot: &Snapshot,
+        root: Slot,
+        offers: &mut TreeOffers,
+        is_repeated: bool,
+    ) -> bool {
         self.collect_providers(snapshot, root, offers);
         let reached = &self.reached;
         let is_new = |seen_sharing_sets: &mut HashSet<Vec<usize>>| {

@@ -83,7 +83,7 @@ impl SharingProviders {
         }
         let by_aggregate = &self.by_aggregate;
         self.reach.entry(block).or_insert_with(|| {
-            let aggregates = snapshot.blocks().get(block).profile.aggregates.iter();
+            let aggregates = snapshot.blocks.get(block).profile.aggregates.iter();
             let reaching = |&(aggregate, lanes): &(AggregateId, u64)| {
                 let first = by_aggregate.partition_point(|&(other, _)| other < aggregate);
                 let following = by_aggregate[first..].iter();

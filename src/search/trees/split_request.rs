@@ -193,11 +193,6 @@ impl SplitRequest {
         self.parts.iter().map(|part| u32::from(part.kind == kind)).sum()
     }
 
-    /// Whether a placed part may leave no provider for a second part.
-    pub fn parts_compete(&self) -> bool {
-        self.isolate || !self.classes.is_empty()
-    }
-
     /// A class is contested if two parts with an amount of the class may share a provider. For all other classes, a
     /// provider that suits a part alone also suits the part after more parts were placed.
     fn find_contested(&mut self) {

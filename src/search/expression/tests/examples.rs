@@ -27,7 +27,7 @@ fn matching(hosts: &[(&'static str, Properties)], expression: &str) -> Vec<&'sta
         .zip(hosts.iter().map(|(_, properties)| described(properties)));
     let snapshot = snapshot.with_descriptions(descriptions);
     let compiled = CompiledExpression::new(&snapshot, &expression);
-    let present = snapshot.blocks().get(0).present;
+    let present = snapshot.blocks.get(0).present;
     let scanned = compiled.matching(&snapshot, 0, snapshot.described_lanes(0), present);
     assert_eq!(lanes_of(scanned).map(|lane| hosts[lane].0).collect::<Vec<_>>(), walked);
     walked

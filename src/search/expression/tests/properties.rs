@@ -97,7 +97,7 @@ proptest! {
         let snapshot = Snapshot::build(Catalog::default(), rows).with_descriptions(descriptions);
         let expression = Arc::new(expression);
         let compiled = CompiledExpression::new(&snapshot, &expression);
-        let present = snapshot.blocks().get(0).present;
+        let present = snapshot.blocks.get(0).present;
         let scanned = compiled.matching(&snapshot, 0, snapshot.inheriting_lanes(0), present);
         for slot in snapshot.iter() {
             let walked = expression.judge(|name| snapshot.property(slot, name)) == Verdict::True;
