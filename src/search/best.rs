@@ -45,7 +45,6 @@ pub fn best<S: Deref<Target = Snapshot>>(
     let ranking = Ranking {
         scoring,
         count,
-        max_combinations: settings.max_combinations,
         one_per_tree: false,
     };
     let found = ranked(&snapshot, request, settings, &ranking)?;

@@ -1,22 +1,21 @@
 //! The order in which a search visits blocks.
 //!
-//! Naively, a search would visit blocks in the order of their numbers. If a search stops at a limit, schedulers would
-//! then all get the same, oldest hosts. So the walk is a pseudo-random sample of the whole cloud:
+//! If a search stops at a limit, the order of numbers would give all schedulers the same, oldest hosts. So the walk is
+//! a pseudo-random sample of the whole cloud:
 //!
-//! - Blocks come in a permutation, computed position by position, not shuffled: the permutation needs no memory and no
-//!   preparation, and depends on the seed alone.
-//! - Large samples share the permutation, and begin at different blocks ([`SharedOrder`]).
-//! - Neighbours in a block are often alike, so a block gives only some lanes (a stripe) at a time, and further lanes in
-//!   later rounds. A walk to providers takes eight rounds. A walk to trees takes one to eight, with about four roots in
-//!   each stripe: checking a block for one tree costs as much as for all of its trees.
-//! - The first stripe of a block is the stripe of a pseudo-random fitting lane, and a stripe begins with a
-//!   pseudo-random fitting lane. So each fitting provider of a block comes first equally often.
+//! - Blocks come in a permutation, computed position by position from the seed alone. Large samples share the
+//!   permutation, and begin at different blocks ([`SharedOrder`]).
+//! - Neighbours in a block are often alike, so a block gives only some lanes (a stripe) in each round. A walk to
+//!   providers takes eight rounds. A walk to trees takes one to eight, with about four roots in each stripe: checking a
+//!   block for one tree costs as much as for all of its trees.
+//! - The first stripe of a block, and the first lane of a stripe, are those of a pseudo-random fitting lane. So each
+//!   fitting provider of a block comes first equally often.
 //! - In an order that is not shared, a block with fewer fitting lanes than most may wait for the second round. So its
-//!   providers come first about as often as all others. At most 7 of 8 blocks with few fitting lanes wait: a search in
-//!   a nearly full cloud need not look at all blocks.
+//!   providers come first about as often as all others. At most 7 of 8 blocks with few fitting lanes wait: a search in a
+//!   nearly full cloud need not look at all blocks.
 //!
-//! A search that ranks all candidates visits blocks in an order of its own, each once. Of equal candidates the first
-//! wins, so the search gets a pseudo-random number for each block, and the lanes of a block in a pseudo-random order.
+//! A search that ranks all candidates visits each block once. Of equal candidates the first wins, so the search gets a
+//! pseudo-random number for each block, and the lanes of a block in a pseudo-random order.
 
 use super::snapshot::{LANES, Slot, Snapshot, by_block};
 

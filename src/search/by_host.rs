@@ -77,7 +77,7 @@ pub fn each_host(
     settings: &SearchSettings,
     found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
 ) -> Result<bool> {
-    each_of(candidates(snapshot, request, settings, ())?, scoring, settings, found)
+    each_of(candidates(snapshot, request, settings, ())?, scoring, found)
 }
 
 /// Explains the providers that a whole search rejects: the search goes on after the first candidate. Returns whether
@@ -91,10 +91,13 @@ pub fn explain_each_host(
     settings: &SearchSettings,
     explain: &mut impl Explain,
 ) -> Result<bool> {
-    let mut has_any = false;
-    let mut search = candidates(snapshot, request, settings, explain)?;
     // One candidate of each tree is enough.
-    search.each_host(None, 1, |_, _, _| has_any = true)?;
+    let settings = SearchSettings {
+        max_combinations: 1,
+        ..settings.clone()
+    };
+    let mut has_any = false;
+    candidates(snapshot, request, &settings, explain)?.each_host(None, |_, _, _| has_any = true)?;
     Ok(has_any)
 }
 
@@ -111,7 +114,7 @@ pub fn eligible_hosts(snapshot: &Snapshot, request: &Request, settings: &SearchS
         unlimited = snapshot.with_unlimited_room();
         search = candidates(&unlimited, request, settings, ())?;
     }
-    found.is_exact = each_of(search, None, settings, |host, cost, _| found.add(host, cost))?;
+    found.is_exact = each_of(search, None, |host, cost, _| found.add(host, cost))?;
     Ok(found)
 }
 
@@ -132,7 +135,7 @@ pub fn best_in_host(
         search = search.in_tree(host);
     }
     let mut best: Option<(f64, Candidate)> = None;
-    each_of(search, scoring, settings, |its_host, cost, candidate| {
+    each_of(search, scoring, |its_host, cost, candidate| {
         if its_host == host && best.as_ref().is_none_or(|(least, _)| cost < *least) {
             best = Some((cost, candidate()));
         }
@@ -144,11 +147,10 @@ pub fn best_in_host(
 fn each_of(
     mut search: Candidates<&Snapshot, ()>,
     scoring: Option<Scoring>,
-    settings: &SearchSettings,
     mut found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
 ) -> Result<bool> {
     let mut has_any = false;
-    let is_exact = search.each_host(scoring, settings.max_combinations, |host, cost, candidate| {
+    let is_exact = search.each_host(scoring, |host, cost, candidate| {
         has_any = true;
         found(host, cost, candidate);
     })?;

@@ -121,7 +121,7 @@ fn begin<S: Deref<Target = Snapshot>, E: Explain>(
         Some(filter) => {
             filters.push(filter);
             let split = SplitRequest::new(&snapshot, request, filters, settings);
-            let roots = RootIter::new(&snapshot, split, (settings.seed, settings.order), explain);
+            let roots = RootIter::new(&snapshot, split, explain);
             Search::Trees(Box::new(Trees::new(roots, tree_order(request, settings))))
         }
     };
@@ -178,10 +178,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
         self
     }
 
-    /// The best of all candidates. Called instead of `next`.
-    ///
-    /// # Errors
-    /// [`Error::BadRequest`] if the search was interrupted.
+    /// The best of all candidates. Called instead of `next`. An error if the search was interrupted.
     pub(super) fn best(&mut self, ranking: &Ranking) -> Result<BestCandidates> {
         let snapshot = &self.snapshot;
         let (all, is_exact) = match &mut self.search {
@@ -197,7 +194,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
     pub(super) fn ignore_room(&mut self) -> bool {
         match &mut self.search {
             Search::Single(single) => {
-                single.ignore_room();
+                single.filter.ignores_room = true;
                 true
             }
             Search::Empty | Search::Trees(_) => false,
@@ -206,14 +203,11 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
 
     /// Called instead of `next`: calls `found` with candidates, among them the best candidate of each host. `found`
     /// receives the host, the cost (0 without a scoring), and a function that builds the candidate. Of each tree the
-    /// first `max_combinations` candidates count. Returns whether these were all.
-    ///
-    /// # Errors
-    /// [`Error::BadRequest`] if the search was interrupted.
+    /// first [`SearchSettings::max_combinations`] candidates count. Returns whether these were all. An error if the
+    /// search was interrupted.
     pub(super) fn each_host(
         &mut self,
         scoring: Option<Scoring>,
-        max_combinations: usize,
         found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
     ) -> Result<bool> {
         let snapshot = &self.snapshot;
@@ -224,7 +218,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
                 true
             }
             Search::Trees(trees) => {
-                trees.each_host(snapshot, scoring, max_combinations, found);
+                trees.each_host(snapshot, scoring, found);
                 trees.is_exact()
             }
         };

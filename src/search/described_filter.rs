@@ -31,18 +31,11 @@ struct Domains {
 impl HostFilter {
     /// `None` if every host matches.
     pub fn new(snapshot: &Snapshot, host: &HostConditions) -> Option<Self> {
-        let HostConditions {
-            condition,
-            in_domains,
-            not_in_domains,
-            // A condition on all providers, not on hosts alone.
-            only_up: _,
-        } = host;
-        let has_condition = !condition.is_empty();
-        (has_condition || !in_domains.is_empty() || !not_in_domains.is_empty()).then(|| Self {
-            condition: has_condition.then(|| CompiledExpression::new(snapshot, condition)),
-            domains: by_dimension(snapshot, in_domains),
-            forbidden: by_dimension(snapshot, not_in_domains),
+        let has_condition = !host.condition.is_empty();
+        (has_condition || !host.in_domains.is_empty() || !host.not_in_domains.is_empty()).then(|| Self {
+            condition: has_condition.then(|| CompiledExpression::new(snapshot, &host.condition)),
+            domains: by_dimension(snapshot, &host.in_domains),
+            forbidden: by_dimension(snapshot, &host.not_in_domains),
         })
     }
 

@@ -145,14 +145,12 @@ impl OverSequence {
     }
 
     fn keep(&mut self, host: Slot, quality: Quality) {
-        let known = self.hosts.get(&host).copied();
-        if known.is_some_and(|known| known <= quality) {
+        if self.hosts.get(&host).is_some_and(|known| *known <= quality) {
             return;
         }
-        if let Some(known) = known {
+        if let Some(known) = self.hosts.insert(host, quality) {
             self.order.remove(&(known, host));
         }
-        self.hosts.insert(host, quality);
         self.order.insert((quality, host));
     }
 }

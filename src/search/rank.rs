@@ -43,10 +43,8 @@ impl Rank {
     ];
 
     pub fn by_name(name: &str) -> Option<Rank> {
-        Rank::ALL
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|&(_, rank)| rank)
+        let found = Rank::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|&(_, rank)| rank)
     }
 
     /// How candidates are scored; `None` if they need no score.
@@ -91,8 +89,6 @@ pub(super) struct Ranking {
     pub scoring: Scoring,
     /// The number of candidates. At least one candidate is kept, if there is any.
     pub count: usize,
-    /// Of each tree only the first `max_combinations` candidates count.
-    pub max_combinations: usize,
     /// Whether only the best candidate of each tree counts. If each candidate is one provider, all candidates count.
     pub one_per_tree: bool,
 }

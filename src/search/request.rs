@@ -30,13 +30,8 @@ const CONDITIONS_A_STEP: usize = 16;
 impl Request {
     /// How many steps the scan of one block counts as: more than one for a request with many conditions.
     pub(super) fn steps_a_block(&self) -> u64 {
-        let HostConditions {
-            condition,
-            in_domains,
-            not_in_domains,
-            only_up: _,
-        } = &self.host;
-        let of_host = condition.comparisons().len() + in_domains.len() + not_in_domains.len();
+        let host = &self.host;
+        let of_host = host.condition.comparisons().len() + host.in_domains.len() + host.not_in_domains.len();
         let of_group = |group: &Group| group.condition.comparisons().len() + group.resources.len();
         let conditions = of_host + self.groups.iter().map(of_group).sum::<usize>();
         1 + (conditions / CONDITIONS_A_STEP) as u64

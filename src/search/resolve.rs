@@ -14,10 +14,8 @@ use super::scan;
 use super::snapshot::{Catalog, ClassId, Snapshot, TraitId};
 use crate::error::{Error, Result};
 
-/// The conditions that all groups of a request have in common: on the root of the serving tree, and on states.
-///
-/// # Errors
-/// [`Error::UnknownTraitsInCandidates`], with the first unknown name.
+/// The conditions that all groups of a request have in common: on the root of the serving tree, and on states. An error
+/// with the first unknown name.
 pub(super) fn common_filter(snapshot: &Snapshot, request: &Request, strict: bool) -> Result<ProviderFilter> {
     Ok(ProviderFilter {
         root: trait_ids(snapshot.catalog(), &request.root_required, unknown_in_candidates)?,
@@ -29,10 +27,7 @@ pub(super) fn common_filter(snapshot: &Snapshot, request: &Request, strict: bool
 }
 
 /// The filter of a group; `None` if no provider can match. The group comes with the index of the first group with an
-/// equal condition.
-///
-/// # Errors
-/// [`Error::UnknownClassInQuery`] and [`Error::UnknownTraitsInCandidates`], with the first unknown name.
+/// equal condition. An error with the first unknown name.
 pub(super) fn group_filter(
     snapshot: &Snapshot,
     common: &ProviderFilter,
@@ -72,10 +67,8 @@ pub(super) fn group_filter(
     Ok(has_requirement.then_some(ProviderFilter { tree: None, ..filter }))
 }
 
-/// The filter of a list of providers, without its name and uuid; `None` if no provider can match.
-///
-/// # Errors
-/// [`Error::UnknownClassInQuery`] and [`Error::UnknownTraitsInQuery`], with the first unknown name.
+/// The filter of a list of providers, without its name and uuid; `None` if no provider can match. An error with the
+/// first unknown name.
 pub(super) fn query_filter(snapshot: &Snapshot, query: &ProviderQuery, strict: bool) -> Result<Option<ProviderFilter>> {
     let catalog = snapshot.catalog();
     let mut filter = ProviderFilter {

@@ -215,10 +215,9 @@ impl<'a> CandidateSequence<'a> {
             if known.is_none() {
                 self.found.push(best);
             }
-            let candidate = Some(at);
             let waiting = Waiting {
                 root,
-                candidate,
+                candidate: Some(at),
                 changes,
             };
             self.queue.push(cost, waiting);
@@ -247,7 +246,7 @@ impl<'a> CandidateSequence<'a> {
         self.is_local = all.iter().all(|(_, candidate)| is_local(snapshot, candidate));
         let waiting = all.iter().enumerate().map(|(at, (cost, candidate))| {
             let waiting = Waiting {
-                root: snapshot.cached_root(any_provider(candidate)),
+                root: snapshot.cached_root(candidate.mappings[0].1[0]),
                 candidate: Some(at),
                 changes: 0,
             };
@@ -268,7 +267,6 @@ impl<'a> CandidateSequence<'a> {
         Ranking {
             scoring,
             count,
-            max_combinations: self.settings.max_combinations,
             one_per_tree: self.consumers > 1,
         }
     }
@@ -302,8 +300,4 @@ fn first_candidates(
 fn is_local(snapshot: &Snapshot, candidate: &Candidate) -> bool {
     let mut providers = candidate.mappings.iter().flat_map(|(_, providers)| providers.iter());
     providers.all(|&slot| !snapshot.is_sharing(slot))
-}
-
-fn any_provider(candidate: &Candidate) -> Slot {
-    candidate.mappings[0].1[0]
 }

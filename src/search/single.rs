@@ -16,7 +16,7 @@ use crate::interrupt::Interrupt;
 
 /// An iterator over the candidates of one group, each a single provider.
 pub(super) struct SingleProvider<E> {
-    filter: ProviderFilter,
+    pub filter: ProviderFilter,
     walk: BlockWalk,
     zones: ZoneFilter,
     /// The candidates of the current stripe not returned yet.
@@ -99,12 +99,7 @@ impl<E: Explain> SingleProvider<E> {
         best.map(|(cost, slot)| (cost, self.candidate(slot))).collect()
     }
 
-    /// Before the first candidate: room does not count.
-    pub fn ignore_room(&mut self) {
-        self.filter.ignores_room = true;
-    }
-
-    /// Calls `found` with the host of each candidate, the cost, and a function that builds the candidate.
+    /// As `Candidates::each_host`, with all candidates.
     pub fn each_host(
         &mut self,
         snapshot: &Snapshot,

@@ -157,7 +157,7 @@ impl<E: Explain> Trees<E> {
 
     /// Finds the next candidate: `placed` then has the provider of each part. False after the last candidate.
     fn advance(&mut self, snapshot: &Snapshot) -> bool {
-        while self.given_up < 2 * MAX_TREES_GIVEN_UP && !self.roots.request.interrupt.is_set() {
+        while self.given_up < 2 * MAX_TREES_GIVEN_UP && !self.roots.request.settings.interrupt.is_set() {
             let Some(mut tree) = self.next_tree(snapshot) else {
                 return false;
             };
@@ -267,7 +267,7 @@ impl<E: Explain> Trees<E> {
     fn enqueue(&mut self, tree: Box<TreeSearch>) {
         let first_round = self.tree_order == TreeOrder::BreadthFirst && !self.no_more_trees;
         let words = size_of::<TreeSearch>() / 8 + tree.offers.size() + tree.search.size();
-        let limit = self.roots.request.limits.waiting_words;
+        let limit = self.roots.request.settings.limits.waiting_words;
         let max_words = match (tree.search.has_dead_end, first_round) {
             (true, _) => 2 * limit,
             (false, true) => 0,

@@ -27,7 +27,7 @@ pub(in crate::search) struct Block {
     pub usage: Arc<UsageColumns>,
     /// `None` if no provider of the block, nor any ancestor of its providers, ever had a description.
     pub described: Option<Arc<BlockDescriptions>>,
-    /// Computed when a search first needs it, dropped when a provider joins or leaves a tree whose root is in the block.
+    /// Computed when a search first needs it, dropped when a tree with its root in the block changes.
     pub layout: Arc<OnceLock<Layout>>,
     /// Computed when a search first needs it, dropped when profile or usage changes.
     free_capacity: Arc<OnceLock<FreeCapacity>>,

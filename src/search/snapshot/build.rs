@@ -246,7 +246,7 @@ impl Snapshot {
             traits: _,
             aggregates: _,
         } = row;
-        let (identity, lane) = (&self.blocks.get(slot.block()).identity, slot.lane());
+        let (identity, lane) = (&self.block(slot).identity, slot.lane());
         identity.uuids.get(lane) == &**uuid
             && identity.names.get(lane) == &**name
             && identity.parents[lane] == *parent
@@ -278,28 +278,25 @@ impl Snapshot {
 
     fn update_sharing(&mut self, slot: Slot, row: &ProviderRow) {
         let shares = self.sharing_trait.is_some_and(|shares| row.traits.contains(&shares));
-        if shares && !self.sharing.contains(&slot) {
+        if shares && !self.is_sharing(slot) {
             Arc::make_mut(&mut self.sharing).insert(slot);
-        } else if !shares && self.sharing.contains(&slot) {
+        } else if !shares && self.is_sharing(slot) {
             Arc::make_mut(&mut self.sharing).remove(&slot);
         }
     }
 
     fn unlink_from_parent(&mut self, slot: Slot) {
-        let parent = self.blocks.get(slot.block()).identity.parents[slot.lane()];
-        self.child_count -= usize::from(parent.is_some());
+        let has_parent = self.block(slot).identity.parents[slot.lane()].is_some();
+        self.child_count -= usize::from(has_parent);
         self.drop_layout(slot);
-        if let Some(parent) = parent.and_then(|parent| self.by_id(parent)) {
+        if let Some(parent) = self.parent(slot) {
             let identity = Arc::make_mut(&mut self.blocks.get_mut(parent.block()).identity);
             identity.children.remove(parent.lane(), slot);
         }
     }
 
     fn link_to_parent(&mut self, slot: Slot) {
-        let parent = self.blocks.get(slot.block()).identity.parents[slot.lane()];
-        let Some(parent) = parent.and_then(|parent| self.by_id(parent)) else {
-            return;
-        };
+        let Some(parent) = self.parent(slot) else { return };
         self.drop_layout(slot);
         if !self.children(parent).contains(&slot) {
             let id = self.id(slot);

@@ -2,12 +2,11 @@
 //! the cache when the source changes, and does not know the content.
 
 use std::any::Any;
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// One value, derived by the first reader in need. The cache takes no part in comparisons of the source.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct DerivedCache(OnceLock<Box<dyn Any + Send + Sync>>);
 
 impl DerivedCache {
@@ -34,12 +33,6 @@ impl DerivedCache {
 impl PartialEq for DerivedCache {
     fn eq(&self, _: &Self) -> bool {
         true
-    }
-}
-
-impl fmt::Debug for DerivedCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DerivedCache")
     }
 }
 

@@ -78,10 +78,8 @@ impl Snapshot {
 
     /// The own description of a provider, without inherited values.
     pub fn description(&self, slot: Slot) -> Description {
-        match &self.blocks.get(slot.block()).described {
-            Some(described) => described.own.of(slot.lane(), &self.described.names),
-            None => Description::default(),
-        }
+        let own = self.own_of(slot);
+        own.map_or_else(Description::default, |own| own.of(slot.lane(), &self.described.names))
     }
 
     /// The description of a provider with inherited values. A hidden property is `None`.
@@ -159,11 +157,9 @@ impl Snapshot {
 
     /// Whether the own description of any provider gives a value to a property of this name.
     pub fn is_described_by(&self, name: &str) -> bool {
-        let Some(id) = self.property_name(name) else {
-            return false;
-        };
-        let has = |block: usize| self.described_lanes(block).values(id).next().is_some();
-        (0..self.blocks.len()).any(has)
+        let has = |block: usize, id: NameId| self.described_lanes(block).values(id).next().is_some();
+        let id = self.property_name(name);
+        id.is_some_and(|id| (0..self.blocks.len()).any(|block| has(block, id)))
     }
 
     /// The number of the name of a property or dimension; `None` if no description has the name.

@@ -24,15 +24,15 @@ pub(in crate::search) struct DescribedLanes {
     properties: Lanes<(NameId, Option<PropertyValue>)>,
     /// By dimension and path.
     domains: Lanes<(NameId, Arc<str>)>,
-    /// By state but `Up`, in the order of [`ProviderState::ALL`].
-    states: [u64; 3],
+    /// The states other than `Up`.
+    states: Lanes<ProviderState>,
 }
 
 /// The columns of a block without descriptions.
 pub(super) static UNDESCRIBED: DescribedLanes = DescribedLanes {
     properties: Lanes::EMPTY,
     domains: Lanes::EMPTY,
-    states: [0; 3],
+    states: Lanes::EMPTY,
 };
 
 impl DescribedLanes {
@@ -66,14 +66,12 @@ impl DescribedLanes {
     }
 
     pub fn state(&self, lane: usize) -> ProviderState {
-        let states = ProviderState::ALL[1..].iter().zip(self.states);
-        let mut states = states.filter(|(_, lanes)| lanes >> lane & 1 == 1);
-        states.next().map_or(ProviderState::Up, |((_, state), _)| *state)
+        self.states.of(lane).next().copied().unwrap_or_default()
     }
 
     /// The lanes in a state other than `Up`.
     pub fn not_up(&self) -> u64 {
-        self.states.iter().fold(0, |all, lanes| all | lanes)
+        self.states.iter().fold(0, |all, (_, lanes)| all | lanes)
     }
 
     /// The description of a lane.
@@ -118,9 +116,7 @@ impl DescribedLanes {
             .iter()
             .map(|(name, path)| (names.intern(name), Arc::clone(path)));
         self.domains.set(lane, paths);
-        self.states.iter_mut().for_each(|lanes| *lanes &= !(1 << lane));
-        if let Some(at) = (*state as usize).checked_sub(1) {
-            self.states[at] |= 1 << lane;
-        }
+        self.states
+            .set(lane, Some(*state).filter(|state| *state != ProviderState::Up));
     }
 }

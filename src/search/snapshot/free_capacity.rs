@@ -1,5 +1,5 @@
-//! Free capacity per class, summarised for a block. If the maximum is too small, the block is skipped; if the minimum is
-//! enough, the providers of the block need no individual check.
+//! Free capacity per class, summarised for a block. If the maximum is too small, the block is skipped; if the minimum
+//! is enough, the providers of the block need no individual check.
 //!
 //! The summaries assume the form of the rule at [`super::Inventory::limit`].
 

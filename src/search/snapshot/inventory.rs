@@ -41,8 +41,8 @@ impl Inventory {
     /// - `snapshot/free_capacity.rs` and `snapshot/zone_map.rs`: maximum and minimum of `limit - used` in a block and a
     ///   region;
     /// - `snapshot/version.rs`, `Snapshot::room`, from which `trees/offers.rs` has the room of each provider;
-    /// - `trees/assignment.rs` (`can_take`), `trees/bound.rs`, `trees/packing_problem.rs`, `trees/bin_completion.rs` and
-    ///   `trees/capacity_bound.rs`: sums of amounts against the room of a provider;
+    /// - `trees/assignment.rs` (`can_take`), `trees/bound.rs`, `trees/packing_problem.rs`, `trees/bin_completion.rs`
+    ///   and `trees/capacity_bound.rs`: sums of amounts against the room of a provider;
     /// - `tests/oracle.rs`: the tests' own form of the rule.
     ///
     /// Outside of the search, `model/batch/decide/inventories.rs` and `model/snapshot/comparison.rs` compare usage with

@@ -120,7 +120,6 @@ fn one_tree_does_not_fill_the_list_of_several_consumers() {
         let ranking = Ranking {
             scoring,
             count: 10,
-            max_combinations: usize::MAX,
             one_per_tree: true,
         };
         let all = ranked(&world, &pair(), &settings(), &ranking).unwrap().all;

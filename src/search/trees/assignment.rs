@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::bit_matrix::union_with;
+use super::bit_matrix::{BitMatrix, union_with};
 use super::offers::TreeOffers;
 use super::split_request::SplitRequest;
 use super::subtrees::Subtrees;
@@ -20,12 +20,12 @@ pub(super) struct Assignment {
     pub load: Vec<i64>,
     /// By provider, the number of granular parts placed.
     pub granular_parts: Vec<u32>,
-    /// By depth, the required traits that the providers of placed parts have.
-    covered: Vec<u64>,
-    /// By depth, the required traits that the options of the remaining parts have.
-    coverable: Vec<u64>,
-    /// The number of words of a set of required traits.
-    trait_words: usize,
+    /// The number of sets of required traits of the group without a suffix.
+    required: usize,
+    /// By depth, the sets of which the providers of placed parts have a trait. Only if there are any.
+    covered: BitMatrix,
+    /// By depth, the sets of which the options of the remaining parts have a trait.
+    coverable: BitMatrix,
     pub subtrees: Subtrees,
 }
 
@@ -56,20 +56,17 @@ impl Assignment {
     }
 
     fn begin_traits(&mut self, request: &SplitRequest, offers: &TreeOffers) {
-        let required = request.unsuffixed.as_ref().map_or(0, |group| group.required.len());
-        self.trait_words = required.div_ceil(64);
-        if self.trait_words == 0 {
+        self.required = request.unsuffixed.as_ref().map_or(0, |group| group.required.len());
+        if self.required == 0 {
             return;
         }
-        let size = (request.parts.len() + 1) * self.trait_words;
-        reset_vec(&mut self.covered, size, 0);
-        reset_vec(&mut self.coverable, size, 0);
-        for depth in (0..request.parts.len()).rev() {
-            let (here, later) = self.coverable[depth * self.trait_words..].split_at_mut(self.trait_words);
-            here.copy_from_slice(&later[..self.trait_words]);
-            let kind = request.parts[self.order[depth]].kind;
+        self.covered.reset(self.order.len() + 1, self.required);
+        self.coverable.reset(self.order.len() + 1, self.required);
+        for (depth, &part) in self.order.iter().enumerate().rev() {
+            self.coverable.copy(depth + 1, depth);
+            let kind = request.parts[part].kind;
             if !request.kinds[kind].granular {
-                offers.cover_together(kind, here);
+                offers.cover_together(kind, self.coverable.row_mut(depth));
             }
         }
     }
@@ -102,8 +99,9 @@ impl Assignment {
         self.order.iter().copied().zip(chosen)
     }
 
+    /// The sets of required traits of which the providers of placed parts have a trait.
     pub fn covered(&self) -> &[u64] {
-        &self.covered[self.depth * self.trait_words..(self.depth + 1) * self.trait_words]
+        self.covered.row(self.depth)
     }
 
     /// See [`TreeOffers::size`].
@@ -141,11 +139,10 @@ impl Assignment {
         }
         self.granular_parts[provider] += u32::from(part_kind.granular);
         self.chosen[self.depth] = provider as u32;
-        if self.trait_words > 0 {
-            let (before, after) = self.covered[self.depth * self.trait_words..].split_at_mut(self.trait_words);
-            after[..self.trait_words].copy_from_slice(before);
+        if self.required > 0 {
+            self.covered.copy(self.depth, self.depth + 1);
             if !part_kind.granular {
-                union_with(&mut after[..self.trait_words], offers.covers.row(provider));
+                union_with(self.covered.row_mut(self.depth + 1), offers.covers.row(provider));
             }
         }
         self.subtrees
@@ -166,12 +163,10 @@ impl Assignment {
 
     /// False if the remaining parts cannot complete the required traits or hold the rules of `same_subtree`.
     pub fn may_be_completed(&self, request: &SplitRequest) -> bool {
-        if self.trait_words > 0 {
-            let coverable = &self.coverable[self.depth * self.trait_words..];
-            let together = self.covered().iter().zip(coverable);
-            let together = together.map(|(covered, coverable)| (covered | coverable).count_ones());
-            let required = request.unsuffixed.as_ref().map_or(0, |group| group.required.len());
-            if together.sum::<u32>() as usize != required {
+        if self.required > 0 {
+            let words = self.covered().iter().zip(self.coverable.row(self.depth));
+            let together = words.map(|(covered, coverable)| (covered | coverable).count_ones());
+            if together.sum::<u32>() as usize != self.required {
                 return false;
             }
         }

@@ -77,7 +77,7 @@ impl BacktrackingSearch {
 
     /// Finds the next solution: all parts of `assignment` are placed. False after the last solution.
     pub fn next(&mut self, request: &SplitRequest, offers: &TreeOffers) -> bool {
-        while !self.exhausted && !request.interrupt.is_set() {
+        while !self.exhausted && !request.settings.interrupt.is_set() {
             if self.failed_steps > self.max_failed_steps {
                 (self.exhausted, self.gave_up) = (true, true);
                 break;
@@ -193,7 +193,7 @@ impl BacktrackingSearch {
         if !assignment.may_be_completed(request) {
             return false;
         }
-        let is_due = self.has_dead_end && self.failed_steps > request.limits.steps_before_bound;
+        let is_due = self.has_dead_end && self.failed_steps > request.settings.limits.steps_before_bound;
         // Whether a placed part may leave no provider for a second part.
         let compete = request.isolate || !request.classes.is_empty();
         if assignment.depth == request.parts.len() || !is_due && (assignment.depth > 0 || !compete) {

@@ -14,8 +14,8 @@ use super::packing_problem::{Bin, Item, PackingProblem};
 /// Subset sums are computed exactly up to this many units of room. A larger room is assumed to be filled exactly.
 const MAX_EXACT_UNITS: i64 = 4096;
 
-/// Of one class, the most that the bin `first` can take, and how much of the capacity of this bin and all later bins may
-/// be wasted. `None` if these bins cannot take all `remaining` items.
+/// Of one class, the most that the bin `first` can take, and how much of the capacity of this bin and all later bins
+/// may be wasted. `None` if these bins cannot take all `remaining` items.
 pub(super) fn usable_and_wasted(
     problem: &PackingProblem,
     class: usize,

@@ -121,7 +121,7 @@ impl TreeOffers {
                 // More room than the whole request needs makes no difference. Capped, more providers are
                 // interchangeable.
                 self.room.push(room.min(request.demand[class]));
-                if units.may_sum_between_steps(request.strict) {
+                if units.may_sum_between_steps(request.settings.strict_step) {
                     self.unaligned.push(UnalignedInventory { provider, class, units });
                 }
             }

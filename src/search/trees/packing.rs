@@ -56,7 +56,7 @@ impl Packing {
         self.choices += 1 + (problem.items.len() * problem.bins.len() / 4) as u64;
         let (verdict, found) = match problem.pack_greedily() {
             Some(found) => (PackingVerdict::Fits, found),
-            None => self.search(problem, &request.interrupt),
+            None => self.search(problem, &request.settings.interrupt),
         };
         if verdict == PackingVerdict::Fits {
             self.last_packing = placed;

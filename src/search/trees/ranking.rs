@@ -28,7 +28,7 @@ impl<E: Explain> Trees<E> {
     pub fn best(&mut self, snapshot: &Snapshot, ranking: &Ranking) -> Vec<(f64, Candidate)> {
         let scoring = ranking.scoring;
         self.tree_order = TreeOrder::DepthFirst;
-        self.max_solutions = ranking.max_combinations;
+        self.max_solutions = self.roots.request.settings.max_combinations;
         self.roots.rank(snapshot, scoring);
         let mut best: BestOf<Box<[Slot]>> = BestOf::new(ranking.count);
         let mut of_tree = BestInTree::default();
@@ -66,17 +66,15 @@ impl<E: Explain> Trees<E> {
         }
     }
 
-    /// Before the first candidate: calls `found` with candidates, among them the best candidate of each host. `found`
-    /// receives the host, the cost, and a function that builds the candidate.
+    /// As `Candidates::each_host`.
     pub fn each_host(
         &mut self,
         snapshot: &Snapshot,
         scoring: Option<Scoring>,
-        max_combinations: usize,
         mut found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
     ) {
         self.tree_order = TreeOrder::DepthFirst;
-        self.max_solutions = max_combinations;
+        self.max_solutions = self.roots.request.settings.max_combinations;
         self.may_be_all_shared = self.roots.may_be_all_shared();
         if let Some(scoring) = scoring {
             self.roots.rank(snapshot, scoring);

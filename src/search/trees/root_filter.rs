@@ -132,10 +132,8 @@ impl RootFilter {
         if !self.unsuffixed_is_local || roots == 0 {
             return roots;
         }
-        match fits.members_or_below(snapshot, block) {
-            Some(members) => having_any(snapshot.layout(block), roots, members),
-            None => roots,
-        }
+        let members = fits.members_or_below(snapshot, block);
+        members.map_or(roots, |members| having_any(snapshot.layout(block), roots, members))
     }
 
     /// The subset of `roots` whose trees may have each of the required traits.
@@ -207,12 +205,8 @@ fn having_providers<E: Explain>(
         _ => lanes.count_ones() >= min,
     };
     for lane in lanes_of(passing & !layout.spilling) {
-        let fit = if whole_tree(lane) {
-            fit
-        } else {
-            fit & root_block.members
-        };
-        passing &= !(u64::from(!is_enough(fit & layout.trees[lane])) << lane);
+        let members = if whole_tree(lane) { u64::MAX } else { root_block.members };
+        passing &= !(u64::from(!is_enough(fit & members & layout.trees[lane])) << lane);
     }
     for lane in lanes_of(passing & layout.spilling) {
         let blocks = layout.spilled(lane).into_iter().flatten();

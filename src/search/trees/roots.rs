@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::block_walk::{BlockWalk, SharedOrder, StripeLanes, mix};
+use super::super::block_walk::{BlockWalk, StripeLanes, mix};
 use super::super::snapshot::{Slot, Snapshot, by_block};
 use super::best_first::{BestFirst, Next};
 use super::fit_cache::FitCache;
@@ -24,7 +24,6 @@ pub(in crate::search) struct RootIter<E> {
     walk: BlockWalk,
     /// The roots of the current stripe that were not returned yet.
     stripe: StripeLanes,
-    seed: u64,
     /// Sets of sharing providers that reached a tree without offers of its own. A second tree without offers and with
     /// the same set has the same candidates.
     seen_sharing_sets: HashSet<Vec<usize>>,
@@ -40,12 +39,7 @@ pub(in crate::search) struct RootIter<E> {
 }
 
 impl<E: Explain> RootIter<E> {
-    pub fn new(
-        snapshot: &Snapshot,
-        request: SplitRequest,
-        (seed, order): (u64, Option<SharedOrder>),
-        explain: E,
-    ) -> Self {
+    pub fn new(snapshot: &Snapshot, request: SplitRequest, explain: E) -> Self {
         let mut fits = FitCache::new(snapshot, &request, explain);
         let sharing = SharingProviders::new(snapshot, &request, &mut fits);
         let kinds = 0..request.kinds.len();
@@ -54,13 +48,12 @@ impl<E: Explain> RootIter<E> {
         let tree = request.unsuffixed.as_ref().and_then(|group| group.tree);
         let only_tree = tree.or_else(tree_of_kind);
         Self {
-            walk: BlockWalk::to_trees(snapshot, only_tree, (seed, order)),
+            walk: BlockWalk::to_trees(snapshot, only_tree, (request.settings.seed, request.settings.order)),
             filter: RootFilter::new(snapshot, &request, &sharing, &local, only_tree),
             request,
             sharing,
             fits,
             stripe: StripeLanes::default(),
-            seed,
             seen_sharing_sets: HashSet::new(),
             reached: Vec::new(),
             masks: Vec::new(),
@@ -97,7 +90,7 @@ impl<E: Explain> RootIter<E> {
             };
             Some((bound, number, (block, lanes)))
         });
-        let blocks = BoundQueue::of_blocks(bounded, &request.interrupt);
+        let blocks = BoundQueue::of_blocks(bounded, &request.settings.interrupt);
         self.best_first = Some(Box::new(BestFirst::new(bounds, blocks)));
     }
 
@@ -117,14 +110,14 @@ impl<E: Explain> RootIter<E> {
 
     fn next_of_walk(&mut self, snapshot: &Snapshot) -> Option<Slot> {
         loop {
-            if self.request.interrupt.is_set() {
+            if self.request.settings.interrupt.is_set() {
                 return None;
             }
             if let Some(root) = self.stripe.next() {
                 return Some(root);
             }
             let (request, fits, filter) = (&self.request, &mut self.fits, &mut self.filter);
-            request.interrupt.spend(request.steps_a_block - 1);
+            request.settings.interrupt.spend(request.steps_a_block - 1);
             let find = |block, lanes| filter.roots(snapshot, request, fits, block, lanes);
             self.stripe = self.walk.next(find)?;
         }
@@ -133,7 +126,7 @@ impl<E: Explain> RootIter<E> {
     fn next_best(&mut self, snapshot: &Snapshot) -> Option<Slot> {
         let best_first = self.best_first.as_mut()?;
         loop {
-            if self.request.interrupt.is_set() {
+            if self.request.settings.interrupt.is_set() {
                 return None;
             }
             match best_first.next(self.max_cost)? {
@@ -143,7 +136,7 @@ impl<E: Explain> RootIter<E> {
                 }
                 Next::Block(block, lanes) => {
                     let (request, fits) = (&self.request, &mut self.fits);
-                    request.interrupt.spend(request.steps_a_block - 1);
+                    request.settings.interrupt.spend(request.steps_a_block - 1);
                     let roots = self.filter.roots(snapshot, request, fits, block, lanes);
                     if roots != 0 {
                         let all = &best_first.bounds;
@@ -167,10 +160,9 @@ impl<E: Explain> RootIter<E> {
     ) -> bool {
         self.collect_providers(snapshot, root, offers);
         let reached = &self.reached;
-        let is_new = |seen_sharing_sets: &mut HashSet<Vec<usize>>| {
-            !reached.is_empty() && (is_repeated || seen_sharing_sets.insert(reached.clone()))
-        };
-        if offers.slots.is_empty() && !is_new(&mut self.seen_sharing_sets) {
+        if offers.slots.is_empty()
+            && (reached.is_empty() || !is_repeated && !self.seen_sharing_sets.insert(reached.clone()))
+        {
             return false;
         }
         for &provider in reached {
@@ -181,7 +173,7 @@ impl<E: Explain> RootIter<E> {
             return false;
         }
         // A random first option for each tree, because equal trees would all offer the same provider first.
-        let random = mix(self.seed ^ root.index() as u64) as usize;
+        let random = mix(self.request.settings.seed ^ root.index() as u64) as usize;
         for options in offers.options.iter_mut().filter(|options| options.len() > 1) {
             let first = random % options.len();
             options.rotate_left(first);
@@ -202,7 +194,7 @@ impl<E: Explain> RootIter<E> {
         let own = [(root.block(), layout.trees[root.lane()])];
         let blocks = layout.spilled(root.lane()).unwrap_or(&own);
         // A tree may be large, so its blocks count as steps. The interrupt is checked before the next tree.
-        request.interrupt.spend(blocks.len() as u64);
+        request.settings.interrupt.spend(blocks.len() as u64);
         for &(block, lanes) in blocks {
             for (kind, mask) in masks.iter_mut().enumerate() {
                 *mask = lanes & self.fits.lanes(snapshot, request, block, kind);

@@ -7,9 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::request::{Group, GroupPolicy, Request};
-use super::super::settings::{SearchLimits, SearchSettings};
+use super::super::settings::SearchSettings;
 use super::super::snapshot::{ClassId, Slot, Snapshot, TraitId, by_block};
-use crate::interrupt::Interrupt;
 use crate::search::described_filter::HostFilter;
 use crate::search::provider_filter::{MemberIds, ProviderFilter, TraitIds};
 
@@ -35,9 +34,7 @@ pub(in crate::search) struct SplitRequest {
     pub isolate: bool,
     /// Whether several providers of one tree may serve.
     pub nested: bool,
-    pub strict: bool,
-    pub limits: SearchLimits,
-    pub interrupt: Interrupt,
+    pub settings: SearchSettings,
     /// [`Request::steps_a_block`].
     pub steps_a_block: u64,
 }
@@ -96,9 +93,7 @@ impl SplitRequest {
             subtrees: 0,
             isolate: request.group_policy == Some(GroupPolicy::Isolate),
             nested: request.nested,
-            strict: settings.strict_step,
-            limits: settings.limits,
-            interrupt: settings.interrupt.clone(),
+            settings: settings.clone(),
             steps_a_block: request.steps_a_block(),
         };
         let subtrees = rules(request);
@@ -116,21 +111,16 @@ impl SplitRequest {
 
     fn add_unsuffixed(&mut self, group: usize, filter: ProviderFilter) {
         for &amount in &filter.amounts {
-            let filter = ProviderFilter {
+            let mut filter = ProviderFilter {
                 amounts: vec![amount],
-                traits: TraitIds {
-                    required: Vec::new(),
-                    forbidden: filter.traits.forbidden.clone(),
-                },
-                members: MemberIds {
-                    any_of: Vec::new(),
-                    forbidden: filter.members.forbidden.clone(),
-                },
-                strict: filter.strict,
-                only_up: filter.only_up,
-                group: filter.group,
-                ..ProviderFilter::default()
+                root: TraitIds::default(),
+                host: None,
+                tree: None,
+                spans_tree: false,
+                ..filter.clone()
             };
+            filter.traits.required.clear();
+            filter.members.any_of.clear();
             self.add(
                 group,
                 PartKind {
