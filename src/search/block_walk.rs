@@ -11,8 +11,8 @@
 //! - The first stripe of a block, and the first lane of a stripe, are those of a pseudo-random fitting lane. So each
 //!   fitting provider of a block comes first equally often.
 //! - In an order that is not shared, a block with fewer fitting lanes than most may wait for the second round. So its
-//!   providers come first about as often as all others. At most 7 of 8 blocks with few fitting lanes wait: a search in a
-//!   nearly full cloud need not look at all blocks.
+//!   providers come first about as often as all others. At most 7 of 8 blocks with few fitting lanes wait: a search in
+//!   a nearly full cloud need not look at all blocks.
 //!
 //! A search that ranks all candidates visits each block once. Of equal candidates the first wins, so the search gets a
 //! pseudo-random number for each block, and the lanes of a block in a pseudo-random order.

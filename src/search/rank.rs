@@ -6,7 +6,7 @@
 //! - blocks are visited in the order of lower bounds of their costs (`bound_queue`), until no bound is better;
 //! - single providers are scored a block at a time, in columns (`costs`). Only providers better than the worst
 //!   candidate are visited one by one;
-//! - trees are searched in the order of their own bounds (`trees/best_first`);
+//! - trees are searched in the order of their own bounds (`trees/roots`);
 //! - a candidate is built when the search has ended.
 //!
 //! Of equal candidates the first wins. The walk begins where the seed says, so callers that must not all get the same

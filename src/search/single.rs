@@ -83,7 +83,13 @@ impl<E: Explain> SingleProvider<E> {
     /// The best `count` of all candidates with their costs, best first. Blocks are visited in the order of bounds.
     pub fn best(&mut self, snapshot: &Snapshot, scoring: Scoring, count: usize) -> Vec<(f64, Candidate)> {
         let mut best = BestOf::new(count);
-        let mut blocks = self.blocks_by_bound(snapshot, scoring);
+        let (filter, zones) = (&self.filter, &mut self.zones);
+        let bounded = self.walk.blocks().filter_map(|(number, (block, lanes))| {
+            let can_skip = zones.can_skip::<E>(block, || snapshot.zone_map(block).may_fit(&filter.amounts));
+            let bound = || scoring.bound_in_block(snapshot, block, &filter.amounts);
+            (!can_skip).then(|| (bound(), number, (block, lanes)))
+        });
+        let mut blocks = BoundQueue::of_blocks(bounded, &self.interrupt);
         while let Some((_, (block, lanes))) = blocks.pop_if(|bound| bound < best.max_cost()) {
             if self.interrupt.count(self.steps_a_block) {
                 break;
@@ -125,16 +131,5 @@ impl<E: Explain> SingleProvider<E> {
                 found(host, costs[slot.lane()], &|| self.candidate(slot));
             }
         }
-    }
-
-    /// All blocks that may have a candidate, with lower bounds of the costs.
-    fn blocks_by_bound(&mut self, snapshot: &Snapshot, scoring: Scoring) -> BoundQueue<(usize, u64)> {
-        let (filter, zones) = (&self.filter, &mut self.zones);
-        let bounded = self.walk.blocks().filter_map(|(number, (block, lanes))| {
-            let can_skip = zones.can_skip::<E>(block, || snapshot.zone_map(block).may_fit(&filter.amounts));
-            let bound = || scoring.bound_in_block(snapshot, block, &filter.amounts);
-            (!can_skip).then(|| (bound(), number, (block, lanes)))
-        });
-        BoundQueue::of_blocks(bounded, &self.interrupt)
     }
 }

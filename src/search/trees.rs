@@ -12,13 +12,12 @@
 //!   `capacity_bound`);
 //! - this module takes the solutions of one tree after the other, or round-robin, and makes candidates of solutions;
 //! - `ranking` keeps the best of all candidates. Trees then come in the order of lower bounds of their costs
-//!   (`tree_bounds`, `best_first`), until no remaining tree can have a better candidate.
+//!   (`tree_bounds`), until no remaining tree can have a better candidate.
 //!
 //! Many hosts of a cloud are alike. So a tree is skipped if a tree with the same signature has no solution.
 
 mod assignment;
 mod backtracking;
-mod best_first;
 mod bin_completion;
 mod bit_matrix;
 mod bound;
@@ -73,8 +72,6 @@ pub(super) struct Trees<E> {
     max_solutions: usize,
     /// Whether a tree was abandoned after `max_solutions`.
     abandoned: bool,
-    /// Whether sharing providers alone may be a candidate. Set if the best candidate of each host is wanted.
-    may_be_all_shared: bool,
 }
 
 /// After this many trees were given up, no further tree is begun. After twice as many, the whole search ends.
@@ -122,7 +119,6 @@ impl<E: Explain> Trees<E> {
             infeasible: HashMap::new(),
             max_solutions: usize::MAX,
             abandoned: false,
-            may_be_all_shared: false,
         }
     }
 

@@ -46,11 +46,6 @@ impl Scoring {
         }
     }
 
-    /// [`Scoring::no_cost`] of each lane of a block.
-    pub fn no_costs(self) -> [f64; LANES] {
-        [self.no_cost(); LANES]
-    }
-
     /// Adds the costs of `amounts` to the costs of the `lanes` of a block. All other costs become meaningless.
     pub fn add_block(
         self,
@@ -93,7 +88,7 @@ impl Scoring {
         (block, mut lanes): (usize, u64),
         amounts: &[(ClassId, i64)],
     ) -> (u64, [f64; LANES]) {
-        let mut costs = self.no_costs();
+        let mut costs = [self.no_cost(); LANES];
         for (at, amount) in amounts.iter().enumerate() {
             self.add_block(&mut costs, snapshot, block, lanes, std::slice::from_ref(amount));
             // A further class makes only `fullest` cost less. Otherwise most lanes are out after the first class.

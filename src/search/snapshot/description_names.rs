@@ -19,21 +19,18 @@ pub(super) struct Described {
 
 /// All names that descriptions used since the snapshot was built. Copies share the names until a new name is added.
 #[derive(Clone, Debug, Default)]
-pub(in crate::search) struct DescriptionNames(Arc<Names>);
-
-#[derive(Clone, Debug, Default)]
-struct Names {
-    ids: HashMap<Arc<str>, NameId>,
-    texts: Vec<Arc<str>>,
+pub(in crate::search) struct DescriptionNames {
+    ids: Arc<HashMap<Arc<str>, NameId>>,
+    texts: Arc<Vec<Arc<str>>>,
 }
 
 impl DescriptionNames {
     pub fn id(&self, name: &str) -> Option<NameId> {
-        self.0.ids.get(name).copied()
+        self.ids.get(name).copied()
     }
 
     pub fn text(&self, id: NameId) -> &Arc<str> {
-        &self.0.texts[id.0 as usize]
+        &self.texts[id.0 as usize]
     }
 
     /// The number of a name. An unknown name is added.
@@ -41,11 +38,10 @@ impl DescriptionNames {
         if let Some(id) = self.id(name) {
             return id;
         }
-        let names = Arc::make_mut(&mut self.0);
         // A name takes several bytes, so there is no memory for as many.
-        let id = NameId(u32::try_from(names.texts.len()).expect("fewer names than 32-bit numbers"));
-        names.ids.insert(Arc::clone(name), id);
-        names.texts.push(Arc::clone(name));
+        let id = NameId(u32::try_from(self.texts.len()).expect("fewer names than 32-bit numbers"));
+        Arc::make_mut(&mut self.ids).insert(Arc::clone(name), id);
+        Arc::make_mut(&mut self.texts).push(Arc::clone(name));
         id
     }
 }

@@ -49,8 +49,7 @@ pub(super) struct UnalignedInventory {
 }
 
 impl TreeOffers {
-    /// Begins a new tree. Providers are added with [`TreeOffers::add_block`] and [`TreeOffers::add_sharing`], then
-    /// [`TreeOffers::finish`] is called.
+    /// Begins a new tree. Providers are added with [`TreeOffers::add_block`], then [`TreeOffers::finish`] is called.
     pub fn clear(&mut self, request: &SplitRequest) {
         self.slots.clear();
         self.blocks.clear();
@@ -75,18 +74,6 @@ impl TreeOffers {
                 }
             }
         }
-    }
-
-    /// Adds a sharing provider of another tree.
-    pub fn add_sharing(&mut self, slot: Slot, kinds: &[usize]) {
-        let index = self.slots.len() as u32;
-        self.blocks.push(OfferedBlock {
-            block: slot.block(),
-            lanes: slot.bit(),
-            first: self.slots.len(),
-        });
-        self.slots.push(slot);
-        kinds.iter().for_each(|&kind| self.options[kind].push(index));
     }
 
     /// Computes the data for the constraints of the request.

@@ -75,7 +75,9 @@ impl<E: Explain> Trees<E> {
     ) {
         self.tree_order = TreeOrder::DepthFirst;
         self.max_solutions = self.roots.request.settings.max_combinations;
-        self.may_be_all_shared = self.roots.may_be_all_shared();
+        // A tree may have candidates of sharing providers alone, which are of other hosts. Perhaps no other tree gives
+        // these candidates: the sharing providers' own trees may not meet the conditions on the root.
+        let may_be_all_shared = self.roots.may_be_all_shared();
         if let Some(scoring) = scoring {
             self.roots.rank(snapshot, scoring);
         }
@@ -86,19 +88,15 @@ impl<E: Explain> Trees<E> {
             let host = snapshot.host_of(&placements).unwrap_or(self.placed[0]);
             let cost = scoring.map_or(0.0, |scoring| scoring.cost(snapshot, &placements));
             found(host, cost, &|| candidate(&self.roots.request, &self.placed));
-            // Without a scoring no further candidate is better.
-            self.note_cost(host, scoring.map_or(Scoring::NO_BOUND, |_| cost));
+            if !may_be_all_shared {
+                // Without a scoring no further candidate is better.
+                self.note_cost(host, scoring.map_or(Scoring::NO_BOUND, |_| cost));
+            }
         }
     }
 
     /// After a candidate of the last searched tree's host, only candidates of lower cost are wanted of the tree.
-    ///
-    /// An exception is a tree that may have candidates of sharing providers alone, which are of other hosts. Perhaps no
-    /// other tree gives these candidates: the sharing providers' own trees may not meet the conditions on the root.
     fn note_cost(&mut self, host: Slot, cost: f64) {
-        if self.may_be_all_shared {
-            return;
-        }
         // Depth-first, the last searched tree is the only waiting tree, and stays in memory.
         let Some(WaitingTree::InMemory(tree, _)) = self.waiting.back_mut() else {
             return;

@@ -26,14 +26,6 @@ pub(super) struct RootFilter {
     unsuffixed_is_local: bool,
 }
 
-/// A block of roots.
-struct RootBlock<'a> {
-    block: usize,
-    layout: &'a Layout,
-    /// [`FitCache::members`] of the block.
-    members: u64,
-}
-
 impl RootFilter {
     /// `local`: the kinds that no sharing provider serves. `only_tree`: the tree to which the search is restricted.
     pub fn new(
@@ -112,13 +104,9 @@ impl RootFilter {
         if roots == 0 {
             return 0;
         }
-        let root_block = RootBlock {
-            block,
-            layout: snapshot.layout(block),
-            members: fits.members(snapshot, block),
-        };
+        let root_block = (block, snapshot.layout(block), fits.members(snapshot, block));
         for at in 0..self.local.len() {
-            roots = having_providers(snapshot, request, fits, &root_block, roots, self.local[at]);
+            roots = having_providers(snapshot, request, fits, root_block, roots, self.local[at]);
             if roots == 0 {
                 self.local[..=at].rotate_right(1);
                 return 0;
@@ -185,27 +173,28 @@ fn having_any(layout: &Layout, roots: u64, lanes: u64) -> u64 {
     })
 }
 
-/// The subset of `roots` whose trees have at least `min` providers for `kind`.
+/// The subset of `roots` of a block whose trees have at least `min` providers for `kind`. `own_members` is
+/// [`FitCache::members`] of the block.
 fn having_providers<E: Explain>(
     snapshot: &Snapshot,
     request: &SplitRequest,
     fits: &mut FitCache<E>,
-    root_block: &RootBlock<'_>,
+    (block, layout, own_members): (usize, &Layout, u64),
     roots: u64,
     (kind, min): (usize, u32),
 ) -> u64 {
-    let (layout, granular) = (root_block.layout, request.kinds[kind].granular);
-    let fit = fits.lanes(snapshot, request, root_block.block, kind);
+    let granular = request.kinds[kind].granular;
+    let fit = fits.lanes(snapshot, request, block, kind);
     // In most blocks no provider fits. Only trees with providers in other blocks remain.
     let mut passing = if fit == 0 { roots & layout.spilling } else { roots };
     // Aggregates of the root count for the whole tree.
-    let whole_tree = |lane: usize| granular || root_block.members >> lane & 1 == 1;
+    let whole_tree = |lane: usize| granular || own_members >> lane & 1 == 1;
     let is_enough = |lanes: u64| match min {
         1 => lanes != 0,
         _ => lanes.count_ones() >= min,
     };
     for lane in lanes_of(passing & !layout.spilling) {
-        let members = if whole_tree(lane) { u64::MAX } else { root_block.members };
+        let members = if whole_tree(lane) { u64::MAX } else { own_members };
         passing &= !(u64::from(!is_enough(fit & members & layout.trees[lane])) << lane);
     }
     for lane in lanes_of(passing & layout.spilling) {

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use super::super::block_walk::{BlockWalk, StripeLanes, mix};
 use super::super::snapshot::{Slot, Snapshot, by_block};
-use super::best_first::{BestFirst, Next};
 use super::fit_cache::FitCache;
 use super::offers::TreeOffers;
 use super::root_filter::RootFilter;
@@ -30,12 +29,21 @@ pub(in crate::search) struct RootIter<E> {
     /// Buffers, whose memory is reused for the next tree.
     reached: Vec<usize>,
     masks: Vec<u64>,
-    /// The order of trees, if candidates are ranked.
+    /// If candidates are ranked.
     best_first: Option<Box<BestFirst>>,
     /// Only candidates of lower cost are wanted.
     pub max_cost: f64,
     /// A lower bound of the costs of the candidates of the last returned tree.
     pub bound: f64,
+}
+
+/// Blocks and trees in the order of lower bounds of their costs (best-first search).
+struct BestFirst {
+    bounds: TreeBounds,
+    /// The blocks that were not visited yet.
+    blocks: BoundQueue<(usize, u64)>,
+    /// The roots of trees of visited blocks.
+    trees: BoundQueue<Slot>,
 }
 
 impl<E: Explain> RootIter<E> {
@@ -90,8 +98,11 @@ impl<E: Explain> RootIter<E> {
             };
             Some((bound, number, (block, lanes)))
         });
-        let blocks = BoundQueue::of_blocks(bounded, &request.settings.interrupt);
-        self.best_first = Some(Box::new(BestFirst::new(bounds, blocks)));
+        self.best_first = Some(Box::new(BestFirst {
+            blocks: BoundQueue::of_blocks(bounded, &request.settings.interrupt),
+            trees: BoundQueue::default(),
+            bounds,
+        }));
     }
 
     /// Collects the offers of the next tree and returns its root; `None` after the last tree. The tree may still turn
@@ -123,27 +134,36 @@ impl<E: Explain> RootIter<E> {
         }
     }
 
+    /// The next tree in the order of bounds. The trees of a block are bounded when the block's bound comes first.
     fn next_best(&mut self, snapshot: &Snapshot) -> Option<Slot> {
         let best_first = self.best_first.as_mut()?;
         loop {
             if self.request.settings.interrupt.is_set() {
                 return None;
             }
-            match best_first.next(self.max_cost)? {
-                Next::Tree(bound, root) => {
-                    self.bound = bound;
-                    return Some(root);
-                }
-                Next::Block(block, lanes) => {
-                    let (request, fits) = (&self.request, &mut self.fits);
-                    request.settings.interrupt.spend(request.steps_a_block - 1);
-                    let roots = self.filter.roots(snapshot, request, fits, block, lanes);
-                    if roots != 0 {
-                        let all = &best_first.bounds;
-                        let bounds = all.of_trees(snapshot, request, fits, &mut self.sharing, (block, roots));
-                        let shuffled = self.walk.shuffled(block, roots).map(|root| (bounds[root.lane()], root));
-                        best_first.add_trees(shuffled.filter(|(bound, _)| *bound < self.max_cost));
-                    }
+            let is_wanted = |bound: f64| bound < self.max_cost;
+            let is_tree = match (best_first.trees.bound(), best_first.blocks.bound()) {
+                (Some(tree), Some(block)) => tree <= block,
+                (tree, _) => tree.is_some(),
+            };
+            if is_tree {
+                let (bound, root) = best_first.trees.pop_if(is_wanted)?;
+                self.bound = bound;
+                return Some(root);
+            }
+            let (_, (block, lanes)) = best_first.blocks.pop_if(is_wanted)?;
+            let (request, fits) = (&self.request, &mut self.fits);
+            request.settings.interrupt.spend(request.steps_a_block - 1);
+            let roots = self.filter.roots(snapshot, request, fits, block, lanes);
+            if roots == 0 {
+                continue;
+            }
+            let all = &best_first.bounds;
+            let bounds = all.of_trees(snapshot, request, fits, &mut self.sharing, (block, roots));
+            for root in self.walk.shuffled(block, roots) {
+                let bound = bounds[root.lane()];
+                if is_wanted(bound) {
+                    best_first.trees.push(bound, root);
                 }
             }
         }
@@ -167,7 +187,7 @@ impl<E: Explain> RootIter<E> {
         }
         for &provider in reached {
             let provider = &self.sharing.providers[provider];
-            offers.add_sharing(provider.slot, &provider.kinds);
+            offers.add_block(provider.slot.block(), &provider.masks);
         }
         if offers.options.iter().any(Vec::is_empty) {
             return false;

@@ -25,8 +25,8 @@ pub(in crate::search) struct SharingProviders {
 pub(in crate::search) struct SharingProvider {
     pub slot: Slot,
     pub root: Slot,
-    /// The kinds of parts that the provider could serve.
-    pub kinds: Vec<usize>,
+    /// By kind of part, the provider's lane if the provider could serve the part.
+    pub masks: Vec<u64>,
 }
 
 impl SharingProviders {
@@ -35,18 +35,19 @@ impl SharingProviders {
         let in_one_tree = request.unsuffixed.as_ref().is_some_and(|group| group.tree.is_some());
         for slot in snapshot.sharing() {
             let is_member = fits.is_member(snapshot, slot);
-            let serves = |&kind: &usize| {
-                (request.kinds[kind].granular || is_member && !in_one_tree) && fits.fits(snapshot, request, slot, kind)
+            let mask = |kind: usize| {
+                let may_serve = request.kinds[kind].granular || is_member && !in_one_tree;
+                u64::from(may_serve && fits.fits(snapshot, request, slot, kind)) << slot.lane()
             };
-            let kinds: Vec<usize> = (0..request.kinds.len()).filter(serves).collect();
-            if kinds.is_empty() {
+            let masks: Vec<u64> = (0..request.kinds.len()).map(mask).collect();
+            if masks.iter().all(|mask| *mask == 0) {
                 continue;
             }
             let index = sharing.providers.len();
             let aggregates = snapshot.aggregates(slot).map(|aggregate| (aggregate, index));
             sharing.by_aggregate.extend(aggregates);
             let root = snapshot.root(slot);
-            sharing.providers.push(SharingProvider { slot, root, kinds });
+            sharing.providers.push(SharingProvider { slot, root, masks });
         }
         sharing.by_aggregate.sort_unstable();
         sharing
@@ -54,7 +55,7 @@ impl SharingProviders {
 
     /// Whether any sharing provider could serve a part of this kind.
     pub fn any_serves(&self, kind: usize) -> bool {
-        self.providers.iter().any(|provider| provider.kinds.contains(&kind))
+        self.providers.iter().any(|provider| provider.masks[kind] != 0)
     }
 
     /// Whether any sharing provider has one of these traits.

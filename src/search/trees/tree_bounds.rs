@@ -32,13 +32,14 @@ impl TreeBounds {
         let kinds = request.kinds.len();
         let amounts: Vec<_> = (0..kinds).map(|kind| least_amounts(request, scoring, kind)).collect();
         let shared = sharing.providers.iter().map(|provider| {
-            let of_kind = |&kind: &usize| {
-                let mut costs = scoring.no_costs();
+            let serves = |kind: &usize| provider.masks[*kind] != 0;
+            let of_kind = |kind: usize| {
+                let mut costs = [scoring.no_cost(); LANES];
                 let (slot, amounts) = (provider.slot, &amounts[kind]);
                 scoring.add_block(&mut costs, snapshot, slot.block(), slot.bit(), amounts);
                 (kind, costs[slot.lane()])
             };
-            provider.kinds.iter().map(of_kind).collect()
+            (0..kinds).filter(serves).map(of_kind).collect()
         });
         let shared: Vec<Vec<(usize, f64)>> = shared.collect();
         let mut least_shared = vec![f64::INFINITY; kinds];
@@ -71,13 +72,13 @@ impl TreeBounds {
         (block, roots): (usize, u64),
     ) -> [f64; LANES] {
         let layout = snapshot.layout(block);
-        let mut bounds = self.scoring.no_costs();
+        let mut bounds = [self.scoring.no_cost(); LANES];
         let local = roots & !layout.spilling;
         let own = lanes_of(local).fold(0, |lanes, root| lanes | layout.trees[root]);
         let reaching = sharing.reaching(snapshot, block);
         for kind in 0..request.kinds.len() {
             let fit = own & fits.lanes(snapshot, request, block, kind);
-            let mut costs = self.scoring.no_costs();
+            let mut costs = [self.scoring.no_cost(); LANES];
             self.scoring
                 .add_block(&mut costs, snapshot, block, fit, &self.amounts[kind]);
             for root in lanes_of(local) {
