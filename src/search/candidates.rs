@@ -6,7 +6,7 @@ use std::ops::Deref;
 use super::candidate::Candidate;
 use super::explain::Explain;
 use super::expression::Expression;
-use super::provider_filter::ProviderFilter;
+use super::provider_filter::{ProviderFilter, TraitIds};
 use super::rank::{BestCandidates, Ranking, Scoring};
 use super::request::Request;
 use super::resolve;
@@ -146,12 +146,12 @@ fn tree_order(request: &Request, settings: &SearchSettings) -> TreeOrder {
 
 /// Whether every candidate for this one group is a single provider that a scan of its block can decide.
 fn is_single_provider(snapshot: &Snapshot, request: &Request, filter: &ProviderFilter) -> bool {
-    let shared = filter.tree.is_none() && snapshot.sharing().next().is_some();
+    let shared = filter.tree.is_none() && snapshot.has_sharing();
     if filter.spans_tree {
         !shared && (filter.amounts.len() == 1 || !request.nested || !snapshot.has_trees())
     } else {
         // A sharing provider may serve a foreign tree although its own root does not meet the conditions on the root.
-        (filter.root.is_empty() && filter.host.is_none()) || snapshot.sharing().next().is_none()
+        (filter.root == TraitIds::default() && filter.host.is_none()) || !snapshot.has_sharing()
     }
 }
 

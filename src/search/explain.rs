@@ -1,7 +1,7 @@
 //! Explains why a search rejects providers.
 
 use super::expression::Verdict;
-use super::snapshot::{ClassId, ProviderState, Slot};
+use super::snapshot::{BlockSlots, ClassId, ProviderState, Slot};
 
 /// Why a provider was rejected: the first reason found, in the order in which filters are tried. `index` and `group`
 /// point into the request's own lists. Of groups with equal filters, `group` is the first.
@@ -47,6 +47,15 @@ pub trait Explain {
     const ENABLED: bool = true;
 
     fn rejected(&mut self, slot: Slot, reason: Rejection);
+
+    /// Reports several providers. `reason` is called only if reasons are not ignored.
+    fn all_rejected(&mut self, slots: BlockSlots, reason: impl Fn(Slot) -> Rejection) {
+        if Self::ENABLED {
+            for slot in slots {
+                self.rejected(slot, reason(slot));
+            }
+        }
+    }
 }
 
 /// Ignores all reasons.

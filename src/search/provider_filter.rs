@@ -46,9 +46,3 @@ pub(super) struct MemberIds {
     pub any_of: Vec<Vec<AggregateId>>,
     pub forbidden: Vec<AggregateId>,
 }
-
-impl TraitIds {
-    pub fn is_empty(&self) -> bool {
-        self.required.is_empty() && self.forbidden.is_empty()
-    }
-}

@@ -102,7 +102,10 @@ pub(super) fn query_filter(snapshot: &Snapshot, query: &ProviderQuery, strict: b
 /// The error; or no match, if an earlier filter in `before` rejects every provider. An empty filter never rejects all,
 /// so an unknown name is refused even on a database without providers.
 fn error_unless_empty(snapshot: &Snapshot, before: &[ProviderFilter], error: Error) -> Result<Option<ProviderFilter>> {
-    let passes_any = |filter: &ProviderFilter| *filter == ProviderFilter::default() || scan::any_fits(snapshot, filter);
+    let passes_any = |filter: &ProviderFilter| {
+        let fits_any = |block| scan::fitting(snapshot, filter, block, u64::MAX, &mut ()) != 0;
+        *filter == ProviderFilter::default() || (0..snapshot.blocks.len()).any(fits_any)
+    };
     if before.iter().all(passes_any) {
         Err(error)
     } else {

@@ -8,11 +8,6 @@ use super::snapshot::{
     lanes_where,
 };
 
-/// Whether any provider passes `filter`. Stops at the first.
-pub(super) fn any_fits(snapshot: &Snapshot, filter: &ProviderFilter) -> bool {
-    (0..snapshot.blocks.len()).any(|block| fitting(snapshot, filter, block, u64::MAX, &mut ()) != 0)
-}
-
 /// The subset of `lanes` whose provider passes all of `filter` by itself, apart from `tree`, which callers check. Cheap
 /// conditions come first.
 pub(super) fn fitting<E: Explain>(
@@ -42,23 +37,6 @@ pub(super) fn fitting<E: Explain>(
     scan.passing
 }
 
-/// The subset of `roots` of a block that matches the conditions on hosts.
-pub(super) fn on_hosts<E: Explain>(
-    snapshot: &Snapshot,
-    host: &HostFilter,
-    block: usize,
-    roots: u64,
-    explain: &mut E,
-) -> u64 {
-    let matching = host.matching(snapshot, block, roots);
-    if E::ENABLED {
-        for slot in BlockSlots::new(block, roots & !matching) {
-            explain.rejected(slot, host.rejection(snapshot, slot));
-        }
-    }
-    matching
-}
-
 /// The scan of one block. Each of its conditions returns whether any lane still passes.
 struct BlockScan<'e, E> {
     block: usize,
@@ -75,11 +53,8 @@ impl<E: Explain> BlockScan<'_, E> {
 
     /// As `keep`, with a reason for each provider, computed only for an explanation.
     fn keep_or(&mut self, lanes: u64, reason: impl Fn(Slot) -> Rejection) -> bool {
-        if E::ENABLED {
-            for slot in BlockSlots::new(self.block, self.passing & !lanes) {
-                self.explain.rejected(slot, reason(slot));
-            }
-        }
+        let rejected = BlockSlots::new(self.block, self.passing & !lanes);
+        self.explain.all_rejected(rejected, reason);
         self.passing &= lanes;
         self.passing != 0
     }
@@ -112,7 +87,7 @@ impl<E: Explain> BlockScan<'_, E> {
     }
 
     fn root(&mut self, snapshot: &Snapshot, root_traits: &TraitIds, data: &Block) -> bool {
-        if root_traits.is_empty() {
+        if *root_traits == TraitIds::default() {
             return true;
         }
         let children = lanes_where(self.passing & !data.roots, |lane| {

@@ -50,10 +50,7 @@ impl SearchSettings {
     pub fn max_candidates(&self, request: &Request) -> (usize, bool) {
         let limit = request.limit.unwrap_or(usize::MAX);
         let limit = limit.min(self.max.unwrap_or(usize::MAX)).max(1);
-        let ceiling = match self.max {
-            Some(_) => usize::MAX,
-            None => self.ceiling.max(1),
-        };
+        let ceiling = self.max.map_or(self.ceiling.max(1), |_| usize::MAX);
         (limit.min(ceiling), ceiling < limit)
     }
 }

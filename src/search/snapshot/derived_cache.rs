@@ -2,8 +2,8 @@
 //! the cache when the source changes, and does not know the content.
 
 use std::any::Any;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 /// One value, derived by the first reader in need. The cache takes no part in comparisons of the source.
 #[derive(Debug, Default)]
@@ -19,14 +19,6 @@ impl DerivedCache {
     /// Whether the value was derived.
     pub fn is_filled(&self) -> bool {
         self.0.get().is_some()
-    }
-
-    /// Leaves this owner with an empty cache. Other owners keep the shared cache.
-    pub fn drop_of(shared: &mut Arc<DerivedCache>) {
-        match Arc::get_mut(shared) {
-            Some(own) => *own = DerivedCache::default(),
-            None => *shared = Arc::default(),
-        }
     }
 }
 

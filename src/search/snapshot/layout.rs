@@ -1,5 +1,7 @@
 //! The layout of a block: the lanes of each tree, and the trees that continue in further blocks.
 
+use std::collections::BTreeMap;
+
 use super::ids::{LANES, Slot};
 
 /// The trees of one block as masks of lanes, so that a search need not follow parents and children one by one.
@@ -17,7 +19,7 @@ pub(in crate::search) struct Layout {
     /// The lanes of roots whose trees have providers in other blocks too.
     pub spilling: u64,
     /// By the lane of a root in `spilling`: the blocks and lanes of the whole tree.
-    pub(super) spilled: Vec<(usize, Vec<(usize, u64)>)>,
+    pub spilled: BTreeMap<usize, Vec<(usize, u64)>>,
 }
 
 /// No parent.
@@ -41,12 +43,6 @@ impl Layout {
                 parent => at = parent.into(),
             }
         }
-    }
-
-    /// The blocks and lanes of the whole tree of a root, if the tree continues in other blocks.
-    pub fn spilled(&self, lane: usize) -> Option<&[(usize, u64)]> {
-        let found = self.spilled.iter().find(|(root, _)| *root == lane);
-        found.map(|(_, blocks)| blocks.as_slice())
     }
 }
 

@@ -64,11 +64,7 @@ impl FromStr for NormalLimit {
             return Err(());
         }
         let parts: u32 = format!("{whole}{decimals:0<DECIMALS$}").parse().map_err(|_| ())?;
-        if parts > MILLION {
-            Err(())
-        } else {
-            Ok(NormalLimit::Buffer(parts))
-        }
+        (parts <= MILLION).then_some(NormalLimit::Buffer(parts)).ok_or(())
     }
 }
 

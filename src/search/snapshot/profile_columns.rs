@@ -28,8 +28,8 @@ impl ProfileColumns {
 
     /// The inventories of one lane, ordered by class.
     pub fn inventories(&self, lane: usize) -> impl Iterator<Item = (ClassId, Inventory)> {
-        let columns = self.classes.iter().zip(&self.columns);
-        columns.filter_map(move |(class, column)| Some((*class, column.inventory(lane)?)))
+        self.columns()
+            .filter_map(move |(class, column)| Some((class, column.inventory(lane)?)))
     }
 
     /// Whether the lane has the traits, aggregates and inventories of `row`. All fields are named, so no new field can
@@ -66,7 +66,13 @@ impl ProfileColumns {
                 self.classes.reserve_exact(1);
                 self.columns.reserve_exact(1);
                 self.classes.insert(at, class);
-                self.columns.insert(at, Column::empty());
+                let empty = Column {
+                    present: 0,
+                    limits: [0; LANES],
+                    units: Lanes::default(),
+                    limit_terms: Vec::new(),
+                };
+                self.columns.insert(at, empty);
                 at
             });
             self.columns[at].set(lane, inventory);
@@ -116,15 +122,6 @@ struct LimitTerms {
 }
 
 impl Column {
-    fn empty() -> Self {
-        Self {
-            present: 0,
-            limits: [0; LANES],
-            units: Lanes::default(),
-            limit_terms: Vec::new(),
-        }
-    }
-
     /// The index of a lane in `limit_terms`, or the index for inserting the lane.
     fn position(&self, lane: usize) -> usize {
         (self.present & ((1 << lane) - 1)).count_ones() as usize

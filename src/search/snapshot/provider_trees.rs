@@ -1,5 +1,7 @@
 //! The trees of a version: parents, roots and children of providers, and the layouts of blocks.
 
+use std::collections::BTreeMap;
+
 use super::block_slots::BlockSlots;
 use super::ids::{LANES, Slot, lanes_of};
 use super::layout::{ELSEWHERE, Layout, NONE, by_block};
@@ -95,7 +97,7 @@ impl Snapshot {
             roots: [ELSEWHERE; LANES],
             rooted_elsewhere: 0,
             spilling: 0,
-            spilled: Vec::new(),
+            spilled: BTreeMap::new(),
         };
         for slot in BlockSlots::new(block, data.present) {
             let root = self.root(slot);
@@ -118,7 +120,7 @@ impl Snapshot {
             let tree = self.tree(root);
             if tree.iter().any(|slot| slot.block() != block) {
                 layout.spilling |= root.bit();
-                layout.spilled.push((root.lane(), by_block(tree)));
+                layout.spilled.insert(root.lane(), by_block(tree));
             }
         }
         layout

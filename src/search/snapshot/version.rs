@@ -197,9 +197,12 @@ impl Snapshot {
         self.derived.get(derive)
     }
 
-    /// Must be called when something but usage changes.
+    /// Must be called when something but usage changes. Other versions keep a shared cache.
     pub(super) fn drop_derived_from_all(&mut self) {
-        DerivedCache::drop_of(&mut self.derived);
+        match Arc::get_mut(&mut self.derived) {
+            Some(own) => *own = DerivedCache::default(),
+            None => self.derived = Arc::default(),
+        }
     }
 
     /// The providers in the block of `slot` for which the data of [`Snapshot::derived`] is outdated by usage, a bit for

@@ -158,9 +158,8 @@ impl BacktrackingSearch {
             self.nogoods.record(request, offers, &self.assignment);
             if !self.checks_packing && self.failed_steps > STEPS_BEFORE_PACKING && !request.classes.is_empty() {
                 self.checks_packing = true;
-                let verdict = self.packing.check(request, offers, &self.assignment.emptied());
-                self.exhausted = verdict == PackingVerdict::Impossible;
-                self.note_packing_budget();
+                let emptied = self.assignment.emptied();
+                self.exhausted = self.cannot_be_packed(request, offers, Some(&emptied));
             }
         }
         if self.assignment.depth == 0 {
@@ -168,23 +167,26 @@ impl BacktrackingSearch {
         } else {
             self.assignment.undo(request);
             let depth = self.assignment.depth;
-            if self.checks_packing && !self.found_below[depth] && self.cannot_be_packed(request, offers) {
+            if self.checks_packing && !self.found_below[depth] && self.cannot_be_packed(request, offers, None) {
                 self.next_option[depth] = usize::MAX;
             }
         }
     }
 
-    fn cannot_be_packed(&mut self, request: &SplitRequest, offers: &TreeOffers) -> bool {
-        let verdict = self.packing.check(request, offers, &self.assignment);
-        self.note_packing_budget();
-        verdict == PackingVerdict::Impossible
-    }
-
-    /// A search without checks of packing is given up earlier.
-    fn note_packing_budget(&mut self) {
+    /// Whether there is no packing with the placed parts, or with the parts of a different assignment.
+    fn cannot_be_packed(
+        &mut self,
+        request: &SplitRequest,
+        offers: &TreeOffers,
+        different: Option<&Assignment>,
+    ) -> bool {
+        let verdict = self
+            .packing
+            .check(request, offers, different.unwrap_or(&self.assignment));
         if self.packing.budget_exhausted {
             self.max_failed_steps = self.max_failed_steps.min(MAX_FAILED_STEPS / 20);
         }
+        verdict == PackingVerdict::Impossible
     }
 
     /// False only if the remaining parts cannot be placed. Checks necessary conditions.
@@ -203,6 +205,6 @@ impl BacktrackingSearch {
         self.failed_steps += (request.kinds.len() * offers.slots.len() / 2048) as u64;
         bound::may_succeed(request, offers, assignment)
             && !self.nogoods.contains(request, offers, assignment)
-            && !(self.checks_packing && self.cannot_be_packed(request, offers))
+            && !(self.checks_packing && self.cannot_be_packed(request, offers, None))
     }
 }

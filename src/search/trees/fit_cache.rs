@@ -105,12 +105,8 @@ impl<E: Explain> FitCache<E> {
                 let is_below = self.members(snapshot, root.block()) & root.bit() != 0;
                 lanes |= u64::from(is_below) << slot.lane();
             }
-            if E::ENABLED {
-                let others = snapshot.blocks.get(block).present & !lanes;
-                for slot in BlockSlots::new(block, others) {
-                    self.explain.rejected(slot, Rejection::NotMember { group });
-                }
-            }
+            let others = BlockSlots::new(block, snapshot.blocks.get(block).present & !lanes);
+            self.explain.all_rejected(others, |_| Rejection::NotMember { group });
             (self.masks[at], self.computed[at]) = (lanes, true);
         }
         Some(self.masks[at])

@@ -6,7 +6,7 @@ use super::fit_cache::FitCache;
 use super::sharing::SharingProviders;
 use super::split_request::SplitRequest;
 use crate::search::explain::{Explain, Rejection};
-use crate::search::provider_filter::ProviderFilter;
+use crate::search::provider_filter::{ProviderFilter, TraitIds};
 use crate::search::zone_filter::ZoneFilter;
 
 /// Necessary conditions for a tree to have a candidate.
@@ -45,7 +45,7 @@ impl RootFilter {
         let unshared = |(_, any_of): &(usize, Vec<TraitId>)| !sharing.any_has_trait(snapshot, any_of);
         Self {
             unsuffixed: root.group,
-            root: (!root.traits.is_empty() || !root.members.forbidden.is_empty()).then_some(root),
+            root: (root.traits != TraitIds::default() || !root.members.forbidden.is_empty()).then_some(root),
             required: required.enumerate().filter(unshared).collect(),
             zones: ZoneFilter::new(only_tree),
             unsuffixed_is_local: local.iter().any(|&kind| !request.kinds[kind].granular),
@@ -83,15 +83,17 @@ impl RootFilter {
         }
         let mut roots = lanes & snapshot.blocks.get(block).roots;
         if let Some(host) = &request.host {
-            roots = scan::on_hosts(snapshot, host, block, roots, &mut fits.explain);
+            let matching = host.matching(snapshot, block, roots);
+            let rejected = BlockSlots::new(block, roots & !matching);
+            fits.explain
+                .all_rejected(rejected, |slot| host.rejection(snapshot, slot));
+            roots = matching;
         }
         if let Some(root) = &self.root {
             let matching = scan::fitting(snapshot, root, block, roots, &mut ());
-            if E::ENABLED {
-                for slot in BlockSlots::new(block, roots & !matching) {
-                    fits.explain.rejected(slot, root_rejection(snapshot, root, slot));
-                }
-            }
+            let rejected = BlockSlots::new(block, roots & !matching);
+            fits.explain
+                .all_rejected(rejected, |slot| root_rejection(snapshot, root, slot));
             roots = matching;
         }
         // With explanations every rejected provider needs its own reason, so the search checks these two conditions.
@@ -198,7 +200,7 @@ fn having_providers<E: Explain>(
         passing &= !(u64::from(!is_enough(fit & members & layout.trees[lane])) << lane);
     }
     for lane in lanes_of(passing & layout.spilling) {
-        let blocks = layout.spilled(lane).into_iter().flatten();
+        let blocks = layout.spilled.get(&lane).into_iter().flatten();
         let counts = blocks.map(|&(block, lanes)| {
             let fit = fits.lanes(snapshot, request, block, kind) & lanes;
             let fit = if whole_tree(lane) {

@@ -212,7 +212,7 @@ impl<E: Explain> RootIter<E> {
         masks.resize(request.kinds.len(), 0);
         let is_root_member = self.fits.members(snapshot, root.block()) & root.bit() != 0;
         let own = [(root.block(), layout.trees[root.lane()])];
-        let blocks = layout.spilled(root.lane()).unwrap_or(&own);
+        let blocks = layout.spilled.get(&root.lane()).map_or(&own[..], Vec::as_slice);
         // A tree may be large, so its blocks count as steps. The interrupt is checked before the next tree.
         request.settings.interrupt.spend(blocks.len() as u64);
         for &(block, lanes) in blocks {
