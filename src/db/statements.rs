@@ -62,7 +62,7 @@ pub mod consumers {
 
     pub const INSERT: InsertFromRows = InsertFromRows {
         table: "consumers",
-        columns: &["uuid", "project_id", "user_id", "generation", "consumer_type_id"],
+        columns: &["uuid", "generation", "project_id", "user_id", "consumer_type_id"],
         clock: Clock::Host,
         is_repeatable: true,
     };

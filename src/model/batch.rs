@@ -6,11 +6,13 @@ pub mod collation;
 pub mod command;
 pub mod decide;
 pub mod decider;
+pub mod entry;
 pub mod footprint;
 pub mod generation_moves;
 #[cfg(feature = "mutants")]
 pub mod mutant;
 pub mod optimistic;
+pub mod own_rows;
 pub mod refusals;
 pub mod save;
 mod savepoint;

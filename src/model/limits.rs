@@ -6,13 +6,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
+use super::batch::entry::{Entries, changed};
 use super::reads::reader::Reader;
 use super::resource_classes;
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::placet_limits as table;
-use crate::db::{DbConnection, DbResult};
+use crate::db::{DbConnection, DbResult, WriteError};
 use crate::error::Result;
 use crate::search::NormalLimit;
 
@@ -124,6 +126,47 @@ pub fn rows(conn: &mut DbConnection, classes: &[&str]) -> DbResult<BTreeMap<Stri
         .into_iter()
         .map(|(class, generation, normal)| (class, LimitRow::new(generation, normal)));
     Ok(rows.collect())
+}
+
+/// Inserts or replaces limits. Guard: the generation that the batch was decided on; for a new limit the primary key.
+///
+/// # Errors
+/// [`WriteError::Conflict`] if a guard does not hold.
+pub fn write(
+    conn: &mut DbConnection,
+    now: NaiveDateTime,
+    limits: &Entries<String, LimitRow>,
+) -> std::result::Result<(), WriteError> {
+    for (class, entry) in changed(limits) {
+        let Some(LimitRow { generation, normal }) = entry.now else {
+            continue;
+        };
+        let normal = normal.map(|normal| normal.to_string());
+        let written = match entry.base {
+            None => diesel::insert_into(table::table)
+                .values((
+                    table::resource_class.eq(class),
+                    table::created_at.eq(now),
+                    table::generation.eq(generation),
+                    table::normal.eq(normal),
+                ))
+                .execute(conn)?,
+            Some(base) => {
+                let known = table::table
+                    .filter(table::resource_class.eq(class))
+                    .filter(table::generation.eq(base.generation));
+                diesel::update(known)
+                    .set((
+                        table::updated_at.eq(now),
+                        table::generation.eq(generation),
+                        table::normal.eq(normal),
+                    ))
+                    .execute(conn)?
+            }
+        };
+        WriteError::unless_touched(1, written)?;
+    }
+    Ok(())
 }
 
 /// All normal limits, by the name of the class.

@@ -166,12 +166,12 @@ impl Model {
         let claimed = ClaimedConsumers::of(&command);
         let answer = self.send(command, self.writer.deadline()).await;
         self.claim_statistics.note(claimed, &answer);
-        typed::<C>(answer?)
+        answer?.typed()
     }
 
     /// As `submit`, with a deadline.
     pub(super) async fn submit_until<C: Write>(&self, command: C, deadline: BootInstant) -> Result<C::Answer> {
-        typed::<C>(self.send(command.into_command(), deadline).await?)
+        self.send(command.into_command(), deadline).await?.typed()
     }
 
     /// As `submit_until`, for a command whose plan avoided rows that were known to be held. `None` if the command needs
@@ -184,7 +184,7 @@ impl Model {
     ) -> Result<Option<C::Answer>> {
         let when_held = WhenHeld::PlanAgain(Arc::clone(avoided));
         let sent = self.send_when_held(command.into_command(), deadline, when_held).await?;
-        sent.map(typed::<C>).transpose()
+        sent.map(Answer::typed).transpose()
     }
 
     /// As `submit_planned`. `None` also for a refusal on the snapshot, which is not checked and may be out of date, and
@@ -197,16 +197,17 @@ impl Model {
     ) -> Result<Option<C::Answer>> {
         let when_held = WhenHeld::PlanAgain(Arc::clone(avoided));
         match self.writer.submit(command.into_command(), deadline, when_held).await? {
-            Submitted::Committed(answer) => typed::<C>(answer).map(Some),
+            Submitted::Committed(answer) => answer.typed().map(Some),
             Submitted::Unverified(_) | Submitted::Held => Ok(None),
         }
     }
 
     /// The answer that a command would get now. Nothing is changed.
     pub(super) async fn dry_run<C: Write>(&self, command: C, deadline: BootInstant) -> Result<C::Answer> {
-        let command = Arc::new(command.into_command());
-        let answer = self.refusal_checks.decide(command, deadline).await?;
-        typed::<C>(answer)
+        self.refusal_checks
+            .decide(command.into_command(), deadline)
+            .await?
+            .typed()
     }
 
     /// A reader for an answer. If the answer `may_lag`, the replica is read, as long as the replica can answer.
@@ -360,10 +361,4 @@ impl Model {
     pub fn statements(&self) -> u64 {
         self.database.statements()
     }
-}
-
-fn typed<C: Write>(answer: Answer) -> Result<C::Answer> {
-    C::typed(answer).ok_or_else(|| Error::Internal {
-        detail: "another command was answered than was given".into(),
-    })
 }

@@ -9,31 +9,21 @@
 //! that were read. The number of statements does not depend on the number of commands. On SQLite BEGIN locks the whole
 //! file, and no row is locked.
 
-mod answers;
 mod claim_rows;
 mod consumers;
-mod descriptions;
 mod held;
-mod limits;
 mod providers;
-mod standing;
 mod users;
-mod workloads;
 
 use chrono::NaiveDateTime;
 
-pub use answers::answers;
 pub use claim_rows::{claim_rows, is_read_by_one_statement};
 #[cfg(feature = "mutants")]
 pub(super) use consumers::AllocationColumns;
 pub use consumers::{UUID_CHARS_MAX, consumers};
-pub use descriptions::descriptions;
 pub use held::held_rows;
-pub use limits::limits;
 pub use providers::{lock_providers, providers};
-pub use standing::standing;
 pub use users::{class_users, trait_times, trait_users};
-pub use workloads::workloads;
 
 /// How rows are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

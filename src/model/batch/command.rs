@@ -1,113 +1,161 @@
 //! The commands in the writer's queue, and their answers.
+//!
+//! A command is one `impl` of [`Write`], in the noun's file of `decide/`. The writer and the batch know no nouns: they
+//! have [`Command`] and [`Answer`], which hide the types.
 
-use crate::model::allocations::ConsumerClaim;
-use crate::model::claims::{self, ClaimAnswer};
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use super::decide::Rules;
+use super::footprint::{Footprint, Reach};
+use super::state::State;
+use crate::error::{Error, Result};
 use crate::model::snapshot::stamp::Stamp;
-use crate::model::{
-    aggregates, allocations, inventories, limits, providers, reshaper, resource_classes, resource_providers, traits,
-    workloads,
-};
-use crate::mutants::{self, Mutant};
 
-/// A client's change, as the writer takes the change from the queue.
-#[derive(Debug, Clone)]
-pub enum Command {
-    CreateProvider(resource_providers::Create),
-    UpdateProvider(resource_providers::Update),
-    DeleteProvider(resource_providers::Delete),
-    ReplaceInventories(inventories::Replace),
-    AddInventory(inventories::Add),
-    UpdateInventory(inventories::Update),
-    RemoveInventory(inventories::Remove),
-    ClearInventories(inventories::Clear),
-    ReplaceTraits(traits::Replace),
-    ClearTraits(traits::Clear),
-    ReplaceAggregates(aggregates::Replace),
-    EnsureTrait(traits::Ensure),
-    DeleteTrait(traits::Delete),
-    CreateClass(resource_classes::Create),
-    EnsureClass(resource_classes::Ensure),
-    RenameClass(resource_classes::Rename),
-    DeleteClass(resource_classes::Delete),
-    Claim(allocations::Claim),
-    ClaimFirst(claims::ClaimFirst),
-    PlaceInBatch(Box<claims::PlaceInBatch>),
-    SetLimit(limits::Set),
-    Release(allocations::Release),
-    Reshape(reshaper::Reshape),
-    Describe(providers::DescribeAll),
-    SetStates(providers::SetStates),
-    SetWorkload(workloads::Set),
-    PutInBatch(Box<workloads::PutInBatch>),
+/// A change by a client.
+pub trait Write: Debug + Send + Sync + 'static {
+    type Answer: AnyAnswer + Clone;
+
+    /// Adds the rows that the command may read or write.
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>);
+
+    /// Decides the command on the state that the earlier commands of the batch left. A refusal leaves the state
+    /// unchanged. Pure: no SQL, and the only clock is the batch's time.
+    fn decide(&self, state: &mut State, rules: &Rules) -> Result<Self::Answer>;
+
+    fn load(&self) -> Load {
+        Load::of(1, Reach::All)
+    }
+
+    /// The consumers of a claim, whose rows a batch plan inserts.
+    fn claimed_consumers(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    fn into_command(self) -> Command
+    where
+        Self: Sized,
+    {
+        Command {
+            load: self.load(),
+            write: Arc::new(self),
+        }
+    }
 }
 
-/// The number of rows for which a search inside the batch counts: so the command is a batch of its own.
-const SEARCH_ROWS: usize = 1_000;
-
-impl Command {
+/// The properties of a command by which the writer forms batches.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
     /// The number of rows that the command writes, as far as the command shows: consumers, their allocations, and the
     /// inventories, traits, aggregates and descriptions of providers.
-    pub fn written_rows(&self) -> usize {
-        match self {
-            Command::Claim(claim) => rows_of_claims(&claim.consumers),
-            Command::ClaimFirst(claim) => claim.rows(),
-            Command::SetWorkload(set) => set.rows(),
-            Command::Reshape(reshape) => {
-                let inventories = reshape.providers.iter().map(|reshaped| reshaped.inventories.len());
-                rows_of_claims(&reshape.consumers) + inventories.sum::<usize>()
-            }
-            Command::ReplaceInventories(replace) => replace.inventories.len(),
-            Command::ReplaceTraits(replace) => replace.traits.len(),
-            Command::Describe(describe) => describe.rows(),
-            Command::SetStates(set) => set.hosts.len(),
-            Command::ReplaceAggregates(replace) => replace.aggregates.len(),
-            // A search takes as long as a large command.
-            Command::PlaceInBatch(_) | Command::PutInBatch(_) => SEARCH_ROWS,
-            _ => 1,
-        }
-    }
+    pub rows: usize,
+    /// Whether the command may be planned before BEGIN, as far as the command alone decides (`optimistic`).
+    pub is_plannable: bool,
+    pub reach: Reach,
+    /// The stamp of the snapshot on which the candidates were found, if the snapshot may lack commits of peers.
+    pub searched: Option<Stamp>,
+}
 
-    /// Whether the candidates of a claim were found on a snapshot that may lack commits of peers.
-    pub fn is_outdated(&self, stamp: &Stamp) -> bool {
-        let searched = match self {
-            Command::ClaimFirst(claim) => claim.searched,
-            _ => None,
-        };
-        searched.is_some_and(|searched| searched != *stamp) && !mutants::is(Mutant::TrustIdle)
-    }
-
-    /// The consumers' claims of a claim, a claim with a choice or a workload. Only a claim without a choice has
-    /// allocations.
-    pub fn consumer_claims(&self) -> Vec<&ConsumerClaim> {
-        match self {
-            Command::Claim(claim) => claim.consumers.iter().collect(),
-            Command::ClaimFirst(claim) => claim.consumers.iter().map(|consumer| &consumer.claim).collect(),
-            Command::SetWorkload(set) => set.placed.iter().map(|replica| &replica.claim).collect(),
-            _ => Vec::new(),
+impl Load {
+    /// The load of a command that is decided on rows.
+    pub fn of(rows: usize, reach: Reach) -> Load {
+        Load {
+            rows,
+            is_plannable: false,
+            reach,
+            searched: None,
         }
     }
 }
 
-fn rows_of_claims(consumers: &[ConsumerClaim]) -> usize {
-    let allocations = consumers.iter().flat_map(|claim| &claim.allocations);
-    consumers.len() + allocations.map(|(_, resources)| resources.len()).sum::<usize>()
-}
-
-/// The answer of a command, given after its commit.
+/// A command of any type. Clones share the command.
 #[derive(Debug, Clone)]
-pub enum Answer {
-    Done,
-    Provider(resource_providers::Provider),
-    Inventories(inventories::Inventories),
-    Traits(traits::ProviderTraits),
-    Aggregates(aggregates::ProviderAggregates),
-    Ensured(Ensured),
-    Claim(ClaimAnswer),
-    Placed(claims::PlacedInBatch),
-    Described(Vec<providers::Described>),
-    Limit(limits::Limit),
-    Workload(workloads::SetAnswer),
-    WorkloadInBatch(Box<workloads::SetInBatch>),
+pub struct Command {
+    pub load: Load,
+    write: Arc<dyn AnyWrite>,
+}
+
+impl Command {
+    /// The footprint of commands, without the candidates that name a provider of `held`.
+    pub fn footprint<'a>(commands: &[&'a Command], held: Arc<BTreeSet<String>>) -> Footprint<'a> {
+        let mut footprint = Footprint::new(held);
+        for command in commands {
+            footprint.reach = footprint.reach.max(command.load.reach);
+            command.write.add_to(&mut footprint);
+        }
+        footprint
+    }
+
+    /// As [`Write::decide`].
+    pub fn decide(&self, state: &mut State, rules: &Rules) -> Result<Answer> {
+        self.write.decide(state, rules)
+    }
+
+    pub fn claimed_consumers(&self) -> Vec<&str> {
+        self.write.claimed_consumers()
+    }
+
+    /// The command in its type; `None` for a command of a different type.
+    pub fn get<C: Write>(&self) -> Option<&C> {
+        let write: &dyn Any = &*self.write;
+        write.downcast_ref()
+    }
+}
+
+/// [`Write`] without the type of the answer.
+trait AnyWrite: Any + Debug + Send + Sync {
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>);
+    fn decide(&self, state: &mut State, rules: &Rules) -> Result<Answer>;
+    fn claimed_consumers(&self) -> Vec<&str>;
+}
+
+impl<C: Write> AnyWrite for C {
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        Write::add_to(self, footprint);
+    }
+
+    fn decide(&self, state: &mut State, rules: &Rules) -> Result<Answer> {
+        Write::decide(self, state, rules).map(Answer::new)
+    }
+
+    fn claimed_consumers(&self) -> Vec<&str> {
+        Write::claimed_consumers(self)
+    }
+}
+
+/// The answer of a command of any type, given after its commit.
+#[derive(Debug, Clone)]
+pub struct Answer(Arc<dyn AnyAnswer>);
+
+pub trait AnyAnswer: Any + Debug + Send + Sync {}
+
+impl<T: Any + Debug + Send + Sync> AnyAnswer for T {}
+
+impl Answer {
+    pub fn new(answer: impl AnyAnswer) -> Answer {
+        Answer(Arc::new(answer))
+    }
+
+    /// # Errors
+    /// [`Error::Internal`] if the answer belongs to a command of a different type.
+    pub fn typed<T: AnyAnswer + Clone>(self) -> Result<T> {
+        let answer: Arc<dyn Any + Send + Sync> = self.0;
+        match answer.downcast() {
+            Ok(answer) => Ok(Arc::unwrap_or_clone(answer)),
+            Err(_) => Err(Error::Internal {
+                detail: "another command was answered than was given".into(),
+            }),
+        }
+    }
+
+    /// The answer of this type; `None` for an answer of a different type.
+    #[cfg(test)]
+    pub fn get<T: 'static>(&self) -> Option<&T> {
+        let answer: &dyn Any = &*self.0;
+        answer.downcast_ref()
+    }
 }
 
 /// The answer of a `PUT` that creates a missing class or trait.
@@ -116,97 +164,4 @@ pub struct Ensured {
     pub created: bool,
     /// When the class or trait was created.
     pub since: crate::model::Moment,
-}
-
-/// A command with the type of its answer, so a caller needs no `match`.
-pub trait Write: Send + 'static {
-    type Answer: Send;
-    fn into_command(self) -> Command;
-    /// The answer in its type, or `None` if the answer belongs to another command.
-    fn typed(answer: Answer) -> Option<Self::Answer>;
-}
-
-macro_rules! write_commands {
-    ($($command:ty => $variant:ident answers $answer:ident($type:ty);)*) => {$(
-        impl Write for $command {
-            type Answer = $type;
-            fn into_command(self) -> Command {
-                Command::$variant(self)
-            }
-            fn typed(answer: Answer) -> Option<$type> {
-                match answer {
-                    Answer::$answer(answer) => Some(answer),
-                    _ => None,
-                }
-            }
-        }
-    )*};
-    ($($command:ty => $variant:ident;)*) => {$(
-        impl Write for $command {
-            type Answer = ();
-            fn into_command(self) -> Command {
-                Command::$variant(self)
-            }
-            fn typed(answer: Answer) -> Option<()> {
-                matches!(answer, Answer::Done).then_some(())
-            }
-        }
-    )*};
-}
-
-write_commands! {
-    resource_providers::Create => CreateProvider answers Provider(resource_providers::Provider);
-    resource_providers::Update => UpdateProvider answers Provider(resource_providers::Provider);
-    inventories::Replace => ReplaceInventories answers Inventories(inventories::Inventories);
-    inventories::Add => AddInventory answers Inventories(inventories::Inventories);
-    inventories::Update => UpdateInventory answers Inventories(inventories::Inventories);
-    traits::Replace => ReplaceTraits answers Traits(traits::ProviderTraits);
-    traits::Ensure => EnsureTrait answers Ensured(Ensured);
-    aggregates::Replace => ReplaceAggregates answers Aggregates(aggregates::ProviderAggregates);
-    resource_classes::Ensure => EnsureClass answers Ensured(Ensured);
-    limits::Set => SetLimit answers Limit(limits::Limit);
-    claims::ClaimFirst => ClaimFirst answers Claim(ClaimAnswer);
-    workloads::Set => SetWorkload answers Workload(workloads::SetAnswer);
-    providers::DescribeAll => Describe answers Described(Vec<providers::Described>);
-    providers::SetStates => SetStates answers Described(Vec<providers::Described>);
-}
-
-impl Write for workloads::PutInBatch {
-    type Answer = workloads::SetInBatch;
-    fn into_command(self) -> Command {
-        Command::PutInBatch(Box::new(self))
-    }
-    fn typed(answer: Answer) -> Option<Self::Answer> {
-        match answer {
-            Answer::WorkloadInBatch(written) => Some(*written),
-            _ => None,
-        }
-    }
-}
-
-impl Write for claims::PlaceInBatch {
-    type Answer = claims::PlacedInBatch;
-    fn into_command(self) -> Command {
-        Command::PlaceInBatch(Box::new(self))
-    }
-    fn typed(answer: Answer) -> Option<Self::Answer> {
-        match answer {
-            Answer::Placed(placed) => Some(placed),
-            _ => None,
-        }
-    }
-}
-
-write_commands! {
-    resource_providers::Delete => DeleteProvider;
-    inventories::Remove => RemoveInventory;
-    inventories::Clear => ClearInventories;
-    traits::Clear => ClearTraits;
-    traits::Delete => DeleteTrait;
-    resource_classes::Create => CreateClass;
-    resource_classes::Rename => RenameClass;
-    resource_classes::Delete => DeleteClass;
-    allocations::Claim => Claim;
-    allocations::Release => Release;
-    reshaper::Reshape => Reshape;
 }

@@ -29,8 +29,8 @@ use self::transaction::StateSource;
 use super::batch_rows;
 use super::collation::CollatedNames;
 use super::command::{Answer, Command};
-use super::decide::{Rules, decide};
-use super::footprint::Footprint;
+use super::decide::Rules;
+use super::footprint::{Footprint, Reach};
 use super::optimistic;
 use super::save::OwnerIds;
 use super::state::State;
@@ -39,11 +39,13 @@ use crate::db::engines::dialect::{self, Precision};
 use crate::db::writer::{Batch, BatchChange, BatchPlan, Decision, Executed, LockSet, RowNames};
 use crate::db::{Commit, DbConnection, DbResult, WriteError, fault};
 use crate::error::Error;
+use crate::model::claims::PlaceInBatch;
 use crate::model::snapshot::committed::Committed;
 use crate::model::snapshot::comparison;
 use crate::model::snapshot::follower::Follower;
 use crate::model::snapshot::stamp::Stamp;
 use crate::model::snapshot::store::{IDLE_POLLS, SnapshotStore};
+use crate::model::workloads::PutInBatch;
 use crate::mutants::{self, Mutant};
 use crate::search::{ProviderId, Snapshot};
 
@@ -145,11 +147,12 @@ impl Decider {
     /// Decides a command on the state that the earlier commands left. `source` is the origin of the state. A refusal on
     /// the snapshot is not verified, whether or not a held row is the cause.
     fn decide(&self, state: &mut State, stamp: &Stamp, command: &Command, source: StateSource) -> Decision<Answer> {
-        if command.is_outdated(stamp) {
+        let searched = command.load.searched;
+        if searched.is_some_and(|searched| searched != *stamp) && !mutants::is(Mutant::TrustIdle) {
             return Decision::Unverified;
         }
         state.waits_for_held = false;
-        match decide(state, &self.rules, command) {
+        match command.decide(state, &self.rules) {
             Ok(answer) => Decision::Granted(answer),
             Err(_) if source == StateSource::Snapshot => Decision::Unverified,
             Err(_) if state.waits_for_held => Decision::Held,
@@ -221,14 +224,17 @@ impl Batch for Decider {
         commands: &[&Command],
         from_database: bool,
     ) -> std::result::Result<Executed<Self>, WriteError> {
-        if let [Command::PlaceInBatch(call)] = commands {
+        if let [command] = commands
+            && let Some(call) = command.get::<PlaceInBatch>()
+        {
             return self.place_in_batch(conn, call);
         }
-        if let [Command::PutInBatch(put)] = commands {
+        if let [command] = commands
+            && let Some(put) = command.get::<PutInBatch>()
+        {
             return self.put_in_batch(conn, put);
         }
-        let held = self.held_providers();
-        let footprint = Footprint::beside_held(commands, &held);
+        let footprint = Command::footprint(commands, self.held_providers());
         if commands.len() == 1 && names_one_consumer_twice(conn, &footprint) {
             return Ok(Executed {
                 decisions: vec![Decision::Refused(Error::StaleConsumerGeneration {
@@ -238,12 +244,12 @@ impl Batch for Decider {
                 change: None,
             });
         }
-        let source = if footprint.beyond_claims || from_database || !self.store.may_decide() {
+        let source = if footprint.reach > Reach::Claims || from_database || !self.store.may_decide() {
             StateSource::Database
         } else {
             StateSource::Snapshot
         };
-        match self.decide_and_save(conn, commands, &footprint, held, source) {
+        match self.decide_and_save(conn, commands, &footprint, source) {
             // The writes of a single command cannot violate each other's constraints. So a different process wrote the
             // row first, or two names that the rules tell apart are equal to the database.
             Err(WriteError::Database(error))
@@ -294,7 +300,7 @@ impl Batch for Decider {
     }
 
     fn named_rows(&self, commands: &[&Command]) -> RowNames {
-        let footprint = Footprint::of(commands);
+        let footprint = Command::footprint(commands, Arc::default());
         let owned = |uuids: &BTreeSet<&str>| uuids.iter().map(|uuid| (*uuid).to_owned()).collect();
         RowNames {
             providers: owned(&footprint.providers),
@@ -316,7 +322,7 @@ impl Batch for Decider {
     }
 
     fn needs(&self, command: &Command, rows: &RowNames) -> bool {
-        let footprint = Footprint::beside_held(&[command], &rows.providers);
+        let footprint = Command::footprint(&[command], Arc::new(rows.providers.clone()));
         footprint.is_blocked
             || footprint.providers.iter().any(|uuid| rows.providers.contains(*uuid))
             || footprint.consumers.iter().any(|uuid| rows.consumers.contains(*uuid))

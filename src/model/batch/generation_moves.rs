@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::state::State;
 use crate::error::{Error, Result};
-use crate::search::ProviderId;
+use crate::search::{ProviderId, ProviderRow};
 
 /// The highest generation that the tables store.
 pub const GENERATION_MAX: i64 = i32::MAX as i64;
@@ -48,6 +48,17 @@ impl State {
                 self.warn_near_limit("Resource provider", &uuid, generation);
             }
         }
+    }
+
+    /// Changes a provider, and moves the generation by 1.
+    ///
+    /// # Errors
+    /// As of [`State::check_moves`]; nothing is changed.
+    pub fn edit_and_move(&mut self, id: ProviderId, change: impl FnOnce(&mut ProviderRow)) -> Result<()> {
+        let moves = self.check_moves(vec![id])?;
+        self.edit(id, change);
+        self.move_generations(moves);
+        Ok(())
     }
 
     /// Adds a log line if the generation, after an increase by 1, is a multiple of [`WARN_EVERY`] near the limit.

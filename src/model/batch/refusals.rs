@@ -23,8 +23,9 @@ use super::base::{Base, Rows};
 use super::batch_rows::{self, RowAccess};
 use super::collation::CollatedNames;
 use super::command::{Answer, Command};
-use super::decide::{Rules, decide};
+use super::decide::Rules;
 use super::footprint::Footprint;
+use super::own_rows::OwnRows;
 use super::state::{ConsumerEntry, State};
 use crate::db::engines::dialect;
 use crate::db::{DbConnection, DbResult};
@@ -76,7 +77,7 @@ impl<'a> Verification<'a> {
 
     /// As [`verify`], without a correction of the snapshot.
     pub fn verify(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
-        let is_claim = |at: &usize| batch_rows::is_read_by_one_statement(&Footprint::of(&commands[*at..=*at]));
+        let is_claim = |at: &usize| batch_rows::is_read_by_one_statement(&footprint_of(&commands[*at..=*at]));
         let (claims, others): (Vec<usize>, Vec<usize>) = (0..commands.len()).partition(is_claim);
         let mut found: Vec<(usize, Result<Answer>)> = Vec::with_capacity(commands.len());
         for kind in [claims, others].into_iter().filter(|kind| !kind.is_empty()) {
@@ -90,7 +91,7 @@ impl<'a> Verification<'a> {
 
     /// As [`Self::verify`], for commands that are either all eligible for the single statement, or all not eligible.
     fn verify_kind(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
-        let footprint = Footprint::of(commands);
+        let footprint = footprint_of(commands);
         if let Some(found) = batch_rows::claim_rows(conn, &footprint, self.snapshot)? {
             return self.decide_each(conn, commands, found.rows, &found.consumers);
         }
@@ -99,7 +100,7 @@ impl<'a> Verification<'a> {
 
     /// As [`Self::verify`], for any commands, in the transaction of `conn`.
     fn verify_on_all_rows(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
-        let footprint = Footprint::of(commands);
+        let footprint = footprint_of(commands);
         let consumers: Vec<&str> = footprint.consumers.iter().copied().collect();
         if commands.len() > 1 && CollatedNames::distinct(conn, &consumers).is_err() {
             // Two commands spell the same consumer differently. A shared read would find the consumer for only one
@@ -121,31 +122,27 @@ impl<'a> Verification<'a> {
         rows: Rows,
         consumers: &BTreeMap<String, ConsumerEntry>,
     ) -> DbResult<Vec<Result<Answer>>> {
-        let footprint = Footprint::of(commands);
+        let footprint = footprint_of(commands);
         let named = footprint.known_providers(self.snapshot);
         self.differing.extend(rows.differing_from(self.snapshot, &named));
         let base = Base::Rows(Arc::new(rows));
-        let descriptions = batch_rows::descriptions(conn, &footprint, &base)?;
-        let standing = batch_rows::standing(conn, &footprint, &base, &descriptions)?;
-        let limits = batch_rows::limits(conn, &footprint)?;
-        let (workloads, workload_names) = batch_rows::workloads(conn, &footprint)?;
+        let own = OwnRows::read(conn, &footprint, &base)?;
         let now = dialect::now().and_utc();
         let decide_alone = |command: &&Command| {
-            let mut state = State::new(base.clone(), consumers_of(command, consumers), now);
-            state.descriptions.clone_from(&descriptions);
-            state.standing.clone_from(&standing);
-            state.limits.clone_from(&limits);
-            state.workloads.clone_from(&workloads);
-            state.workload_names.clone_from(&workload_names);
-            decide(&mut state, self.rules, command)
+            let mut state = State::new(base.clone(), consumers_of(command, consumers), own.clone(), now);
+            command.decide(&mut state, self.rules)
         };
         Ok(commands.iter().map(decide_alone).collect())
     }
 }
 
+fn footprint_of<'a>(commands: &[&'a Command]) -> Footprint<'a> {
+    Command::footprint(commands, Arc::default())
+}
+
 /// The entries of the command's consumers.
 fn consumers_of(command: &Command, consumers: &BTreeMap<String, ConsumerEntry>) -> BTreeMap<String, ConsumerEntry> {
-    let footprint = Footprint::of(&[command]);
+    let footprint = footprint_of(&[command]);
     let named = footprint.consumers.iter();
     named
         .filter_map(|uuid| Some(((*uuid).to_owned(), consumers.get(*uuid)?.clone())))

@@ -9,11 +9,9 @@
 //! transaction must be rolled back.
 
 mod allocations;
-mod answers;
 mod catalog;
 mod consumers;
 mod inventories;
-mod limits;
 mod name_guards;
 mod owner_ids;
 mod plan;
@@ -25,34 +23,25 @@ use std::collections::{BTreeSet, HashMap};
 
 use chrono::NaiveDateTime;
 
-use super::state::{NameEntry, ProviderEntry, State};
+use super::entry::is_changed;
+use super::state::{ProviderEntry, State};
 use crate::db::engines::dialect::Precision;
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::{DbConnection, WriteError};
+use crate::model::claims::memory;
 use crate::model::snapshot::committed::{Committed, Rewritten};
-use crate::search::{AggregateId, ClassId, Delta, Inventory, NameKinds, ProviderId, ProviderRow, TraitId};
+use crate::search::{ClassId, Delta, Inventory, NameKinds, ProviderId, ProviderRow};
 pub use owner_ids::OwnerIds;
 pub use plan::plan;
 
-/// Ids from the database for the batch's new rows, by provisional negative id.
+/// Ids from the database for the batch's new rows, by provisional id. No two new rows have the same provisional id.
 #[derive(Default)]
-struct NewRowIds {
-    providers: HashMap<ProviderId, i32>,
-    traits: HashMap<TraitId, i32>,
-    aggregates: HashMap<AggregateId, i32>,
-}
+struct NewRowIds(HashMap<i32, i32>);
 
 impl NewRowIds {
-    fn provider(&self, id: ProviderId) -> i32 {
-        self.providers.get(&id).copied().unwrap_or(id.0)
-    }
-
-    fn trait_(&self, id: TraitId) -> i32 {
-        self.traits.get(&id).copied().unwrap_or(id.0)
-    }
-
-    fn aggregate(&self, id: AggregateId) -> i32 {
-        self.aggregates.get(&id).copied().unwrap_or(id.0)
+    /// The id in the database.
+    fn real(&self, id: i32) -> i32 {
+        self.0.get(&id).copied().unwrap_or(id)
     }
 }
 
@@ -102,7 +91,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>,
         allocations::delete,
         resource_providers::delete,
         catalog::write,
-        limits::write,
+        |save| save.state.own.write(save.conn, save.now),
         workloads::write,
         |save| save.write(&name_guards::class_names(save.state)),
         resource_providers::write,
@@ -110,7 +99,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>,
         inventories::write,
         consumers::insert_and_delete,
         allocations::insert_current,
-        |save| save.write(&answers::insert(save.state)),
+        |save| save.write(&memory::insert(&save.state.own.answers)),
         catalog::delete,
     ];
     for step in steps {
@@ -121,7 +110,6 @@ pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>,
 
 /// Whether there is anything to write.
 fn has_changes(state: &State) -> bool {
-    let is_changed = |entry: &NameEntry| entry.base != entry.now;
     state
         .providers
         .values()
@@ -130,17 +118,10 @@ fn has_changes(state: &State) -> bool {
             .consumers
             .values()
             .any(|entry| entry.base != entry.now || (entry.replaced && !entry.base_allocations.is_empty()))
-        || state.classes.values().any(is_changed)
-        || state.traits.values().any(is_changed)
+        || is_changed(&state.classes)
+        || is_changed(&state.traits)
         || !state.new_aggregates.is_empty()
-        || state.changed_descriptions().next().is_some()
-        || has_new_limits(state)
-        || state.changed_workloads().next().is_some()
-}
-
-/// Whether a command replaced a normal limit. Peers read the limits again with the names of the classes.
-fn has_new_limits(state: &State) -> bool {
-    state.limits.values().any(|entry| entry.base != entry.now)
+        || state.own.are_changed()
 }
 
 /// Whether more of a provider changed than a [`Delta`] carries, so peers must read the provider again.
@@ -198,21 +179,21 @@ fn change_for_peers(state: &State, ids: &NewRowIds) -> Committed {
         match (&entry.base, &entry.now) {
             (Some(_), None) => committed.removed.push(*id),
             (_, Some(_)) if needs_reload(entry) => {
-                committed.reload.insert(ProviderId(ids.provider(*id)));
+                committed.reload.insert(ProviderId(ids.real(id.0)));
             }
             _ => committed.deltas.extend(delta(*id, entry)),
         }
     }
     let described = state.changed_descriptions();
-    let described = described.map(|(id, ..)| ProviderId(ids.provider(id)));
+    let described = described.map(|(id, ..)| ProviderId(ids.real(id.0)));
     committed.reload.extend(described);
     committed
         .deltas
         .retain(|delta| !committed.reload.contains(&delta.provider));
-    let is_changed = |entry: &NameEntry| entry.base != entry.now;
     committed.names = NameKinds {
-        classes: state.classes.values().any(is_changed) || has_new_limits(state),
-        traits: state.traits.values().any(is_changed),
+        // Peers read the normal limits again with the names of the classes.
+        classes: is_changed(&state.classes) || is_changed(&state.own.limits),
+        traits: is_changed(&state.traits),
         aggregates: !state.new_aggregates.is_empty(),
     };
     committed

@@ -9,7 +9,6 @@
 //! effect is written: the difference between `base` and `now` of each entry (`save`).
 
 mod descriptions;
-mod limits;
 mod names;
 mod workloads;
 
@@ -17,14 +16,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::base::Base;
+use super::entry::Entries;
 use super::footprint::Footprint;
+use super::own_rows::OwnRows;
 use super::savepoint::Savepoint;
 use crate::model::Moment;
-use crate::model::claims::memory::{ClaimId, StoredAnswer};
 use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, Snapshot, TraitId};
-pub use descriptions::DescriptionEntry;
-pub use limits::LimitEntry;
-pub use workloads::{StandingReplica, WorkloadEntry, WorkloadNames, WorkloadRows};
 
 /// A provider that a command of the batch read.
 #[derive(Debug, Clone)]
@@ -85,21 +82,6 @@ pub struct ConsumerEntry {
     pub allocations: Vec<(ProviderId, ClassId, i64)>,
 }
 
-/// The answer to a call with an id.
-#[derive(Debug, Clone)]
-pub struct AnswerEntry {
-    pub stored: StoredAnswer,
-    /// Whether the batch gave the answer, so the answer has to be stored.
-    pub is_new: bool,
-}
-
-/// A class or trait that the batch created, renamed or deleted.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NameEntry {
-    pub base: Option<Arc<str>>,
-    pub now: Option<Arc<str>>,
-}
-
 /// An aggregate that the batch creates.
 #[derive(Debug, Clone)]
 pub struct NewAggregate {
@@ -110,30 +92,21 @@ pub struct NewAggregate {
 
 /// The rows before the batch, and the changes of the commands.
 pub struct State {
-    base: Base,
+    pub(super) base: Base,
     /// The time of the batch, and of every row that the batch writes.
     pub now: Moment,
     pub providers: BTreeMap<ProviderId, ProviderEntry>,
     uuids: HashMap<Arc<str>, Option<ProviderId>>,
     names: HashMap<Arc<str>, Option<ProviderId>>,
-    pub classes: BTreeMap<ClassId, NameEntry>,
-    pub traits: BTreeMap<TraitId, NameEntry>,
+    /// Names of the classes that commands create, rename or delete.
+    pub classes: Entries<ClassId, Arc<str>>,
+    /// Names of the traits that commands create or delete.
+    pub traits: Entries<TraitId, Arc<str>>,
     /// Aggregates that the batch creates, by folded uuid. Rows are inserted in this order, as in the unique index: in a
     /// random order 100,000 rows take SQLite several times as long.
     pub new_aggregates: BTreeMap<String, NewAggregate>,
     pub consumers: BTreeMap<String, ConsumerEntry>,
-    /// Stored answers to the batch's calls with an id.
-    pub answers: BTreeMap<ClaimId, AnswerEntry>,
-    /// Descriptions of the providers that commands describe.
-    pub descriptions: BTreeMap<ProviderId, DescriptionEntry>,
-    /// Normal limits that the commands replace, by class.
-    pub limits: BTreeMap<String, LimitEntry>,
-    /// Workloads that the commands name, by uuid.
-    pub workloads: BTreeMap<String, WorkloadEntry>,
-    /// Names of workloads, and the workloads of consumers.
-    pub workload_names: WorkloadNames,
-    /// Replicas before the batch, on the hosts whose domains commands change.
-    pub standing: Vec<StandingReplica>,
+    pub own: OwnRows,
     /// Providers with an inventory, before the batch, of a class that a command removes.
     pub class_users: BTreeSet<(ClassId, ProviderId)>,
     /// Providers with a trait, before the batch, that a command deletes.
@@ -157,23 +130,18 @@ pub struct State {
 }
 
 impl State {
-    pub fn new(base: Base, consumers: BTreeMap<String, ConsumerEntry>, now: Moment) -> State {
+    pub fn new(base: Base, consumers: BTreeMap<String, ConsumerEntry>, own: OwnRows, now: Moment) -> State {
         State {
             base,
             now,
             providers: BTreeMap::new(),
             uuids: HashMap::new(),
             names: HashMap::new(),
-            classes: BTreeMap::new(),
-            traits: BTreeMap::new(),
+            classes: Entries::new(),
+            traits: Entries::new(),
             new_aggregates: BTreeMap::new(),
             consumers,
-            answers: BTreeMap::new(),
-            descriptions: BTreeMap::new(),
-            limits: BTreeMap::new(),
-            workloads: BTreeMap::new(),
-            workload_names: WorkloadNames::default(),
-            standing: Vec::new(),
+            own,
             class_users: BTreeSet::new(),
             trait_users: BTreeSet::new(),
             trait_times: BTreeMap::new(),
@@ -314,20 +282,31 @@ impl State {
         };
         self.uuids.insert(row.uuid, None);
         self.names.insert(row.name, None);
+        if let Some(entry) = self.own.descriptions.get_mut(&id) {
+            entry.now = None;
+        }
     }
 
-    /// The providers whose root is now `root`, ordered by id.
-    pub fn tree(&mut self, root: ProviderId) -> Vec<ProviderId> {
-        self.trees(&BTreeSet::from([root]))
-    }
-
-    /// The providers whose root is now among `roots`, ordered by id.
-    pub fn trees(&mut self, roots: &BTreeSet<ProviderId>) -> Vec<ProviderId> {
+    /// The providers of `tops`, and all providers below now.
+    pub fn with_all_below(&mut self, tops: Vec<ProviderId>) -> BTreeSet<ProviderId> {
+        let roots = tops.iter().filter_map(|id| self.provider(*id).map(|row| row.root));
+        let roots: BTreeSet<ProviderId> = roots.collect();
         let mut ids: BTreeSet<ProviderId> = self.providers.keys().copied().collect();
-        ids.extend(self.base.trees(roots));
-        ids.into_iter()
-            .filter(|id| self.provider(*id).is_some_and(|row| roots.contains(&row.root)))
-            .collect()
+        ids.extend(self.base.trees(&roots));
+        let mut below: BTreeMap<ProviderId, Vec<ProviderId>> = BTreeMap::new();
+        for id in ids {
+            let row = self.provider(id).filter(|row| roots.contains(&row.root));
+            if let Some(parent) = row.and_then(|row| row.parent) {
+                below.entry(parent).or_default().push(id);
+            }
+        }
+        let (mut found, mut next) = (BTreeSet::new(), tops);
+        while let Some(id) = next.pop() {
+            if found.insert(id) {
+                next.extend(below.remove(&id).unwrap_or_default());
+            }
+        }
+        found
     }
 
     /// The providers whose generation moves.
@@ -347,15 +326,21 @@ impl State {
         self.consumers.entry(uuid.to_owned()).or_default()
     }
 
-    /// Releases and returns all allocations of a consumer, and subtracts the amounts from the providers' usage.
-    pub fn release_allocations(&mut self, uuid: &str) -> Vec<(ProviderId, ClassId, i64)> {
+    /// The amount of a class of a provider that is allocated to a consumer.
+    pub fn allocated(&self, consumer: &str, provider: ProviderId, class: ClassId) -> i64 {
+        let entry = self.consumers.get(consumer).into_iter();
+        let allocations = entry.flat_map(|entry| &entry.allocations);
+        let of_class = allocations.filter(|(of, its_class, _)| (*of, *its_class) == (provider, class));
+        of_class.map(|(_, _, used)| used).sum()
+    }
+
+    /// Releases all allocations of a consumer, and subtracts the amounts from the providers' usage.
+    pub fn release_allocations(&mut self, uuid: &str) {
         let entry = self.consumer(uuid);
         entry.replaced = true;
-        let released = std::mem::take(&mut entry.allocations);
-        for (provider, class, used) in &released {
-            self.add_usage(*provider, *class, -used);
+        for (provider, class, used) in std::mem::take(&mut entry.allocations) {
+            self.add_usage(provider, class, -used);
         }
-        released
     }
 
     /// Allocates to a consumer, and adds the amount to the provider's usage.

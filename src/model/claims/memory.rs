@@ -14,10 +14,15 @@ use std::collections::BTreeMap;
 use diesel::prelude::*;
 
 use crate::db::engines::dialect::in_lists;
+use crate::db::engines::guarded::GuardedWrite;
+use crate::db::engines::rows::Value;
 use crate::db::schema::placet_claims;
+use crate::db::statements::claims as statements;
 use crate::db::{DbConnection, DbResult};
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::model::batch::entry::{Entries, changed};
+use crate::mutants::{self, Mutant};
 
 /// The id of a call, within a project.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,4 +98,20 @@ pub fn read(conn: &mut DbConnection, ids: &[&ClaimId]) -> DbResult<BTreeMap<Clai
         .into_iter()
         .map(|(id, project, digest, answer)| (ClaimId { id, project }, StoredAnswer { digest, answer }));
     Ok(stored.filter(|(id, _)| ids.contains(&id)).collect())
+}
+
+/// Inserts new answers, in the transaction of their claims. Guard: the primary key. The insert fails if a different
+/// process has answered this id.
+pub fn insert(answers: &Entries<ClaimId, StoredAnswer>) -> GuardedWrite {
+    let new = changed(answers).filter(|_| !mutants::is(Mutant::ForgetAnswers));
+    let rows = new.filter_map(|(id, entry)| {
+        let stored = entry.now.as_ref()?;
+        Some(vec![
+            Value::Text(id.id.clone()),
+            Value::Text(id.project.clone()),
+            Value::Text(stored.digest.clone()),
+            Value::Text(stored.answer.clone()),
+        ])
+    });
+    GuardedWrite::Insert(statements::INSERT, rows.collect())
 }

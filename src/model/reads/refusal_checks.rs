@@ -18,7 +18,7 @@ const MANY_ROWS: usize = 1_000;
 
 /// Checks refusals. Clones share the thread.
 #[derive(Clone)]
-pub struct RefusalChecks(Arc<Coalescer<Arc<Command>, Result<Answer>>>);
+pub struct RefusalChecks(Arc<Coalescer<Command, Result<Answer>>>);
 
 impl RefusalChecks {
     /// Starts the thread.
@@ -27,9 +27,8 @@ impl RefusalChecks {
         store: Arc<SnapshotStore>,
         rules: Rules,
     ) -> std::result::Result<RefusalChecks, SetupError> {
-        let verify = move |database: &Database, commands: &[&Arc<Command>]| {
-            let commands: Vec<&Command> = commands.iter().map(|command| command.as_ref()).collect();
-            database.ask(|conn| Ok(refusals::verify(&store, &rules, conn, &commands)?))
+        let verify = move |database: &Database, commands: &[&Command]| {
+            database.ask(|conn| Ok(refusals::verify(&store, &rules, conn, commands)?))
         };
         Ok(RefusalChecks(Arc::new(Coalescer::start(database, 1, verify)?)))
     }
@@ -39,14 +38,14 @@ impl RefusalChecks {
     /// # Errors
     /// The refusal, on a consistent read begun after the call. Or an error of the database.
     pub async fn check(&self, command: Command, deadline: BootInstant) -> Result<Command> {
-        let is_large = command.written_rows() > MANY_ROWS;
-        let command = LargeValue::new(Arc::new(command), is_large);
-        self.decide(Arc::clone(&command), deadline).await?;
-        Ok(Arc::unwrap_or_clone(command.into_inner()))
+        let is_large = command.load.rows > MANY_ROWS;
+        let command = LargeValue::new(command, is_large);
+        self.decide(Command::clone(&command), deadline).await?;
+        Ok(command.into_inner())
     }
 
     /// The answer that the command would get now. Nothing is changed.
-    pub async fn decide(&self, command: Arc<Command>, deadline: BootInstant) -> Result<Answer> {
+    pub async fn decide(&self, command: Command, deadline: BootInstant) -> Result<Answer> {
         let timeout = deadline.saturating_duration_since(BootInstant::now());
         within_timeout(timeout, self.0.read(command)).await?
     }

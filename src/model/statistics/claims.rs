@@ -1,6 +1,7 @@
 //! Claims, granted and refused. Each consumer that asks for allocations is one claim.
 
 use crate::error::{Error, ReasonCode, Reasons, Result};
+use crate::model::allocations::{Claim, Release};
 use crate::model::batch::command::Command;
 use crate::model::claims::{PlaceAnswer, PlaceRequest};
 use crate::model::workloads::Report;
@@ -105,7 +106,7 @@ impl ClaimStatistics {
 }
 
 /// The number of consumers to which a command gives allocations, and of consumers that lose all allocations.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClaimedConsumers {
     claiming: u64,
     releasing: u64,
@@ -113,19 +114,16 @@ pub struct ClaimedConsumers {
 
 impl ClaimedConsumers {
     pub fn of(command: &Command) -> ClaimedConsumers {
-        match command {
-            Command::Claim(claim) => {
-                let claiming = claim.consumers.iter().filter(|it| !it.allocations.is_empty()).count();
-                ClaimedConsumers {
-                    claiming: claiming as u64,
-                    releasing: (claim.consumers.len() - claiming) as u64,
-                }
-            }
-            Command::Release(_) => ClaimedConsumers {
+        let Some(claim) = command.get::<Claim>() else {
+            return ClaimedConsumers {
                 claiming: 0,
-                releasing: 1,
-            },
-            _ => ClaimedConsumers::default(),
+                releasing: command.get::<Release>().map_or(0, |_| 1),
+            };
+        };
+        let claiming = claim.consumers.iter().filter(|it| !it.allocations.is_empty()).count();
+        ClaimedConsumers {
+            claiming: claiming as u64,
+            releasing: (claim.consumers.len() - claiming) as u64,
         }
     }
 }

@@ -3,7 +3,6 @@
 use super::descriptions::one;
 use super::multi_process::submit_together;
 use super::*;
-use crate::model::batch::command::{Command, Write};
 use crate::model::providers::{self, Described, DomainState, SetStates};
 use crate::search::{Domain, PropertyValue, ProviderState};
 
@@ -180,11 +179,9 @@ async fn descriptions_that_change_at_the_same_time_keep_the_change_and_the_state
             hosts,
             wanted: in_domain("fault", "/d1", to),
         };
-        let answers: Vec<Result<Answer>> = submit_together(vec![
-            (&f.model, AnyCommand(change.into_command())),
-            (other, AnyCommand(states.into_command())),
-        ])
-        .await;
+        let other = other.clone();
+        let setting = actix_web::rt::spawn(async move { other.submit(states).await });
+        let answers = [f.model.submit(change).await, setting.await.unwrap()];
         assert!(answers[1].is_ok(), "{answers:?}");
         let shown = f.described(1).await;
         assert_eq!(shown.description.state, to, "{answers:?}");
@@ -196,19 +193,4 @@ async fn descriptions_that_change_at_the_same_time_keep_the_change_and_the_state
         );
     }
     f.check_snapshot().await;
-}
-
-/// A command of any kind.
-struct AnyCommand(Command);
-
-impl Write for AnyCommand {
-    type Answer = Answer;
-
-    fn into_command(self) -> Command {
-        self.0
-    }
-
-    fn typed(answer: Answer) -> Option<Answer> {
-        Some(answer)
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::process::{Process, claim_command, two_processes};
 use super::*;
-use crate::model::batch::command::Command;
+use crate::model::batch::command::{Command, Write};
 use crate::model::snapshot::committed::Committed;
 
 /// Two processes. The first knows the ids of its consumers' owners. A claim of 6 of the first host's 10 VCPU is
@@ -115,5 +115,5 @@ async fn a_claim_of_an_owner_whose_id_is_unknown_has_no_speculative_plan() {
         project: "p".into(),
         user: "unknown".into(),
     });
-    assert!(!has_speculative_plan(&mut a, &change, Command::Claim(stranger)));
+    assert!(!has_speculative_plan(&mut a, &change, stranger.into_command()));
 }

@@ -12,9 +12,9 @@ use super::process::Process;
 use super::{Fixture, Level, fixture, inventory, uuid};
 use crate::db::DbResult;
 use crate::error::{Error, Result};
-use crate::model::batch::command::{Answer, Command, Write};
+use crate::model::batch::command::{Answer, Command, Ensured, Write};
 use crate::model::snapshot::load;
-use crate::model::{inventories, resource_classes, resource_providers};
+use crate::model::{inventories, resource_classes, resource_providers, traits};
 use crate::tests::by_size;
 pub use commands::{Known, Rng, command};
 
@@ -152,25 +152,34 @@ impl Side {
     }
 }
 
-/// An answer as text, without times, and without names whose order is not defined.
+/// The answer as text, or the refusal.
 fn outcome(answer: &Result<Answer>) -> String {
     match answer {
-        Ok(Answer::Provider(it)) => format!("{} {} {} {:?} {}", it.uuid, it.name, it.generation, it.parent, it.root),
-        Ok(Answer::Inventories(it)) => format!("{} {} {:?}", it.provider, it.generation, it.inventories),
-        Ok(Answer::Traits(it)) => {
-            format!(
-                "{} {:?}",
-                it.generation,
-                it.traits.iter().map(|it| &it.name).collect::<Vec<_>>()
-            )
-        }
-        Ok(Answer::Ensured(it)) => format!("created: {}", it.created),
+        Ok(answer) => shown(answer),
         Err(Error::ClaimWithoutInventory { .. }) => "no inventory".into(),
         Err(Error::ClaimRefused(refusal)) => {
             let counts = refusal.consumers.iter().map(|it| it.reasons.counts().collect());
             format!("{:?}", counts.collect::<Vec<Vec<_>>>())
         }
-        other => format!("{other:?}"),
+        Err(other) => format!("{other:?}"),
+    }
+}
+
+/// An answer as text, without times, and without names whose order is not defined.
+fn shown(answer: &Answer) -> String {
+    if let Some(it) = answer.get::<resource_providers::Provider>() {
+        return format!("{} {} {} {:?} {}", it.uuid, it.name, it.generation, it.parent, it.root);
+    }
+    if let Some(it) = answer.get::<inventories::Inventories>() {
+        return format!("{} {} {:?}", it.provider, it.generation, it.inventories);
+    }
+    if let Some(it) = answer.get::<traits::ProviderTraits>() {
+        let names = it.traits.iter().map(|it| &it.name);
+        return format!("{} {:?}", it.generation, names.collect::<Vec<_>>());
+    }
+    match answer.get::<Ensured>() {
+        Some(it) => format!("created: {}", it.created),
+        None => format!("{answer:?}"),
     }
 }
 

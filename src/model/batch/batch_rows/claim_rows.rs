@@ -14,7 +14,7 @@ use crate::db::claim_rows::{self, ClaimKeys, ClaimRow};
 use crate::db::{DbConnection, DbResult};
 use crate::model::batch::base::Rows;
 use crate::model::batch::collation::CollatedNames;
-use crate::model::batch::footprint::Footprint;
+use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::state::{ConsumerEntry, ConsumerRow};
 use crate::model::snapshot::lineage;
 use crate::model::snapshot::load::parts::{Parts, ProviderColumns, UsedColumns};
@@ -31,7 +31,7 @@ pub struct ClaimState {
 /// Whether [`claim_rows()`] may read the rows of the commands: claims that wipe no consumer, and releases, but no
 /// workloads. The generations of a wiped consumer's providers move, and the command does not name these providers.
 pub fn is_read_by_one_statement(footprint: &Footprint<'_>) -> bool {
-    !footprint.beyond_claims && footprint.wiped.is_empty() && footprint.workloads.is_empty()
+    footprint.reach == Reach::Claims && footprint.wiped.is_empty() && footprint.workloads.is_empty()
 }
 
 /// The rows of the footprint, at one moment. `None` if the statement cannot read all rows:

@@ -11,7 +11,7 @@ use crate::db::schema::resource_providers;
 use crate::db::{DbConnection, DbResult};
 use crate::model::batch::base::Rows;
 use crate::model::batch::collation::CollatedNames;
-use crate::model::batch::footprint::Footprint;
+use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::state::ConsumerEntry;
 use crate::model::limits;
 use crate::model::snapshot::lineage::Lineage;
@@ -74,7 +74,7 @@ pub fn providers(
 /// inventories are frequent: if the classes are unchanged, they share `known`.
 fn catalog(conn: &mut DbConnection, footprint: &Footprint<'_>, known: Option<&Catalog>) -> DbResult<Catalog> {
     let classes = load::classes(conn)?;
-    let known = known.filter(|known| !footprint.beyond_inventories && has_same_classes(&classes, known));
+    let known = known.filter(|known| footprint.reach < Reach::All && has_same_classes(&classes, known));
     if let Some(known) = known {
         return Ok(known.clone());
     }

@@ -13,7 +13,10 @@ use std::sync::Arc;
 use super::Rules;
 use crate::error::{Error, Result, Room};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Release, Takeover};
+use crate::model::batch::command::{Load, Write};
+use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::generation_moves::{GENERATION_MAX, GenerationMoves};
+use crate::model::batch::optimistic::is_new;
 use crate::model::batch::state::{ConsumerRow, State};
 use crate::model::inventories::Inventory;
 use crate::search::{ClassId, ProviderId};
@@ -27,10 +30,62 @@ pub struct AllocationRequest<'a> {
 }
 
 /// `PUT /allocations/{consumer}` and `POST /allocations`: all of the claim, or nothing.
-pub fn claim(state: &mut State, rules: &Rules, claim: &Claim) -> Result<()> {
-    let checked = check(state, rules, claim)?;
-    grant(state, rules, claim, checked);
-    Ok(())
+impl Write for Claim {
+    type Answer = ();
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.add_claims(&self.consumers);
+    }
+
+    fn load(&self) -> Load {
+        let wipes = |claim: &ConsumerClaim| claim.allocations.is_empty();
+        Load {
+            rows: rows_of(&self.consumers),
+            is_plannable: self.consumers.iter().all(|claim| is_new(claim) && !wipes(claim)),
+            reach: Reach::Claims,
+            searched: None,
+        }
+    }
+
+    fn claimed_consumers(&self) -> Vec<&str> {
+        self.consumers.iter().map(|claim| claim.consumer.as_str()).collect()
+    }
+
+    fn decide(&self, state: &mut State, rules: &Rules) -> Result<()> {
+        let checked = check(state, rules, self)?;
+        grant(state, rules, self, checked);
+        Ok(())
+    }
+}
+
+/// `DELETE /allocations/{consumer}`.
+impl Write for Release {
+    type Answer = ();
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.consumers.insert(&self.consumer);
+    }
+
+    fn load(&self) -> Load {
+        Load::of(1, Reach::Claims)
+    }
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<()> {
+        if state.consumer(&self.consumer).allocations.is_empty() {
+            return Err(Error::NoAllocations {
+                consumer: self.consumer.clone(),
+            });
+        }
+        state.release_allocations(&self.consumer);
+        state.consumer(&self.consumer).now = None;
+        Ok(())
+    }
+}
+
+/// The number of rows of consumers with their allocations.
+pub fn rows_of(consumers: &[ConsumerClaim]) -> usize {
+    let allocations = consumers.iter().flat_map(|claim| &claim.allocations);
+    consumers.len() + allocations.map(|(_, resources)| resources.len()).sum::<usize>()
 }
 
 /// A claim that is allowed.
@@ -44,8 +99,8 @@ pub fn check<'a>(state: &mut State, rules: &Rules, claim: &'a Claim) -> Result<C
     for consumer_claim in &claim.consumers {
         check_consumer(state, consumer_claim)?;
     }
-    let provider_requests = find_providers(state, &claim.consumers)?;
-    let requests = find_classes(state, provider_requests, |class| unknown_class(claim, class))?;
+    check_providers(state, &claim.consumers)?;
+    let requests = requests_of(state, &claim.consumers, |class| unknown_class(claim, class))?;
     let change = AllocationChange::of(state, &claim.consumers, requests);
     check_amounts(state, rules, &InterimInventories::new(), &change)?;
     check_consumer_generations(state, &claim.consumers)?;
@@ -58,18 +113,6 @@ pub fn check<'a>(state: &mut State, rules: &Rules, claim: &'a Claim) -> Result<C
 pub fn grant(state: &mut State, rules: &Rules, claim: &Claim, checked: CheckedClaim<'_>) {
     apply(state, rules, &claim.consumers, &checked.requests);
     state.move_generations(checked.moves);
-}
-
-/// `DELETE /allocations/{consumer}`.
-pub fn release(state: &mut State, release: &Release) -> Result<()> {
-    if state.consumer(&release.consumer).allocations.is_empty() {
-        return Err(Error::NoAllocations {
-            consumer: release.consumer.clone(),
-        });
-    }
-    state.release_allocations(&release.consumer);
-    state.consumer(&release.consumer).now = None;
-    Ok(())
 }
 
 /// Compares the consumer's generation with the claim's expectation.
@@ -116,47 +159,36 @@ pub fn check_consumer_generations(state: &mut State, claims: &[ConsumerClaim]) -
     Ok(())
 }
 
-/// The amounts requested by a consumer from a provider, with classes by name.
-pub struct ProviderRequest<'a> {
-    consumer: &'a str,
-    provider: ProviderId,
-    resources: &'a [(String, i64)],
+/// Refuses unknown providers. A separate step, because an unknown provider is refused before an unknown class.
+pub fn check_providers(state: &State, consumers: &[ConsumerClaim]) -> Result<()> {
+    let mut providers = consumers.iter().flat_map(|claim| &claim.allocations);
+    providers.try_for_each(|(uuid, _)| find_provider(state, uuid).map(drop))
 }
 
-/// Finds the providers of the requests. A separate step, because an unknown provider is refused before an unknown
-/// class.
-pub fn find_providers<'a>(state: &State, consumers: &'a [ConsumerClaim]) -> Result<Vec<ProviderRequest<'a>>> {
-    let mut found = Vec::new();
-    for claim in consumers {
-        for (uuid, resources) in &claim.allocations {
-            let provider = state
-                .find_provider(uuid)
-                .ok_or_else(|| Error::ClaimProviderNotFound { uuid: uuid.clone() })?;
-            found.push(ProviderRequest {
-                consumer: &claim.consumer,
-                provider,
-                resources,
-            });
-        }
-    }
-    Ok(found)
+fn find_provider(state: &State, uuid: &str) -> Result<ProviderId> {
+    state
+        .find_provider(uuid)
+        .ok_or_else(|| Error::ClaimProviderNotFound { uuid: uuid.to_owned() })
 }
 
-/// Finds the classes of the requests. `unknown` returns the error for an unknown class.
-pub fn find_classes<'a>(
+/// The requests of the consumers. `unknown` returns the error for an unknown class.
+pub fn requests_of<'a>(
     state: &State,
-    provider_requests: Vec<ProviderRequest<'a>>,
+    consumers: &'a [ConsumerClaim],
     unknown: impl Fn(&str) -> Error,
 ) -> Result<Vec<AllocationRequest<'a>>> {
     let mut requests = Vec::new();
-    for provider_request in provider_requests {
-        for (name, amount) in provider_request.resources {
-            requests.push(AllocationRequest {
-                consumer: provider_request.consumer,
-                provider: provider_request.provider,
-                class: state.class_id(name).ok_or_else(|| unknown(name))?,
-                amount: *amount,
-            });
+    for claim in consumers {
+        for (uuid, resources) in &claim.allocations {
+            let provider = find_provider(state, uuid)?;
+            for (name, amount) in resources {
+                requests.push(AllocationRequest {
+                    consumer: &claim.consumer,
+                    provider,
+                    class: state.class_id(name).ok_or_else(|| unknown(name))?,
+                    amount: *amount,
+                });
+            }
         }
     }
     Ok(requests)

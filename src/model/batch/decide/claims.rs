@@ -21,31 +21,53 @@ use self::states::refused_state;
 use super::{Rules, allocations};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 use crate::model::allocations::{Claim, ProviderShare};
-use crate::model::batch::state::{AnswerEntry, State};
+use crate::model::batch::command::{Load, Write};
+use crate::model::batch::footprint::{Footprint, Reach};
+use crate::model::batch::optimistic::is_new;
+use crate::model::batch::state::State;
 use crate::model::claims::{
     ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimOutcome, ClaimedConsumer, ConsumerChoice, Limits,
 };
 use crate::mutants::{self, Mutant};
 
 /// Claims for all required consumers, or for none.
-///
-/// # Errors
-/// - [`Error::ClaimRefused`], with the reasons of every consumer without a place.
-/// - [`Error::IdReused`] if a different call had the id.
-pub fn claim_first(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<ClaimAnswer> {
-    let Some(memory) = &command.memory else {
-        return claim_all(state, rules, command).map(ClaimAnswer::Claimed);
-    };
-    if let Some(entry) = state.answers.get(memory.id()) {
-        return entry.stored.repeated(&memory.call).map(ClaimAnswer::Repeated);
+impl Write for ClaimFirst {
+    type Answer = ClaimAnswer;
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.claim_ids.extend(self.memory.iter().map(|memory| memory.id()));
+        footprint.add_choices(&self.consumers);
     }
-    let outcomes = claim_all(state, rules, command)?;
-    let answer = AnswerEntry {
-        stored: memory.answer(&outcomes, rules.write_answer),
-        is_new: true,
-    };
-    state.answers.insert(memory.id().clone(), answer);
-    Ok(ClaimAnswer::Claimed(outcomes))
+
+    fn load(&self) -> Load {
+        Load {
+            rows: self.rows(),
+            is_plannable: self.consumers.iter().all(|consumer| is_new(&consumer.claim)),
+            reach: Reach::Claims,
+            searched: self.searched,
+        }
+    }
+
+    fn claimed_consumers(&self) -> Vec<&str> {
+        self.consumers.iter().map(ConsumerChoice::uuid).collect()
+    }
+
+    /// # Errors
+    /// - [`Error::ClaimRefused`], with the reasons of every consumer without a place.
+    /// - [`Error::IdReused`] if a different call had the id.
+    fn decide(&self, state: &mut State, rules: &Rules) -> Result<ClaimAnswer> {
+        let Some(memory) = &self.memory else {
+            return claim_all(state, rules, self).map(ClaimAnswer::Claimed);
+        };
+        let entry = state.own.answers.get(memory.id());
+        if let Some(stored) = entry.and_then(|entry| entry.now.as_ref()) {
+            return stored.repeated(&memory.call).map(ClaimAnswer::Repeated);
+        }
+        let outcomes = claim_all(state, rules, self)?;
+        let entry = state.own.answers.entry(memory.id().clone()).or_default();
+        entry.now = Some(memory.answer(&outcomes, rules.write_answer));
+        Ok(ClaimAnswer::Claimed(outcomes))
+    }
 }
 
 fn claim_all(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<Arc<[ClaimOutcome]>> {
@@ -272,12 +294,7 @@ fn requested(candidate: &ClaimCandidate, provider: &str, class: &str) -> Option<
 /// The provider's free capacity for the consumer, whose own allocations count as free.
 fn free(state: &mut State, consumer: &ConsumerChoice, provider: &str, class: &str) -> Option<i64> {
     let (provider, class) = (state.find_provider(provider)?, state.class_id(class)?);
-    let allocations = &state.consumer(&consumer.claim.consumer).allocations;
-    let own: i64 = allocations
-        .iter()
-        .filter(|(its_provider, its_class, _)| (*its_provider, *its_class) == (provider, class))
-        .map(|(_, _, used)| used)
-        .sum();
+    let own = state.allocated(consumer.uuid(), provider, class);
     let row = state.provider(provider)?;
     let used = row.used.get(&class).copied().unwrap_or(0);
     Some(row.inventories.get(&class)?.limit().saturating_sub(used - own))

@@ -3,148 +3,201 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::Rules;
+use super::resource_providers::find;
 use crate::error::{Error, Result};
+use crate::model::batch::command::{Load, Write};
+use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::state::State;
 use crate::model::inventories::{Add, Clear, Inventories, Inventory, Remove, Replace, Update};
 use crate::search::{ClassId, ProviderId};
 
-use super::resource_providers::find;
-
 /// `PUT …/inventories`.
-pub fn replace(state: &mut State, replace: &Replace) -> Result<Inventories> {
-    let id = find(state, &replace.provider)?;
-    check_generation(state, id, replace.generation)?;
-    let stored = stored_uuid(state, id);
-    for (class, inventory) in &replace.inventories {
-        check_capacity("update", &stored, class, inventory, replace.reserved_may_equal_total)?;
+impl Write for Replace {
+    type Answer = Inventories;
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.providers.insert(&self.provider);
     }
-    let mut requested = BTreeMap::new();
-    for (class, inventory) in &replace.inventories {
-        let class_id = state.class_id(class).ok_or_else(|| Error::UnknownClassInInventory {
-            class: class.clone(),
-            provider: replace.provider.clone(),
-        })?;
-        requested.insert(class_id, *inventory);
+
+    fn load(&self) -> Load {
+        Load {
+            is_plannable: true,
+            ..Load::of(self.inventories.len(), Reach::Inventories)
+        }
     }
-    if let Some(classes) = in_use(state, id, |class| !requested.contains_key(&class)) {
-        return Err(Error::InventoriesInUse {
-            classes,
-            provider: replace.provider.clone(),
-        });
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<Inventories> {
+        let id = find(state, &self.provider)?;
+        check_generation(state, id, self.generation)?;
+        let stored = stored_uuid(state, id);
+        for (class, inventory) in &self.inventories {
+            check_capacity("update", &stored, class, inventory, self.reserved_may_equal_total)?;
+        }
+        let mut requested = BTreeMap::new();
+        for (class, inventory) in &self.inventories {
+            let class_id = state.class_id(class).ok_or_else(|| Error::UnknownClassInInventory {
+                class: class.clone(),
+                provider: self.provider.clone(),
+            })?;
+            requested.insert(class_id, *inventory);
+        }
+        if let Some(classes) = in_use(state, id, |class| !requested.contains_key(&class)) {
+            return Err(Error::InventoriesInUse {
+                classes,
+                provider: self.provider.clone(),
+            });
+        }
+        let moves = state.check_moves(vec![id])?;
+        for (class, inventory) in &requested {
+            warn_over_capacity(state, id, *class, inventory);
+            state.rewrite_inventory(id, *class);
+        }
+        state.edit(id, |row| row.inventories = requested);
+        state.move_generations(moves);
+        let written = self
+            .inventories
+            .iter()
+            .map(|(class, inventory)| (class.as_str().into(), *inventory));
+        Ok(answer(state, id, written.collect()))
     }
-    let moves = state.check_moves(vec![id])?;
-    for (class, inventory) in &requested {
-        warn_over_capacity(state, id, *class, inventory);
-        state.rewrite_inventory(id, *class);
-    }
-    state.edit(id, |row| row.inventories = requested);
-    state.move_generations(moves);
-    let written = replace
-        .inventories
-        .iter()
-        .map(|(class, inventory)| (class.as_str().into(), *inventory));
-    Ok(answer(state, id, written.collect()))
 }
 
 /// `POST …/inventories`.
-pub fn add(state: &mut State, add: &Add) -> Result<Inventories> {
-    let id = find(state, &add.provider)?;
-    check_capacity(
-        "create",
-        &stored_uuid(state, id),
-        &add.class,
-        &add.inventory,
-        add.reserved_may_equal_total,
-    )?;
-    let class = state.class_id(&add.class).ok_or_else(|| Error::InvalidInventory {
-        action: "create",
-        provider: add.provider.clone(),
-        reason: format!("No such resource class {}.", add.class),
-    })?;
-    if state
-        .provider(id)
-        .is_some_and(|row| row.inventories.contains_key(&class))
-    {
-        return Err(Error::InventoryExists {
-            class: add.class.clone(),
-            provider: add.provider.clone(),
-        });
+impl Write for Add {
+    type Answer = Inventories;
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.providers.insert(&self.provider);
     }
-    write_one(state, id, class, &add.class, add.inventory)
+
+    fn load(&self) -> Load {
+        Load::of(1, Reach::Inventories)
+    }
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<Inventories> {
+        let id = find(state, &self.provider)?;
+        check_capacity(
+            "create",
+            &stored_uuid(state, id),
+            &self.class,
+            &self.inventory,
+            self.reserved_may_equal_total,
+        )?;
+        let class = state.class_id(&self.class).ok_or_else(|| Error::InvalidInventory {
+            action: "create",
+            provider: self.provider.clone(),
+            reason: format!("No such resource class {}.", self.class),
+        })?;
+        if has_inventory(state, id, class) {
+            return Err(Error::InventoryExists {
+                class: self.class.clone(),
+                provider: self.provider.clone(),
+            });
+        }
+        write_one(state, id, class, &self.class, self.inventory)
+    }
 }
 
 /// `PUT …/inventories/{class}`.
-pub fn update(state: &mut State, update: &Update) -> Result<Inventories> {
-    let id = find(state, &update.provider)?;
-    check_generation(state, id, update.generation)?;
-    check_capacity(
-        "update",
-        &stored_uuid(state, id),
-        &update.class,
-        &update.inventory,
-        update.reserved_may_equal_total,
-    )?;
-    // As in OpenStack Placement, an unknown class is a 404, and a class without an inventory here is a 400.
-    let class = state.class_id(&update.class).ok_or_else(|| Error::ClassNotFound {
-        name: update.class.clone(),
-    })?;
-    if !state
-        .provider(id)
-        .is_some_and(|row| row.inventories.contains_key(&class))
-    {
-        return Err(Error::InventoryNotFoundForUpdate {
-            class: update.class.clone(),
-            provider: update.provider.clone(),
-        });
+impl Write for Update {
+    type Answer = Inventories;
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.providers.insert(&self.provider);
     }
-    let written = write_one(state, id, class, &update.class, update.inventory)?;
-    warn_over_capacity(state, id, class, &update.inventory);
-    Ok(written)
+
+    fn load(&self) -> Load {
+        Load {
+            is_plannable: true,
+            ..Load::of(1, Reach::Inventories)
+        }
+    }
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<Inventories> {
+        let id = find(state, &self.provider)?;
+        check_generation(state, id, self.generation)?;
+        check_capacity(
+            "update",
+            &stored_uuid(state, id),
+            &self.class,
+            &self.inventory,
+            self.reserved_may_equal_total,
+        )?;
+        // As in OpenStack Placement, an unknown class is a 404, and a class without an inventory here is a 400.
+        let class = state.class_id(&self.class).ok_or_else(|| Error::ClassNotFound {
+            name: self.class.clone(),
+        })?;
+        if !has_inventory(state, id, class) {
+            return Err(Error::InventoryNotFoundForUpdate {
+                class: self.class.clone(),
+                provider: self.provider.clone(),
+            });
+        }
+        let written = write_one(state, id, class, &self.class, self.inventory)?;
+        warn_over_capacity(state, id, class, &self.inventory);
+        Ok(written)
+    }
 }
 
 /// `DELETE …/inventories/{class}`.
-pub fn remove(state: &mut State, remove: &Remove) -> Result<()> {
-    let id = find(state, &remove.provider)?;
-    let class = state
-        .class_id(&remove.class)
-        .ok_or_else(|| Error::InventoryClassNotFoundForDelete {
-            class: remove.class.clone(),
-        })?;
-    if let Some(classes) = in_use(state, id, |used| used == class) {
-        return Err(Error::InventoryInUse {
-            class: classes,
-            provider: remove.provider.clone(),
-        });
+impl Write for Remove {
+    type Answer = ();
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.providers.insert(&self.provider);
     }
-    if !state
-        .provider(id)
-        .is_some_and(|row| row.inventories.contains_key(&class))
-    {
-        return Err(Error::InventoryNotFoundForDelete {
-            class: remove.class.clone(),
-        });
+
+    fn load(&self) -> Load {
+        Load::of(1, Reach::Inventories)
     }
-    let moves = state.check_moves(vec![id])?;
-    state.edit(id, |row| {
-        row.inventories.remove(&class);
-    });
-    state.move_generations(moves);
-    Ok(())
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<()> {
+        let id = find(state, &self.provider)?;
+        let class = state
+            .class_id(&self.class)
+            .ok_or_else(|| Error::InventoryClassNotFoundForDelete {
+                class: self.class.clone(),
+            })?;
+        if let Some(classes) = in_use(state, id, |used| used == class) {
+            return Err(Error::InventoryInUse {
+                class: classes,
+                provider: self.provider.clone(),
+            });
+        }
+        if !has_inventory(state, id, class) {
+            return Err(Error::InventoryNotFoundForDelete {
+                class: self.class.clone(),
+            });
+        }
+        state.edit_and_move(id, |row| {
+            row.inventories.remove(&class);
+        })
+    }
 }
 
 /// `DELETE …/inventories`.
-pub fn clear(state: &mut State, clear: &Clear) -> Result<()> {
-    let id = find(state, &clear.provider)?;
-    if let Some(classes) = in_use(state, id, |_| true) {
-        return Err(Error::AllInventoriesInUse {
-            classes,
-            provider: clear.provider.clone(),
-        });
+impl Write for Clear {
+    type Answer = ();
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.providers.insert(&self.provider);
     }
-    let moves = state.check_moves(vec![id])?;
-    state.edit(id, |row| row.inventories.clear());
-    state.move_generations(moves);
-    Ok(())
+
+    fn load(&self) -> Load {
+        Load::of(1, Reach::Inventories)
+    }
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<()> {
+        let id = find(state, &self.provider)?;
+        if let Some(classes) = in_use(state, id, |_| true) {
+            return Err(Error::AllInventoriesInUse {
+                classes,
+                provider: self.provider.clone(),
+            });
+        }
+        state.edit_and_move(id, |row| row.inventories.clear())
+    }
 }
 
 fn check_generation(state: &mut State, id: ProviderId, expected: i64) -> Result<()> {
@@ -152,6 +205,11 @@ fn check_generation(state: &mut State, id: ProviderId, expected: i64) -> Result<
         Some(row) if row.generation != expected => Err(Error::StaleInventoryGeneration),
         _ => Ok(()),
     }
+}
+
+fn has_inventory(state: &mut State, id: ProviderId, class: ClassId) -> bool {
+    let row = state.provider(id);
+    row.is_some_and(|row| row.inventories.contains_key(&class))
 }
 
 /// The provider's uuid in the spelling of the table, which on MariaDB may differ from the request. For sentences.
@@ -235,12 +293,10 @@ fn write_one(
     name: &str,
     inventory: Inventory,
 ) -> Result<Inventories> {
-    let moves = state.check_moves(vec![id])?;
-    state.edit(id, |row| {
+    state.edit_and_move(id, |row| {
         row.inventories.insert(class, inventory);
-    });
+    })?;
     state.rewrite_inventory(id, class);
-    state.move_generations(moves);
     Ok(answer(state, id, vec![(name.into(), inventory)]))
 }
 

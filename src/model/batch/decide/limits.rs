@@ -1,37 +1,61 @@
 //! The rule of normal limits: the class exists, and the caller names the generation of the present limit.
 
+use super::Rules;
 use crate::error::{Error, Result};
+use crate::model::batch::command::Write;
+use crate::model::batch::footprint::Footprint;
 use crate::model::batch::state::State;
 use crate::model::limits::{Limit, LimitRow, Set};
+use crate::search::{ClassId, NormalLimit};
 
-/// `PUT /v1/limits/{class}`.
-///
-/// # Errors
-/// [`Error::ClassNotFound`], [`Error::StaleLimitGeneration`].
-pub fn set(state: &mut State, set: &Set) -> Result<Limit> {
-    if state.class_id(&set.class).is_none() {
-        return Err(Error::ClassNotFound {
-            name: set.class.clone(),
-        });
+impl Write for Set {
+    type Answer = Limit;
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.limits.insert(&self.class);
     }
-    let row = state.limit(&set.class);
-    let current = row.map(|row| row.generation);
-    if current != set.generation {
-        let text = |generation: Option<i64>| generation.map_or_else(|| "null".to_owned(), |it| it.to_string());
-        return Err(Error::StaleLimitGeneration {
-            class: set.class.clone(),
-            actual: text(current),
-            given: text(set.generation),
-        });
+
+    /// # Errors
+    /// [`Error::ClassNotFound`], [`Error::StaleLimitGeneration`].
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<Limit> {
+        if state.class_id(&self.class).is_none() {
+            return Err(Error::ClassNotFound {
+                name: self.class.clone(),
+            });
+        }
+        let row = state.own.limits.get(&self.class).and_then(|entry| entry.now);
+        let current = row.map(|row| row.generation);
+        if current != self.generation {
+            let text = |generation: Option<i64>| generation.map_or_else(|| "null".to_owned(), |it| it.to_string());
+            return Err(Error::StaleLimitGeneration {
+                class: self.class.clone(),
+                actual: text(current),
+                given: text(self.generation),
+            });
+        }
+        // An equal limit changes nothing.
+        if let Some(row) = row.filter(|row| row.normal == self.normal) {
+            return Ok(Limit::new(&self.class, Some(row)));
+        }
+        let new = LimitRow {
+            generation: current.map_or(1, |generation| generation + 1),
+            normal: self.normal,
+        };
+        state.own.limits.entry(self.class.clone()).or_default().now = Some(new);
+        Ok(Limit::new(&self.class, Some(new)))
     }
-    // An equal limit changes nothing.
-    if let Some(row) = row.filter(|row| row.normal == set.normal) {
-        return Ok(Limit::new(&set.class, Some(row)));
+}
+
+/// Whether any class may have a normal limit.
+pub fn has_any(state: &State) -> bool {
+    !state.own.limits.is_empty() || state.base.catalog().has_normal_limits()
+}
+
+/// The normal limit of a class now.
+pub fn of_class(state: &State, class: ClassId) -> Option<NormalLimit> {
+    let name = state.class_name(class);
+    match state.own.limits.get(&*name) {
+        Some(entry) => entry.now.and_then(|row| row.normal),
+        None => state.base.catalog().normal_limit(&name),
     }
-    let new = LimitRow {
-        generation: current.map_or(1, |generation| generation + 1),
-        normal: set.normal,
-    };
-    state.set_limit(&set.class, new);
-    Ok(Limit::new(&set.class, Some(new)))
 }

@@ -9,9 +9,12 @@
 
 mod domains;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use super::Rules;
 use crate::error::{Error, Result};
+use crate::model::batch::command::{Load, Write};
+use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::generation_moves::GENERATION_MAX;
 use crate::model::batch::state::State;
 use crate::model::providers::{DISABLED_TRAIT, Describe, DescribeAll, Described, DescriptionRow, SetStates};
@@ -30,50 +33,73 @@ struct Allowed<'a> {
 }
 
 /// `PUT /v1/providers`, `PUT` and `PATCH /v1/providers/{uuid}`: all descriptions or none.
-///
-/// # Errors
-/// - [`Error::ProviderNotFound`]; in a list [`Error::BadRequest`] for providers that do not exist.
-/// - [`Error::BadRequest`] for a name that the provider does not have.
-/// - [`Error::StaleDescriptions`], [`Error::DomainInUse`], [`Error::ProviderGenerationLimit`].
-pub fn describe(state: &mut State, command: &DescribeAll) -> Result<Vec<Described>> {
-    let ids = found(state, command)?;
-    check_names(state, command, &ids)?;
-    check_generations(state, &command.providers, command.is_list, &ids)?;
-    domains::check(state, command, &ids)?;
-    replace(state, &command.providers, &ids)
+impl Write for DescribeAll {
+    type Answer = Vec<Described>;
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.add_described(self.providers.iter().map(|new| new.provider.as_str()));
+        footprint.descriptions.extend(&self.providers);
+    }
+
+    fn load(&self) -> Load {
+        Load::of(self.rows(), Reach::All)
+    }
+
+    /// # Errors
+    /// - [`Error::ProviderNotFound`]; in a list [`Error::BadRequest`] for providers that do not exist.
+    /// - [`Error::BadRequest`] for a name that the provider does not have.
+    /// - [`Error::StaleDescriptions`], [`Error::DomainInUse`], [`Error::ProviderGenerationLimit`].
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<Vec<Described>> {
+        let ids = found(state, self)?;
+        check_names(state, self, &ids)?;
+        check_generations(state, &self.providers, self.is_list, &ids)?;
+        domains::check(state, self, &ids)?;
+        replace(state, &self.providers, &ids)
+    }
 }
 
 /// `PATCH /v1/providers`: sets the state of the hosts that are still in the domain.
-///
-/// # Errors
-/// [`Error::BadRequest`] if no host is in the domain. [`Error::ProviderGenerationLimit`].
-pub fn set_states(state: &mut State, command: &SetStates) -> Result<Vec<Described>> {
-    let SetStates { hosts, wanted } = command;
-    let (mut ids, mut providers) = (Vec::new(), Vec::new());
-    for host in hosts {
-        let Some(id) = state.find_provider(host) else { continue };
-        let is_root = state.provider(id).is_some_and(|row| row.parent.is_none());
-        let row = state.description(id);
-        let description = row.map(|row| row.description.clone()).unwrap_or_default();
-        let path = description.domains.get(&wanted.domain.dimension);
-        if is_root && wanted.has_host(host, path.map(|path| &**path)) {
-            ids.push(id);
-            providers.push(Describe {
-                provider: host.clone(),
-                name: None,
-                generation: row.map(|row| row.generation),
-                description: Description {
-                    state: wanted.state,
-                    ..description
-                },
-            });
+impl Write for SetStates {
+    type Answer = Vec<Described>;
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.add_described(self.hosts.iter().map(String::as_str));
+    }
+
+    fn load(&self) -> Load {
+        Load::of(self.hosts.len(), Reach::All)
+    }
+
+    /// # Errors
+    /// [`Error::BadRequest`] if no host is in the domain. [`Error::ProviderGenerationLimit`].
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<Vec<Described>> {
+        let SetStates { hosts, wanted } = self;
+        let (mut ids, mut providers) = (Vec::new(), Vec::new());
+        for host in hosts {
+            let Some(id) = state.find_provider(host) else { continue };
+            let is_root = state.provider(id).is_some_and(|row| row.parent.is_none());
+            let row = state.description(id);
+            let description = row.map(|row| row.description.clone()).unwrap_or_default();
+            let path = description.domains.get(&wanted.domain.dimension);
+            if is_root && wanted.has_host(host, path.map(|path| &**path)) {
+                ids.push(id);
+                providers.push(Describe {
+                    provider: host.clone(),
+                    name: None,
+                    generation: row.map(|row| row.generation),
+                    description: Description {
+                        state: wanted.state,
+                        ..description
+                    },
+                });
+            }
         }
+        if ids.is_empty() {
+            return Err(wanted.without_hosts());
+        }
+        check_generations(state, &providers, false, &ids)?;
+        replace(state, &providers, &ids)
     }
-    if ids.is_empty() {
-        return Err(wanted.without_hosts());
-    }
-    check_generations(state, &providers, false, &ids)?;
-    replace(state, &providers, &ids)
 }
 
 /// Replaces the descriptions of providers that have these ids, after all checks but the last.
@@ -85,7 +111,7 @@ fn replace(state: &mut State, providers: &[Describe], ids: &[ProviderId]) -> Res
         .map(|(id, new)| allowed(state, *id, new, disabled))
         .collect();
     let refuting = allowed.iter().filter(|it| it.refutes_claims).map(|it| it.id);
-    let mut moved = with_all_below(state, refuting.collect());
+    let mut moved = state.with_all_below(refuting.collect());
     let with_other_traits = allowed.iter().filter(|it| it.trait_change.is_some());
     moved.extend(with_other_traits.map(|it| it.id));
     let moves = state.check_moves(moved.into_iter().collect())?;
@@ -206,25 +232,6 @@ fn allowed<'a>(state: &mut State, id: ProviderId, new: &'a Describe, disabled: O
     }
 }
 
-/// The providers of `tops`, and all providers below.
-fn with_all_below(state: &mut State, tops: Vec<ProviderId>) -> BTreeSet<ProviderId> {
-    let roots = tops.iter().filter_map(|id| state.provider(*id).map(|row| row.root));
-    let roots: BTreeSet<ProviderId> = roots.collect();
-    let mut below: BTreeMap<ProviderId, Vec<ProviderId>> = BTreeMap::new();
-    for id in state.trees(&roots) {
-        if let Some(parent) = state.provider(id).and_then(|row| row.parent) {
-            below.entry(parent).or_default().push(id);
-        }
-    }
-    let (mut found, mut next) = (BTreeSet::new(), tops);
-    while let Some(id) = next.pop() {
-        if found.insert(id) {
-            next.extend(below.remove(&id).unwrap_or_default());
-        }
-    }
-    found
-}
-
 fn write(state: &mut State, it: &Allowed<'_>, disabled: Option<TraitId>) {
     if let (Some(disabled), Some(add)) = (disabled, it.trait_change) {
         state.edit(it.id, |row| {
@@ -240,7 +247,7 @@ fn write(state: &mut State, it: &Allowed<'_>, disabled: Option<TraitId>) {
         sets_trait: it.sets_trait,
         description: it.new.description.clone(),
     };
-    state.set_description(it.id, row);
+    state.own.descriptions.entry(it.id).or_default().now = Some(row);
 }
 
 fn described(state: &mut State, it: &Allowed<'_>) -> Described {

@@ -18,6 +18,8 @@ use super::Rules;
 use super::allocations::{self, AllocationChange, AllocationRequest, Amounts, InterimInventories};
 use super::inventories::{check_ratio, warn_over_capacity};
 use crate::error::{Error, Result};
+use crate::model::batch::command::{Load, Write};
+use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::state::State;
 use crate::model::inventories::Inventory;
 use crate::model::reshaper::{Reshape, Reshaped};
@@ -31,26 +33,44 @@ struct TargetInventories<'a> {
 }
 
 /// `POST /reshaper`.
-pub fn reshape(state: &mut State, rules: &Rules, reshape: &Reshape) -> Result<()> {
-    let providers = find_providers(state, reshape)?;
-    for claim in &reshape.consumers {
-        allocations::check_consumer(state, claim)?;
+impl Write for Reshape {
+    type Answer = ();
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.add_claims(&self.consumers);
+        let providers = self.providers.iter().map(|reshaped| reshaped.provider.as_str());
+        footprint.providers.extend(providers);
     }
-    let provider_requests = allocations::find_providers(state, &reshape.consumers)?;
-    let targets = resolve_classes(state, &providers)?;
-    let unknown = |class: &str| Error::ReshapeClassNotFound {
-        class: class.to_owned(),
-    };
-    let requests = allocations::find_classes(state, provider_requests, unknown)?;
-    let change = AllocationChange::of(state, &reshape.consumers, requests);
-    let interim = interim(state, &targets);
-    allocations::check_amounts(state, rules, &interim, &change)?;
-    check_in_use(state, &interim, &targets, &change)?;
-    allocations::check_consumer_generations(state, &reshape.consumers)?;
-    let moves = state.check_moves(moved(&targets, &change))?;
-    apply(state, rules, reshape, targets, &change.requests);
-    state.move_generations(moves);
-    Ok(())
+
+    fn load(&self) -> Load {
+        let inventories = self.providers.iter().map(|reshaped| reshaped.inventories.len());
+        Load::of(
+            allocations::rows_of(&self.consumers) + inventories.sum::<usize>(),
+            Reach::All,
+        )
+    }
+
+    fn decide(&self, state: &mut State, rules: &Rules) -> Result<()> {
+        let providers = find_providers(state, self)?;
+        for claim in &self.consumers {
+            allocations::check_consumer(state, claim)?;
+        }
+        allocations::check_providers(state, &self.consumers)?;
+        let targets = resolve_classes(state, &providers)?;
+        let unknown = |class: &str| Error::ReshapeClassNotFound {
+            class: class.to_owned(),
+        };
+        let requests = allocations::requests_of(state, &self.consumers, unknown)?;
+        let change = AllocationChange::of(state, &self.consumers, requests);
+        let interim = interim(state, &targets);
+        allocations::check_amounts(state, rules, &interim, &change)?;
+        check_in_use(state, &interim, &targets, &change)?;
+        allocations::check_consumer_generations(state, &self.consumers)?;
+        let moves = state.check_moves(moved(&targets, &change))?;
+        apply(state, rules, self, targets, &change.requests);
+        state.move_generations(moves);
+        Ok(())
+    }
 }
 
 fn find_providers<'a>(state: &mut State, reshape: &'a Reshape) -> Result<Vec<(ProviderId, &'a Reshaped)>> {

@@ -1,67 +1,95 @@
 //! The rules of resource classes. Standard classes never change, and a class with an inventory cannot be deleted.
 
+use super::Rules;
 use crate::error::{Error, Result};
-use crate::model::batch::command::{Answer, Ensured};
+use crate::model::batch::command::{Ensured, Write};
+use crate::model::batch::footprint::Footprint;
 use crate::model::batch::state::State;
 use crate::model::resource_classes::{Create, Delete, Ensure, Rename};
 use crate::model::standard::FIRST_CUSTOM_CLASS;
 use crate::search::ClassId;
 
 /// `POST /resource_classes`.
-pub fn create(state: &mut State, create: &Create) -> Result<()> {
-    if state.class_id(&create.name).is_some() {
-        return Err(Error::ClassExists {
-            name: create.name.clone(),
-        });
+impl Write for Create {
+    type Answer = ();
+
+    fn add_to<'a>(&'a self, _: &mut Footprint<'a>) {}
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<()> {
+        if state.class_id(&self.name).is_some() {
+            return Err(Error::ClassExists {
+                name: self.name.clone(),
+            });
+        }
+        state.add_class(&self.name);
+        Ok(())
     }
-    state.add_class(&create.name);
-    Ok(())
 }
 
 /// `PUT /resource_classes/{name}` from 1.7: creates the class unless the class exists.
-pub fn ensure(state: &mut State, ensure: &Ensure) -> Answer {
-    let created = state.class_id(&ensure.name).is_none();
-    if created {
-        state.add_class(&ensure.name);
+impl Write for Ensure {
+    type Answer = Ensured;
+
+    fn add_to<'a>(&'a self, _: &mut Footprint<'a>) {}
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<Ensured> {
+        let created = state.class_id(&self.name).is_none();
+        if created {
+            state.add_class(&self.name);
+        }
+        Ok(Ensured {
+            created,
+            since: state.now,
+        })
     }
-    Answer::Ensured(Ensured {
-        created,
-        since: state.now,
-    })
 }
 
 /// `PUT /resource_classes/{name}` before 1.7: renames the class.
-pub fn rename(state: &mut State, rename: &Rename) -> Result<()> {
-    let id = find(state, &rename.from)?;
-    if is_standard(id) {
-        return Err(Error::CannotUpdateStandardClass {
-            name: rename.from.clone(),
-        });
+impl Write for Rename {
+    type Answer = ();
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.removed_classes.push(&self.from);
     }
-    if state.class_id(&rename.to).is_some_and(|other| other != id) {
-        return Err(Error::ClassExistsForRename {
-            name: rename.to.clone(),
-        });
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<()> {
+        let id = find(state, &self.from)?;
+        if is_standard(id) {
+            return Err(Error::CannotUpdateStandardClass {
+                name: self.from.clone(),
+            });
+        }
+        if state.class_id(&self.to).is_some_and(|other| other != id) {
+            return Err(Error::ClassExistsForRename { name: self.to.clone() });
+        }
+        state.set_class(id, Some(&self.to));
+        Ok(())
     }
-    state.set_class(id, Some(&rename.to));
-    Ok(())
 }
 
 /// `DELETE /resource_classes/{name}`.
-pub fn delete(state: &mut State, delete: &Delete) -> Result<()> {
-    let id = find(state, &delete.name)?;
-    if is_standard(id) {
-        return Err(Error::CannotDeleteStandardClass {
-            name: delete.name.clone(),
-        });
+impl Write for Delete {
+    type Answer = ();
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.removed_classes.push(&self.name);
     }
-    if state.class_in_use(id) {
-        return Err(Error::ClassInUse {
-            name: delete.name.clone(),
-        });
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<()> {
+        let id = find(state, &self.name)?;
+        if is_standard(id) {
+            return Err(Error::CannotDeleteStandardClass {
+                name: self.name.clone(),
+            });
+        }
+        if state.class_in_use(id) {
+            return Err(Error::ClassInUse {
+                name: self.name.clone(),
+            });
+        }
+        state.set_class(id, None);
+        Ok(())
     }
-    state.set_class(id, None);
-    Ok(())
 }
 
 fn find(state: &State, name: &str) -> Result<ClassId> {

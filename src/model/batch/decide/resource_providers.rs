@@ -1,11 +1,13 @@
 //! The rules of providers and their trees. A change of name or parent moves no generation.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::DateTime;
 
+use super::Rules;
 use crate::error::{Error, Result};
+use crate::model::batch::command::Write;
+use crate::model::batch::footprint::Footprint;
 use crate::model::batch::state::State;
 use crate::model::resource_providers::{Create, Delete, NewParent, Provider, Update};
 use crate::search::{ProviderId, ProviderRow};
@@ -20,35 +22,46 @@ pub fn find(state: &State, uuid: &str) -> Result<ProviderId> {
 }
 
 /// `POST /resource_providers`.
-pub fn create(state: &mut State, create: &Create) -> Result<Provider> {
-    let refuse = |reason| Error::CannotCreateProvider {
-        name: create.name.clone(),
-        uuid: create.uuid.clone(),
-        reason,
-    };
-    if create.name.is_empty() {
-        return Err(refuse("name is required"));
+impl Write for Create {
+    type Answer = Provider;
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.providers.insert(&self.uuid);
+        footprint.providers.extend(self.parent.as_deref());
+        footprint.parents.extend(self.parent.as_deref());
+        footprint.names.insert(&self.name);
     }
-    let parent = match &create.parent {
-        None => None,
-        Some(parent) if *parent == create.uuid => {
-            return Err(refuse(
-                "parent provider UUID cannot be same as UUID. Please set parent provider UUID to None if there is \
-                 no parent.",
-            ));
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<Provider> {
+        let refuse = |reason| Error::CannotCreateProvider {
+            name: self.name.clone(),
+            uuid: self.uuid.clone(),
+            reason,
+        };
+        if self.name.is_empty() {
+            return Err(refuse("name is required"));
         }
-        Some(parent) => Some(state.find_provider(parent).ok_or_else(|| refuse(NO_SUCH_PARENT))?),
-    };
-    check_unique(state, create)?;
-    let root = parent.and_then(|id| state.provider(id)).map(|row| row.root);
-    let row = ProviderRow {
-        parent,
-        root: root.unwrap_or(ProviderId(0)),
-        modified: state.now.timestamp_micros(),
-        ..ProviderRow::bare(ProviderId(0), create.uuid.as_str(), create.name.as_str())
-    };
-    let id = state.add_provider(row, root.is_none());
-    Ok(view(state, id))
+        let parent = match &self.parent {
+            None => None,
+            Some(parent) if *parent == self.uuid => {
+                return Err(refuse(
+                    "parent provider UUID cannot be same as UUID. Please set parent provider UUID to None if there is \
+                     no parent.",
+                ));
+            }
+            Some(parent) => Some(state.find_provider(parent).ok_or_else(|| refuse(NO_SUCH_PARENT))?),
+        };
+        check_unique(state, self)?;
+        let root = parent.and_then(|id| state.provider(id)).map(|row| row.root);
+        let row = ProviderRow {
+            parent,
+            root: root.unwrap_or(ProviderId(0)),
+            modified: state.now.timestamp_micros(),
+            ..ProviderRow::bare(ProviderId(0), self.uuid.as_str(), self.name.as_str())
+        };
+        let id = state.add_provider(row, root.is_none());
+        Ok(view(state, id))
+    }
 }
 
 /// Refuses a taken uuid or name. If both are taken, the error names the column that the database checks first, as in
@@ -69,31 +82,42 @@ fn check_unique(state: &State, create: &Create) -> Result<()> {
 }
 
 /// `PUT /resource_providers/{uuid}`.
-pub fn update(state: &mut State, update: &Update) -> Result<Provider> {
-    let id = find(state, &update.uuid)?;
-    let parent = state.provider(id).and_then(|row| row.parent);
-    let new_parent = match &update.parent {
-        NewParent::Keep => parent,
-        NewParent::Set(requested) => check_parent(state, update, id, parent, requested.as_deref())?,
-    };
-    if state
-        .find_provider_by_name(&update.name)
-        .is_some_and(|other| other != id)
-    {
-        return Err(Error::DuplicateProvider {
-            duplicate: update.name.clone(),
-        });
+impl Write for Update {
+    type Answer = Provider;
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.providers.insert(&self.uuid);
+        footprint.trees.insert(&self.uuid);
+        footprint.names.insert(&self.name);
+        if let NewParent::Set(parent) = &self.parent {
+            footprint.providers.extend(parent.as_deref());
+            footprint.parents.extend(parent.as_deref());
+        }
     }
-    let now = state.now.timestamp_micros();
-    if state.provider(id).is_some_and(|row| row.name.as_ref() != update.name) {
-        state.rename_provider(id, &update.name);
-        state.edit(id, |row| row.modified = now);
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<Provider> {
+        let id = find(state, &self.uuid)?;
+        let parent = state.provider(id).and_then(|row| row.parent);
+        let new_parent = match &self.parent {
+            NewParent::Keep => parent,
+            NewParent::Set(requested) => check_parent(state, self, id, parent, requested.as_deref())?,
+        };
+        if state.find_provider_by_name(&self.name).is_some_and(|other| other != id) {
+            return Err(Error::DuplicateProvider {
+                duplicate: self.name.clone(),
+            });
+        }
+        let now = state.now.timestamp_micros();
+        if state.provider(id).is_some_and(|row| row.name.as_ref() != self.name) {
+            state.rename_provider(id, &self.name);
+            state.edit(id, |row| row.modified = now);
+        }
+        if new_parent != parent {
+            move_subtree(state, id, new_parent);
+            state.edit(id, |row| row.modified = now);
+        }
+        Ok(view(state, id))
     }
-    if new_parent != parent {
-        move_subtree(state, id, new_parent);
-        state.edit(id, |row| row.modified = now);
-    }
-    Ok(view(state, id))
 }
 
 /// The id of the requested parent, if the update may set this parent.
@@ -122,7 +146,7 @@ fn check_parent(
     if parent.is_some_and(|current| current != new_parent) && !update.may_reparent {
         return Err(refuse("update", "re-parenting a provider is not currently allowed."));
     }
-    if subtree(state, id).contains(&new_parent) {
+    if state.with_all_below(vec![id]).contains(&new_parent) {
         return Err(refuse("update", "creating loop in the provider tree is not allowed."));
     }
     Ok(Some(new_parent))
@@ -134,7 +158,7 @@ fn move_subtree(state: &mut State, id: ProviderId, parent: Option<ProviderId>) {
         .and_then(|parent| state.provider(parent))
         .map_or(id, |row| row.root);
     let now = state.now.timestamp_micros();
-    for member in subtree(state, id) {
+    for member in state.with_all_below(vec![id]) {
         state.edit(member, |row| {
             if row.root != root {
                 row.root = root;
@@ -145,43 +169,29 @@ fn move_subtree(state: &mut State, id: ProviderId, parent: Option<ProviderId>) {
     state.edit(id, |row| row.parent = parent);
 }
 
-/// The provider and all descendants.
-fn subtree(state: &mut State, id: ProviderId) -> BTreeSet<ProviderId> {
-    let mut found = BTreeSet::from([id]);
-    let Some(root) = state.provider(id).map(|row| row.root) else {
-        return found;
-    };
-    let members: Vec<(ProviderId, Option<ProviderId>)> = state
-        .tree(root)
-        .into_iter()
-        .map(|member| (member, state.provider(member).and_then(|row| row.parent)))
-        .collect();
-    loop {
-        let children = members
-            .iter()
-            .filter(|(member, parent)| !found.contains(member) && parent.is_some_and(|parent| found.contains(&parent)));
-        let children: Vec<ProviderId> = children.map(|(member, _)| *member).collect();
-        if children.is_empty() {
-            return found;
-        }
-        found.extend(children);
-    }
-}
-
 /// `DELETE /resource_providers/{uuid}`.
-pub fn delete(state: &mut State, delete: &Delete) -> Result<()> {
-    let uuid = &delete.uuid;
-    let id = state
-        .find_provider(uuid)
-        .ok_or_else(|| Error::ProviderNotFoundForDelete { uuid: uuid.clone() })?;
-    if subtree(state, id).len() > 1 {
-        return Err(Error::ProviderHasChildren { uuid: uuid.clone() });
+impl Write for Delete {
+    type Answer = ();
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.providers.insert(&self.uuid);
+        footprint.trees.insert(&self.uuid);
     }
-    if state.provider(id).is_some_and(|row| !row.used.is_empty()) {
-        return Err(Error::ProviderInUse { uuid: uuid.clone() });
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<()> {
+        let uuid = &self.uuid;
+        let id = state
+            .find_provider(uuid)
+            .ok_or_else(|| Error::ProviderNotFoundForDelete { uuid: uuid.clone() })?;
+        if state.with_all_below(vec![id]).len() > 1 {
+            return Err(Error::ProviderHasChildren { uuid: uuid.clone() });
+        }
+        if state.provider(id).is_some_and(|row| !row.used.is_empty()) {
+            return Err(Error::ProviderInUse { uuid: uuid.clone() });
+        }
+        state.delete_provider(id);
+        Ok(())
     }
-    state.delete_provider(id);
-    Ok(())
 }
 
 /// The provider as clients see it.

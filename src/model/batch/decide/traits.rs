@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use super::Rules;
+use super::resource_providers::find;
 use crate::error::{Error, Result};
 use crate::model::Moment;
-use crate::model::batch::command::{Answer, Ensured};
+use crate::model::batch::command::{Ensured, Load, Write};
+use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::state::State;
 use crate::model::traits::{Clear, Delete, Ensure, ProviderTraits, Replace, Trait};
 use crate::mutants::{self, Mutant};
@@ -14,65 +17,89 @@ use crate::search::{ProviderId, TraitId};
 const CUSTOM_PREFIX: &str = "CUSTOM_";
 
 /// `PUT …/traits`.
-pub fn replace(state: &mut State, replace: &Replace) -> Result<ProviderTraits> {
-    let id = super::resource_providers::find(state, &replace.provider)?;
-    if state
-        .provider(id)
-        .is_some_and(|row| row.generation != replace.generation)
-    {
-        return Err(Error::StaleProviderGeneration);
+impl Write for Replace {
+    type Answer = ProviderTraits;
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.providers.insert(&self.provider);
+        footprint.traits.extend(self.traits.iter().map(String::as_str));
     }
-    let requested: BTreeSet<&str> = replace.traits.iter().map(String::as_str).collect();
-    let unknown: Vec<&str> = requested
-        .iter()
-        .copied()
-        .filter(|name| state.trait_id(name).is_none())
-        .collect();
-    if !unknown.is_empty() {
-        return Err(Error::UnknownTraits {
-            names: unknown.join(", "),
-        });
+
+    fn load(&self) -> Load {
+        Load::of(self.traits.len(), Reach::All)
     }
-    let ids = requested.iter().filter_map(|name| state.trait_id(name)).collect();
-    set(state, id, ids)?;
-    let traits = requested
-        .iter()
-        .map(|name| Trait {
-            name: (*name).into(),
-            modified: created_at(state, name),
-        })
-        .collect();
-    let generation = state.provider(id).map_or(0, |row| row.generation);
-    Ok(ProviderTraits { generation, traits })
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<ProviderTraits> {
+        let id = find(state, &self.provider)?;
+        if state.provider(id).is_some_and(|row| row.generation != self.generation) {
+            return Err(Error::StaleProviderGeneration);
+        }
+        let requested: BTreeSet<&str> = self.traits.iter().map(String::as_str).collect();
+        let unknown: Vec<&str> = requested
+            .iter()
+            .copied()
+            .filter(|name| state.trait_id(name).is_none())
+            .collect();
+        if !unknown.is_empty() {
+            return Err(Error::UnknownTraits {
+                names: unknown.join(", "),
+            });
+        }
+        let ids = requested.iter().filter_map(|name| state.trait_id(name)).collect();
+        set(state, id, ids)?;
+        let traits = requested
+            .iter()
+            .map(|name| Trait {
+                name: (*name).into(),
+                modified: created_at(state, name),
+            })
+            .collect();
+        let generation = state.provider(id).map_or(0, |row| row.generation);
+        Ok(ProviderTraits { generation, traits })
+    }
 }
 
 /// `DELETE …/traits`.
-pub fn clear(state: &mut State, clear: &Clear) -> Result<()> {
-    let id = super::resource_providers::find(state, &clear.provider)?;
-    set(state, id, BTreeSet::new())
+impl Write for Clear {
+    type Answer = ();
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.providers.insert(&self.provider);
+    }
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<()> {
+        let id = find(state, &self.provider)?;
+        set(state, id, BTreeSet::new())
+    }
 }
 
 /// Sets the provider's traits, and moves the generation if the traits differ.
 fn set(state: &mut State, id: ProviderId, traits: BTreeSet<TraitId>) -> Result<()> {
     if state.provider(id).is_some_and(|row| row.traits != traits) {
-        let moves = state.check_moves(vec![id])?;
-        state.edit(id, |row| row.traits = traits);
-        state.move_generations(moves);
+        state.edit_and_move(id, |row| row.traits = traits)?;
     }
     Ok(())
 }
 
 /// `PUT /traits/{name}`: creates the trait unless the trait exists.
-pub fn ensure(state: &mut State, ensure: &Ensure) -> Answer {
-    mutants::panic_as(Mutant::PanicInDecision);
-    let created = state.trait_id(&ensure.name).is_none();
-    if created {
-        state.add_trait(&ensure.name);
+impl Write for Ensure {
+    type Answer = Ensured;
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.traits.insert(&self.name);
     }
-    Answer::Ensured(Ensured {
-        created,
-        since: created_at(state, &ensure.name),
-    })
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<Ensured> {
+        mutants::panic_as(Mutant::PanicInDecision);
+        let created = state.trait_id(&self.name).is_none();
+        if created {
+            state.add_trait(&self.name);
+        }
+        Ok(Ensured {
+            created,
+            since: created_at(state, &self.name),
+        })
+    }
 }
 
 fn created_at(state: &State, name: &str) -> Moment {
@@ -80,17 +107,25 @@ fn created_at(state: &State, name: &str) -> Moment {
 }
 
 /// `DELETE /traits/{name}`.
-pub fn delete(state: &mut State, delete: &Delete) -> Result<()> {
-    let name = &delete.name;
-    let id = state
-        .trait_id(name)
-        .ok_or_else(|| Error::TraitNotFound { name: name.clone() })?;
-    if !name.starts_with(CUSTOM_PREFIX) {
-        return Err(Error::CannotDeleteStandardTrait { name: name.clone() });
+impl Write for Delete {
+    type Answer = ();
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.removed_traits.push(&self.name);
     }
-    if state.trait_in_use(id) {
-        return Err(Error::TraitInUse { name: name.clone() });
+
+    fn decide(&self, state: &mut State, _: &Rules) -> Result<()> {
+        let name = &self.name;
+        let id = state
+            .trait_id(name)
+            .ok_or_else(|| Error::TraitNotFound { name: name.clone() })?;
+        if !name.starts_with(CUSTOM_PREFIX) {
+            return Err(Error::CannotDeleteStandardTrait { name: name.clone() });
+        }
+        if state.trait_in_use(id) {
+            return Err(Error::TraitInUse { name: name.clone() });
+        }
+        state.delete_trait(id);
+        Ok(())
     }
-    state.delete_trait(id);
-    Ok(())
 }

@@ -11,60 +11,114 @@ use std::sync::Arc;
 use super::{Rules, claims};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, RefusedConsumer, Result};
 use crate::model::allocations::Expected;
-use crate::model::batch::state::{State, WorkloadRows};
+use crate::model::batch::command::{Load, Write};
+use crate::model::batch::footprint::{Footprint, Reach};
+use crate::model::batch::optimistic::is_new;
+use crate::model::batch::own_rows::WorkloadRows;
+use crate::model::batch::state::State;
 use crate::model::claims::ConsumerChoice;
 use crate::model::workloads::{Incarnation, Neighbour, Set, SetAnswer, WorkloadRow};
 use crate::mutants::{self, Mutant};
 use crate::search::ProviderId;
 
-/// `PUT` and `DELETE /v1/workloads/{uuid}`.
-///
-/// # Errors
-/// - [`Error::StaleWorkload`], [`Error::DuplicateWorkload`], [`Error::ConsumerTaken`].
-/// - [`Error::ClaimRefused`] if a replica gets no place, or if the rows differ from the plan: the caller plans again.
-pub fn set(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
-    let current = state.workload(&set.uuid);
-    let (generation, named) = (current.map(|row| row.generation), current.map_or(0, |row| row.named));
-    if generation != set.known {
-        return Err(Error::stale_workload(&set.uuid, generation, set.known));
+/// `PUT` and `DELETE /v1/workloads/{uuid}`. Decided as claims and releases are.
+impl Write for Set {
+    type Answer = SetAnswer;
+
+    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
+        footprint.workloads.insert(&self.uuid);
+        let tied = self.neighbours.iter().chain(&self.referrers);
+        footprint.neighbours.extend(tied.map(|it| it.uuid.as_str()));
+        footprint
+            .workload_names
+            .extend(self.row.iter().map(|row| row.name.as_str()));
+        footprint.adopted.extend(self.adopted.iter().map(String::as_str));
+        let standing = self.standing.iter().map(|(consumer, _)| consumer.as_str());
+        let released = self.released.iter().map(|(consumer, _)| consumer.as_str());
+        footprint.consumers.extend(standing.chain(released));
+        let hosts = self.hosts.iter().map(|it| it.host.as_str());
+        footprint.providers.extend(hosts.clone());
+        footprint.compared_hosts.extend(hosts);
+        footprint.add_choices(&self.placed);
     }
-    if generation.is_some() && Incarnation::of(named) != Incarnation::of(set.named) {
-        return Err(created_again(set));
+
+    fn load(&self) -> Load {
+        Load {
+            rows: self.rows(),
+            is_plannable: is_new_workload(self),
+            reach: Reach::Claims,
+            searched: None,
+        }
     }
-    check_names(state, set)?;
-    check_consumers(state, set)?;
-    check_neighbours(state, set, named)?;
-    let unclaimed = check_hosts(state, set)?;
-    let moves = state.check_moves(unclaimed)?;
+
+    fn claimed_consumers(&self) -> Vec<&str> {
+        self.placed.iter().map(ConsumerChoice::uuid).collect()
+    }
+
+    /// # Errors
+    /// - [`Error::StaleWorkload`], [`Error::DuplicateWorkload`], [`Error::ConsumerTaken`].
+    /// - [`Error::ClaimRefused`] if a replica gets no place, or if the rows differ from the plan: the caller plans
+    ///   again.
+    fn decide(&self, state: &mut State, rules: &Rules) -> Result<SetAnswer> {
+        let current = state.workload(&self.uuid);
+        let (generation, named) = (current.map(|row| row.generation), current.map_or(0, |row| row.named));
+        if generation != self.known {
+            return Err(Error::stale_workload(&self.uuid, generation, self.known));
+        }
+        if generation.is_some() && Incarnation::of(named) != Incarnation::of(self.named) {
+            return Err(created_again(self));
+        }
+        check_names(state, self)?;
+        check_consumers(state, self)?;
+        check_neighbours(state, self, named)?;
+        let unclaimed = check_hosts(state, self)?;
+        let moves = state.check_moves(unclaimed)?;
+        let claimed = claim(state, rules, self)?;
+        state.move_generations(moves);
+        let now = self.row.clone().map(|row| WorkloadRows {
+            row: WorkloadRow {
+                named: generation.map_or(row.named, |_| named),
+                ..*row
+            },
+            replicas: self.replicas.clone(),
+            neighbours: self.neighbours.iter().map(|it| it.uuid.clone()).collect(),
+        });
+        state.set_workload(&self.uuid, now);
+        if !mutants::is(Mutant::SkipNeighbours) {
+            let tied = self.neighbours.iter().chain(&self.referrers);
+            tied.for_each(|it| state.note_named(&it.uuid));
+        }
+        Ok(claimed)
+    }
+}
+
+/// Whether the plan found neither the workload nor the consumers of its replicas. Workloads that are tied by rules have
+/// guards only inside the transaction.
+fn is_new_workload(set: &Set) -> bool {
+    // The consumers of replicas without a place may exist: the plan does not know.
+    let is_untied = set.neighbours.is_empty() && set.referrers.is_empty();
+    let is_alone = is_untied && set.standing.is_empty() && set.released.is_empty();
+    set.known.is_none() && is_alone && set.placed.iter().all(|replica| is_new(&replica.claim))
+}
+
+/// Releases the replicas that leave, and claims for the replicas that get a place: all or none.
+fn claim(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
     state.set_savepoint();
     for (consumer, _) in &set.released {
         state.release_allocations(consumer);
         state.consumer(consumer).now = None;
     }
     give_back(state, &set.placed);
-    let claimed = match claims::claim_each(state, rules, &set.placed) {
-        Ok(outcomes) => outcomes.into_iter().filter_map(std::result::Result::ok).collect(),
+    match claims::claim_each(state, rules, &set.placed) {
+        Ok(outcomes) => {
+            state.release_savepoint();
+            Ok(outcomes.into_iter().filter_map(std::result::Result::ok).collect())
+        }
         Err(refused) => {
             state.roll_back();
-            return Err(refused);
+            Err(refused)
         }
-    };
-    state.release_savepoint();
-    state.move_generations(moves);
-    let now = set.row.clone().map(|row| WorkloadRows {
-        row: WorkloadRow {
-            named: generation.map_or(row.named, |_| named),
-            ..*row
-        },
-        replicas: set.replicas.clone(),
-        neighbours: set.neighbours.iter().map(|it| it.uuid.clone()).collect(),
-    });
-    state.set_workload(&set.uuid, now);
-    if !mutants::is(Mutant::SkipNeighbours) {
-        let tied = set.neighbours.iter().chain(&set.referrers);
-        tied.for_each(|it| state.note_named(&it.uuid));
     }
-    Ok(claimed)
 }
 
 /// Releases the allocations of consumers that get a new place, as the plan did. The consumers' rows stay, because the
@@ -78,7 +132,7 @@ fn give_back(state: &mut State, placed: &[ConsumerChoice]) {
 
 /// Refuses a name that is taken in the project, and consumers of a different workload.
 fn check_names(state: &State, set: &Set) -> Result<()> {
-    let known = &state.workload_names;
+    let known = &state.own.workload_names;
     if let Some(row) = &set.row
         && let Some(other) = known.names.get(&(row.project.clone(), row.name.clone()))
         && *other != set.uuid

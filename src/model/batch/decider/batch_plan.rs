@@ -10,6 +10,7 @@ use crate::db::writer::{BatchPlan, LockSet};
 use crate::model::batch::base::Base;
 use crate::model::batch::command::Command;
 use crate::model::batch::optimistic;
+use crate::model::batch::own_rows::OwnRows;
 use crate::model::batch::save::{self, OwnerIds};
 use crate::model::batch::state::{ConsumerRow, State};
 use crate::search::{ProviderId, Snapshot};
@@ -27,7 +28,7 @@ impl Decider {
         find_owner_ids: impl FnOnce(&mut OwnerIds, &[&ConsumerRow]) -> DbResult<bool>,
     ) -> DbResult<Option<BatchPlan<Self>>> {
         let now = self.precision.row_time();
-        let mut state = State::new(Base::Snapshot(base), BTreeMap::new(), now.and_utc());
+        let mut state = State::new(Base::Snapshot(base), BTreeMap::new(), OwnRows::default(), now.and_utc());
         let stamp = self.store.stamp();
         state.held = self.held_providers();
         let decide = |command: &&Command| self.decide(&mut state, &stamp, command, StateSource::Snapshot);

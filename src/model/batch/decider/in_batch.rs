@@ -4,12 +4,51 @@ use super::Decider;
 use super::transaction::StateSource;
 use crate::db::writer::{Decision, Executed};
 use crate::db::{DbConnection, WriteError};
-use crate::error::Error;
-use crate::model::batch::command::{Answer, Command, Write};
-use crate::model::batch::footprint::Footprint;
-use crate::model::claims::{ConsumerChoice, PlaceInBatch, PlacedInBatch, agrees};
-use crate::model::workloads::{PutInBatch, SetInBatch};
+use crate::error::{self, Error};
+use crate::model::batch::command::{Answer, AnyAnswer, Command, Load, Write};
+use crate::model::batch::decide::Rules;
+use crate::model::batch::footprint::{Footprint, Reach};
+use crate::model::batch::state::State;
+use crate::model::claims::{ClaimAnswer, ConsumerChoice, PlaceInBatch, PlacedInBatch, agrees};
+use crate::model::workloads::{PutInBatch, SetAnswer, SetInBatch};
 use crate::search::Snapshot;
+
+/// A search inside the batch takes as long as a command of this many rows: so the command is a batch of its own.
+const SEARCH_ROWS: usize = 1_000;
+
+impl Write for PlaceInBatch {
+    type Answer = PlacedInBatch;
+
+    fn add_to<'a>(&'a self, _: &mut Footprint<'a>) {}
+
+    fn load(&self) -> Load {
+        Load::of(SEARCH_ROWS, Reach::All)
+    }
+
+    fn decide(&self, _: &mut State, _: &Rules) -> error::Result<PlacedInBatch> {
+        Err(unplanned())
+    }
+}
+
+impl Write for PutInBatch {
+    type Answer = SetInBatch;
+
+    fn add_to<'a>(&'a self, _: &mut Footprint<'a>) {}
+
+    fn load(&self) -> Load {
+        Load::of(SEARCH_ROWS, Reach::All)
+    }
+
+    fn decide(&self, _: &mut State, _: &Rules) -> error::Result<SetInBatch> {
+        Err(unplanned())
+    }
+}
+
+fn unplanned() -> Error {
+    Error::Internal {
+        detail: "a command was to be planned before it is decided".to_owned(),
+    }
+}
 
 impl Decider {
     /// Plans the call, and decides the plan.
@@ -32,17 +71,14 @@ impl Decider {
         };
         if planned.is_refusal(&call.job.request) {
             let answer = PlacedInBatch { planned, answer: None };
-            return Ok(unchanged(Decision::Granted(Answer::Placed(answer))));
+            return Ok(unchanged(Decision::Granted(Answer::new(answer))));
         }
         let command = planned.command.clone().into_command();
         let executed = self.decide_alone(conn, &command)?;
         self.check_refusal(&executed, &snapshot, &planned.command.consumers)?;
-        Ok(with_answer(executed, |answer| match answer {
-            Answer::Claim(claimed) => Answer::Placed(PlacedInBatch {
-                planned: planned.clone(),
-                answer: Some(claimed),
-            }),
-            unplanned => unplanned,
+        Ok(with_answer(executed, |claimed: ClaimAnswer| PlacedInBatch {
+            planned: planned.clone(),
+            answer: Some(claimed),
         }))
     }
 
@@ -63,12 +99,9 @@ impl Decider {
             Ok(planned) => planned,
             Err(error) => return Ok(unchanged(Decision::Refused(error))),
         };
-        let answer = |answer| {
-            let planned = planned.clone();
-            Answer::WorkloadInBatch(Box::new(SetInBatch { planned, answer }))
-        };
         if planned.is_unchanged(&put.job.put) {
-            return Ok(unchanged(Decision::Granted(answer(None))));
+            let answer = SetInBatch { planned, answer: None };
+            return Ok(unchanged(Decision::Granted(Answer::new(answer))));
         }
         let command = planned.set.clone().into_command();
         let executed = self.decide_alone(conn, &command)?;
@@ -78,17 +111,16 @@ impl Decider {
             // A different process changed a row between the read for the plan and the lock.
             return Err(WriteError::Conflict);
         }
-        Ok(with_answer(executed, |written| match written {
-            Answer::Workload(claimed) => answer(Some(claimed)),
-            unplanned => unplanned,
+        Ok(with_answer(executed, |claimed: SetAnswer| SetInBatch {
+            planned: planned.clone(),
+            answer: Some(claimed),
         }))
     }
 
     /// Decides a command on rows.
     fn decide_alone(&mut self, conn: &mut DbConnection, command: &Command) -> Result<Executed<Decider>, WriteError> {
-        let held = self.held_providers();
-        let footprint = Footprint::beside_held(&[command], &held);
-        self.decide_and_save(conn, &[command], &footprint, held, StateSource::Database)
+        let footprint = Command::footprint(&[command], self.held_providers());
+        self.decide_and_save(conn, &[command], &footprint, StateSource::Database)
     }
 
     /// A refusal on rows counts only if the snapshot of the plan shows the same rows. The newest snapshot is compared
@@ -111,9 +143,15 @@ impl Decider {
 }
 
 /// The transaction with new answers to the granted commands.
-fn with_answer(executed: Executed<Decider>, answer: impl Fn(Answer) -> Answer) -> Executed<Decider> {
-    let decision = |decision| match decision {
-        Decision::Granted(granted) => Decision::Granted(answer(granted)),
+fn with_answer<T: AnyAnswer + Clone, U: AnyAnswer>(
+    executed: Executed<Decider>,
+    answer: impl Fn(T) -> U,
+) -> Executed<Decider> {
+    let decision = |decision: Decision<Answer>| match decision {
+        Decision::Granted(granted) => match granted.typed() {
+            Ok(granted) => Decision::Granted(Answer::new(answer(granted))),
+            Err(defect) => Decision::Refused(defect),
+        },
         refused => refused,
     };
     Executed {

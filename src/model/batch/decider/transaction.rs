@@ -11,6 +11,7 @@ use crate::model::batch::base::Base;
 use crate::model::batch::batch_rows::{self, RowAccess};
 use crate::model::batch::command::Command;
 use crate::model::batch::footprint::Footprint;
+use crate::model::batch::own_rows::OwnRows;
 use crate::model::batch::save::save;
 use crate::model::batch::state::State;
 use crate::model::snapshot::committed::Committed;
@@ -47,19 +48,15 @@ impl Decider {
         #[cfg(feature = "mutants")]
         let base = self.earlier_reads.replace_usage(base);
         let providers_max = base.provider_count();
-        let descriptions = batch_rows::descriptions(conn, footprint, &base)?;
-        let standing = batch_rows::standing(conn, footprint, &base, &descriptions)?;
-        let mut state = State::new(base, consumers, now.and_utc());
+        let mut own = OwnRows::read(conn, footprint, &base)?;
+        own.read_answers(conn, footprint)?;
+        let mut state = State::new(base, consumers, own, now.and_utc());
+        state.held = Arc::clone(&footprint.held);
         state.names_first = dialect::checks_names_first(conn);
         state.folding = dialect::folding(conn);
         state.class_users = batch_rows::class_users(conn, footprint, providers_max)?;
         state.trait_users = batch_rows::trait_users(conn, footprint, providers_max)?;
         state.trait_times = batch_rows::trait_times(conn, footprint)?;
-        state.descriptions = descriptions;
-        state.standing = standing;
-        state.answers = batch_rows::answers(conn, footprint)?;
-        state.limits = batch_rows::limits(conn, footprint)?;
-        (state.workloads, state.workload_names) = batch_rows::workloads(conn, footprint)?;
         Ok(state)
     }
 
@@ -72,11 +69,9 @@ impl Decider {
         conn: &mut DbConnection,
         commands: &[&Command],
         footprint: &Footprint<'_>,
-        held: Arc<BTreeSet<String>>,
         source: StateSource,
     ) -> std::result::Result<Executed<Decider>, WriteError> {
         let mut state = self.load_state(conn, footprint, source)?;
-        state.held = held;
         let stamp = self.store.stamp();
         let decide = |command: &&Command| self.decide(&mut state, &stamp, command, source);
         let decisions = commands.iter().map(decide).collect();

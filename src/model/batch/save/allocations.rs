@@ -60,7 +60,7 @@ pub fn new_allocations(state: &State) -> impl Iterator<Item = NewAllocation<'_>>
 pub fn insert<'a>(new: impl Iterator<Item = NewAllocation<'a>>, ids: &NewRowIds) -> GuardedWrite {
     let rows = new.map(|(uuid, (provider, class, used))| {
         vec![
-            Value::Int(ids.provider(*provider).into()),
+            Value::Int(ids.real(provider.0).into()),
             Value::Text(uuid.clone()),
             Value::Int(class.0.into()),
             Value::Int(*used),

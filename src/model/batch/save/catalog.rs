@@ -1,6 +1,7 @@
 //! Writes classes, traits and aggregates: inserts come before the rows that refer to the new ids, deletes come after.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
@@ -12,7 +13,7 @@ use crate::db::engines::rows::Value;
 use crate::db::schema::{inventories, placement_aggregates, resource_classes, resource_provider_traits, traits};
 use crate::db::statements::placement_aggregates as statements;
 use crate::db::{DbResult, WriteError};
-use crate::model::batch::state::NameEntry;
+use crate::model::batch::entry::{Entries, changed};
 
 /// Inserts new classes, traits and aggregates, and renames classes.
 pub fn write(save: &mut Save<'_>) -> SaveResult {
@@ -24,10 +25,10 @@ pub fn write(save: &mut Save<'_>) -> SaveResult {
 fn write_classes(save: &mut Save<'_>) -> SaveResult {
     use resource_classes as t;
     let mut new = Vec::new();
-    for (id, entry) in &save.state.classes {
+    for (id, entry) in changed(&save.state.classes) {
         match (&entry.base, &entry.now) {
             (None, Some(name)) => new.push((t::created_at.eq(save.now), t::id.eq(id.0), t::name.eq(name.as_ref()))),
-            (Some(base), Some(now)) if base != now => {
+            (Some(_), Some(now)) => {
                 let renamed = diesel::update(t::table.filter(t::id.eq(id.0)))
                     .set((t::name.eq(now.as_ref()), t::updated_at.eq(save.now)))
                     .execute(save.conn)?;
@@ -42,11 +43,7 @@ fn write_classes(save: &mut Save<'_>) -> SaveResult {
 
 fn write_traits(save: &mut Save<'_>) -> DbResult<()> {
     use traits as t;
-    let new: Vec<_> = save
-        .state
-        .traits
-        .iter()
-        .filter(|(id, _)| id.0 < 0)
+    let new: Vec<_> = changed(&save.state.traits)
         .filter_map(|(id, entry)| Some((*id, entry.now.as_ref()?)))
         .collect();
     if new.is_empty() {
@@ -67,8 +64,8 @@ fn write_traits(save: &mut Save<'_>) -> DbResult<()> {
     let found: HashMap<String, i32> = found.into_iter().collect();
     let real = new
         .iter()
-        .filter_map(|(id, name)| Some((*id, *found.get(name.as_ref())?)));
-    save.ids.traits.extend(real);
+        .filter_map(|(id, name)| Some((id.0, *found.get(name.as_ref())?)));
+    save.ids.0.extend(real);
     Ok(())
 }
 
@@ -89,7 +86,7 @@ fn write_aggregates(save: &mut Save<'_>) -> SaveResult {
     })?;
     for (uuid, real) in found {
         if let Some(it) = uuid.and_then(|uuid| new.get(&(save.state.folding)(&uuid))) {
-            save.ids.aggregates.insert(it.id, real);
+            save.ids.0.insert(it.id.0, real);
         }
     }
     Ok(())
@@ -98,14 +95,8 @@ fn write_aggregates(save: &mut Save<'_>) -> SaveResult {
 /// Deletes classes and traits. Guard: only unused names are deleted, and the count is checked. A different writer may
 /// have begun to use a name since the batch was decided.
 pub fn delete(save: &mut Save<'_>) -> SaveResult {
-    let is_deleted = |entry: &NameEntry| entry.base.is_some() && entry.now.is_none();
-    let classes = save
-        .state
-        .classes
-        .iter()
-        .filter(|(_, entry)| is_deleted(entry))
-        .map(|(id, _)| id.0);
-    let classes: Vec<i32> = classes.collect();
+    let classes: Vec<i32> = deleted_ids(&save.state.classes).map(|id| id.0).collect();
+    let deleted_traits: Vec<i32> = deleted_ids(&save.state.traits).map(|id| id.0).collect();
     let mut deleted = 0;
     if !classes.is_empty() {
         use resource_classes as t;
@@ -113,13 +104,6 @@ pub fn delete(save: &mut Save<'_>) -> SaveResult {
         let unused = t::table.filter(t::id.eq_any(&classes)).filter(not(exists(users)));
         deleted += diesel::delete(unused).execute(save.conn)?;
     }
-    let deleted_traits = save
-        .state
-        .traits
-        .iter()
-        .filter(|(_, entry)| is_deleted(entry))
-        .map(|(id, _)| id.0);
-    let deleted_traits: Vec<i32> = deleted_traits.collect();
     if !deleted_traits.is_empty() {
         use traits as t;
         let users = resource_provider_traits::table.filter(resource_provider_traits::trait_id.eq(t::id));
@@ -129,4 +113,9 @@ pub fn delete(save: &mut Save<'_>) -> SaveResult {
         deleted += diesel::delete(unused).execute(save.conn)?;
     }
     WriteError::unless_touched(classes.len() + deleted_traits.len(), deleted)
+}
+
+fn deleted_ids<I: Copy + Ord>(names: &Entries<I, Arc<str>>) -> impl Iterator<Item = I> {
+    let deleted = changed(names).filter(|(_, entry)| entry.now.is_none());
+    deleted.map(|(id, _)| *id)
 }

@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 
-use super::owner_ids::OwnerIds;
+use super::owner_ids::{OwnerIds, columns};
 use super::{ROWS_A_PART, Save, SaveResult, owner_ids};
 use crate::db::WriteError;
 use crate::db::engines::dialect::LIST_MAX;
@@ -29,14 +29,8 @@ pub fn update(save: &mut Save<'_>) -> SaveResult {
     let rows: Vec<Vec<Value>> = kept
         .iter()
         .map(|(base, now)| {
-            vec![
-                Value::Int(base.id.into()),
-                Value::Int(base.generation),
-                Value::Int(now.generation),
-                Value::Int(owner_ids.project(now).into()),
-                Value::Int(owner_ids.user(now).into()),
-                Value::MaybeInt(owner_ids.consumer_type(now).map(Into::into)),
-            ]
+            let known = [Value::Int(base.id.into()), Value::Int(base.generation)];
+            known.into_iter().chain(columns(now, &owner_ids)).collect()
         })
         .collect();
     save.write(&GuardedWrite::Update(statements::UPDATE, rows))
@@ -77,13 +71,8 @@ fn fill_lock_rows(
     let rows: Vec<Vec<Value>> = new
         .iter()
         .filter_map(|(_, lock_row, row)| {
-            Some(vec![
-                Value::Int((*lock_row)?.into()),
-                Value::Int(row.generation),
-                Value::Int(owner_ids.project(row).into()),
-                Value::Int(owner_ids.user(row).into()),
-                Value::MaybeInt(owner_ids.consumer_type(row).map(Into::into)),
-            ])
+            let known = [Value::Int((*lock_row)?.into())];
+            Some(known.into_iter().chain(columns(row, owner_ids)).collect())
         })
         .collect();
     save.write(&GuardedWrite::Update(statements::FILL_LOCK_ROW, rows))
@@ -98,13 +87,8 @@ pub fn new_consumers(state: &State) -> impl Iterator<Item = (&String, &ConsumerR
 /// Inserts new consumers. Guard: the uuid is unique, so the insert fails if a consumer exists.
 pub fn insert<'a>(new: impl Iterator<Item = (&'a String, &'a ConsumerRow)>, owner_ids: &OwnerIds) -> GuardedWrite {
     let rows = new.map(|(uuid, row)| {
-        vec![
-            Value::Text(uuid.clone()),
-            Value::Int(owner_ids.project(row).into()),
-            Value::Int(owner_ids.user(row).into()),
-            Value::Int(row.generation),
-            Value::MaybeInt(owner_ids.consumer_type(row).map(Into::into)),
-        ]
+        let uuid = [Value::Text(uuid.clone())];
+        uuid.into_iter().chain(columns(row, owner_ids)).collect()
     });
     GuardedWrite::Insert(statements::INSERT, rows.collect())
 }

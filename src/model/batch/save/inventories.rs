@@ -1,10 +1,9 @@
 //! Writes the inventories, traits and aggregates of providers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use diesel::prelude::*;
 
-use super::resource_providers::with_existing_row;
 use super::{Save, SaveResult};
 use crate::db::WriteError;
 use crate::db::engines::dialect::insert_rows;
@@ -13,7 +12,7 @@ use crate::db::engines::rows::{DeleteRows, Value};
 use crate::db::schema::{inventories, resource_provider_traits};
 use crate::db::statements;
 use crate::model::batch::state::State;
-use crate::search::{ClassId, Inventory, ProviderId};
+use crate::search::{ProviderId, ProviderRow};
 
 /// The differences of a set of each provider: the classes with an inventory, the traits or the aggregates.
 struct SetDifference<T> {
@@ -22,12 +21,14 @@ struct SetDifference<T> {
 }
 
 impl<T: Copy + Ord> SetDifference<T> {
-    /// Compares the sets before and after the batch.
-    fn between(changes: impl Iterator<Item = (ProviderId, BTreeSet<T>, BTreeSet<T>)>) -> SetDifference<T> {
+    /// Compares the sets of the providers that exist after the batch.
+    fn of(state: &State, set: impl Fn(&ProviderRow) -> BTreeSet<T>) -> SetDifference<T> {
         let (mut removed, mut added) = (Vec::new(), Vec::new());
-        for (id, before, after) in changes {
-            removed.extend(before.difference(&after).map(|item| (id, *item)));
-            added.extend(after.difference(&before).map(|item| (id, *item)));
+        for (id, entry) in &state.providers {
+            let Some(now) = &entry.now else { continue };
+            let (before, after) = (entry.base.as_ref().map(&set).unwrap_or_default(), set(now));
+            removed.extend(before.difference(&after).map(|item| (*id, *item)));
+            added.extend(after.difference(&before).map(|item| (*id, *item)));
         }
         SetDifference { removed, added }
     }
@@ -52,14 +53,7 @@ pub fn write(save: &mut Save<'_>) -> SaveResult {
 
 fn write_inventories(save: &mut Save<'_>) -> SaveResult {
     use inventories as t;
-    let keys = |row: &BTreeMap<ClassId, Inventory>| row.keys().copied().collect::<BTreeSet<_>>();
-    let difference = SetDifference::between(with_existing_row(save).map(|(id, base, now)| {
-        (
-            id,
-            base.map(|row| keys(&row.inventories)).unwrap_or_default(),
-            keys(&now.inventories),
-        )
-    }));
+    let difference = SetDifference::of(save.state, |row| row.inventories.keys().copied().collect());
     difference.delete(save, &statements::inventories::DELETE, |class| class.0)?;
     let rows: Vec<_> = difference
         .added
@@ -68,7 +62,7 @@ fn write_inventories(save: &mut Save<'_>) -> SaveResult {
             let inventory = save.state.providers.get(id)?.now.as_ref()?.inventories.get(class)?;
             Some((
                 t::created_at.eq(save.now),
-                t::resource_provider_id.eq(save.ids.provider(*id)),
+                t::resource_provider_id.eq(save.ids.real(id.0)),
                 t::resource_class_id.eq(class.0),
                 t::total.eq(inventory.total),
                 t::reserved.eq(inventory.reserved),
@@ -111,21 +105,15 @@ pub fn update(state: &State) -> GuardedWrite {
 
 fn write_traits(save: &mut Save<'_>) -> SaveResult {
     use resource_provider_traits as t;
-    let difference = SetDifference::between(with_existing_row(save).map(|(id, base, now)| {
-        (
-            id,
-            base.map(|row| row.traits.clone()).unwrap_or_default(),
-            now.traits.clone(),
-        )
-    }));
+    let difference = SetDifference::of(save.state, |row| row.traits.clone());
     let rows: Vec<_> = difference
         .added
         .iter()
         .map(|(id, trait_id)| {
             (
                 t::created_at.eq(save.now),
-                t::trait_id.eq(save.ids.trait_(*trait_id)),
-                t::resource_provider_id.eq(save.ids.provider(*id)),
+                t::trait_id.eq(save.ids.real(trait_id.0)),
+                t::resource_provider_id.eq(save.ids.real(id.0)),
             )
         })
         .collect();
@@ -134,15 +122,9 @@ fn write_traits(save: &mut Save<'_>) -> SaveResult {
 }
 
 fn write_aggregates(save: &mut Save<'_>) -> SaveResult {
-    let difference = SetDifference::between(with_existing_row(save).map(|(id, base, now)| {
-        (
-            id,
-            base.map(|row| row.aggregates.clone()).unwrap_or_default(),
-            now.aggregates.clone(),
-        )
-    }));
+    let difference = SetDifference::of(save.state, |row| row.aggregates.clone());
     let rows = difference.added.iter().map(|(id, aggregate)| {
-        let ids = [save.ids.provider(*id), save.ids.aggregate(*aggregate)];
+        let ids = [save.ids.real(id.0), save.ids.real(aggregate.0)];
         ids.map(|id| Value::Int(id.into())).to_vec()
     });
     let rows = rows.collect();

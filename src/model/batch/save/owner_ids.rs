@@ -15,6 +15,7 @@ use diesel::prelude::*;
 
 use super::Save;
 use crate::db::engines::dialect::{in_lists, insert_rows};
+use crate::db::engines::rows::Value;
 use crate::db::schema::{consumer_types, projects, users};
 use crate::db::{DbConnection, DbResult};
 use crate::model::batch::collation::CollatedNames;
@@ -43,6 +44,16 @@ impl OwnerIds {
             .and_then(|name| self.types.get(name))
             .copied()
     }
+}
+
+/// The columns of a consumer that may change: generation, project, user and type.
+pub fn columns(row: &ConsumerRow, ids: &OwnerIds) -> [Value; 4] {
+    [
+        Value::Int(row.generation),
+        Value::Int(ids.project(row).into()),
+        Value::Int(ids.user(row).into()),
+        Value::MaybeInt(ids.consumer_type(row).map(Into::into)),
+    ]
 }
 
 /// The ids of the existing names, by the requested spelling.

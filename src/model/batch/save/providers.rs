@@ -16,7 +16,7 @@ use crate::model::providers;
 pub fn write(save: &mut Save<'_>) -> SaveResult {
     let (mut replaced, mut new, mut rows) = (Vec::new(), BTreeMap::new(), Vec::new());
     for (id, base, now) in save.state.changed_descriptions() {
-        let provider = save.ids.provider(id);
+        let provider = save.ids.real(id.0);
         let row = save.state.providers.get(&id).and_then(|entry| entry.now.as_ref());
         let uuid = row.map(|row| row.uuid.to_string()).unwrap_or_default();
         match base {

@@ -13,7 +13,7 @@ use crate::db::statements::resource_providers as statements;
 use crate::db::{DbResult, WriteError};
 use crate::model::batch::state::{ProviderEntry, State};
 use crate::mutants::{self, Mutant};
-use crate::search::{ProviderId, ProviderRow};
+use crate::search::ProviderRow;
 
 /// Moves generations. Guard: each row still has the generation of the batch's read. Every planned command moves the
 /// generations of all its providers, so in a plan all providers are guarded.
@@ -95,10 +95,10 @@ pub fn write(save: &mut Save<'_>) -> SaveResult {
         .iter()
         .map(|row| {
             vec![
-                Value::Int(save.ids.provider(row.id).into()),
+                Value::Int(save.ids.real(row.id.0).into()),
                 Value::Text(row.name.to_string()),
-                Value::Int(save.ids.provider(row.root).into()),
-                Value::MaybeInt(row.parent.map(|parent| save.ids.provider(parent).into())),
+                Value::Int(save.ids.real(row.root.0).into()),
+                Value::MaybeInt(row.parent.map(|parent| save.ids.real(parent.0).into())),
             ]
         })
         .collect();
@@ -130,7 +130,7 @@ fn insert(save: &mut Save<'_>, new: &[(&ProviderRow, u32)]) -> DbResult<()> {
         .load(save.conn)?;
     for (row, _) in new {
         if let Some((id, _)) = found.iter().find(|(_, uuid)| uuid.as_str() == row.uuid.as_ref()) {
-            save.ids.providers.insert(row.id, *id);
+            save.ids.0.insert(row.id.0, *id);
         }
     }
     Ok(())
@@ -149,14 +149,4 @@ fn row_to_update(entry: &ProviderEntry) -> Option<&ProviderRow> {
         None => parent_and_root_at_insert(now).is_none().then_some(now),
         Some(base) => (base.name != now.name || base.parent != now.parent || base.root != now.root).then_some(now),
     }
-}
-
-/// The providers that exist after the batch: id, the row before the batch if any, and the row now.
-pub fn with_existing_row<'a>(
-    save: &Save<'a>,
-) -> impl Iterator<Item = (ProviderId, Option<&'a ProviderRow>, &'a ProviderRow)> {
-    save.state
-        .providers
-        .iter()
-        .filter_map(|(id, entry)| Some((*id, entry.base.as_ref(), entry.now.as_ref()?)))
 }

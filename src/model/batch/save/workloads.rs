@@ -11,14 +11,18 @@ use crate::db::engines::guarded::GuardedWrite;
 use crate::db::engines::rows::Value;
 use crate::db::schema::{placet_neighbours as neighbours, placet_replicas as replicas, placet_workloads as t};
 use crate::db::statements::workloads as statements;
-use crate::model::batch::state::{State, WorkloadEntry, WorkloadRows};
+use crate::model::batch::entry::{Entries, Entry, changed};
+use crate::model::batch::own_rows::WorkloadRows;
 use crate::model::workloads::{Incarnation, ReplicaRow, WorkloadRow};
+
+/// The uuid of a workload, and the rows.
+type Changed<'a> = (&'a String, &'a Entry<WorkloadRows>);
 
 /// Inserts, replaces or deletes workloads. Guard: the generation that the batch was decided on, and the count of
 /// changes by workloads whose rules name this workload. A new workload is guarded by the primary key and the name. The
 /// workload's row guards replicas and neighbours.
 pub fn write(save: &mut Save<'_>) -> SaveResult {
-    let changed: Vec<(&String, &WorkloadEntry)> = save.state.changed_workloads().collect();
+    let changed: Vec<Changed<'_>> = changed(&save.state.own.workloads).collect();
     for (uuid, entry) in &changed {
         match (&entry.base, &entry.now) {
             (Some(base), Some(now)) if is_only_named(base, now) => {
@@ -30,16 +34,15 @@ pub fn write(save: &mut Save<'_>) -> SaveResult {
     }
     delete_replicas(save, &changed)?;
     write_neighbours(save, &changed)?;
-    for write in insert(save.state) {
+    for write in insert(&save.state.own.workloads) {
         save.write(&write)?;
     }
     Ok(())
 }
 
 /// Inserts new workloads, and new or changed replicas. The old rows must be gone.
-pub fn insert(state: &State) -> [GuardedWrite; 2] {
-    let changed: Vec<(&String, &WorkloadEntry)> = state.changed_workloads().collect();
-    let new = changed.iter().filter(|(_, entry)| entry.base.is_none());
+pub fn insert(workloads: &Entries<String, WorkloadRows>) -> [GuardedWrite; 2] {
+    let new = changed(workloads).filter(|(_, entry)| entry.base.is_none());
     let new = new.filter_map(|(_, entry)| entry.now.as_ref());
     let rows = new.map(|WorkloadRows { row, .. }| {
         vec![
@@ -54,9 +57,9 @@ pub fn insert(state: &State) -> [GuardedWrite; 2] {
         ]
     });
     let rows = rows.collect();
-    let added = changed.iter().flat_map(|(uuid, entry)| {
+    let added = changed(workloads).flat_map(|(uuid, entry)| {
         let added = differing(replicas_of(&entry.now), replicas_of(&entry.base));
-        added.map(|replica| replica_values(uuid, replica))
+        added.map(move |replica| replica_values(uuid, replica))
     });
     [
         GuardedWrite::Insert(statements::INSERT, rows),
@@ -92,7 +95,7 @@ fn note_named(save: &mut Save<'_>, base: &WorkloadRow, times: i64) -> SaveResult
 }
 
 /// Replaces the neighbours of workloads, if the neighbours changed.
-fn write_neighbours(save: &mut Save<'_>, changed: &[(&String, &WorkloadEntry)]) -> SaveResult {
+fn write_neighbours(save: &mut Save<'_>, changed: &[Changed<'_>]) -> SaveResult {
     let none = BTreeSet::new();
     let of = |rows: &'_ Option<WorkloadRows>| rows.as_ref().map_or(none.clone(), |rows| rows.neighbours.clone());
     let moved = changed
@@ -140,7 +143,7 @@ fn replace(save: &mut Save<'_>, uuid: &str, base: &WorkloadRow, now: Option<&Wor
 }
 
 /// Deletes the rows of replicas that left or changed.
-fn delete_replicas(save: &mut Save<'_>, changed: &[(&String, &WorkloadEntry)]) -> SaveResult {
+fn delete_replicas(save: &mut Save<'_>, changed: &[Changed<'_>]) -> SaveResult {
     let gone: Vec<&str> = changed
         .iter()
         .flat_map(|(_, entry)| differing(replicas_of(&entry.base), replicas_of(&entry.now)))

@@ -2,23 +2,21 @@
 
 use std::sync::Arc;
 
-use super::{NameEntry, NewAggregate, State};
+use super::{NewAggregate, State};
+use crate::model::batch::entry::{Entries, Entry};
 use crate::model::standard::FIRST_CUSTOM_CLASS;
 use crate::search::{AggregateId, ClassId, ProviderId, TraitId};
 
+/// The id of a name now. `before` is the id before the batch.
+fn id_of<I: Copy + Ord>(names: &Entries<I, Arc<str>>, name: &str, before: Option<I>) -> Option<I> {
+    let changed = names.iter().find(|(_, entry)| entry.now.as_deref() == Some(name));
+    let unchanged = before.filter(|id| !names.contains_key(id));
+    changed.map(|(id, _)| *id).or(unchanged)
+}
+
 impl State {
     pub fn class_id(&self, name: &str) -> Option<ClassId> {
-        if let Some((id, _)) = self
-            .classes
-            .iter()
-            .find(|(_, entry)| entry.now.as_deref() == Some(name))
-        {
-            return Some(*id);
-        }
-        self.base
-            .catalog()
-            .class_id(name)
-            .filter(|id| !self.classes.contains_key(id))
+        id_of(&self.classes, name, self.base.catalog().class_id(name))
     }
 
     pub fn class_name(&self, id: ClassId) -> Arc<str> {
@@ -34,25 +32,13 @@ impl State {
         let known = self.base.catalog().classes().map(|(id, _)| id.0);
         let highest = known.chain(self.classes.keys().map(|id| id.0)).max().unwrap_or(0);
         let id = ClassId(highest.max(FIRST_CUSTOM_CLASS - 1) + 1);
-        self.classes.insert(
-            id,
-            NameEntry {
-                base: None,
-                now: Some(name.into()),
-            },
-        );
+        self.classes.entry(id).or_default().now = Some(name.into());
     }
 
     /// Renames a class, or with `None` deletes it.
     pub fn set_class(&mut self, id: ClassId, name: Option<&str>) {
-        let base = self.base.catalog().class_name(id).cloned();
-        self.classes
-            .entry(id)
-            .or_insert_with(|| NameEntry {
-                base: base.clone(),
-                now: base,
-            })
-            .now = name.map(Into::into);
+        let before = || Entry::of(self.base.catalog().class_name(id).cloned());
+        self.classes.entry(id).or_insert_with(before).now = name.map(Into::into);
     }
 
     /// Whether a provider has an inventory of the class.
@@ -70,32 +56,17 @@ impl State {
     }
 
     pub fn trait_id(&self, name: &str) -> Option<TraitId> {
-        if let Some((id, _)) = self.traits.iter().find(|(_, entry)| entry.now.as_deref() == Some(name)) {
-            return Some(*id);
-        }
-        self.base
-            .catalog()
-            .trait_id(name)
-            .filter(|id| !self.traits.contains_key(id))
+        id_of(&self.traits, name, self.base.catalog().trait_id(name))
     }
 
     pub fn add_trait(&mut self, name: &str) {
         let id = TraitId(self.new_id());
-        self.traits.insert(
-            id,
-            NameEntry {
-                base: None,
-                now: Some(name.into()),
-            },
-        );
+        self.traits.entry(id).or_default().now = Some(name.into());
     }
 
     pub fn delete_trait(&mut self, id: TraitId) {
-        let base = self.base.catalog().trait_name(id).cloned();
-        self.traits
-            .entry(id)
-            .or_insert_with(|| NameEntry { base, now: None })
-            .now = None;
+        let before = || Entry::of(self.base.catalog().trait_name(id).cloned());
+        self.traits.entry(id).or_insert_with(before).now = None;
     }
 
     /// The id of an aggregate. Naming an aggregate creates the aggregate.

@@ -2,9 +2,9 @@
 
 use super::requested::{RequestedAmount, requested_amounts};
 use crate::model::allocations::ConsumerClaim;
+use crate::model::batch::decide::limits;
 use crate::model::batch::state::State;
 use crate::mutants::{self, Mutant};
-use crate::search::{ClassId, ProviderId};
 
 /// A class of a provider whose usage would exceed the normal limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,33 +21,26 @@ pub struct OverNormal {
 /// The classes that the claim would take beyond the normal limits. As with the capacity, an excess may stay if the
 /// claim does not raise the usage.
 pub fn over_normal(state: &mut State, claim: &ConsumerClaim) -> Vec<OverNormal> {
-    if !state.has_normal_limits() || mutants::is(Mutant::SkipNormalLimit) {
+    if !limits::has_any(state) || mutants::is(Mutant::SkipNormalLimit) {
         return Vec::new();
     }
-    let own = state.consumer(&claim.consumer).allocations.clone();
     let requested = requested_amounts(state, claim);
     let over = requested
         .iter()
-        .filter_map(|requested| over_of_class(state, &own, requested));
+        .filter_map(|requested| over_of_class(state, &claim.consumer, requested));
     over.collect()
 }
 
-fn over_of_class(
-    state: &mut State,
-    own: &[(ProviderId, ClassId, i64)],
-    requested: &RequestedAmount<'_>,
-) -> Option<OverNormal> {
+fn over_of_class(state: &mut State, consumer: &str, requested: &RequestedAmount<'_>) -> Option<OverNormal> {
     let &RequestedAmount {
         id, class_id, amount, ..
     } = requested;
-    let limit = state.normal_limit(class_id)?;
+    let limit = limits::of_class(state, class_id)?;
+    let own = state.allocated(consumer, id, class_id);
     let row = state.provider(id)?;
     let normal = limit.of(row.inventories.get(&class_id)?);
     let before = row.used.get(&class_id).copied().unwrap_or(0);
-    let own = own
-        .iter()
-        .filter(|(its_provider, its_class, _)| (*its_provider, *its_class) == (id, class_id));
-    let others = before - own.map(|(_, _, used)| used).sum::<i64>();
+    let others = before - own;
     let after = others.saturating_add(amount);
     let over = OverNormal {
         provider: requested.provider.to_owned(),

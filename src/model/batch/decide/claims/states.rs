@@ -12,14 +12,10 @@ pub fn refused_state(state: &mut State, claim: &ConsumerClaim) -> Option<Reason>
     if state.are_all_up() || mutants::is(Mutant::SkipState) {
         return None;
     }
-    let own = state.consumer(&claim.consumer).allocations.clone();
     let requested = requested_amounts(state, claim);
     requested.iter().find_map(|requested| {
         let its_state = state.provider_state(requested.id);
-        let same = own
-            .iter()
-            .filter(|(id, class, _)| (*id, *class) == (requested.id, requested.class_id));
-        let is_new = requested.amount > same.map(|(_, _, used)| used).sum();
+        let is_new = requested.amount > state.allocated(&claim.consumer, requested.id, requested.class_id);
         let is_refused = is_new && its_state != ProviderState::Up;
         is_refused.then(|| Reason {
             provider_name: state.provider_name(requested.provider),

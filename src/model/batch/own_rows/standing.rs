@@ -5,18 +5,32 @@ use std::sync::Arc;
 
 use crate::db::{DbConnection, DbResult};
 use crate::model::batch::base::Base;
+use crate::model::batch::entry::Entries;
 use crate::model::batch::footprint::Footprint;
-use crate::model::batch::state::{DescriptionEntry, StandingReplica};
-use crate::model::{providers, workloads};
+use crate::model::providers::{self, DescriptionRow};
+use crate::model::workloads;
 use crate::search::ProviderId;
 
-/// Reads the replicas after the providers, which are locked by now if other writers exist. The description can miss
-/// only a replica that gets its place later.
-pub fn standing(
+/// A replica that stands on a host whose domains a command changes, before the batch.
+#[derive(Debug, Clone)]
+pub struct StandingReplica {
+    /// The root of the tree.
+    pub host: ProviderId,
+    /// Uuid.
+    pub consumer: String,
+    /// Uuid.
+    pub workload: String,
+    /// The workload's spec.
+    pub body: Arc<str>,
+}
+
+/// Reads the replicas after the providers are locked. The description can miss only a replica that gets its place
+/// later.
+pub fn read(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,
     base: &Base,
-    descriptions: &BTreeMap<ProviderId, DescriptionEntry>,
+    descriptions: &Entries<ProviderId, DescriptionRow>,
 ) -> DbResult<Vec<StandingReplica>> {
     let none = BTreeMap::new();
     let changed = footprint.descriptions.iter().filter_map(|new| {

@@ -1,0 +1,76 @@
+//! The rows of placet's own tables that the commands of a batch name.
+
+mod descriptions;
+mod standing;
+mod workloads;
+
+use chrono::NaiveDateTime;
+
+use super::base::Base;
+use super::entry::{Entries, entries, is_changed};
+use super::footprint::Footprint;
+use crate::db::{DbConnection, DbResult, WriteError};
+use crate::model::claims::memory::{self, ClaimId, StoredAnswer};
+use crate::model::limits::{self, LimitRow};
+use crate::model::providers::DescriptionRow;
+use crate::search::ProviderId;
+pub use standing::StandingReplica;
+pub use workloads::{WorkloadNames, WorkloadRows};
+
+/// The rows before the batch, with the changes of the commands.
+#[derive(Debug, Clone, Default)]
+pub struct OwnRows {
+    /// Descriptions of the providers that commands describe.
+    pub descriptions: Entries<ProviderId, DescriptionRow>,
+    /// Replicas before the batch, on the hosts whose domains commands change.
+    pub standing: Vec<StandingReplica>,
+    /// Normal limits that the commands replace, by class.
+    pub limits: Entries<String, LimitRow>,
+    /// Workloads that the commands name, by uuid.
+    pub workloads: Entries<String, WorkloadRows>,
+    /// Names of workloads, and the workloads of consumers.
+    pub workload_names: WorkloadNames,
+    /// Stored answers to the batch's calls with an id.
+    pub answers: Entries<ClaimId, StoredAnswer>,
+}
+
+impl OwnRows {
+    /// Reads the rows without a lock, after the providers, which are locked by now if other writers exist. Generations
+    /// guard the write of old rows, and unique keys guard new rows. The answers are not read.
+    pub fn read(conn: &mut DbConnection, footprint: &Footprint<'_>, base: &Base) -> DbResult<OwnRows> {
+        let descriptions = descriptions::read(conn, footprint, base)?;
+        let standing = standing::read(conn, footprint, base, &descriptions)?;
+        let classes: Vec<&str> = footprint.limits.iter().copied().collect();
+        let limits = entries(limits::rows(conn, &classes)?);
+        let (workloads, workload_names) = workloads::read(conn, footprint)?;
+        Ok(OwnRows {
+            descriptions,
+            standing,
+            limits,
+            workloads,
+            workload_names,
+            answers: Entries::new(),
+        })
+    }
+
+    /// Reads the stored answers to the calls. A repeated call names the same consumers, whose locks admit the calls in
+    /// turn. If two calls use an id for different consumers, the primary key refuses the second row.
+    pub fn read_answers(&mut self, conn: &mut DbConnection, footprint: &Footprint<'_>) -> DbResult<()> {
+        let ids: Vec<&ClaimId> = footprint.claim_ids.iter().copied().collect();
+        self.answers = entries(memory::read(conn, &ids)?);
+        Ok(())
+    }
+
+    /// Writes the changed rows of tables that no other table of the batch depends on.
+    ///
+    /// # Errors
+    /// [`WriteError::Conflict`] if a guard does not hold.
+    pub fn write(&self, conn: &mut DbConnection, now: NaiveDateTime) -> Result<(), WriteError> {
+        limits::write(conn, now, &self.limits)
+    }
+
+    /// Whether there is anything to write. An answer is written only with a claim.
+    pub fn are_changed(&self) -> bool {
+        is_changed(&self.descriptions) || is_changed(&self.limits) || is_changed(&self.workloads)
+    }
+}
