@@ -7,6 +7,7 @@
 //!
 //! A provider from which a replacement or a `DELETE` only releases allocations keeps its generation.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -22,11 +23,15 @@ use crate::model::inventories::Inventory;
 use crate::search::{ClassId, ProviderId};
 
 /// An amount of a class, requested by a consumer from a provider.
+#[derive(Debug, Clone, Copy)]
 pub struct AllocationRequest<'a> {
     pub consumer: &'a str,
     pub provider: ProviderId,
     pub class: ClassId,
     pub amount: i64,
+    /// The uuid of the provider, as in the claim.
+    pub uuid: &'a str,
+    pub class_name: &'a str,
 }
 
 /// `PUT /allocations/{consumer}` and `POST /allocations`: all of the claim, or nothing.
@@ -92,6 +97,27 @@ pub fn rows_of(consumers: &[ConsumerClaim]) -> usize {
 pub struct CheckedClaim<'a> {
     requests: Vec<AllocationRequest<'a>>,
     moves: GenerationMoves,
+}
+
+impl<'a> CheckedClaim<'a> {
+    /// A request for each provider and class, in the order of the claim of a single consumer. On MariaDB a claim may
+    /// name a provider in several spellings. The amount is the sum of these requests, under the names of the first.
+    pub fn sums(&self) -> Vec<AllocationRequest<'a>> {
+        let (mut sums, mut known): (Vec<AllocationRequest<'a>>, BTreeMap<_, usize>) = (Vec::new(), BTreeMap::new());
+        for request in &self.requests {
+            match known.entry((request.provider, request.class)) {
+                Entry::Occupied(at) => {
+                    let sum = &mut sums[*at.get()].amount;
+                    *sum = sum.saturating_add(request.amount);
+                }
+                Entry::Vacant(entry) => {
+                    entry.insert(sums.len());
+                    sums.push(*request);
+                }
+            }
+        }
+        sums
+    }
 }
 
 /// Checks a claim, and changes nothing.
@@ -187,6 +213,8 @@ pub fn requests_of<'a>(
                     provider,
                     class: state.class_id(name).ok_or_else(|| unknown(name))?,
                     amount: *amount,
+                    uuid,
+                    class_name: name,
                 });
             }
         }

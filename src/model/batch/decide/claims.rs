@@ -11,7 +11,6 @@
 //! held candidate may have taken its place.
 
 mod normal_limits;
-mod requested;
 mod states;
 
 use std::sync::Arc;
@@ -144,13 +143,13 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
         }
         let claim = claim_of(consumer, candidate);
         let checked = match allocations::check(state, rules, &claim) {
-            Ok(checked) => refused_state(state, &claim.consumers[0]).map_or(Ok(checked), Err),
+            Ok(checked) => refused_state(state, &checked).map_or(Ok(checked), Err),
             Err(error) if reasons.count_unkept(code_of(&error)) => continue,
             Err(error) => Err(reason(state, consumer, candidate, &error)),
         };
         let reason = match checked {
             Ok(checked) => {
-                let over = over_normal(state, &claim.consumers[0]);
+                let over = over_normal(state, &checked);
                 let Some(first) = over.first() else {
                     allocations::grant(state, rules, &claim, checked);
                     return Ok(Taken {

@@ -1,7 +1,6 @@
 //! Finds the classes of which a candidate would take more than the normal limit allows.
 
-use super::requested::{RequestedAmount, requested_amounts};
-use crate::model::allocations::ConsumerClaim;
+use crate::model::batch::decide::allocations::{AllocationRequest, CheckedClaim};
 use crate::model::batch::decide::limits;
 use crate::model::batch::state::State;
 use crate::mutants::{self, Mutant};
@@ -20,31 +19,32 @@ pub struct OverNormal {
 
 /// The classes that the claim would take beyond the normal limits. As with the capacity, an excess may stay if the
 /// claim does not raise the usage.
-pub fn over_normal(state: &mut State, claim: &ConsumerClaim) -> Vec<OverNormal> {
+pub fn over_normal(state: &mut State, claim: &CheckedClaim<'_>) -> Vec<OverNormal> {
     if !limits::has_any(state) || mutants::is(Mutant::SkipNormalLimit) {
         return Vec::new();
     }
-    let requested = requested_amounts(state, claim);
-    let over = requested
-        .iter()
-        .filter_map(|requested| over_of_class(state, &claim.consumer, requested));
-    over.collect()
+    let requests = claim.sums().into_iter();
+    requests.filter_map(|request| over_of_class(state, request)).collect()
 }
 
-fn over_of_class(state: &mut State, consumer: &str, requested: &RequestedAmount<'_>) -> Option<OverNormal> {
-    let &RequestedAmount {
-        id, class_id, amount, ..
-    } = requested;
-    let limit = limits::of_class(state, class_id)?;
-    let own = state.allocated(consumer, id, class_id);
-    let row = state.provider(id)?;
-    let normal = limit.of(row.inventories.get(&class_id)?);
-    let before = row.used.get(&class_id).copied().unwrap_or(0);
+fn over_of_class(state: &mut State, request: AllocationRequest<'_>) -> Option<OverNormal> {
+    let AllocationRequest {
+        consumer,
+        provider,
+        class,
+        amount,
+        ..
+    } = request;
+    let limit = limits::of_class(state, class)?;
+    let own = state.allocated(consumer, provider, class);
+    let row = state.provider(provider)?;
+    let normal = limit.of(row.inventories.get(&class)?);
+    let before = row.used.get(&class).copied().unwrap_or(0);
     let others = before - own;
     let after = others.saturating_add(amount);
     let over = OverNormal {
-        provider: requested.provider.to_owned(),
-        class: requested.class.to_owned(),
+        provider: request.uuid.to_owned(),
+        class: request.class_name.to_owned(),
         requested: amount,
         free: normal.saturating_sub(others),
         added: after.saturating_sub(normal.max(before)),
