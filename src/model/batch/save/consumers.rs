@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 
-use super::owner_ids::{OwnerIds, columns};
+use super::owner_ids::OwnerIds;
 use super::{ROWS_A_PART, Save, SaveResult, owner_ids};
 use crate::db::WriteError;
 use crate::db::engines::dialect::LIST_MAX;
@@ -30,7 +30,7 @@ pub fn update(save: &mut Save<'_>) -> SaveResult {
         .iter()
         .map(|(base, now)| {
             let known = [Value::Int(base.id.into()), Value::Int(base.generation)];
-            known.into_iter().chain(columns(now, &owner_ids)).collect()
+            known.into_iter().chain(owner_ids.columns(now)).collect()
         })
         .collect();
     save.write(&GuardedWrite::Update(statements::UPDATE, rows))
@@ -72,7 +72,7 @@ fn fill_lock_rows(
         .iter()
         .filter_map(|(_, lock_row, row)| {
             let known = [Value::Int((*lock_row)?.into())];
-            Some(known.into_iter().chain(columns(row, owner_ids)).collect())
+            Some(known.into_iter().chain(owner_ids.columns(row)).collect())
         })
         .collect();
     save.write(&GuardedWrite::Update(statements::FILL_LOCK_ROW, rows))
@@ -88,7 +88,7 @@ pub fn new_consumers(state: &State) -> impl Iterator<Item = (&String, &ConsumerR
 pub fn insert<'a>(new: impl Iterator<Item = (&'a String, &'a ConsumerRow)>, owner_ids: &OwnerIds) -> GuardedWrite {
     let rows = new.map(|(uuid, row)| {
         let uuid = [Value::Text(uuid.clone())];
-        uuid.into_iter().chain(columns(row, owner_ids)).collect()
+        uuid.into_iter().chain(owner_ids.columns(row)).collect()
     });
     GuardedWrite::Insert(statements::INSERT, rows.collect())
 }

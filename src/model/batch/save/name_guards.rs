@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::consumers::new_consumers;
-use super::owner_ids::OwnerIds;
+use super::owner_ids::{KINDS, Kind, OwnerIds};
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::engines::rows::{CountMatches, Value};
 use crate::db::statements::names;
@@ -36,17 +36,15 @@ pub fn class_names(state: &State) -> GuardedWrite {
 
 /// Guard: the ids of projects, users and consumer types have the names in the rows of a plan's new consumers.
 pub fn owner_names(state: &State, owner_ids: &OwnerIds) -> [GuardedWrite; 3] {
-    let (mut project_ids, mut user_ids, mut type_ids) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    for (_, row) in new_consumers(state) {
-        project_ids.insert((owner_ids.project(row), row.project.clone()));
-        user_ids.insert((owner_ids.user(row), row.user.clone()));
-        type_ids.extend(owner_ids.consumer_type(row).zip(row.consumer_type.clone()));
-    }
-    [
-        assert_named(names::PROJECTS, project_ids),
-        assert_named(names::USERS, user_ids),
-        assert_named(names::CONSUMER_TYPES, type_ids),
-    ]
+    KINDS.map(|kind| {
+        let table = match kind {
+            Kind::Project => names::PROJECTS,
+            Kind::User => names::USERS,
+            Kind::ConsumerType => names::CONSUMER_TYPES,
+        };
+        let named = |row| Some((owner_ids.id(kind, row)?, kind.name(row)?.to_owned()));
+        assert_named(table, new_consumers(state).filter_map(|(_, row)| named(row)).collect())
+    })
 }
 
 /// Guard: each id has its name.
