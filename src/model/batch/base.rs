@@ -64,19 +64,13 @@ impl Rows {
         deleted.chain(changed.map(|row| row.id)).collect()
     }
 
-    /// Whether the snapshot shows the row. Times are not compared, because some engines store times less exactly.
+    /// Whether the snapshot shows the parts of the row that count.
     fn is_shown(&self, snapshot: &Snapshot, row: &ProviderRow) -> bool {
+        let Some(classes) = &self.classes_alone else {
+            return is_shown(snapshot, row);
+        };
         let Some(slot) = snapshot.by_id(row.id) else {
             return false;
-        };
-        let Some(classes) = &self.classes_alone else {
-            let shown = snapshot.row(slot);
-            let modified = shown.modified;
-            return shown
-                == ProviderRow {
-                    modified,
-                    ..row.clone()
-                };
         };
         let has_class = |class: &ClassId| {
             let used = row.used.get(class).copied().unwrap_or(0);
@@ -91,6 +85,13 @@ impl Rows {
     pub fn with_lineage(self, lineage: Lineage) -> Rows {
         Rows { lineage, ..self }
     }
+}
+
+/// Whether the snapshot shows the row. Times are not compared, because some engines store times less exactly.
+pub fn is_shown(snapshot: &Snapshot, row: &ProviderRow) -> bool {
+    let modified = row.modified;
+    let shown = snapshot.by_id(row.id).map(|slot| snapshot.row(slot));
+    shown.is_some_and(|shown| ProviderRow { modified, ..shown } == *row)
 }
 
 impl Base {

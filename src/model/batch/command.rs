@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::model::snapshot::stamp::Stamp;
 
 /// A change by a client.
-pub trait Write: Debug + Send + Sync + 'static {
+pub trait Write: Debug + Send + Sync + Sized + 'static {
     type Answer: AnyAnswer + Clone;
 
     /// Adds the rows that the command may read or write.
@@ -34,10 +34,7 @@ pub trait Write: Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    fn into_command(self) -> Command
-    where
-        Self: Sized,
-    {
+    fn into_command(self) -> Command {
         Command {
             load: self.load(),
             write: Arc::new(self),

@@ -1,5 +1,5 @@
-//! The commands of each noun: the rows that a command names, its load, and its rules. A command changes the batch's
-//! state, or is refused. The rules are pure: no SQL, and the only clock is the batch's time.
+//! The commands of each noun, with the rows in the footprint, the load, and the rule of each command. A command
+//! changes the batch's state, or is refused. The rules are pure: no SQL, and the only clock is the batch's time.
 
 mod aggregates;
 mod allocations;

@@ -203,9 +203,7 @@ impl Batch for Decider {
         if !self.store.may_decide() || self.mutant_forbids_plans() || !optimistic::fits_one_batch(commands) {
             return Ok(None);
         }
-        self.plan_on(self.store.newest(), commands, |owner_ids, rows| {
-            owner_ids.load_missing(conn, rows)
-        })
+        self.plan_on(self.store.newest(), commands, Some(conn))
     }
 
     fn speculate(&mut self, change: &Committed, commit: &Commit, commands: &[&Command]) -> Option<BatchPlan<Self>> {
@@ -213,9 +211,7 @@ impl Batch for Decider {
             return None;
         }
         let base = self.store.speculate(change, commit)?;
-        self.plan_on(base, commands, |owner_ids, rows| Ok(owner_ids.has_all(rows)))
-            .ok()
-            .flatten()
+        self.plan_on(base, commands, None).ok().flatten()
     }
 
     fn run(

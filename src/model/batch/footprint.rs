@@ -1,4 +1,4 @@
-//! The footprint of a batch: the consumers, providers and names that its commands may read or write.
+//! The footprint of a batch: the consumers, providers and names in the commands of the batch.
 //!
 //! Naively, each command would read its own rows, by its own statements. So the footprints of all commands are joined
 //! first, and `batch_rows` reads and locks each kind of row once for the batch.
@@ -41,13 +41,13 @@ pub struct Footprint<'a> {
     pub has_choices: bool,
     /// The `providers` whose whole trees are needed.
     pub trees: BTreeSet<&'a str>,
-    /// Names of classes in claims. Commands that are no claims are decided on all classes.
+    /// Names of classes in claims. All other commands are decided on all classes.
     pub classes: BTreeSet<&'a str>,
-    /// Names that commands give to providers.
+    /// The new names of providers.
     pub names: BTreeSet<&'a str>,
-    /// Names of traits that commands create, or give to providers.
+    /// Names of new traits, and of traits for providers.
     pub traits: BTreeSet<&'a str>,
-    /// Uuids of aggregates that commands give to providers.
+    /// Uuids of aggregates for providers.
     pub aggregates: BTreeSet<&'a str>,
     /// Classes that commands delete or rename. A renamed class counts, because a later command may delete the class by
     /// the new name.
@@ -65,11 +65,11 @@ pub struct Footprint<'a> {
     pub workloads: BTreeSet<&'a str>,
     /// Uuids of the workloads in the rules of `workloads`, and of workloads whose rules name a new workload.
     pub neighbours: BTreeSet<&'a str>,
-    /// Names that commands give to workloads.
+    /// The new names of workloads.
     pub workload_names: BTreeSet<&'a str>,
     /// The `consumers` that exist and become replicas of a workload.
     pub adopted: BTreeSet<&'a str>,
-    /// Uuids of providers that other transactions have locked: candidates with these providers are left out.
+    /// Uuids of providers locked by concurrent transactions: candidates with these providers are left out.
     pub held: Arc<BTreeSet<String>>,
     /// The greatest reach of a command.
     pub reach: Reach,

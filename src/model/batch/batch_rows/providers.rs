@@ -16,7 +16,7 @@ use crate::model::batch::state::ConsumerEntry;
 use crate::model::limits;
 use crate::model::snapshot::lineage::Lineage;
 use crate::model::snapshot::load;
-use crate::search::{AggregateId, Catalog, ClassId, ProviderId, ProviderRow};
+use crate::search::{Catalog, ClassId, ProviderId, ProviderRow};
 
 /// A provider in its tree.
 #[derive(Queryable, Selectable)]
@@ -82,19 +82,20 @@ fn catalog(conn: &mut DbConnection, footprint: &Footprint<'_>, known: Option<&Ca
     let traits = load::traits_named(conn, &traits.copied().collect::<Vec<_>>())?;
     let aggregates: Vec<&str> = footprint.aggregates.iter().copied().collect();
     let found = load::aggregates_named(conn, &aggregates)?;
-    let aggregates = in_each_spelling(conn, &aggregates, found);
+    let aggregates = in_each_spelling(conn, &footprint.aggregates, found);
     let limits = limits::normal_limits(conn)?;
     Ok(Catalog::new(classes, traits, aggregates).with_limits(limits))
 }
 
-/// The aggregates of `found` by every spelling in the commands, and last by the table's spelling.
-fn in_each_spelling(
+/// The rows of `found` by every spelling in the commands, and last by the table's spelling: MariaDB finds a row by
+/// several spellings.
+fn in_each_spelling<I: Copy>(
     conn: &DbConnection,
-    requested: &[&str],
-    found: Vec<(AggregateId, Arc<str>)>,
-) -> Vec<(AggregateId, Arc<str>)> {
+    requested: &BTreeSet<&str>,
+    found: Vec<(I, Arc<str>)>,
+) -> Vec<(I, Arc<str>)> {
     let fold = folding(conn);
-    let ids: HashMap<String, AggregateId> = found.iter().map(|(id, uuid)| (fold(uuid), *id)).collect();
+    let ids: HashMap<String, I> = found.iter().map(|(id, uuid)| (fold(uuid), *id)).collect();
     let requested = requested.iter();
     let requested = requested.filter_map(|uuid| Some((*ids.get(&fold(uuid))?, Arc::from(*uuid))));
     requested.chain(found.iter().cloned()).collect()
@@ -104,20 +105,15 @@ fn has_same_classes(classes: &[(ClassId, Arc<str>)], known: &Catalog) -> bool {
     classes.iter().map(|(id, name)| (*id, name)).eq(known.classes())
 }
 
-/// The providers by uuid, in every spelling in the commands: MariaDB finds a row by several spellings.
+/// The providers by uuid, in every spelling in the commands.
 pub(super) fn uuids_of(
     conn: &DbConnection,
     footprint: &Footprint<'_>,
     rows: &[ProviderRow],
 ) -> HashMap<Arc<str>, ProviderId> {
-    let fold = folding(conn);
-    let by_folded: HashMap<String, ProviderId> = rows.iter().map(|row| (fold(&row.uuid), row.id)).collect();
-    let requested = footprint.providers.iter();
-    let requested = requested.filter_map(|uuid| Some((Arc::from(*uuid), *by_folded.get(&fold(uuid))?)));
-    rows.iter()
-        .map(|row| (row.uuid.clone(), row.id))
-        .chain(requested)
-        .collect()
+    let found = rows.iter().map(|row| (row.id, row.uuid.clone())).collect();
+    let all = in_each_spelling(conn, &footprint.providers, found).into_iter();
+    all.map(|(id, uuid)| (uuid, id)).collect()
 }
 
 /// The providers by name, in the spelling of the commands. A database that does not compare exactly decides which names

@@ -144,7 +144,7 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
         let claim = claim_of(consumer, candidate);
         let checked = match allocations::check(state, rules, &claim) {
             Ok(checked) => refused_state(state, &checked).map_or(Ok(checked), Err),
-            Err(error) if reasons.count_unkept(code_of(&error)) => continue,
+            Err(error) if reasons.count_unkept(code_of(&error).0) => continue,
             Err(error) => Err(reason(state, consumer, candidate, &error)),
         };
         let reason = match checked {
@@ -231,32 +231,27 @@ fn over_normal_reason(state: &mut State, over: &OverNormal) -> Reason {
     }
 }
 
-fn code_of(error: &Error) -> ReasonCode {
+/// The code of a refusal, with the provider and the class in question.
+fn code_of(error: &Error) -> (ReasonCode, Option<&String>, Option<&String>) {
     match error {
-        Error::CapacityExceeded { .. } => ReasonCode::NoRoom,
-        Error::ConstraintsViolated { .. } => ReasonCode::Units,
-        Error::ClaimWithoutInventory { .. } => ReasonCode::NoInventory,
-        Error::ClaimProviderNotFound { .. } => ReasonCode::ProviderNotFound,
-        Error::ClaimClassNotFound { .. } => ReasonCode::ClassNotFound,
-        Error::ProviderGenerationLimit { .. } => ReasonCode::ProviderGenerationLimit,
+        Error::CapacityExceeded { class, provider, .. } => (ReasonCode::NoRoom, Some(provider), Some(class)),
+        Error::ConstraintsViolated { class, provider } => (ReasonCode::Units, Some(provider), Some(class)),
+        // The error may name several providers or classes, separated by commas.
+        Error::ClaimWithoutInventory { .. } => (ReasonCode::NoInventory, None, None),
+        Error::ClaimProviderNotFound { uuid } => (ReasonCode::ProviderNotFound, Some(uuid), None),
+        Error::ClaimClassNotFound { class, .. } => (ReasonCode::ClassNotFound, None, Some(class)),
+        Error::ProviderGenerationLimit { provider } => (ReasonCode::ProviderGenerationLimit, Some(provider), None),
         // A claim has no further refusals.
-        _ => ReasonCode::ConsumerGenerationLimit,
+        _ => (ReasonCode::ConsumerGenerationLimit, None, None),
     }
 }
 
 /// The reason why a candidate is refused, with the numbers behind the refusal.
 fn reason(state: &mut State, consumer: &ConsumerChoice, candidate: &ClaimCandidate, error: &Error) -> Reason {
-    let (provider, class) = match error {
-        Error::CapacityExceeded { class, provider, .. } | Error::ConstraintsViolated { class, provider } => {
-            (Some(provider), Some(class))
-        }
-        // The error may name several providers or classes, separated by commas.
-        Error::ClaimWithoutInventory { .. } => without_inventory(state, candidate).unzip(),
-        Error::ClaimProviderNotFound { uuid } => (Some(uuid), None),
-        Error::ClaimClassNotFound { class, .. } => (None, Some(class)),
-        Error::ProviderGenerationLimit { provider } => (Some(provider), None),
-        _ => (None, None),
-    };
+    let (code, mut provider, mut class) = code_of(error);
+    if code == ReasonCode::NoInventory {
+        (provider, class) = without_inventory(state, candidate).unzip();
+    }
     let amounts = provider.zip(class);
     Reason {
         resource_provider: provider.cloned(),
@@ -264,7 +259,7 @@ fn reason(state: &mut State, consumer: &ConsumerChoice, candidate: &ClaimCandida
         resource_class: class.cloned(),
         requested: amounts.and_then(|(provider, class)| requested(candidate, provider, class)),
         free: amounts.and_then(|(provider, class)| free(state, consumer, provider, class)),
-        ..Reason::new(code_of(error), error.to_string())
+        ..Reason::new(code, error.to_string())
     }
 }
 

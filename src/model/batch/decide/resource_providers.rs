@@ -1,7 +1,5 @@
 //! The rules of providers and their trees. A change of name or parent moves no generation.
 
-use std::sync::Arc;
-
 use chrono::DateTime;
 
 use super::Rules;
@@ -196,22 +194,17 @@ impl Write for Delete {
 
 /// The provider as clients see it.
 fn view(state: &mut State, id: ProviderId) -> Provider {
-    let uuid_of = |state: &mut State, id: ProviderId| -> Arc<str> {
-        state.provider(id).map_or_else(|| "".into(), |row| row.uuid.clone())
+    let mut row = |id: ProviderId| {
+        let found = state.provider(id).cloned();
+        found.unwrap_or_else(|| ProviderRow::bare(id, "", ""))
     };
-    let (parent, root) = state.provider(id).map_or((None, id), |row| (row.parent, row.root));
-    let parent = parent.map(|parent| uuid_of(state, parent));
-    let root = uuid_of(state, root);
-    let now = state.now;
-    let row = state.provider(id);
+    let shown = row(id);
     Provider {
-        uuid: row.map_or_else(|| "".into(), |row| row.uuid.clone()),
-        name: row.map_or_else(|| "".into(), |row| row.name.clone()),
-        generation: row.map_or(0, |row| row.generation),
-        parent,
-        root,
-        modified: row
-            .and_then(|row| DateTime::from_timestamp_micros(row.modified))
-            .unwrap_or(now),
+        parent: shown.parent.map(|parent| row(parent).uuid),
+        root: row(shown.root).uuid,
+        uuid: shown.uuid,
+        name: shown.name,
+        generation: shown.generation,
+        modified: DateTime::from_timestamp_micros(shown.modified).unwrap_or(state.now),
     }
 }

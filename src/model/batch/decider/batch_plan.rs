@@ -5,19 +5,18 @@ use std::sync::Arc;
 
 use super::Decider;
 use super::transaction::StateSource;
-use crate::db::DbResult;
 use crate::db::writer::{BatchPlan, LockSet};
+use crate::db::{DbConnection, DbResult};
 use crate::model::batch::base::Base;
 use crate::model::batch::command::Command;
 use crate::model::batch::optimistic;
 use crate::model::batch::own_rows::OwnRows;
-use crate::model::batch::save::{self, OwnerIds};
+use crate::model::batch::save;
 use crate::model::batch::state::{ConsumerRow, State};
 use crate::search::{ProviderId, Snapshot};
 
 impl Decider {
-    /// A plan on the snapshot `base`. `find_owner_ids` completes the ids of the consumers' owners, and returns false if
-    /// an id is missing.
+    /// A plan on the snapshot `base`. Without `conn`, the ids of the consumers' owners must be known.
     ///
     /// The peers' revisions that the writer compares were read before `base`, and the stamp is read after `base`. So if
     /// revisions and stamp are as expected, no peer has committed between the search of a claim and its guards.
@@ -25,7 +24,7 @@ impl Decider {
         &mut self,
         base: Arc<Snapshot>,
         commands: &[&Command],
-        find_owner_ids: impl FnOnce(&mut OwnerIds, &[&ConsumerRow]) -> DbResult<bool>,
+        conn: Option<&mut DbConnection>,
     ) -> DbResult<Option<BatchPlan<Self>>> {
         let now = self.precision.row_time();
         let mut state = State::new(Base::Snapshot(base), BTreeMap::new(), OwnRows::default(), now.and_utc());
@@ -39,7 +38,11 @@ impl Decider {
         }
         let consumers = state.consumers.values();
         let rows: Vec<&ConsumerRow> = consumers.filter_map(|entry| entry.now.as_ref()).collect();
-        if !find_owner_ids(&mut self.owner_ids, &rows)? {
+        let has_ids = match conn {
+            Some(conn) => self.owner_ids.load_missing(conn, &rows)?,
+            None => self.owner_ids.has_all(&rows),
+        };
+        if !has_ids {
             return Ok(None);
         }
         let (writes, change) = save::plan(self.precision, &state, &self.owner_ids);

@@ -7,7 +7,7 @@ use super::Decider;
 use crate::db::engines::dialect;
 use crate::db::writer::Executed;
 use crate::db::{DbConnection, DbResult, WriteError};
-use crate::model::batch::base::Base;
+use crate::model::batch::base::{Base, is_shown};
 use crate::model::batch::batch_rows::{self, RowAccess};
 use crate::model::batch::command::Command;
 use crate::model::batch::footprint::Footprint;
@@ -15,7 +15,7 @@ use crate::model::batch::own_rows::OwnRows;
 use crate::model::batch::save::save;
 use crate::model::batch::state::State;
 use crate::model::snapshot::committed::Committed;
-use crate::search::{ProviderRow, Snapshot};
+use crate::search::Snapshot;
 
 /// The origin of the providers in a batch's state.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -104,11 +104,7 @@ fn reload_foreign_changes(snapshot: &Snapshot, state: &State, committed: &mut Co
         let snapshot_row = snapshot.by_id(*id).map(|slot| snapshot.row(slot));
         if snapshot_row.as_ref() != Some(base) && entry.now.is_some() {
             changed.insert(*id);
-            let without_time = snapshot_row.map(|row| ProviderRow {
-                modified: base.modified,
-                ..row
-            });
-            differs |= without_time.as_ref() != Some(base);
+            differs |= !is_shown(snapshot, base);
         }
     }
     committed

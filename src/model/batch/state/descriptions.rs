@@ -43,7 +43,7 @@ impl State {
         }
     }
 
-    /// The descriptions that the batch changed, with the rows before and after. The rows of deleted providers are left out.
+    /// The descriptions that the batch changed, with the rows before and after. Deleted rows are left out.
     pub fn changed_descriptions(&self) -> impl Iterator<Item = (ProviderId, Option<&DescriptionRow>, &DescriptionRow)> {
         changed(&self.own.descriptions).filter_map(|(id, entry)| Some((*id, entry.base.as_ref(), entry.now.as_ref()?)))
     }
