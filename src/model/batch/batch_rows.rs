@@ -17,7 +17,7 @@ mod users;
 
 use chrono::NaiveDateTime;
 
-pub use claim_rows::{claim_rows, is_read_by_one_statement};
+pub use claim_rows::claim_rows;
 #[cfg(feature = "mutants")]
 pub(super) use consumers::AllocationColumns;
 pub use consumers::{UUID_CHARS_MAX, consumers};

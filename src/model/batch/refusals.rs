@@ -14,7 +14,8 @@
 //! A dry run is decided here as well: the decision says what would be written, and nothing is written.
 //!
 //! Claims and releases are frequent: a single statement, which is a consistent read by itself, reads all rows on which
-//! their refusals depend. Commands of further kinds take some eleven statements in a transaction.
+//! their refusals depend. If a command of a different kind is read with them, the read takes some eleven statements in
+//! a transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -77,20 +78,6 @@ impl<'a> Verification<'a> {
 
     /// As [`verify`], without a correction of the snapshot.
     pub fn verify(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
-        let is_claim = |at: &usize| batch_rows::is_read_by_one_statement(&footprint_of(&commands[*at..=*at]));
-        let (claims, others): (Vec<usize>, Vec<usize>) = (0..commands.len()).partition(is_claim);
-        let mut found: Vec<(usize, Result<Answer>)> = Vec::with_capacity(commands.len());
-        for kind in [claims, others].into_iter().filter(|kind| !kind.is_empty()) {
-            let of_kind: Vec<&Command> = kind.iter().map(|at| commands[*at]).collect();
-            let decisions = self.verify_kind(conn, &of_kind)?;
-            found.extend(kind.into_iter().zip(decisions));
-        }
-        found.sort_by_key(|(at, _)| *at);
-        Ok(found.into_iter().map(|(_, decision)| decision).collect())
-    }
-
-    /// As [`Self::verify`], for commands that are either all eligible for the single statement, or all not eligible.
-    fn verify_kind(&mut self, conn: &mut DbConnection, commands: &[&Command]) -> DbResult<Vec<Result<Answer>>> {
         let footprint = footprint_of(commands);
         if let Some(found) = batch_rows::claim_rows(conn, &footprint, self.snapshot)? {
             return self.decide_each(conn, commands, found.rows, &found.consumers);
@@ -137,7 +124,7 @@ impl<'a> Verification<'a> {
 }
 
 fn footprint_of<'a>(commands: &[&'a Command]) -> Footprint<'a> {
-    Command::footprint(commands, Arc::default())
+    Command::footprint(commands, None)
 }
 
 /// The entries of the command's consumers.

@@ -30,7 +30,7 @@ pub struct ClaimState {
 
 /// Whether [`claim_rows()`] may read the rows of the commands: claims that wipe no consumer, and releases, but no
 /// workloads. The generations of a wiped consumer's providers move, and the command does not name these providers.
-pub fn is_read_by_one_statement(footprint: &Footprint<'_>) -> bool {
+fn is_read_by_one_statement(footprint: &Footprint<'_>) -> bool {
     footprint.reach == Reach::Claims && footprint.wiped.is_empty() && footprint.workloads.is_empty()
 }
 
