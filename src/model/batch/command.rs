@@ -76,8 +76,11 @@ pub struct Command {
 
 impl Command {
     /// The footprint of commands, without the candidates that name a provider of `held`.
-    pub fn footprint<'a>(commands: &[&'a Command], held: Arc<BTreeSet<String>>) -> Footprint<'a> {
-        let mut footprint = Footprint::new(held);
+    pub fn footprint<'a>(commands: &[&'a Command], held: Option<&'a BTreeSet<String>>) -> Footprint<'a> {
+        let mut footprint = Footprint {
+            held,
+            ..Footprint::default()
+        };
         for command in commands {
             footprint.reach = footprint.reach.max(command.load.reach);
             command.write.add_to(&mut footprint);

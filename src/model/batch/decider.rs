@@ -120,25 +120,6 @@ impl Decider {
         }
     }
 
-    /// Publishes a commit, by its deltas or by reading rows.
-    ///
-    /// # Errors
-    /// Why the rows were not read.
-    fn publish_or_reload(
-        &self,
-        conn: Option<&mut DbConnection>,
-        change: Committed,
-        commit: &Commit,
-    ) -> std::result::Result<(), String> {
-        if self.store.publish(change, commit) {
-            return Ok(());
-        }
-        match conn.map(|conn| self.store.reload_suspects(conn, &BTreeSet::new())) {
-            Some(reloaded) => reloaded.map(drop).map_err(|error| error.to_string()),
-            None => Err("the connection is committing the next batch".to_owned()),
-        }
-    }
-
     /// The providers that other transactions are known to have locked.
     fn held_providers(&self) -> Arc<BTreeSet<String>> {
         Arc::new(self.store.held().providers.clone())
@@ -230,7 +211,8 @@ impl Batch for Decider {
         {
             return self.put_in_batch(conn, put);
         }
-        let footprint = Command::footprint(commands, self.held_providers());
+        let held = self.held_providers();
+        let footprint = Command::footprint(commands, Some(&held));
         if commands.len() == 1 && names_one_consumer_twice(conn, &footprint) {
             return Ok(Executed {
                 decisions: vec![Decision::Refused(Error::StaleConsumerGeneration {
@@ -245,7 +227,7 @@ impl Batch for Decider {
         } else {
             StateSource::Snapshot
         };
-        match self.decide_and_save(conn, commands, &footprint, source) {
+        match self.decide_and_save(conn, commands, &footprint, Arc::clone(&held), source) {
             // The writes of a single command cannot violate each other's constraints. So a different process wrote the
             // row first, or two names that the rules tell apart are equal to the database.
             Err(WriteError::Database(error))
@@ -260,7 +242,15 @@ impl Batch for Decider {
     fn publish(&mut self, conn: Option<&mut DbConnection>, mut change: Committed, commit: &Commit) {
         change.warnings.iter().for_each(|warning| log::warn!("{warning}"));
         let differs_from = change.differs_from.take();
-        if let Err(reason) = self.publish_or_reload(conn, change, commit) {
+        let published = if self.store.publish(change, commit) {
+            Ok(())
+        } else {
+            match conn.map(|conn| self.store.reload(conn)) {
+                Some(reloaded) => reloaded.map_err(|error| error.to_string()),
+                None => Err("the connection is committing the next batch".to_owned()),
+            }
+        };
+        if let Err(reason) = published {
             log::warn!(
                 "A committed change could not be read back; reads wait until the snapshot is reloaded: {reason}"
             );
@@ -296,7 +286,7 @@ impl Batch for Decider {
     }
 
     fn named_rows(&self, commands: &[&Command]) -> RowNames {
-        let footprint = Command::footprint(commands, Arc::default());
+        let footprint = Command::footprint(commands, None);
         let owned = |uuids: &BTreeSet<&str>| uuids.iter().map(|uuid| (*uuid).to_owned()).collect();
         RowNames {
             providers: owned(&footprint.providers),
@@ -318,7 +308,7 @@ impl Batch for Decider {
     }
 
     fn needs(&self, command: &Command, rows: &RowNames) -> bool {
-        let footprint = Command::footprint(&[command], Arc::new(rows.providers.clone()));
+        let footprint = Command::footprint(&[command], Some(&rows.providers));
         footprint.is_blocked
             || footprint.providers.iter().any(|uuid| rows.providers.contains(*uuid))
             || footprint.consumers.iter().any(|uuid| rows.consumers.contains(*uuid))

@@ -4,7 +4,6 @@
 //! first, and `batch_rows` reads and locks each kind of row once for the batch.
 
 use std::collections::{BTreeSet, HashSet};
-use std::sync::Arc;
 
 use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::memory::ClaimId;
@@ -70,19 +69,12 @@ pub struct Footprint<'a> {
     /// The `consumers` that exist and become replicas of a workload.
     pub adopted: BTreeSet<&'a str>,
     /// Uuids of providers locked by concurrent transactions: candidates with these providers are left out.
-    pub held: Arc<BTreeSet<String>>,
+    pub held: Option<&'a BTreeSet<String>>,
     /// The greatest reach of a command.
     pub reach: Reach,
 }
 
 impl<'a> Footprint<'a> {
-    pub fn new(held: Arc<BTreeSet<String>>) -> Footprint<'a> {
-        Footprint {
-            held,
-            ..Footprint::default()
-        }
-    }
-
     /// The ids of the `providers` that the snapshot knows in this spelling.
     pub fn known_providers(&self, snapshot: &Snapshot) -> Vec<i32> {
         let slots = self.providers.iter().filter_map(|uuid| snapshot.by_uuid(uuid));
@@ -102,8 +94,9 @@ impl<'a> Footprint<'a> {
     /// Adds all candidates that name no held provider. A list that consumers share is added once.
     pub fn add_choices(&mut self, consumers: &'a [ConsumerChoice]) {
         self.has_choices |= !consumers.is_empty();
-        let held = Arc::clone(&self.held);
-        let is_free = |candidate: &&ClaimCandidate| !candidate.names_any(&held);
+        let none = BTreeSet::new();
+        let held = self.held.unwrap_or(&none);
+        let is_free = |candidate: &&ClaimCandidate| !candidate.names_any(held);
         let mut lists = HashSet::new();
         for consumer in consumers {
             self.consumers.insert(&consumer.claim.consumer);
@@ -111,7 +104,7 @@ impl<'a> Footprint<'a> {
                 let candidates = consumer.candidates.list.iter().filter(is_free);
                 candidates.for_each(|candidate| self.add_allocations(&candidate.allocations));
             }
-            self.is_blocked |= !held.is_empty() && consumer.candidates.are_all_on(&held);
+            self.is_blocked |= !held.is_empty() && consumer.candidates.are_all_on(held);
         }
     }
 

@@ -70,9 +70,6 @@ const ROWS_A_PART: usize = 5_000;
 /// [`WriteError::Conflict`] if the batch was decided on an outdated state.
 type SaveResult = Result<(), WriteError>;
 
-/// Writes a part of the difference.
-type SaveStep = fn(&mut Save<'_>) -> SaveResult;
-
 /// Writes the difference between `base` and `now` of all entries. `None` if there is no difference.
 pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>, WriteError> {
     if !has_changes(state) {
@@ -84,27 +81,22 @@ pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>,
         now: state.now.naive_utc(),
         ids: NewRowIds::default(),
     };
-    let steps: &[SaveStep] = &[
-        // Consumers before providers: all writers lock in this order, so there is no deadlock.
-        consumers::update,
-        |save| save.write(&resource_providers::move_generations(save.state)),
-        allocations::delete,
-        resource_providers::delete,
-        catalog::write,
-        |save| save.state.own.write(save.conn, save.now),
-        workloads::write,
-        |save| save.write(&name_guards::class_names(save.state)),
-        resource_providers::write,
-        providers::write,
-        inventories::write,
-        consumers::insert_and_delete,
-        allocations::insert_current,
-        |save| save.write(&memory::insert(&save.state.own.answers)),
-        catalog::delete,
-    ];
-    for step in steps {
-        step(&mut save)?;
-    }
+    // Consumers before providers: all writers lock in this order, so there is no deadlock.
+    consumers::update(&mut save)?;
+    save.write(&resource_providers::move_generations(state))?;
+    allocations::delete(&mut save)?;
+    resource_providers::delete(&mut save)?;
+    catalog::write(&mut save)?;
+    state.own.write(save.conn, save.now)?;
+    workloads::write(&mut save)?;
+    save.write(&name_guards::class_names(state))?;
+    resource_providers::write(&mut save)?;
+    providers::write(&mut save)?;
+    inventories::write(&mut save)?;
+    consumers::insert_and_delete(&mut save)?;
+    allocations::insert_current(&mut save)?;
+    save.write(&memory::insert(&state.own.answers))?;
+    catalog::delete(&mut save)?;
     Ok(Some(committed_change(Precision::of(save.conn), state, &save.ids)))
 }
 

@@ -239,8 +239,6 @@ pub type InterimInventories = BTreeMap<ProviderId, BTreeMap<ClassId, Inventory>>
 /// The allocations requested by a command, and the resulting change of usage.
 pub struct AllocationChange<'a> {
     pub requests: Vec<AllocationRequest<'a>>,
-    /// The usage of each requested provider and class before the command, by all consumers.
-    before: Amounts,
     /// The amounts that the command's consumers release.
     pub released: Amounts,
     /// The providers whose generations move.
@@ -266,13 +264,7 @@ impl AllocationChange<'_> {
                 }
             }
         }
-        let before = requests.iter().map(|request| {
-            let row = state.provider(request.provider);
-            let used = row.and_then(|row| row.used.get(&request.class)).copied().unwrap_or(0);
-            ((request.provider, request.class), used)
-        });
         AllocationChange {
-            before: before.collect(),
             requests,
             released,
             moved,
@@ -300,6 +292,7 @@ pub fn check_amounts(
         let (uuid, name) = (Arc::clone(&row.uuid), Arc::clone(&row.name));
         let inventories = interim.get(&request.provider).unwrap_or(&row.inventories);
         let inventory = inventories.get(&request.class).copied();
+        let previous = row.used.get(&request.class).copied().unwrap_or(0);
         let named = || (state.class_name(request.class).to_string(), uuid.to_string());
         let Some(inventory) = inventory else {
             let (class, provider) = named();
@@ -309,7 +302,6 @@ pub fn check_amounts(
             let (class, provider) = named();
             return Err(Error::ConstraintsViolated { class, provider });
         }
-        let previous = change.before.get(&key).copied().unwrap_or(0);
         let used = previous - change.released.get(&key).copied().unwrap_or(0);
         // An overcommitment may stay if the change does not raise the usage. Without usage there is no overcommitment.
         let no_worse = previous != 0 && used + *sum <= previous;

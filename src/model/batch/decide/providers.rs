@@ -124,31 +124,28 @@ fn replace(state: &mut State, providers: &[Describe], ids: &[ProviderId]) -> Res
 
 /// The ids of the providers, in the order of the command.
 fn found(state: &State, command: &DescribeAll) -> Result<Vec<ProviderId>> {
-    let ids: Vec<Option<ProviderId>> = command
-        .providers
-        .iter()
-        .map(|new| state.find_provider(&new.provider))
-        .collect();
-    let missing: Vec<String> = ids
-        .iter()
-        .zip(&command.providers)
-        .enumerate()
-        .filter(|(_, (id, _))| id.is_none())
-        .map(|(at, (_, new))| format!("providers[{at}].uuid: there is no provider {}", new.provider))
-        .collect();
-    match (missing.is_empty(), command.is_list) {
-        (true, _) => Ok(ids.into_iter().flatten().collect()),
-        (false, true) => Err(Error::BadRequest {
-            detail: format!("{}.", missing.join("; ")),
-        }),
-        (false, false) => Err(Error::ProviderNotFound {
-            uuid: command
-                .providers
-                .first()
-                .map(|new| new.provider.clone())
-                .unwrap_or_default(),
-        }),
+    let (mut ids, mut missing) = (Vec::new(), Vec::new());
+    for (at, Describe { provider, .. }) in command.providers.iter().enumerate() {
+        match state.find_provider(provider) {
+            Some(id) => ids.push(id),
+            None if command.is_list => {
+                missing.push(format!("providers[{at}].uuid: there is no provider {provider}"));
+            }
+            None => return Err(Error::ProviderNotFound { uuid: provider.clone() }),
+        }
     }
+    refuse_members(&missing)?;
+    Ok(ids)
+}
+
+/// Refuses a body with wrong members, of which each has a sentence.
+fn refuse_members(wrong: &[String]) -> Result<()> {
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(Error::BadRequest {
+        detail: format!("{}.", wrong.join("; ")),
+    })
 }
 
 /// The path of a member of a description.
@@ -175,12 +172,7 @@ fn check_names(state: &mut State, command: &DescribeAll, ids: &[ProviderId]) -> 
             ));
         }
     }
-    if wrong.is_empty() {
-        return Ok(());
-    }
-    Err(Error::BadRequest {
-        detail: format!("{}.", wrong.join("; ")),
-    })
+    refuse_members(&wrong)
 }
 
 fn check_generations(state: &State, providers: &[Describe], is_list: bool, ids: &[ProviderId]) -> Result<()> {

@@ -1,5 +1,7 @@
 //! Plans a command inside the batch, on the newest snapshot, and decides the plan on rows locked by the transaction.
 
+use std::sync::Arc;
+
 use super::Decider;
 use super::transaction::StateSource;
 use crate::db::writer::{Decision, Executed};
@@ -119,8 +121,9 @@ impl Decider {
 
     /// Decides a command on rows.
     fn decide_alone(&mut self, conn: &mut DbConnection, command: &Command) -> Result<Executed<Decider>, WriteError> {
-        let footprint = Command::footprint(&[command], self.held_providers());
-        self.decide_and_save(conn, &[command], &footprint, StateSource::Database)
+        let held = self.held_providers();
+        let footprint = Command::footprint(&[command], Some(&held));
+        self.decide_and_save(conn, &[command], &footprint, Arc::clone(&held), StateSource::Database)
     }
 
     /// A refusal on rows counts only if the snapshot of the plan shows the same rows. The newest snapshot is compared

@@ -51,7 +51,6 @@ impl Decider {
         let mut own = OwnRows::read(conn, footprint, &base)?;
         own.read_answers(conn, footprint)?;
         let mut state = State::new(base, consumers, own, now.and_utc());
-        state.held = Arc::clone(&footprint.held);
         state.names_first = dialect::checks_names_first(conn);
         state.folding = dialect::folding(conn);
         state.class_users = batch_rows::class_users(conn, footprint, providers_max)?;
@@ -69,9 +68,11 @@ impl Decider {
         conn: &mut DbConnection,
         commands: &[&Command],
         footprint: &Footprint<'_>,
+        held: Arc<BTreeSet<String>>,
         source: StateSource,
     ) -> std::result::Result<Executed<Decider>, WriteError> {
         let mut state = self.load_state(conn, footprint, source)?;
+        state.held = held;
         let stamp = self.store.stamp();
         let decide = |command: &&Command| self.decide(&mut state, &stamp, command, source);
         let decisions = commands.iter().map(decide).collect();

@@ -1,7 +1,7 @@
 //! Keeps the domains of a host while replicas on the host belong to workloads spread over these domains, unless the
 //! request is forced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::error::{Error, Reason, ReasonCode, Reasons, Result};
@@ -56,9 +56,7 @@ fn changed(state: &State, id: ProviderId, new: &Describe) -> Vec<(Arc<str>, Arc<
     let none = BTreeMap::new();
     let before = state.description(id).map_or(&none, |row| &row.description.domains);
     let after = &new.description.domains;
-    let mut dimensions: Vec<&Arc<str>> = before.keys().chain(after.keys()).collect();
-    dimensions.sort_unstable();
-    dimensions.dedup();
+    let dimensions: BTreeSet<&Arc<str>> = before.keys().chain(after.keys()).collect();
     let changed = dimensions
         .into_iter()
         .filter(|name| before.get(*name) != after.get(*name));
