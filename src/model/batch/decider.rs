@@ -201,15 +201,13 @@ impl Batch for Decider {
         commands: &[&Command],
         from_database: bool,
     ) -> std::result::Result<Executed<Self>, WriteError> {
-        if let [command] = commands
-            && let Some(call) = command.get::<PlaceInBatch>()
-        {
-            return self.place_in_batch(conn, call);
-        }
-        if let [command] = commands
-            && let Some(put) = command.get::<PutInBatch>()
-        {
-            return self.put_in_batch(conn, put);
+        if let [command] = commands {
+            if let Some(call) = command.get::<PlaceInBatch>() {
+                return self.place_in_batch(conn, call);
+            }
+            if let Some(put) = command.get::<PutInBatch>() {
+                return self.put_in_batch(conn, put);
+            }
         }
         let held = self.held_providers();
         let footprint = Command::footprint(commands, Some(&held));

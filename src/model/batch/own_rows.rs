@@ -1,8 +1,9 @@
 //! The rows of placet's own tables that the commands of a batch name.
 
-mod descriptions;
 mod standing;
 mod workloads;
+
+use std::collections::BTreeSet;
 
 use chrono::NaiveDateTime;
 
@@ -12,7 +13,7 @@ use super::footprint::Footprint;
 use crate::db::{DbConnection, DbResult, WriteError};
 use crate::model::claims::memory::{self, ClaimId, StoredAnswer};
 use crate::model::limits::{self, LimitRow};
-use crate::model::providers::DescriptionRow;
+use crate::model::providers::{self, DescriptionRow};
 use crate::search::ProviderId;
 pub use standing::StandingReplica;
 pub use workloads::{WorkloadNames, WorkloadRows};
@@ -38,7 +39,7 @@ impl OwnRows {
     /// Reads the rows without a lock, after the providers, which are locked by now if other writers exist. Generations
     /// guard the write of old rows, and unique keys guard new rows. The answers are not read.
     pub fn read(conn: &mut DbConnection, footprint: &Footprint<'_>, base: &Base) -> DbResult<OwnRows> {
-        let descriptions = descriptions::read(conn, footprint, base)?;
+        let descriptions = descriptions(conn, footprint, base)?;
         let standing = standing::read(conn, footprint, base, &descriptions)?;
         let classes: Vec<&str> = footprint.limits.iter().copied().collect();
         let limits = entries(limits::rows(conn, &classes)?);
@@ -73,4 +74,25 @@ impl OwnRows {
     pub fn are_changed(&self) -> bool {
         is_changed(&self.descriptions) || is_changed(&self.limits) || is_changed(&self.workloads)
     }
+}
+
+/// The descriptions that commands replace or compare.
+fn descriptions(
+    conn: &mut DbConnection,
+    footprint: &Footprint<'_>,
+    base: &Base,
+) -> DbResult<Entries<ProviderId, DescriptionRow>> {
+    // The snapshot shows the domains of compared hosts.
+    let compared = match base {
+        Base::Snapshot(_) => None,
+        Base::Rows(_) => Some(&footprint.compared_hosts),
+    };
+    let uuids = footprint.described.iter().chain(compared.into_iter().flatten());
+    let ids: BTreeSet<ProviderId> = uuids.filter_map(|uuid| base.by_uuid(uuid)).collect();
+    if ids.is_empty() {
+        return Ok(Entries::new());
+    }
+    let named: Vec<_> = ids.into_iter().filter_map(|id| base.row(id)).collect();
+    let keys: Vec<(i32, &str)> = named.iter().map(|row| (row.id.0, &*row.uuid)).collect();
+    providers::rows(conn, &keys).map(entries)
 }

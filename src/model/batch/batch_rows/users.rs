@@ -29,10 +29,8 @@ pub fn class_users(
             .select((t::resource_class_id, t::resource_provider_id))
             .limit(one_above(touched))
             .load(conn)?;
-        users.extend(
-            rows.into_iter()
-                .map(|(class, provider)| (ClassId(class), ProviderId(provider))),
-        );
+        let rows = rows.into_iter();
+        users.extend(rows.map(|(class, provider)| (ClassId(class), ProviderId(provider))));
     }
     Ok(users)
 }
@@ -71,10 +69,8 @@ pub fn trait_users(
             .select((t::trait_id, t::resource_provider_id))
             .limit(one_above(touched))
             .load(conn)?;
-        users.extend(
-            rows.into_iter()
-                .map(|(trait_id, provider)| (TraitId(trait_id), ProviderId(provider))),
-        );
+        let rows = rows.into_iter();
+        users.extend(rows.map(|(trait_id, provider)| (TraitId(trait_id), ProviderId(provider))));
     }
     Ok(users)
 }

@@ -157,7 +157,7 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
                         over_normal: Vec::new(),
                     });
                 };
-                let reason = over_normal_reason(state, first);
+                let reason = first.reason.clone();
                 let added = over.iter().map(|over| over.added).fold(0, i64::saturating_add);
                 if least.as_ref().is_none_or(|(least, ..)| added < *least) {
                     least = Some((added, index, over));
@@ -203,32 +203,10 @@ fn take_over_normal(
     let claim = claim_of(consumer, &consumer.candidates.list[index]);
     let checked = allocations::check(state, rules, &claim).ok()?;
     allocations::grant(state, rules, &claim, checked);
-    let mut over_normal: Vec<String> = over.into_iter().map(|over| over.class).collect();
+    let mut over_normal: Vec<String> = over.into_iter().filter_map(|over| over.reason.resource_class).collect();
     over_normal.sort_unstable();
     over_normal.dedup();
     Some(Taken { index, over_normal })
-}
-
-/// Why a candidate with room is refused within the normal limits.
-fn over_normal_reason(state: &mut State, over: &OverNormal) -> Reason {
-    let OverNormal {
-        provider, class, free, ..
-    } = over;
-    Reason {
-        resource_provider: Some(provider.clone()),
-        provider_name: state.provider_name(provider),
-        resource_class: Some(class.clone()),
-        requested: Some(over.requested),
-        free: Some(*free),
-        ..Reason::new(
-            ReasonCode::NoRoomNormal,
-            format!(
-                "{class} on resource provider {provider} would exceed its normal limit: {} requested, {free} free \
-                 within it.",
-                over.requested
-            ),
-        )
-    }
 }
 
 /// The code of a refusal, with the provider and the class in question.

@@ -1,18 +1,15 @@
 //! Finds the classes of which a candidate would take more than the normal limit allows.
 
+use crate::error::{Reason, ReasonCode};
 use crate::model::batch::decide::allocations::{AllocationRequest, CheckedClaim};
 use crate::model::batch::decide::limits;
 use crate::model::batch::state::State;
 use crate::mutants::{self, Mutant};
 
 /// A class of a provider whose usage would exceed the normal limit.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverNormal {
-    pub provider: String,
-    pub class: String,
-    pub requested: i64,
-    /// The normal room for the consumer, whose own allocations count as free.
-    pub free: i64,
+    /// Why the candidate is refused within the normal limits.
+    pub reason: Reason,
     /// The growth of the excess over the limit.
     pub added: i64,
 }
@@ -33,7 +30,8 @@ fn over_of_class(state: &mut State, request: AllocationRequest<'_>) -> Option<Ov
         provider,
         class,
         amount,
-        ..
+        uuid,
+        class_name,
     } = request;
     let limit = limits::of_class(state, class)?;
     let own = state.allocated(consumer, provider, class);
@@ -42,12 +40,23 @@ fn over_of_class(state: &mut State, request: AllocationRequest<'_>) -> Option<Ov
     let before = row.used.get(&class).copied().unwrap_or(0);
     let others = before - own;
     let after = others.saturating_add(amount);
-    let over = OverNormal {
-        provider: request.uuid.to_owned(),
-        class: request.class_name.to_owned(),
-        requested: amount,
-        free: normal.saturating_sub(others),
-        added: after.saturating_sub(normal.max(before)),
+    if after <= normal || after <= before {
+        return None;
+    }
+    // The consumer's own allocations count as free.
+    let free = normal.saturating_sub(others);
+    let detail = format!(
+        "{class_name} on resource provider {uuid} would exceed its normal limit: {amount} requested, {free} free within \
+         it."
+    );
+    let reason = Reason {
+        resource_provider: Some(uuid.to_owned()),
+        provider_name: state.provider_name(uuid),
+        resource_class: Some(class_name.to_owned()),
+        requested: Some(amount),
+        free: Some(free),
+        ..Reason::new(ReasonCode::NoRoomNormal, detail)
     };
-    (after > normal && after > before).then_some(over)
+    let added = after.saturating_sub(normal.max(before));
+    Some(OverNormal { reason, added })
 }
