@@ -24,7 +24,7 @@ use crate::model::Moment;
 use crate::search::{AggregateId, ClassId, ProviderId, ProviderRow, Snapshot, TraitId};
 
 /// A provider that a command of the batch read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ProviderEntry {
     /// The row before the batch; `None` if the batch creates the provider.
     pub base: Option<ProviderRow>,
@@ -55,7 +55,7 @@ pub struct AllocationRow {
 }
 
 /// A row of `consumers`, with names in place of the ids of project, user and type.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConsumerRow {
     /// 0 if the batch creates the consumer.
     pub id: i32,
@@ -200,8 +200,7 @@ impl State {
             let entry = ProviderEntry {
                 base: Some(row.clone()),
                 now: Some(row),
-                moves: 0,
-                rewritten: BTreeSet::new(),
+                ..ProviderEntry::default()
             };
             self.providers.insert(id, entry);
         }
@@ -257,10 +256,8 @@ impl State {
         self.uuids.insert(row.uuid.clone(), Some(id));
         self.names.insert(row.name.clone(), Some(id));
         let entry = ProviderEntry {
-            base: None,
             now: Some(row),
-            moves: 0,
-            rewritten: BTreeSet::new(),
+            ..ProviderEntry::default()
         };
         self.providers.insert(id, entry);
         id

@@ -71,7 +71,10 @@ pub fn claim_rows(
         match row {
             ClaimRow::Consumer { uuid, generation } => {
                 let entry = consumers.entry(collated.as_requested(uuid)).or_default();
-                entry.now = Some(consumer(generation));
+                entry.now = Some(ConsumerRow {
+                    generation: generation.into(),
+                    ..ConsumerRow::default()
+                });
             }
             ClaimRow::Allocation {
                 consumer,
@@ -108,15 +111,4 @@ pub fn claim_rows(
     let catalog = Catalog::new(classes, Vec::new(), Vec::new()).with_limits_of(snapshot.catalog());
     let rows = Rows::new(catalog, providers, uuids, HashMap::new()).with_classes_alone();
     Ok(Some(ClaimState { consumers, rows }))
-}
-
-/// A row without id and owner.
-fn consumer(generation: i32) -> ConsumerRow {
-    ConsumerRow {
-        id: 0,
-        generation: generation.into(),
-        project: String::new(),
-        user: String::new(),
-        consumer_type: None,
-    }
 }

@@ -47,23 +47,15 @@ impl Decider {
         }
         let (writes, change) = save::plan(self.precision, &state, &self.owner_ids);
         let written: LockSet = state.written_providers().map(|id| id.0).collect();
-        let contended = if self.exclusive {
-            LockSet::new()
-        } else {
-            let contended = self.store.contended_providers();
-            written
-                .iter()
-                .copied()
-                .filter(|id| contended.contains(&ProviderId(*id)))
-                .collect()
-        };
+        let contended = self.store.contended_providers();
+        let is_contended = |id: &i32| contended.contains(&ProviderId(*id));
         Ok(Some(BatchPlan {
             decisions,
             change,
             writes,
             now,
+            contended: written.iter().copied().filter(is_contended).collect(),
             written,
-            contended,
         }))
     }
 }

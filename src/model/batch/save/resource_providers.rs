@@ -42,17 +42,12 @@ pub fn move_generations(state: &State) -> GuardedWrite {
 
 /// Deletes providers with their inventories, aggregates and traits.
 pub fn delete(save: &mut Save<'_>) -> SaveResult {
-    let deleted_rows: Vec<&ProviderRow> = save
-        .state
-        .providers
-        .values()
-        .filter(|entry| entry.now.is_none())
-        .filter_map(|entry| entry.base.as_ref())
-        .collect();
-    if deleted_rows.is_empty() {
+    let providers = save.state.providers.values().filter(|entry| entry.now.is_none());
+    let ids = providers.filter_map(|entry| entry.base.as_ref().map(|row| row.id.0));
+    let ids: Vec<i32> = ids.collect();
+    if ids.is_empty() {
         return Ok(());
     }
-    let ids: Vec<i32> = deleted_rows.iter().map(|row| row.id.0).collect();
     diesel::delete(inventories::table.filter(inventories::resource_provider_id.eq_any(&ids))).execute(save.conn)?;
     diesel::delete(
         resource_provider_aggregates::table.filter(resource_provider_aggregates::resource_provider_id.eq_any(&ids)),
