@@ -243,8 +243,8 @@ impl Batch for Decider {
         let published = if self.store.publish(change, commit) {
             Ok(())
         } else {
-            match conn.map(|conn| self.store.reload(conn)) {
-                Some(reloaded) => reloaded.map_err(|error| error.to_string()),
+            match conn.map(|conn| self.store.reload_suspects(conn, &BTreeSet::new())) {
+                Some(reloaded) => reloaded.map(drop).map_err(|error| error.to_string()),
                 None => Err("the connection is committing the next batch".to_owned()),
             }
         };

@@ -11,8 +11,8 @@ use crate::model::batch::command::{Answer, AnyAnswer, Command, Load, Write};
 use crate::model::batch::decide::Rules;
 use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::state::State;
-use crate::model::claims::{ClaimAnswer, ConsumerChoice, PlaceInBatch, PlacedInBatch, agrees};
-use crate::model::workloads::{PutInBatch, SetAnswer, SetInBatch};
+use crate::model::claims::{ConsumerChoice, PlaceInBatch, PlacedInBatch, agrees};
+use crate::model::workloads::{PutInBatch, SetInBatch};
 use crate::search::Snapshot;
 
 /// A search inside the batch takes as long as a command of this many rows: so the command is a batch of its own.
@@ -75,13 +75,13 @@ impl Decider {
             let answer = PlacedInBatch { planned, answer: None };
             return Ok(unchanged(Decision::Granted(Answer::new(answer))));
         }
-        let command = planned.command.clone().into_command();
-        let executed = self.decide_alone(conn, &command)?;
-        self.check_refusal(&executed, &snapshot, &planned.command.consumers)?;
-        Ok(with_answer(executed, |claimed: ClaimAnswer| PlacedInBatch {
-            planned: planned.clone(),
-            answer: Some(claimed),
-        }))
+        let command = planned.command.clone();
+        self.decide_planned(conn, command, &planned.command.consumers, &snapshot, |claimed| {
+            PlacedInBatch {
+                planned: planned.clone(),
+                answer: Some(claimed),
+            }
+        })
     }
 
     /// Plans the request about a workload, and decides the plan.
@@ -105,61 +105,53 @@ impl Decider {
             let answer = SetInBatch { planned, answer: None };
             return Ok(unchanged(Decision::Granted(Answer::new(answer))));
         }
-        let command = planned.set.clone().into_command();
-        let executed = self.decide_alone(conn, &command)?;
-        self.check_refusal(&executed, &snapshot, &planned.set.placed)?;
+        let set = planned.set.clone();
+        let executed = self.decide_planned(conn, set, &planned.set.placed, &snapshot, |claimed| SetInBatch {
+            planned: planned.clone(),
+            answer: Some(claimed),
+        })?;
         let is_stale = |it: &_| matches!(it, Decision::Refused(Error::ClaimRefused(refusal)) if refusal.is_stale());
         if executed.decisions.iter().any(is_stale) {
             // A different process changed a row between the read for the plan and the lock.
             return Err(WriteError::Conflict);
         }
-        Ok(with_answer(executed, |claimed: SetAnswer| SetInBatch {
-            planned: planned.clone(),
-            answer: Some(claimed),
-        }))
+        Ok(executed)
     }
 
-    /// Decides a command on rows.
-    fn decide_alone(&mut self, conn: &mut DbConnection, command: &Command) -> Result<Executed<Decider>, WriteError> {
-        let held = self.held_providers();
-        let footprint = Command::footprint(&[command], Some(&held));
-        self.decide_and_save(conn, &[command], &footprint, Arc::clone(&held), StateSource::Database)
-    }
-
-    /// A refusal on rows counts only if the snapshot of the plan shows the same rows. The newest snapshot is compared
-    /// too: the follower may have published a commit of another process after the plan.
+    /// Decides the command of a plan on rows. `answer` makes the answer if the command is granted.
+    ///
+    /// A refusal counts only if the snapshot of the plan shows the same rows. The newest snapshot is compared too: the
+    /// follower may have published a commit of another process after the plan.
     ///
     /// # Errors
     /// [`WriteError::Conflict`] if the plan was made on other rows: the next attempt plans again.
-    fn check_refusal(
-        &self,
-        executed: &Executed<Decider>,
-        plan: &Snapshot,
+    fn decide_planned<C: Write, A: AnyAnswer>(
+        &mut self,
+        conn: &mut DbConnection,
+        command: C,
         choices: &[ConsumerChoice],
-    ) -> Result<(), WriteError> {
+        plan: &Snapshot,
+        answer: impl Fn(C::Answer) -> A,
+    ) -> Result<Executed<Decider>, WriteError> {
+        let command = command.into_command();
+        let held = self.held_providers();
+        let footprint = Command::footprint(&[&command], Some(&held));
+        let executed = self.decide_and_save(conn, &[&command], &footprint, Arc::clone(&held), StateSource::Database)?;
         let is_refused = executed.decisions.iter().any(Decision::is_refused);
         if is_refused && (self.differing.is_some() || !agrees(plan, &self.store.newest(), choices)) {
             return Err(WriteError::Conflict);
         }
-        Ok(())
-    }
-}
-
-/// The transaction with new answers to the granted commands.
-fn with_answer<T: AnyAnswer + Clone, U: AnyAnswer>(
-    executed: Executed<Decider>,
-    answer: impl Fn(T) -> U,
-) -> Executed<Decider> {
-    let decision = |decision: Decision<Answer>| match decision {
-        Decision::Granted(granted) => match granted.typed() {
-            Ok(granted) => Decision::Granted(Answer::new(answer(granted))),
-            Err(defect) => Decision::Refused(defect),
-        },
-        refused => refused,
-    };
-    Executed {
-        decisions: executed.decisions.into_iter().map(decision).collect(),
-        change: executed.change,
+        let answered = |decision: Decision<Answer>| match decision {
+            Decision::Granted(granted) => match granted.typed() {
+                Ok(granted) => Decision::Granted(Answer::new(answer(granted))),
+                Err(defect) => Decision::Refused(defect),
+            },
+            refused => refused,
+        };
+        Ok(Executed {
+            decisions: executed.decisions.into_iter().map(answered).collect(),
+            change: executed.change,
+        })
     }
 }
 
