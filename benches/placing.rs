@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use placet::benchmarked::Interrupt;
 use placet::benchmarked::placing::{
-    Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Level, Mode, Offer, Proof, Replica, Rule, Spread,
-    Standing, Workload, judge, place, release,
+    Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Level, Mode, Offer, PlacedReplica, Replica, Rule,
+    Spread, Workload, judge, place, release,
 };
 
 const UPGRADE_DOMAINS: u32 = 20;
@@ -64,7 +64,7 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
         wanted: &[n],
         rules: &rules,
         quorum: true,
-        standing: &[],
+        placed: &[],
     };
     let effort = Effort {
         atomic: true,
@@ -79,7 +79,7 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
         &Interrupt::default(),
     );
     let placed = place((cluster, &eligible), &hosts, &workload, &effort);
-    assert_eq!(placed.proof, Proof::Exact);
+    assert!(placed.is_exact);
     let number = placed.replicas.len();
     let line = |what: &str| format!("| {} | {n} | {what} | {room} | {number} |", cluster.hosts);
     print(&line("place"), rounds, || {
@@ -88,12 +88,12 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
     if number == 0 {
         return;
     }
-    let standing = Workload {
-        standing: &placed.replicas,
+    let judged = Workload {
+        placed: &placed.replicas,
         ..workload
     };
     print(&line("judge"), rounds, || {
-        judge((cluster, &eligible), &standing, 0, &Interrupt::default())
+        judge((cluster, &eligible), &judged, 0, &Interrupt::default())
             .violations
             .len()
     });
@@ -101,9 +101,9 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
         wanted: &[n / 2],
         ..workload
     };
-    let replica = |standing: &Standing| Replica {
-        role: standing.role,
-        host: Some(standing.host),
+    let replica = |placed: &PlacedReplica| Replica {
+        role: placed.role,
+        host: Some(placed.host),
         lost: false,
     };
     let replicas: Vec<Replica> = placed.replicas.iter().map(replica).collect();

@@ -43,8 +43,8 @@ pub mod benchmarked {
     pub mod placing {
         pub use crate::placing::{
             Affinity, AffinityKind, Axis, Broken, Cluster, Dimension, DomainCount, DomainId, DomainLimit, DomainTree,
-            Effort, Eligible, Hosts, Judgement, Level, Members, Mode, Offer, Placed, Proof, Refusal, Removed, Replica,
-            Rule, Spread, SpreadMode, Standing, Violation, Workload, judge, place, release,
+            Effort, Eligible, Hosts, Judgement, Level, Members, Mode, Offer, Placed, PlacedReplica, Refusal, Removed,
+            Replica, Rule, Spread, SpreadMode, Violation, Workload, judge, place, release,
         };
     }
     pub mod workloads {

@@ -19,9 +19,6 @@ pub const KNOWN: &[(&str, usize)] = &[
     ("src/db/wal_checkpointer/room.rs", 2),
     ("src/model/batch/decider/transaction.rs", 2),
     ("src/model/batch/savepoint.rs", 2),
-    ("src/model/workloads/host_offers/series.rs", 2),
-    ("src/placing/cells.rs", 3),
-    ("src/placing/place.rs", 3),
     ("src/policy/load.rs", 2),
 ];
 

@@ -1,36 +1,20 @@
 //! Cells: sets of items in the same domains of each compared dimension, with their slots. A search decides how many
 //! slots of each cell are taken, and a cell gives its cheapest slots.
 
+pub mod index;
+pub mod items;
+pub mod places;
+pub mod slot_costs;
+
 use std::sync::Arc;
 
+use self::index::CellIndex;
+use self::items::Items;
+use self::places::{CellPlaces, sum_by_domain};
+use self::slot_costs::SlotCosts;
 use super::budget::Budget;
-use super::cell_index::CellIndex;
-use super::cell_places::{CellPlaces, sum_by_domain};
 use super::compared::Compared;
 use super::cost::Cost;
-use super::slot_costs::SlotCosts;
-
-/// The candidates of a search: hosts for new replicas, or replicas that may stay.
-pub trait Items {
-    /// The number of items.
-    fn count(&self) -> u32;
-
-    /// The cells of the items by the compared dimensions. An item with a free place is in live domains.
-    fn index(&self, compared: &Compared) -> Arc<CellIndex>;
-
-    /// The cost of a further replica of a role on an item that gets `already` new replicas of the role. `None` if there
-    /// is no room.
-    fn offer(&self, item: u32, role: usize, already: u32) -> Option<Cost>;
-
-    /// The most replicas that the rules on hosts admit on an item.
-    fn most(&self, item: u32) -> u32;
-
-    /// The cost that the rules on hosts add for the replica with this number, from 0 to [`Items::most`] less 1.
-    fn unit(&self, item: u32, number: u32) -> Cost;
-
-    /// Whether these replicas fit together, by role.
-    fn fits(&self, item: u32, counts: &[u32]) -> bool;
-}
 
 /// Room for one replica. With several roles the cost is the cost of the cheapest role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,6 +34,8 @@ pub struct Cells {
     slots: Vec<Slot>,
     /// The most slots of an item, if an item may have more places.
     pub cut: Option<u32>,
+    /// As [`SlotCosts::paid`].
+    pub paid: Cost,
 }
 
 impl Cells {
@@ -88,6 +74,7 @@ impl Cells {
             starts,
             slots,
             cut: places.cut,
+            paid: costs.paid,
         };
         cells.sort(kept, costs.budget);
         cells

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::cell_index::{CellIndex, KeptIndexes};
+use super::cells::index::{CellIndex, KeptIndexes};
 use super::domain_tree::{DomainId, DomainTree};
 use super::rules::Rule;
 
@@ -28,11 +28,9 @@ impl Cluster {
 
     /// The cells of the hosts by these dimensions.
     pub(super) fn cell_index(&self, dimensions: Vec<usize>) -> Arc<CellIndex> {
-        let compared: Vec<&Dimension> = dimensions.iter().map(|&at| &self.dimensions[at]).collect();
-        self.cell_indexes.get(dimensions, || {
-            let domains = compared.iter().map(|dimension| dimension.tree.count());
-            let leaf = |host: u32, at: usize| compared[at].leaves[host as usize].0;
-            CellIndex::of(self.hosts, domains.collect(), leaf)
+        self.cell_indexes.get(dimensions.clone(), || {
+            let leaf = |host: u32, at: usize| self.dimensions[dimensions[at]].leaves[host as usize].0;
+            CellIndex::of(self.hosts, dimensions.len(), leaf)
         })
     }
 }
@@ -65,7 +63,7 @@ pub struct Offer {
     pub score: i64,
 }
 
-/// A workload: the wanted replicas, the rules, and the standing replicas.
+/// A workload: the wanted replicas, the rules, and the placed replicas.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload<'a> {
     /// The number of replicas by role. Their sum is the `n` of the rules.
@@ -74,12 +72,12 @@ pub struct Workload<'a> {
     /// Whether the workload needs the majority of its replicas. Without quorum, `safe` has no answer.
     pub quorum: bool,
     /// The replicas that have a place.
-    pub standing: &'a [Standing],
+    pub placed: &'a [PlacedReplica],
 }
 
 /// A replica that has a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct PlacedReplica {
     pub role: usize,
     pub host: u32,
 }

@@ -1,11 +1,14 @@
-//! The demands of all rules on the domains of each compared dimension, and on hosts, with the standing replicas.
+//! The demands of all rules on the domains of each compared dimension, and on hosts, with the placed replicas.
 
-use super::cluster::{Cluster, Standing};
+pub mod even;
+pub mod occupied;
+
+use self::even::{Range, share, share_with};
+use self::occupied::{occupied_tree, outer_domain};
+use super::cluster::{Cluster, PlacedReplica};
 use super::cost::Cost;
-use super::even::{Range, share, share_with};
 use super::live_tree::LiveTree;
-use super::modes::AxisRule;
-use super::occupied::{occupied_tree, outer_domain};
+use super::rules::modes::AxisRule;
 use super::rules::{Axis, Level, Mode};
 
 /// The demands of all rules together on the domains of one dimension.
@@ -70,9 +73,9 @@ pub struct ComparedDimension {
     pub dimension: usize,
     pub tree: LiveTree,
     pub demands: Demands,
-    /// Standing replicas in each domain and below. The replicas of a dead domain count in the live domains above.
-    pub standing: Vec<u32>,
-    /// Standing replicas in the live children of each domain.
+    /// Placed replicas in each domain and below. The replicas of a dead domain count in the live domains above.
+    pub placed: Vec<u32>,
+    /// Placed replicas in the live children of each domain.
     pub below: Vec<u32>,
     /// A domain beside other domains with replicas, and the most replicas that a strict rule admits there; see
     /// [`outer_domain`].
@@ -80,22 +83,22 @@ pub struct ComparedDimension {
 }
 
 impl ComparedDimension {
-    /// The standing replicas of the children that have any.
+    /// The placed replicas of the children that have any.
     pub fn occupied(&self, domain: u32) -> Vec<u32> {
-        let standing = self
+        let placed = self
             .tree
             .children(domain)
             .iter()
-            .map(|&child| self.standing[child as usize]);
-        standing.filter(|&count| count > 0).collect()
+            .map(|&child| self.placed[child as usize]);
+        placed.filter(|&count| count > 0).collect()
     }
 
-    /// Standing replicas in a domain, outside of its live children.
+    /// Placed replicas in a domain, outside of its live children.
     pub fn beside(&self, domain: u32) -> u32 {
-        self.standing[domain as usize] - self.below[domain as usize]
+        self.placed[domain as usize] - self.below[domain as usize]
     }
 
-    /// The most replicas that hard rules admit in a domain. The cap ignores replicas that stand already.
+    /// The most replicas that hard rules admit in a domain. The cap ignores placed replicas.
     pub fn cap(&self, domain: u32, is_limited_level: bool) -> Option<u32> {
         let of_level = self.demands.cap.filter(|_| is_limited_level);
         let outer = self.outer.filter(|(outer, _)| *outer == domain).map(|(_, cap)| cap);
@@ -105,14 +108,14 @@ impl ComparedDimension {
     /// The range of a child, given the even share of hard rules. Replicas above a bound stay, and the child gets no new
     /// replica.
     pub fn hard_range(&self, child: u32, share: Option<Range>, is_limited_level: bool) -> Range {
-        let standing = self.standing[child as usize];
+        let placed = self.placed[child as usize];
         let mut range = match share {
-            Some(share) if standing > share.most => Range::of(0, standing),
+            Some(share) if placed > share.most => Range::of(0, placed),
             Some(share) => share,
             None => Range::of(0, u32::MAX),
         };
         if let Some(cap) = self.cap(child, is_limited_level) {
-            range.most = range.most.min(cap.max(standing));
+            range.most = range.most.min(cap.max(placed));
         }
         range
     }
@@ -124,9 +127,9 @@ pub struct HostDemands {
     pub demands: Demands,
     /// The number of eligible hosts.
     eligible: u32,
-    /// The standing replicas of eligible hosts that have any.
-    standing: Vec<u32>,
-    /// Standing replicas on other hosts.
+    /// The placed replicas of eligible hosts that have any.
+    placed: Vec<u32>,
+    /// Placed replicas on other hosts.
     elsewhere: u32,
 }
 
@@ -135,8 +138,8 @@ pub struct HostDemands {
 pub struct Compared {
     pub dimensions: Vec<ComparedDimension>,
     pub hosts: HostDemands,
-    /// The number of standing replicas.
-    pub standing: u32,
+    /// The number of placed replicas.
+    pub placed: u32,
 }
 
 impl Compared {
@@ -146,7 +149,7 @@ impl Compared {
         trees: &[LiveTree],
         eligible: &[bool],
         rules: &[AxisRule],
-        standing: &[Standing],
+        placed: &[PlacedReplica],
         (one_a_host, keeps_hard): (bool, bool),
     ) -> Compared {
         let mut demands_of_hosts = Demands::of(rules, Axis::Host, keeps_hard);
@@ -159,7 +162,7 @@ impl Compared {
                 return None;
             }
             let mut counts = vec![0; tree.len()];
-            for replica in standing {
+            for replica in placed {
                 counts[cluster.dimensions[dimension].leaves[replica.host as usize].0 as usize] += 1;
             }
             tree.sum_up(&mut counts);
@@ -167,7 +170,7 @@ impl Compared {
             let below = (0..tree.len() as u32).map(|domain| children(domain).sum()).collect();
             let mut outer = None;
             if let Some(cap) = strict_cap(rules, dimension).filter(|_| keeps_hard) {
-                let occupied = occupied_tree(cluster, eligible, standing, dimension);
+                let occupied = occupied_tree(cluster, eligible, placed, dimension);
                 let occupied = occupied.as_ref().unwrap_or(tree);
                 outer = outer_domain(tree, occupied).map(|domain| (domain, cap));
                 if occupied.has_hosts_beside() {
@@ -178,15 +181,15 @@ impl Compared {
                 dimension,
                 tree: tree.clone(),
                 demands,
-                standing: counts,
+                placed: counts,
                 below,
                 outer,
             })
         });
         Compared {
             dimensions: all.collect(),
-            hosts: HostDemands::of(demands_of_hosts, eligible, standing),
-            standing: standing.len() as u32,
+            hosts: HostDemands::of(demands_of_hosts, eligible, placed),
+            placed: placed.len() as u32,
         }
     }
 }
@@ -200,8 +203,8 @@ fn strict_cap(rules: &[AxisRule], dimension: usize) -> Option<u32> {
 }
 
 impl HostDemands {
-    fn of(demands: Demands, eligible: &[bool], standing: &[Standing]) -> HostDemands {
-        let mut hosts: Vec<u32> = standing.iter().map(|replica| replica.host).collect();
+    fn of(demands: Demands, eligible: &[bool], placed: &[PlacedReplica]) -> HostDemands {
+        let mut hosts: Vec<u32> = placed.iter().map(|replica| replica.host).collect();
         hosts.sort_unstable();
         let (inside, outside): (Vec<&[u32]>, Vec<&[u32]>) = hosts
             .chunk_by(|one, other| one == other)
@@ -209,7 +212,7 @@ impl HostDemands {
         HostDemands {
             demands,
             eligible: eligible.iter().filter(|any| **any).count() as u32,
-            standing: inside.iter().map(|same| same.len() as u32).collect(),
+            placed: inside.iter().map(|same| same.len() as u32).collect(),
             elsewhere: outside.iter().map(|same| same.len() as u32).sum(),
         }
     }
@@ -223,24 +226,21 @@ impl HostDemands {
     pub fn bounds(&self, total: u32) -> HostBounds<'_> {
         let total = total - self.elsewhere;
         let cap = self.demands.cap.unwrap_or(u32::MAX);
-        let even = share_with(total, self.eligible, &mut self.standing.clone());
-        let mut bounds = HostBounds {
+        let even = share_with(total, self.eligible, &mut self.placed.clone());
+        HostBounds {
             demands: &self.demands,
             hard: Range {
                 least: if self.demands.is_even { even.least } else { 0 },
                 most: if self.demands.is_even { even.most.min(cap) } else { cap },
             },
             even: share(total, self.eligible),
-            first_units: [Cost::ZERO; 2],
-        };
-        bounds.first_units = [bounds.unit_after(0), bounds.unit_after(1)];
-        bounds
+        }
     }
 
     /// The cost of the hosts before a replica is placed.
     pub fn cost_before(&self, bounds: &HostBounds) -> Cost {
-        let empty = self.eligible - self.standing.len() as u32;
-        let occupied = self.standing.iter().map(|&count| bounds.cost_at(count));
+        let empty = self.eligible - self.placed.len() as u32;
+        let occupied = self.placed.iter().map(|&count| bounds.cost_at(count));
         bounds.cost_at(0) * empty + occupied.fold(Cost::ZERO, |sum, cost| sum + cost)
     }
 }
@@ -250,8 +250,6 @@ pub struct HostBounds<'a> {
     demands: &'a Demands,
     hard: Range,
     even: Range,
-    /// [`HostBounds::unit`] of hosts with 0 and with 1 replica, the usual numbers.
-    first_units: [Cost; 2],
 }
 
 impl HostBounds<'_> {
@@ -262,13 +260,6 @@ impl HostBounds<'_> {
 
     /// The cost of a further replica on a host with `count` replicas, if the host may have more.
     pub fn unit(&self, count: u32) -> Cost {
-        match self.first_units.get(count as usize) {
-            Some(unit) => *unit,
-            None => self.unit_after(count),
-        }
-    }
-
-    fn unit_after(&self, count: u32) -> Cost {
         self.cost_at(count + 1) - self.cost_at(count)
     }
 

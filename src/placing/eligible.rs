@@ -1,11 +1,12 @@
 //! The eligible hosts of each role, and the live domains of each dimension.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::cluster::Cluster;
 use super::domain_tree::DomainTree;
 use super::live_tree::LiveTree;
-use super::rules::{Axis, Level, Rule};
+use super::rules::{Axis, Level, Rule, spreads};
 use crate::interrupt::Interrupt;
 
 /// The number of hosts whose eligibility for a role is decided in about the time of a step of an [`Interrupt`].
@@ -38,19 +39,12 @@ impl Eligible {
         let hosts = cluster.hosts as usize;
         let goes_on = |_: &&Arc<[bool]>| !interrupt.count(hosts as u64 / HOSTS_A_STEP);
         let lacks = |host: usize| lacking(cluster, &needed, host).is_some();
-        let has_lack = (0..hosts).any(lacks);
-        let by_role: Vec<Arc<[bool]>> = if has_lack {
+        let by_role: Vec<Arc<[bool]>> = if (0..hosts).any(lacks) {
             let described = |of_role: &Arc<[bool]>| {
+                let goes_on = goes_on(&of_role);
                 let all = of_role.iter().enumerate();
-                all.map(|(host, is_asked)| *is_asked && !lacks(host)).collect()
-            };
-            let nowhere: Arc<[bool]> = vec![false; hosts].into();
-            let described = |of_role: &Arc<[bool]>| {
-                if goes_on(&of_role) {
-                    described(of_role)
-                } else {
-                    Arc::clone(&nowhere)
-                }
+                all.map(|(host, is_asked)| goes_on && *is_asked && !lacks(host))
+                    .collect()
             };
             asked.iter().map(described).collect()
         } else {
@@ -112,16 +106,11 @@ fn lacking(cluster: &Cluster, needed: &[usize], host: usize) -> Option<usize> {
 /// The dimensions in which rules need a domain of each host: a hard `Spread` rule says nothing about a host without a
 /// domain.
 pub fn needed_dimensions(rules: &[Rule]) -> Vec<usize> {
-    let hard = rules.iter().filter_map(|rule| match rule {
-        Rule::Spread(spread) if spread.level == Level::Hard => Some(&spread.axes),
-        _ => None,
-    });
-    let dimensions = hard.flatten().filter_map(|axis| match axis {
+    let hard = spreads(rules).filter(|(_, spread)| spread.level == Level::Hard);
+    let dimensions = hard.flat_map(|(_, spread)| &spread.axes).filter_map(|axis| match axis {
         Axis::Domain(dimension) => Some(*dimension),
         Axis::Host => None,
     });
-    let mut needed: Vec<usize> = dimensions.collect();
-    needed.sort_unstable();
-    needed.dedup();
-    needed
+    let needed: BTreeSet<usize> = dimensions.collect();
+    needed.into_iter().collect()
 }

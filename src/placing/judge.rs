@@ -1,14 +1,16 @@
-//! Judges the standing replicas: the mode of each rule, `safe`, and the violations.
+//! Judges the placed replicas: the mode of each rule, `safe`, and the violations.
+
+pub mod safe;
 
 use std::collections::HashMap;
 
-use super::affinity::{AffinityRules, MarkedRule};
 use super::budget::Budget;
 use super::cluster::{Cluster, Workload};
 use super::domain_tree::DomainId;
 use super::eligible::Eligible;
 use super::live_tree::LiveTree;
-use super::modes::{AxisRule, axis_rules, has_host_rule};
+use super::rules::affinity::{AffinityRules, MarkedRule};
+use super::rules::modes::{AxisRule, axis_rules, has_host_rule};
 use super::rules::{Axis, Members, Mode};
 use crate::interrupt::Interrupt;
 
@@ -55,7 +57,7 @@ pub struct Violation {
     pub limit: u32,
     /// For a max-difference, the sibling with the least replicas.
     pub least: Option<DomainCount>,
-    /// Indices of [`Workload::standing`].
+    /// Indices of [`Workload::placed`].
     pub replicas: Vec<usize>,
 }
 
@@ -77,7 +79,7 @@ pub struct DomainCount {
     pub count: u32,
 }
 
-/// Judges the standing replicas for the wanted number. `down` replicas are on hosts that are not up. After `interrupt`
+/// Judges the placed replicas for the wanted number. `down` replicas are on hosts that are not up. After `interrupt`
 /// is set the answer comes soon, and means nothing.
 pub fn judge(
     (cluster, eligible): (&Cluster, &Eligible),
@@ -87,7 +89,7 @@ pub fn judge(
 ) -> Judgement {
     let budget = Budget::unbounded(interrupt);
     let domains = eligible.trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
-    budget.count(domains + workload.standing.len() as u64);
+    budget.count(domains + workload.placed.len() as u64);
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
     let judging = Judging {
         cluster,
@@ -123,7 +125,7 @@ pub fn judge(
 fn counts(cluster: &Cluster, workload: &Workload, trees: &[LiveTree]) -> Vec<Vec<u32>> {
     let all = cluster.dimensions.iter().zip(trees).map(|(dimension, tree)| {
         let mut counts = vec![0; tree.len()];
-        for replica in workload.standing {
+        for replica in workload.placed {
             counts[dimension.leaves[replica.host as usize].0 as usize] += 1;
         }
         tree.sum_up(&mut counts);
@@ -134,12 +136,12 @@ fn counts(cluster: &Cluster, workload: &Workload, trees: &[LiveTree]) -> Vec<Vec
 
 /// The hosts with replicas.
 fn on_hosts(workload: &Workload) -> Vec<OnHost> {
-    let standing = workload.standing;
-    let mut order: Vec<usize> = (0..standing.len()).collect();
-    order.sort_by_key(|&at| standing[at].host);
-    let same = order.chunk_by(|&one, &other| standing[one].host == standing[other].host);
+    let placed = workload.placed;
+    let mut order: Vec<usize> = (0..placed.len()).collect();
+    order.sort_by_key(|&at| placed[at].host);
+    let same = order.chunk_by(|&one, &other| placed[one].host == placed[other].host);
     let hosts = same.map(|same| OnHost {
-        host: standing[same[0]].host,
+        host: placed[same[0]].host,
         replicas: same.to_vec(),
     });
     hosts.collect()
@@ -148,7 +150,7 @@ fn on_hosts(workload: &Workload) -> Vec<OnHost> {
 /// The replicas on a host.
 pub(super) struct OnHost {
     pub host: u32,
-    /// Indices of [`Workload::standing`].
+    /// Indices of [`Workload::placed`].
     pub replicas: Vec<usize>,
 }
 
@@ -194,7 +196,7 @@ impl Judging<'_> {
 
     fn not_eligible(&self) -> Vec<Violation> {
         let all = self.on_hosts.iter().filter_map(|OnHost { host, replicas }| {
-            let is_wrong = |at: &usize| !self.eligible.is_eligible(*host, self.workload.standing[*at].role);
+            let is_wrong = |at: &usize| !self.eligible.is_eligible(*host, self.workload.placed[*at].role);
             let replicas: Vec<usize> = replicas.iter().copied().filter(is_wrong).collect();
             (!replicas.is_empty()).then(|| on_host(Broken::NotEligible, *host, 0, replicas))
         });
@@ -290,11 +292,11 @@ impl Judging<'_> {
     fn replicas_in(&self, dimension: usize, domain: DomainId) -> Vec<usize> {
         let tree = &self.eligible.trees[dimension];
         let leaves = &self.cluster.dimensions[dimension].leaves;
-        if self.budget.count(self.workload.standing.len() as u64 * tree.levels()) {
+        if self.budget.count(self.workload.placed.len() as u64 * tree.levels()) {
             return Vec::new();
         }
-        let standing = self.workload.standing.iter().enumerate();
-        let inside = standing.filter(|(_, replica)| tree.is_in(leaves[replica.host as usize].0, domain.0));
+        let placed = self.workload.placed.iter().enumerate();
+        let inside = placed.filter(|(_, replica)| tree.is_in(leaves[replica.host as usize].0, domain.0));
         inside.map(|(at, _)| at).collect()
     }
 

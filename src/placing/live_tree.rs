@@ -1,6 +1,7 @@
 //! The live part of a dimension: the domains that hold an eligible host. Only live domains are compared.
 
 use super::domain_tree::{DomainId, DomainTree};
+use super::groups::Groups;
 use crate::mutants::{Mutant, is};
 
 /// The domains of one dimension that hold eligible hosts, and the root.
@@ -9,9 +10,8 @@ pub struct LiveTree {
     parents: Vec<u32>,
     /// Eligible hosts in a domain and below.
     hosts: Vec<u32>,
-    /// The index of the first live child of each domain in `children`, and the length.
-    starts: Vec<u32>,
-    children: Vec<u32>,
+    /// By domain.
+    children: Groups,
     fork: u32,
     depth: u32,
 }
@@ -24,24 +24,11 @@ impl LiveTree {
         for id in (1..parents.len()).rev() {
             hosts[parents[id] as usize] += hosts[id];
         }
-        let mut starts = vec![0_u32; parents.len() + 1];
-        let live = |id: &usize| hosts[*id] > 0;
-        for id in (1..parents.len()).filter(live) {
-            starts[parents[id] as usize + 1] += 1;
-        }
-        for id in 1..starts.len() {
-            starts[id] += starts[id - 1];
-        }
-        let (mut next, mut children) = (starts.clone(), vec![0; starts[parents.len()] as usize]);
-        for id in (1..parents.len()).filter(live) {
-            let at = &mut next[parents[id] as usize];
-            children[*at as usize] = id as u32;
-            *at += 1;
-        }
+        let live_domains = (1..parents.len()).filter(|id| hosts[*id] > 0);
+        let children = Groups::of(parents.len(), live_domains.map(|id| (parents[id], id as u32)));
         let mut live = LiveTree {
             parents,
             hosts,
-            starts,
             children,
             fork: 0,
             depth: 0,
@@ -49,16 +36,12 @@ impl LiveTree {
         while let [only] = live.children(live.fork) {
             live.fork = *only;
         }
-        live.depth = live.find_depth();
-        live
-    }
-
-    fn find_depth(&self) -> u32 {
-        let mut depths = vec![0; self.len()];
-        for domain in 1..self.len() {
-            depths[domain] = depths[self.parents[domain] as usize] + 1;
+        let mut depths = vec![0; live.len()];
+        for domain in 1..live.len() {
+            depths[domain] = depths[live.parents[domain] as usize] + 1;
         }
-        depths.into_iter().max().unwrap_or_default()
+        live.depth = depths.into_iter().max().unwrap_or_default();
+        live
     }
 
     /// The height of the tree, with the root.
@@ -73,7 +56,7 @@ impl LiveTree {
 
     /// About how many bytes the tree occupies.
     pub fn bytes(&self) -> usize {
-        (self.parents.len() + self.hosts.len() + self.starts.len() + self.children.len()) * size_of::<u32>()
+        (self.parents.len() + self.hosts.len()) * size_of::<u32>() + self.children.bytes()
     }
 
     pub fn parent(&self, domain: u32) -> u32 {
@@ -82,8 +65,7 @@ impl LiveTree {
 
     /// The live domains that lie directly in a domain.
     pub fn children(&self, domain: u32) -> &[u32] {
-        let (from, to) = (self.starts[domain as usize], self.starts[domain as usize + 1]);
-        &self.children[from as usize..to as usize]
+        self.children.of_group(domain)
     }
 
     /// The live domains of the first level with several live domains; empty if there is no such level.

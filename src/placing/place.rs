@@ -1,24 +1,28 @@
 //! Places the missing replicas of a workload: prunes the cells, searches, and tries fewer replicas if the search finds
 //! no placement.
 
-use super::affinity::AffinityHosts;
-use super::bounds::Totals;
+pub mod ceiling;
+pub mod host_items;
+pub mod prune;
+pub mod refusal;
+
+use self::ceiling::ceiling;
+use self::host_items::{HostItems, Placing};
+use self::prune::prune;
+use self::refusal::{Refusal, refusal};
 use super::budget::Budget;
-use super::ceiling::ceiling;
-use super::cell_places::CellPlaces;
 use super::cells::Cells;
-use super::cluster::{Cluster, Hosts, Standing, Workload};
+use super::cells::places::CellPlaces;
+use super::cells::slot_costs::SlotCosts;
+use super::cluster::{Cluster, Hosts, PlacedReplica, Workload};
 use super::compared::Compared;
 use super::cost::Cost;
 use super::eligible::Eligible;
-use super::host_items::HostItems;
-use super::modes::{AxisRule, axis_rules, has_host_rule};
-use super::prune::prune;
-use super::refusal::{Refusal, refusal};
-use super::role_prices::prices;
-use super::roles::Assigned;
+use super::rules::affinity::AffinityRules;
+use super::rules::modes::{axis_rules, has_host_rule};
+use super::search::role_prices::priced_cells;
+use super::search::roles::Assigned;
 use super::search::{Outcome, Wanted, search};
-use super::slot_costs::SlotCosts;
 use crate::interrupt::Interrupt;
 
 /// Whether [`place`] may leave replicas without a place, and how much work it may do.
@@ -40,30 +44,22 @@ impl Effort {
     pub const BUDGET: u64 = 10_000_000;
 }
 
-/// New places for the missing replicas: by role, [`Workload::wanted`] less the standing replicas.
+/// New places for the missing replicas: by role, [`Workload::wanted`] less the placed replicas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// New replicas, by role and then by host.
-    pub replicas: Vec<Standing>,
+    pub replicas: Vec<PlacedReplica>,
     /// The number of replicas without a place, by role. All zero if the request was atomic and was granted.
     pub unplaced: Vec<u32>,
-    pub proof: Proof,
+    /// Whether no placement is better; if the answer is a refusal, no placement exists. Else the budget was spent: a
+    /// placement keeps all hard rules, but a better placement may exist, and a refusal is no proof.
+    pub is_exact: bool,
     /// Why replicas have no place. `None` if all replicas have a place, or after an interrupt.
     pub refusal: Option<Refusal>,
 }
 
-/// Whether an answer is proven to be the best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Proof {
-    /// No placement is better. If the answer is a refusal, no placement exists.
-    Exact,
-    /// The budget was spent. A placement keeps all hard rules but a better placement may exist. A refusal is no proof
-    /// that no placement exists.
-    BudgetSpent,
-}
-
 /// Places the missing replicas, best first by: number unplaced, soft violations, amount over normal limits, violations
-/// of level `Prefer`, score, hash of the seed. Hard rules hold. A domain that already stands above its limit gets no
+/// of level `Prefer`, score, hash of the seed. Hard rules hold. A domain that is already above its limit gets no
 /// new replica and is left out of the comparison.
 ///
 /// An atomic request that is refused has no replicas and a [`Refusal`].
@@ -75,26 +71,32 @@ pub fn place(
 ) -> Placed {
     let budget = Budget::new(&effort.interrupt, effort.budget);
     let mut missing = workload.wanted.to_vec();
-    for replica in workload.standing {
+    for replica in workload.placed {
         missing[replica.role] = missing[replica.role].saturating_sub(1);
     }
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
     let sizes = cluster.dimensions.iter().map(|dimension| dimension.tree.count() as u64);
     budget.count_list(sizes.sum());
-    let compared = compared(cluster, eligible, &rules, workload);
+    let one_a_host = !has_host_rule(workload.rules);
+    let Eligible { trees, any, .. } = eligible;
+    let compared = Compared::new(cluster, trees, any, &rules, workload.placed, (one_a_host, true));
+    let mut placed = vec![0; cluster.hosts as usize];
+    for replica in workload.placed {
+        placed[replica.host as usize] += 1;
+    }
     let placing = Placing {
         cluster,
         hosts,
         eligible,
-        affinity: AffinityHosts::of(cluster, workload.rules, &budget),
+        affinity: AffinityRules::of(cluster, workload.rules, &budget).effects(&budget),
         compared: &compared,
-        standing: standing_by_host(cluster, workload),
+        placed,
         missing: &missing,
-        effort,
+        seed: effort.seed,
         budget: &budget,
     };
     budget.count_list(cluster.hosts.into());
-    let (replicas, proof) = placing.best();
+    let (replicas, is_exact) = placing.best(effort.atomic);
     let mut unplaced = missing.clone();
     for replica in &replicas {
         unplaced[replica.role] -= 1;
@@ -105,23 +107,8 @@ pub fn place(
         refusal: has_reasons.then(|| refusal(&placing, &rules)),
         replicas,
         unplaced,
-        proof,
+        is_exact,
     }
-}
-
-/// The demands of the rules, with the standing replicas.
-fn compared(cluster: &Cluster, eligible: &Eligible, rules: &[AxisRule], workload: &Workload) -> Compared {
-    let one_a_host = !has_host_rule(workload.rules);
-    let Eligible { trees, any, .. } = eligible;
-    Compared::new(cluster, trees, any, rules, workload.standing, (one_a_host, true))
-}
-
-fn standing_by_host(cluster: &Cluster, workload: &Workload) -> Vec<u32> {
-    let mut standing = vec![0; cluster.hosts as usize];
-    for replica in workload.standing {
-        standing[replica.host as usize] += 1;
-    }
-    standing
 }
 
 /// Whether the answer may change if all slots are listed. After a single flow the answer stays if no item is full, with
@@ -139,82 +126,58 @@ fn may_need_more_slots(cells: &Cells, outcome: &Outcome) -> bool {
     is_full || !outcome.is_one_flow
 }
 
-/// A request with its derived values.
-pub struct Placing<'a, H> {
-    pub cluster: &'a Cluster,
-    pub hosts: &'a H,
-    pub eligible: &'a Eligible,
-    pub affinity: AffinityHosts,
-    pub compared: &'a Compared,
-    /// Replicas by host.
-    pub standing: Vec<u32>,
-    /// By role.
-    pub missing: &'a [u32],
-    pub effort: &'a Effort,
-    pub budget: &'a Budget<'a>,
-}
-
 impl<H: Hosts> Placing<'_, H> {
     /// The most replicas that can be placed, in the best places.
     ///
     /// Each attempt has one replica less. When the budget is spent, bisection finds the number: each attempt is then
     /// about one flow.
-    fn best(&self) -> (Vec<Standing>, Proof) {
+    fn best(&self, atomic: bool) -> (Vec<PlacedReplica>, bool) {
         let all: u32 = self.missing.iter().sum();
         let (mut placed, mut best) = (0, Vec::new());
         // The least number that is known to fail.
         let mut fails = all + 1;
-        let (mut proof, mut cells, mut next) = (Proof::Exact, None, all);
+        let (mut is_exact, mut cells, mut next) = (true, None, all);
         while placed < next && !self.budget.has_ended() {
             let outcome = self.attempt(next, &mut cells);
-            if !outcome.is_exact {
-                proof = Proof::BudgetSpent;
-            }
+            is_exact &= outcome.is_exact;
             if let Some((_, assigned)) = outcome.best {
                 (placed, best) = (next, assigned);
             } else {
                 fails = next.min(outcome.most + 1);
             }
-            if self.effort.atomic {
+            if atomic {
                 break;
             }
             let is_bound_new = fails < next;
             next = fails - 1;
             if self.budget.is_spent() && placed < next {
-                proof = Proof::BudgetSpent;
+                is_exact = false;
                 if !is_bound_new {
                     next = (placed + fails) / 2;
                 }
             }
         }
-        let mut replicas: Vec<Standing> = best.into_iter().map(Assigned::standing).collect();
+        let mut replicas: Vec<PlacedReplica> = best.into_iter().map(Assigned::placed).collect();
         replicas.sort_by_key(|replica| (replica.role, replica.host));
-        (replicas, proof)
+        (replicas, is_exact)
     }
 
     /// The best places of `new` replicas. `known` are the cells of the attempt before, if the cells stay the same.
     fn attempt(&self, new: u32, known: &mut Option<Cells>) -> Outcome {
-        let bounds = self.compared.hosts.bounds(self.compared.standing + new);
+        let bounds = self.compared.hosts.bounds(self.compared.placed + new);
         let cost_before = self.compared.hosts.cost_before(&bounds);
         let items = HostItems { placing: self, bounds };
-        let is_of_one_role = self.missing.iter().filter(|missing| **missing > 0).count() == 1;
-        let no_prices = vec![Cost::ZERO; self.missing.len()];
-        let mut wanted = Wanted {
+        let wanted = Wanted {
             missing: self.missing,
             new,
             cost_before,
-            prices: &no_prices,
             budget: self.budget,
             has_fallback: false,
         };
-        let corrected;
-        let cells = if is_of_one_role {
-            known.take().unwrap_or_else(|| self.cells(&items, wanted))
-        } else {
-            let (prices, cells) = prices(&items, self.compared, wanted);
-            corrected = prices;
-            wanted.prices = &corrected;
-            cells
+        let cells = match known.take() {
+            Some(cells) => cells,
+            None if wanted.is_of_one_role() => self.cells(&items, new),
+            None => priced_cells(&items, self.compared, wanted),
         };
         if self.budget.has_ended() {
             return Outcome::of_ceiling(0);
@@ -226,24 +189,21 @@ impl<H: Hosts> Placing<'_, H> {
             search(&items, self.compared, &cells, wanted)
         };
         outcome.is_exact &= !may_need_more_slots(&cells, &outcome);
-        if is_of_one_role && !self.compared.hosts.depend_on_total() {
+        if wanted.is_of_one_role() && !self.compared.hosts.depend_on_total() {
             *known = Some(cells);
         }
         outcome
     }
 
-    /// The cells that replicas of one role need.
-    fn cells(&self, items: &HostItems<H>, wanted: Wanted) -> Cells {
-        let costs = SlotCosts::new(items, wanted.missing, wanted.prices, self.budget);
+    /// The cells that `new` replicas of one role need.
+    fn cells(&self, items: &HostItems<H>, new: u32) -> Cells {
+        let no_prices = vec![Cost::ZERO; self.missing.len()];
+        let costs = SlotCosts::new(items, self.missing, &no_prices, self.budget);
         let places = CellPlaces::of(items, self.compared, &costs);
-        let totals = Totals {
-            new: wanted.new,
-            all: self.compared.standing + wanted.new,
-        };
         if self.budget.has_ended() {
             return Cells::of(items, &places, &[], &costs);
         }
-        let kept = prune(&places, self.compared, totals, &costs);
+        let kept = prune(&places, self.compared, new, &costs);
         Cells::of(items, &places, &kept, &costs)
     }
 }

@@ -4,21 +4,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::affinity::AffinityRules;
 use super::budget::Budget;
-use super::cell_index::CellIndex;
-use super::cells::{Cells, Items};
-use super::cluster::{Cluster, Standing, Workload};
+use super::cells::index::CellIndex;
+use super::cells::items::Items;
+use super::cluster::{Cluster, PlacedReplica, Workload};
 use super::compared::Compared;
 use super::cost::Cost;
 use super::eligible::Eligible;
 use super::live_tree::LiveTree;
-use super::modes::{AxisRule, axis_rules, has_host_rule};
-use super::place::{Effort, Proof};
-use super::role_prices::prices;
+use super::place::Effort;
+use super::rules::affinity::AffinityRules;
+use super::rules::modes::{AxisRule, axis_rules, has_host_rule};
 use super::rules::{Axis, Level};
+use super::search::role_prices::priced_cells;
 use super::search::{Wanted, search};
-use super::slot_costs::SlotCosts;
 use crate::interrupt::Interrupt;
 
 /// A replica that may go when fewer are wanted. Its index is its rank in the order of ids.
@@ -36,13 +35,13 @@ pub struct Replica {
 pub struct Released {
     /// The indices of the replicas, ascending.
     pub gone: Vec<usize>,
-    /// [`Proof::BudgetSpent`]: a better choice may exist.
-    pub proof: Proof,
+    /// If not, the budget was spent, and a better choice may exist.
+    pub is_exact: bool,
 }
 
 /// Chooses the replicas to go, so that at most [`Workload::wanted`] of each role are left. First go replicas without a
 /// place, then replicas on lost hosts, then replicas that break a hard rule by themselves. The search chooses the rest:
-/// the fewest broken rules, then the highest index. [`Workload::standing`] is ignored. After `interrupt` is set the
+/// the fewest broken rules, then the highest index. [`Workload::placed`] is ignored. After `interrupt` is set the
 /// answer comes soon, and means nothing.
 pub fn release(
     cluster: &Cluster,
@@ -53,31 +52,29 @@ pub fn release(
 ) -> Released {
     let budget = Budget::new(interrupt, Effort::BUDGET);
     let (mut gone, surplus) = unplaced(workload, replicas);
-    let mut proof = Proof::Exact;
+    let mut is_exact = true;
     if surplus.iter().any(|&number| number > 0) {
-        let (falling, staying) = placed(replicas, &surplus);
+        let (candidates, staying) = placed(replicas, &surplus);
         let mut keep = vec![0_u32; surplus.len()];
-        falling.iter().for_each(|(_, replica)| keep[replica.role] += 1);
+        candidates.iter().for_each(|(_, replica)| keep[replica.role] += 1);
         for (keep, surplus) in keep.iter_mut().zip(&surplus) {
             *keep = keep.saturating_sub(*surplus);
         }
         let rules = axis_rules(workload, &eligible.trees, eligible.count);
         let falling = Falling {
-            items: Kept {
-                cluster,
-                costs: costs(cluster, eligible, &rules, workload, (replicas, &falling), &budget),
-                falling: &falling,
-            },
+            cluster,
             eligible,
-            rules: &rules,
+            costs: costs((cluster, eligible), &rules, workload, (replicas, &candidates), &budget),
+            replicas: candidates,
+            rules,
             budget: &budget,
         };
-        let stays = falling.stays(&keep, staying, &mut proof);
-        let released = falling.items.falling.iter().zip(stays).filter(|(_, stays)| !stays);
+        let stays = falling.stays(&keep, staying, &mut is_exact);
+        let released = falling.replicas.iter().zip(stays).filter(|(_, stays)| !stays);
         gone.extend(released.map(|((at, _), _)| *at));
     }
     gone.sort_unstable();
-    Released { gone, proof }
+    Released { gone, is_exact }
 }
 
 /// The replicas to go that have no place, and by role the number of further replicas to go.
@@ -101,21 +98,25 @@ fn unplaced(workload: &Workload, replicas: &[Replica]) -> (Vec<usize>, Vec<u32>)
 
 /// Placed replicas with their indices: replicas of roles with a surplus, and the replicas of all roles without a
 /// surplus.
-fn placed(replicas: &[Replica], surplus: &[u32]) -> (Vec<(usize, Standing)>, Vec<Standing>) {
+fn placed(replicas: &[Replica], surplus: &[u32]) -> (Vec<(usize, PlacedReplica)>, Vec<PlacedReplica>) {
     let placed = replicas.iter().enumerate().filter_map(|(at, replica)| {
         let (role, host) = (replica.role, replica.host?);
-        Some((at, Standing { role, host }))
+        Some((at, PlacedReplica { role, host }))
     });
     let (falling, staying): (Vec<_>, Vec<_>) = placed.partition(|(_, replica)| surplus[replica.role] > 0);
     (falling, staying.into_iter().map(|(_, replica)| replica).collect())
 }
 
-/// The replicas of roles with a surplus.
+/// The replicas of roles with a surplus. Each is an item of its own, which may stay.
 struct Falling<'a> {
-    items: Kept<'a>,
+    cluster: &'a Cluster,
     eligible: &'a Eligible,
-    rules: &'a [AxisRule],
+    rules: Vec<AxisRule>,
     budget: &'a Budget<'a>,
+    /// With their indices.
+    replicas: Vec<(usize, PlacedReplica)>,
+    /// The cost of keeping each replica.
+    costs: Vec<Cost>,
 }
 
 impl Falling<'_> {
@@ -123,20 +124,20 @@ impl Falling<'_> {
     ///
     /// With several roles the search may find nothing before the budget is spent. As a fallback each role in turn keeps
     /// its best replicas: for a single role the first flow is an answer.
-    fn stays(&self, keep: &[u32], mut staying: Vec<Standing>, proof: &mut Proof) -> Vec<bool> {
-        let mut stays = vec![false; self.items.falling.len()];
-        if self.keep_best(keep, &staying, &mut stays, proof) || self.budget.has_ended() {
+    fn stays(&self, keep: &[u32], mut staying: Vec<PlacedReplica>, is_exact: &mut bool) -> Vec<bool> {
+        let mut stays = vec![false; self.replicas.len()];
+        if self.keep_best(keep, &staying, &mut stays, is_exact) || self.budget.has_ended() {
             return stays;
         }
-        *proof = Proof::BudgetSpent;
+        *is_exact = false;
         for role in (0..keep.len()).filter(|&role| keep[role] > 0) {
             if self.budget.has_ended() {
                 break;
             }
             let mut of_role = vec![0; keep.len()];
             of_role[role] = keep[role];
-            self.keep_best(&of_role, &staying, &mut stays, proof);
-            let falling = self.items.falling.iter().zip(&stays);
+            self.keep_best(&of_role, &staying, &mut stays, is_exact);
+            let falling = self.replicas.iter().zip(&stays);
             let kept = falling.filter(|((_, replica), stays)| **stays && replica.role == role);
             staying.extend(kept.map(|((_, replica), _)| *replica));
         }
@@ -145,38 +146,24 @@ impl Falling<'_> {
 
     /// Keeps the best replicas beside the staying replicas. False if the search found no answer before its budget was
     /// spent.
-    fn keep_best(&self, keep: &[u32], staying: &[Standing], stays: &mut [bool], proof: &mut Proof) -> bool {
+    fn keep_best(&self, keep: &[u32], staying: &[PlacedReplica], stays: &mut [bool], is_exact: &mut bool) -> bool {
         let Eligible { trees, any, .. } = self.eligible;
         let domains = trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
         let levels = trees.iter().map(LiveTree::levels).sum::<u64>();
-        if self.budget.count(domains + any.len() as u64) || self.budget.count(u64::from(self.items.count()) * levels) {
+        if self.budget.count(domains + any.len() as u64) || self.budget.count(u64::from(self.count()) * levels) {
             return false;
         }
-        let compared = Compared::new(self.items.cluster, trees, any, self.rules, staying, (false, false));
-        let is_of_one_role = keep.iter().filter(|number| **number > 0).count() <= 1;
-        let no_prices = vec![Cost::ZERO; keep.len()];
-        let mut wanted = Wanted {
+        let compared = Compared::new(self.cluster, trees, any, &self.rules, staying, (false, false));
+        let wanted = Wanted {
             missing: keep,
             new: keep.iter().sum(),
             cost_before: Cost::ZERO,
-            prices: &no_prices,
             budget: self.budget,
-            has_fallback: !is_of_one_role,
+            has_fallback: keep.iter().filter(|number| **number > 0).count() > 1,
         };
-        let corrected;
-        let cells = if is_of_one_role {
-            let costs = SlotCosts::new(&self.items, keep, wanted.prices, self.budget);
-            Cells::all(&self.items, &compared, &costs)
-        } else {
-            let (prices, cells) = prices(&self.items, &compared, wanted);
-            corrected = prices;
-            wanted.prices = &corrected;
-            cells
-        };
-        let outcome = search(&self.items, &compared, &cells, wanted);
-        if !outcome.is_exact {
-            *proof = Proof::BudgetSpent;
-        }
+        let cells = priced_cells(self, &compared, wanted);
+        let outcome = search(self, &compared, &cells, wanted);
+        *is_exact &= outcome.is_exact;
         let Some((_, kept)) = outcome.best else { return false };
         kept.iter().for_each(|assigned| stays[assigned.item as usize] = true);
         true
@@ -185,24 +172,24 @@ impl Falling<'_> {
 
 /// The cost of keeping each of the falling replicas.
 fn costs(
-    cluster: &Cluster,
-    eligible: &Eligible,
+    (cluster, eligible): (&Cluster, &Eligible),
     rules: &[AxisRule],
     workload: &Workload,
-    (replicas, falling): (&[Replica], &[(usize, Standing)]),
+    (replicas, falling): (&[Replica], &[(usize, PlacedReplica)]),
     budget: &Budget,
 ) -> Vec<Cost> {
     let affinity = AffinityRules::of(cluster, workload.rules, budget);
     let cap = host_cap(workload, rules);
     let mut on_host: HashMap<u32, u32> = HashMap::new();
-    let costs = falling.iter().map(|&(at, Standing { role, host })| {
+    let costs = falling.iter().map(|&(at, PlacedReplica { role, host })| {
         budget.count(affinity.len() as u64);
         let before = on_host.entry(host).or_default();
         *before += 1;
-        let is_fit = eligible.is_eligible(host, role) && affinity.excluding(host).is_none() && *before <= cap;
+        let effect = affinity.effect(host);
+        let is_fit = eligible.is_eligible(host, role) && effect.excluding.is_none() && *before <= cap;
         let unfit = if is_fit { Cost::ZERO } else { Cost::UNFIT };
         let lost = if replicas[at].lost { Cost::LOST } else { Cost::ZERO };
-        Cost::of_replica(0, at as i64, 0) + affinity.cost(host) + unfit + lost
+        Cost::of_replica(0, at as i64, 0) + effect.cost + unfit + lost
     });
     costs.collect()
 }
@@ -217,23 +204,15 @@ fn host_cap(workload: &Workload, rules: &[AxisRule]) -> u32 {
     cap.unwrap_or(if has_host_rule(workload.rules) { u32::MAX } else { 1 })
 }
 
-/// Replicas that may stay. Each is an item of its own.
-struct Kept<'a> {
-    cluster: &'a Cluster,
-    falling: &'a [(usize, Standing)],
-    costs: Vec<Cost>,
-}
-
-impl Items for Kept<'_> {
+impl Items for Falling<'_> {
     fn count(&self) -> u32 {
-        self.falling.len() as u32
+        self.replicas.len() as u32
     }
 
     fn index(&self, compared: &Compared) -> Arc<CellIndex> {
-        let domains = compared.dimensions.iter().map(|it| it.tree.len());
-        let index = CellIndex::of(self.count(), domains.collect(), |item, at| {
+        let index = CellIndex::of(self.count(), compared.dimensions.len(), |item, at| {
             let compared = &compared.dimensions[at];
-            let (_, replica) = self.falling[item as usize];
+            let (_, replica) = self.replicas[item as usize];
             let leaf = self.cluster.dimensions[compared.dimension].leaves[replica.host as usize];
             compared.tree.nearest_live(leaf.0)
         });
@@ -241,7 +220,7 @@ impl Items for Kept<'_> {
     }
 
     fn offer(&self, item: u32, role: usize, already: u32) -> Option<Cost> {
-        let (_, replica) = self.falling[item as usize];
+        let (_, replica) = self.replicas[item as usize];
         (replica.role == role && already == 0).then(|| self.costs[item as usize])
     }
 

@@ -1,5 +1,8 @@
 //! The rules of a workload: spread among its own replicas, affinity and anti-affinity to other workloads.
 
+pub mod affinity;
+pub mod modes;
+
 use super::domain_tree::DomainId;
 
 /// A rule about the hosts of replicas.
@@ -78,4 +81,12 @@ pub enum AffinityKind {
 pub enum Members {
     Hosts(Vec<u32>),
     Domains { dimension: usize, domains: Vec<DomainId> },
+}
+
+/// The `Spread` rules with their indices.
+pub fn spreads(rules: &[Rule]) -> impl Iterator<Item = (usize, &Spread)> {
+    rules.iter().enumerate().filter_map(|(at, rule)| match rule {
+        Rule::Spread(spread) => Some((at, spread)),
+        Rule::Affinity(_) => None,
+    })
 }

@@ -4,15 +4,23 @@
 //! cells break a rule that the flow ignores, the search divides the part: by the number of replicas below a domain, or
 //! in a cell.
 
-use super::bounds::Split;
+pub mod bounds;
+pub mod evaluate;
+pub mod flow;
+pub mod relaxed;
+pub mod role_prices;
+pub mod roles;
+
+use self::bounds::Split;
+use self::evaluate::{Site, Verdict, evaluate};
+use self::relaxed::{Choice, Nothing, Part, Relaxation};
+use self::roles::{Assigned, Assignment, Unassigned, assign};
 use super::budget::Budget;
-use super::cells::{Cells, Items};
+use super::cells::Cells;
+use super::cells::items::Items;
 use super::compared::Compared;
+use super::compared::even::Range;
 use super::cost::Cost;
-use super::evaluate::{Site, Verdict, evaluate};
-use super::even::Range;
-use super::relaxed::{Choice, Nothing, Part, Relaxation};
-use super::roles::{Assigned, Assignment, Unassigned, assign};
 
 /// Once a placement is known, the search for a better one ends when a tenth of the budget is spent.
 const SHARE_FOR_BETTER: u64 = 10;
@@ -49,12 +57,16 @@ pub struct Wanted<'a> {
     pub new: u32,
     /// The cost of the hosts before a replica is placed.
     pub cost_before: Cost,
-    /// By role, the price that each replica adds in the cells.
-    pub prices: &'a [Cost],
     /// The first flow is completed even if the budget is spent.
     pub budget: &'a Budget<'a>,
     /// Whether the caller has a further answer if the search finds nothing.
     pub has_fallback: bool,
+}
+
+impl Wanted<'_> {
+    pub fn is_of_one_role(&self) -> bool {
+        self.missing.iter().filter(|missing| **missing > 0).count() <= 1
+    }
 }
 
 /// The best way to place new replicas.
@@ -63,7 +75,7 @@ pub fn search(items: &impl Items, compared: &Compared, cells: &Cells, wanted: Wa
     let begin = budget.spent();
     let mut search = Search {
         items,
-        relaxation: relaxation(compared, cells, wanted),
+        relaxation: Relaxation::new(compared, cells, (new, wanted.cost_before), budget),
         wanted,
         parts: vec![Part::default()],
         best: None,
@@ -90,17 +102,6 @@ pub fn search(items: &impl Items, compared: &Compared, cells: &Cells, wanted: Wa
         most,
         is_one_flow: parts == 1,
     }
-}
-
-/// The flow over cells, less the sum of the roles' prices, which every placement pays.
-pub fn relaxation<'a>(compared: &'a Compared, cells: &'a Cells, wanted: Wanted<'a>) -> Relaxation<'a> {
-    let paid = wanted
-        .prices
-        .iter()
-        .zip(wanted.missing)
-        .fold(Cost::ZERO, |sum, (&price, &number)| sum + price * number);
-    let cost_before = wanted.cost_before - paid;
-    Relaxation::new(compared, cells, (wanted.new, cost_before), wanted.budget)
 }
 
 struct Search<'a, I> {
@@ -169,12 +170,12 @@ impl<I: Items> Search<'_, I> {
             .map(|(at, dimension)| {
                 self.wanted.budget.count(dimension.tree.len() as u64);
                 let counts = self.counts(choice, at);
-                evaluate(at, dimension, &counts, &relaxation.direct[at], relaxation.totals.all)
+                evaluate(at, dimension, &counts, &relaxation.direct[at])
             });
         all.collect()
     }
 
-    /// The replicas in each domain of a compared dimension and below, new and standing.
+    /// The replicas in each domain of a compared dimension and below, new and placed.
     fn counts(&self, choice: &Choice, compared: usize) -> Vec<u32> {
         let dimension = &self.relaxation.compared.dimensions[compared];
         let mut counts = vec![0; dimension.tree.len()];
@@ -182,8 +183,8 @@ impl<I: Items> Search<'_, I> {
             counts[self.relaxation.cells.leaf(cell as usize, compared) as usize] += number;
         }
         dimension.tree.sum_up(&mut counts);
-        for (count, standing) in counts.iter_mut().zip(&dimension.standing) {
-            *count += standing;
+        for (count, placed) in counts.iter_mut().zip(&dimension.placed) {
+            *count += placed;
         }
         counts
     }
@@ -197,10 +198,8 @@ impl<I: Items> Search<'_, I> {
             return;
         };
         let range = self.cell_range(&part, cell);
-        let (fewer, more) = match is_over {
-            true => (Range::of(range.least, number - 1), Range::of(number, range.most)),
-            false => (Range::of(range.least, number), Range::of(number + 1, range.most)),
-        };
+        let last = if is_over { number - 1 } else { number };
+        let (fewer, more) = (Range::of(range.least, last), Range::of(last + 1, range.most));
         let order = if is_over { [more, fewer] } else { [fewer, more] };
         for range in order {
             let mut part = self.copy(&part);
@@ -286,7 +285,7 @@ impl<I: Items> Search<'_, I> {
         part.cells
             .get(&cell)
             .copied()
-            .unwrap_or(Range::of(0, most.min(self.relaxation.totals.new)))
+            .unwrap_or(Range::of(0, most.min(self.relaxation.new)))
     }
 
     /// A cell whose number is not fixed, the number in the choice, and whether fewer replicas are tried first. A cell

@@ -28,7 +28,7 @@ use crate::db::writer::RowNames;
 use crate::error::{Error, Result};
 use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
 use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, avoiding, claim_candidate, negated};
-use crate::placing::{self, Eligible, Proof, Rule, Standing, Workload};
+use crate::placing::{self, Eligible, PlacedReplica, Rule, Workload};
 use crate::search::{Interrupt, PlannedUsage, SearchSettings, Snapshot};
 
 /// The search for a request. Clones share the data.
@@ -239,7 +239,7 @@ impl Planning<'_> {
         let replicas: Vec<placing::Replica> = replicas.collect();
         let workload = self.workload(&wanted, &[]);
         let released = placing::release(&self.list.cluster, &self.eligible, &workload, &replicas, self.interrupt);
-        self.is_exact &= released.proof == Proof::Exact;
+        self.is_exact &= released.is_exact;
         for at in released.gone.into_iter().rev() {
             self.gone.push(self.kept.remove(at).replica);
         }
@@ -256,12 +256,12 @@ impl Planning<'_> {
         }
     }
 
-    fn workload<'a>(&'a self, wanted: &'a [u32], standing: &'a [Standing]) -> Workload<'a> {
+    fn workload<'a>(&'a self, wanted: &'a [u32], placed: &'a [PlacedReplica]) -> Workload<'a> {
         Workload {
             wanted,
             rules: &self.rules,
             quorum: self.job.put.spec.quorum,
-            standing,
+            placed,
         }
     }
 

@@ -9,7 +9,7 @@ use super::time::{STEPS_A_REPLICA, whole};
 use super::unfit::{Hosts, Unfit};
 use super::{Replica, SetAnswer, StoredWorkload, WorkloadRow, affinity};
 use crate::error::{Reason, ReasonCode, Reasons, Result};
-use crate::placing::{self, AffinityKind, Axis, Broken, Level, Mode, Rule, Standing, Workload};
+use crate::placing::{self, AffinityKind, Axis, Broken, Level, Mode, PlacedReplica, Rule, Workload};
 use crate::search::{Interrupt, SearchSettings, Slot, Snapshot};
 
 /// A workload with its state.
@@ -207,11 +207,11 @@ impl Reported<'_> {
         let roles = self.spec.roles.iter().enumerate();
         let roles: HashMap<&str, usize> = roles.map(|(at, role)| (role.name.as_str(), at)).collect();
         let mut judged: Vec<usize> = Vec::new();
-        let mut standing: Vec<Standing> = Vec::new();
+        let mut placed: Vec<PlacedReplica> = Vec::new();
         for (at, (replica, host)) in replicas.iter().zip(hosts).enumerate() {
             let role = roles.get(replica.row.role.as_str()).copied();
             if let (Some(role), Some(host), true) = (role, *host, replica.is_placed()) {
-                standing.push(Standing { role, host });
+                placed.push(PlacedReplica { role, host });
                 judged.push(at);
             }
         }
@@ -220,9 +220,9 @@ impl Reported<'_> {
             wanted: &wanted,
             rules: self.rules,
             quorum: self.spec.quorum,
-            standing: &standing,
+            placed: &placed,
         };
-        let down = standing.iter().filter(|it| !self.hosts.is_up(it.host)).count() as u32;
+        let down = placed.iter().filter(|it| !self.hosts.is_up(it.host)).count() as u32;
         let interrupt = &self.hosts.settings.interrupt;
         interrupt.count(replicas.len() as u64 * STEPS_A_REPLICA);
         let hosts_of = (&self.hosts.list.cluster, self.hosts.eligible);
@@ -233,13 +233,13 @@ impl Reported<'_> {
             let its: Vec<&Replica> = it.replicas.iter().map(|at| &replicas[judged[*at]]).collect();
             let ids: Vec<String> = its.iter().map(|replica| replica.row.id.clone()).collect();
             let (level, reason) = match it.rule {
-                Broken::NotEligible => self.not_eligible(standing[it.replicas[0]], its[0], &ids),
+                Broken::NotEligible => self.not_eligible(placed[it.replicas[0]], its[0], &ids),
                 _ => self.broken_rule(it, &ids),
             };
             let consumers = its.iter().take(NAMED_REPLICAS);
             let mut hosts: Vec<u32> = Vec::new();
             for at in it.replicas.iter().take(NAMED_REPLICAS) {
-                let host = standing[*at].host;
+                let host = placed[*at].host;
                 if !hosts.contains(&host) {
                     hosts.push(host);
                 }
@@ -314,7 +314,7 @@ impl Reported<'_> {
     }
 
     /// The violation of replicas on a host that is not eligible. `at` is the place of the first replica.
-    fn not_eligible(&self, at: Standing, replica: &Replica, ids: &[String]) -> (Level, Reason) {
+    fn not_eligible(&self, at: PlacedReplica, replica: &Replica, ids: &[String]) -> (Level, Reason) {
         let Unfit { code, class, host } = self.hosts.unfit(at, replica);
         let reason = Reason {
             resource_provider: Some(self.uuid(at.host)),

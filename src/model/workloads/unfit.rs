@@ -5,7 +5,7 @@ use super::hosts::HostList;
 use super::spec::Role;
 use crate::error::{Error, Reason, ReasonCode, Result};
 use crate::model::claims;
-use crate::placing::{Eligible, Standing};
+use crate::placing::{Eligible, PlacedReplica};
 use crate::search::{self, ProviderState, Rejection, RoomCounts, SearchSettings, Slot, Snapshot};
 
 /// The hosts of a snapshot, with the roles and the eligible hosts of a workload.
@@ -35,9 +35,9 @@ impl Hosts<'_> {
         self.snapshot.state(self.slot(host)) == ProviderState::Up
     }
 
-    /// Why a host is not eligible for the role of a standing replica. Reasons about the replica's own providers come
+    /// Why a host is not eligible for the role of a placed replica. Reasons about the replica's own providers come
     /// first.
-    pub fn unfit(&self, Standing { role, host }: Standing, replica: &Replica) -> Unfit {
+    pub fn unfit(&self, PlacedReplica { role, host }: PlacedReplica, replica: &Replica) -> Unfit {
         if !self.is_up(host) {
             return Unfit::new(ReasonCode::State, "a host that is not up");
         }

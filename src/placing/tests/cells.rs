@@ -5,20 +5,22 @@ use std::cell::Cell;
 use super::figures::nine_machines;
 use super::worlds::{BOTH, World, atomic, spread, workload};
 use crate::interrupt::Interrupt;
-use crate::placing::cell_numbers::CellNumbers;
+use crate::placing::cells::index::CellIndex;
 use crate::placing::{Axis, Cluster, Dimension, DomainTree, Eligible, Hosts, Mode, Offer, place};
 
 #[test]
-fn combinations_are_numbered_alike_in_small_and_in_large_tables() {
+fn combinations_are_numbered_in_the_order_in_which_they_come() {
     let combinations: Vec<[u32; 2]> = (0..500).map(|at| [at * at % 37, at % 11]).collect();
-    let numbers = |domains: [usize; 2]| {
-        let mut numbers = CellNumbers::of(domains.into_iter());
-        let all = combinations.iter().map(|both| numbers.number(|at| both[at]));
-        all.collect::<Vec<u32>>()
-    };
-    let (dense, sparse) = (numbers([40, 40]), numbers([40_000, 40_000]));
-    assert_eq!(dense, sparse);
-    assert_eq!(dense[..3], [0, 1, 2]);
+    let index = CellIndex::of(500, 2, |item, at| combinations[item as usize][at]);
+    let mut known: Vec<[u32; 2]> = Vec::new();
+    for (both, &cell) in combinations.iter().zip(&index.cell_of) {
+        if !known.contains(both) {
+            known.push(*both);
+        }
+        assert_eq!(known[cell as usize], *both);
+        assert_eq!([index.leaf(cell, 0), index.leaf(cell, 1)], *both);
+    }
+    assert_eq!(index.cells as usize, known.len());
 }
 
 /// A cluster keeps the cells of its hosts. A workload with different dimensions has different cells.

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::worlds::{BOTH, World, spread, strict, workload};
-use crate::placing::modes::{may_be_down, quorum, quorum_limit};
+use crate::placing::rules::modes::{may_be_down, quorum, quorum_limit};
 use crate::placing::{Axis, Mode, Rule, Workload};
 
 const BASE: [(&str, &[&str]); 5] = [
@@ -82,11 +82,11 @@ fn mode(world: &World, n: u32) -> Mode {
     world.judge(&workload(&[n], &rules)).modes[0].mode
 }
 
-/// The counts of the first level of each dimension, of standing replicas.
+/// The counts of the first level of each dimension, of placed replicas.
 fn counts(world: &World, hosts: &[&str], n: u32) -> Vec<Vec<u32>> {
-    let (rules, standing) = ([spread(Mode::Adaptive, &BOTH)], world.standing(hosts));
+    let (rules, placed) = ([spread(Mode::Adaptive, &BOTH)], world.replicas_on(hosts));
     let judged = world.judge(&Workload {
-        standing: &standing,
+        placed: &placed,
         ..workload(&[n], &rules)
     });
     judged
@@ -97,9 +97,9 @@ fn counts(world: &World, hosts: &[&str], n: u32) -> Vec<Vec<u32>> {
 }
 
 fn is_valid(world: &World, rule: Rule, hosts: &[&str], n: u32) -> bool {
-    let (rules, standing) = ([rule], world.standing(hosts));
+    let (rules, placed) = ([rule], world.replicas_on(hosts));
     let judged = world.judge(&Workload {
-        standing: &standing,
+        placed: &placed,
         ..workload(&[n], &rules)
     });
     judged.violations.is_empty()
@@ -192,9 +192,9 @@ fn t9_configuration_3_is_even_for_four() {
 fn t10_the_missing_replica_goes_to_n4_and_nowhere_else() {
     let world = configuration(3).only(&["N2", "N3", "N4", "N5", "N6", "N7", "N8"]);
     let rules = [spread(Mode::Adaptive, &BOTH)];
-    let standing = world.standing(&["N6", "N7", "N3", "N5"]);
+    let placed = world.replicas_on(&["N6", "N7", "N3", "N5"]);
     let four = Workload {
-        standing: &standing,
+        placed: &placed,
         ..workload(&[5], &rules)
     };
     assert_eq!(world.judge(&four).modes[0].mode, Mode::MaxDifference);
@@ -251,14 +251,14 @@ fn e2_three_on_nine_racks_are_one_in_each_domain_and_safe() {
         [Some(1); 2]
     );
     for set in world.sets(&rules, 3) {
-        let standing = world.standing(&set.iter().map(String::as_str).collect::<Vec<_>>());
-        let racks: BTreeSet<_> = standing
+        let placed = world.replicas_on(&set.iter().map(String::as_str).collect::<Vec<_>>());
+        let racks: BTreeSet<_> = placed
             .iter()
             .map(|at| world.cluster.dimensions[0].leaves[at.host as usize])
             .collect();
         assert_eq!(racks.len(), 3);
         let judged = world.judge(&Workload {
-            standing: &standing,
+            placed: &placed,
             ..workload(&[3], &rules)
         });
         assert_eq!(judged.safe, Some(true));
@@ -319,9 +319,9 @@ fn e10_two_sites_are_granted_but_not_safe_and_strict_refuses_them() {
     assert_eq!((judged.modes[0].domains, judged.modes[0].limit), (2, Some(2)));
     assert_eq!(count(&world, spread(Mode::QuorumSafe, &axes), 3), 18);
     let chosen = world.place(&workload(&[3], &rules)).expect("there are 18 sets");
-    let standing = world.standing(&chosen.iter().map(String::as_str).collect::<Vec<_>>());
+    let placed = world.replicas_on(&chosen.iter().map(String::as_str).collect::<Vec<_>>());
     let with_three = Workload {
-        standing: &standing,
+        placed: &placed,
         ..workload(&[3], &rules)
     };
     assert_eq!(world.judge(&with_three).safe, Some(false));
@@ -335,9 +335,9 @@ fn e11_four_on_three_domains_are_never_safe() {
     let sets = world.sets(&rules, 4);
     assert_eq!(sets.len(), 90);
     for set in sets {
-        let standing = world.standing(&set.iter().map(String::as_str).collect::<Vec<_>>());
+        let placed = world.replicas_on(&set.iter().map(String::as_str).collect::<Vec<_>>());
         let judged = world.judge(&Workload {
-            standing: &standing,
+            placed: &placed,
             ..workload(&[4], &rules)
         });
         assert_eq!(judged.safe, Some(false));

@@ -6,7 +6,7 @@ use super::worlds::{atomic, spread};
 use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
 use crate::placing::{
     Affinity, AffinityKind, Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Level, Members, Mode, Offer,
-    Placed, Proof, Rule, Standing, Workload, judge, place,
+    Placed, PlacedReplica, Rule, Workload, judge, place,
 };
 
 const ROLES: usize = 1_000;
@@ -68,7 +68,7 @@ fn placed(hosts: u32, mode: Mode, effort: &Effort) -> (Placed, u64, u64) {
         wanted: &[1; ROLES],
         rules: &rules,
         quorum: false,
-        standing: &[],
+        placed: &[],
     };
     let placed = place((&cluster, &eligible), &world, &workload, effort);
     (placed, effort.interrupt.spent() * OPERATIONS_A_STEP, world.offers.get())
@@ -82,7 +82,7 @@ fn hostile_02_a_thousand_roles_are_placed_within_the_budget() {
         hosts.sort_unstable();
         hosts.dedup();
         assert_eq!((hosts.len(), placed.refusal), (ROLES, None), "{mode:?}");
-        assert_eq!(placed.proof, Proof::BudgetSpent, "{mode:?}");
+        assert!(!placed.is_exact, "{mode:?}");
         // The lists of places have six million offers. They bound no search.
         assert!(operations < 3 * Effort::BUDGET, "{mode:?}: {operations} operations");
         assert!(offers < 3 * Effort::BUDGET, "{mode:?}: {offers} offers");
@@ -144,11 +144,11 @@ fn hostile_08_domains_of_other_groups_of_cells_are_not_looked_at() {
         wanted: &[3],
         rules: &[spread(Mode::QuorumSafe, &[Axis::Domain(0), Axis::Domain(1)])],
         quorum: false,
-        standing: &[],
+        placed: &[],
     };
     let effort = atomic();
     let placed = place((&cluster, &eligible(&cluster)), &world, &workload, &effort);
-    assert_eq!((placed.replicas.len(), placed.proof), (3, Proof::Exact));
+    assert_eq!((placed.replicas.len(), placed.is_exact), (3, true));
     let operations = effort.interrupt.spent() * OPERATIONS_A_STEP;
     let domains = u64::from(hosts) * depth as u64;
     assert!(operations > domains, "{operations} operations: each domain counts");
@@ -161,8 +161,8 @@ fn hostile_08_domains_of_other_groups_of_cells_are_not_looked_at() {
 fn hostile_08_the_depth_of_domains_is_counted_by_a_judgement() {
     let (hosts, depth) = (100, 200);
     let cluster = deep_cluster(hosts, depth);
-    let at = |host| Standing { role: 0, host };
-    let standing: Vec<Standing> = (0..hosts).map(at).collect();
+    let at = |host| PlacedReplica { role: 0, host };
+    let placed: Vec<PlacedReplica> = (0..hosts).map(at).collect();
     let affinity = |kind| {
         Rule::Affinity(Affinity {
             level: Level::Hard,
@@ -180,7 +180,7 @@ fn hostile_08_the_depth_of_domains_is_counted_by_a_judgement() {
             wanted: &[hosts],
             rules,
             quorum: false,
-            standing: &standing,
+            placed: &placed,
         };
         let interrupt = Interrupt::default();
         let judgement = judge((&cluster, &eligible(&cluster)), &workload, 0, &interrupt);

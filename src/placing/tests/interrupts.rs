@@ -50,7 +50,7 @@ fn an_interrupt_ends_a_placement_and_a_release_wherever_they_are() {
         wanted,
         rules: &rules,
         quorum: false,
-        standing: &[],
+        placed: &[],
     };
     for is_atomic in [true, false] {
         let calls = interrupt_everywhere(|interrupt| {
@@ -68,9 +68,9 @@ fn an_interrupt_ends_a_placement_and_a_release_wherever_they_are() {
         host: Some(host),
         lost: false,
     };
-    let standing: Vec<Replica> = (0..40).map(replica).collect();
+    let placed: Vec<Replica> = (0..40).map(replica).collect();
     let calls = interrupt_everywhere(|interrupt| {
-        release(&cluster, &eligible, &workload(&[20]), &standing, interrupt);
+        release(&cluster, &eligible, &workload(&[20]), &placed, interrupt);
     });
     assert!(calls > 20);
 }

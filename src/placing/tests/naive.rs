@@ -6,7 +6,7 @@ mod safe;
 use std::collections::BTreeMap;
 
 use super::worlds::{World, subsets};
-use crate::placing::{Affinity, AffinityKind, Axis, Level, Members, Mode, Rule, Spread, Standing, Workload};
+use crate::placing::{Affinity, AffinityKind, Axis, Level, Members, Mode, PlacedReplica, Rule, Spread, Workload};
 
 /// A domain with its hosts and replicas.
 #[derive(Default)]
@@ -16,7 +16,7 @@ struct Node {
     hosts: u32,
     direct: u32,
     count: u32,
-    standing: u32,
+    placed: u32,
 }
 
 impl Node {
@@ -118,7 +118,7 @@ impl Question<'_> {
             .count() as u32
     }
 
-    fn tree(&self, axis: Axis, new: &[Standing]) -> Node {
+    fn tree(&self, axis: Axis, new: &[PlacedReplica]) -> Node {
         let mut root = Node::default();
         for host in 0..self.world.names.len() {
             let path = match axis {
@@ -127,15 +127,15 @@ impl Question<'_> {
                     .as_ref()
                     .map_or(Vec::new(), |path| segments(path)),
             };
-            let here = |replica: &&Standing| replica.host as usize == host;
-            let standing = self.workload.standing.iter().filter(here).count() as u32;
-            let count = standing + new.iter().filter(here).count() as u32;
+            let here = |replica: &&PlacedReplica| replica.host as usize == host;
+            let placed = self.workload.placed.iter().filter(here).count() as u32;
+            let count = placed + new.iter().filter(here).count() as u32;
             let eligible = u32::from(self.is_eligible(host));
             let mut node = &mut root;
             let add = |node: &mut Node| {
                 node.hosts += eligible;
                 node.count += count;
-                node.standing += standing;
+                node.placed += placed;
             };
             add(node);
             for segment in path {
@@ -167,21 +167,19 @@ impl Question<'_> {
     }
 
     /// Whether a spread holds with these new replicas.
-    fn holds(&self, spread: &Spread, new: &[Standing]) -> bool {
+    fn holds(&self, spread: &Spread, new: &[PlacedReplica]) -> bool {
         let n = n(self.workload);
         let mode = self.mode(spread);
         spread.axes.iter().all(|&axis| {
             let tree = self.tree(axis, new);
             let first = tree.first_level();
             let limited = tree.limited();
-            let at_most = |most: u32| limited.iter().all(|node| node.count <= most.max(node.standing));
+            let at_most = |most: u32| limited.iter().all(|node| node.count <= most.max(node.placed));
             let is_strict = spread.strict && self.workload.quorum && n > 1;
             let by_mode = match mode {
                 Mode::MaxDifference | Mode::Adaptive => is_even(&tree),
                 Mode::QuorumSafe => first.is_empty() || at_most(limit(n, first.len() as u32)),
-                Mode::OneEach if axis == Axis::Host => {
-                    tree.live().iter().all(|node| node.count <= node.standing.max(1))
-                }
+                Mode::OneEach if axis == Axis::Host => tree.live().iter().all(|node| node.count <= node.placed.max(1)),
                 Mode::OneEach => first.is_empty() || at_most(1),
             };
             by_mode && (!is_strict || at_most(n - quorum(n)))
@@ -204,7 +202,7 @@ impl Question<'_> {
     }
 
     /// Whether a rule holds with these new replicas.
-    pub fn keeps(&self, rule: &Rule, new: &[Standing]) -> bool {
+    pub fn keeps(&self, rule: &Rule, new: &[PlacedReplica]) -> bool {
         match rule {
             Rule::Spread(spread) => self.holds(spread, new),
             Rule::Affinity(affinity) => new
@@ -214,7 +212,7 @@ impl Question<'_> {
     }
 
     /// Whether all hard rules and the room admit these new replicas.
-    pub fn admits(&self, new: &[Standing]) -> bool {
+    pub fn admits(&self, new: &[PlacedReplica]) -> bool {
         let names_host = |rule: &Rule| matches!(rule, Rule::Spread(spread) if spread.axes.contains(&Axis::Host));
         let one_a_host = !self.workload.rules.iter().any(names_host);
         let on_host = |host: u32| new.iter().filter(move |replica| replica.host == host);
@@ -222,9 +220,9 @@ impl Question<'_> {
             let at = replica.host as usize;
             let same_role = on_host(replica.host).filter(|other| other.role == replica.role).count() as u32;
             let all = on_host(replica.host).count() as u32;
-            let standing = self
+            let placed = self
                 .workload
-                .standing
+                .placed
                 .iter()
                 .filter(|other| other.host == replica.host)
                 .count() as u32;
@@ -232,7 +230,7 @@ impl Question<'_> {
                 && self.has_domains(at)
                 && same_role <= self.world.offers[at][replica.role].0
                 && (same_role == all || all <= self.world.together)
-                && (!one_a_host || all + standing <= 1)
+                && (!one_a_host || all + placed <= 1)
         });
         let is_hard = |rule: &&Rule| match rule {
             Rule::Spread(Spread { level, .. }) | Rule::Affinity(Affinity { level, .. }) => *level == Level::Hard,
@@ -246,7 +244,7 @@ impl Question<'_> {
     }
 
     /// The costs of a placement, score included.
-    pub fn key(&self, new: &[Standing]) -> Key {
+    pub fn key(&self, new: &[PlacedReplica]) -> Key {
         let mut key = Key {
             soft: 0,
             over: 0,
@@ -278,10 +276,10 @@ impl Question<'_> {
     }
 
     /// The distance of counts from a spread: replicas above a limit, and outside of an even share.
-    fn amount(&self, spread: &Spread, new: &[Standing]) -> i64 {
+    fn amount(&self, spread: &Spread, new: &[PlacedReplica]) -> i64 {
         let n = n(self.workload);
         let mode = self.mode(spread);
-        let total = (self.workload.standing.len() + new.len()) as u32;
+        let total = (self.workload.placed.len() + new.len()) as u32;
         let amounts = spread.axes.iter().map(|&axis| {
             let tree = self.tree(axis, new);
             let first = tree.first_level();
@@ -316,7 +314,7 @@ impl Question<'_> {
     }
 
     /// All placements of `new` missing replicas within hard rules and room.
-    pub fn placements(&self, missing: &[u32], new: u32) -> Vec<Vec<Standing>> {
+    pub fn placements(&self, missing: &[u32], new: u32) -> Vec<Vec<PlacedReplica>> {
         let roles: Vec<usize> = (0..missing.len())
             .flat_map(|role| vec![role; missing[role] as usize])
             .collect();
@@ -328,7 +326,7 @@ impl Question<'_> {
         found
     }
 
-    fn extend(&self, roles: &[usize], new: &mut Vec<Standing>, found: &mut Vec<Vec<Standing>>) {
+    fn extend(&self, roles: &[usize], new: &mut Vec<PlacedReplica>, found: &mut Vec<Vec<PlacedReplica>>) {
         let Some((&role, rest)) = roles.split_first() else {
             if self.admits(new) {
                 found.push(new.clone());
@@ -338,7 +336,7 @@ impl Question<'_> {
         // Replicas of a role are alike, so their hosts ascend.
         let from = new.last().filter(|last| last.role == role).map_or(0, |last| last.host);
         for host in (from..self.world.names.len() as u32).filter(|&host| self.free[host as usize]) {
-            new.push(Standing { role, host });
+            new.push(PlacedReplica { role, host });
             self.extend(rest, new, found);
             new.pop();
         }
@@ -352,8 +350,8 @@ fn is_even(node: &Node) -> bool {
     loop {
         let total: u32 = compared.iter().map(|child| child.count).sum();
         let share = total.div_ceil(compared.len().max(1) as u32);
-        let (above, rest): (Vec<&Node>, Vec<&Node>) = compared.into_iter().partition(|child| child.standing > share);
-        if above.iter().any(|child| child.count > child.standing) {
+        let (above, rest): (Vec<&Node>, Vec<&Node>) = compared.into_iter().partition(|child| child.placed > share);
+        if above.iter().any(|child| child.count > child.placed) {
             return false;
         }
         compared = rest;
@@ -373,7 +371,7 @@ fn uneven(node: &Node, from: (u32, u32)) -> i64 {
         return 0;
     }
     let below: u32 = live.iter().map(|child| child.count).sum();
-    let beside = node.standing - live.iter().map(|child| child.standing).sum::<u32>();
+    let beside = node.placed - live.iter().map(|child| child.placed).sum::<u32>();
     let (least, most) = match node.direct {
         0 => (from.0.saturating_sub(beside), from.1.saturating_sub(beside)),
         _ => (below, below),

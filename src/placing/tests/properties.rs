@@ -9,7 +9,7 @@ use super::naive::{Key, Question};
 use super::random_cases::{Case, any_case, any_crowd, any_strict_case};
 use super::worlds::{atomic, subsets};
 use crate::placing::release::Released;
-use crate::placing::{Broken, Effort, Proof, Replica, Rule, Standing, Workload};
+use crate::placing::{Broken, Effort, PlacedReplica, Replica, Rule, Workload};
 use crate::tests::proptest_config;
 
 /// Of each property.
@@ -21,7 +21,7 @@ fn config() -> ProptestConfig {
 }
 
 /// The placement is one of the oracle's placements, and the best.
-fn agrees(case: &Case, new: &[Standing], number: u32) -> Result<(), TestCaseError> {
+fn agrees(case: &Case, new: &[PlacedReplica], number: u32) -> Result<(), TestCaseError> {
     let (workload, free) = (case.workload(), case.free());
     let question = Question {
         world: &case.world,
@@ -34,7 +34,7 @@ fn agrees(case: &Case, new: &[Standing], number: u32) -> Result<(), TestCaseErro
         "{new:?} is not admitted; {} placements are",
         all.len()
     );
-    let best: Option<(Key, &Vec<Standing>)> = all
+    let best: Option<(Key, &Vec<PlacedReplica>)> = all
         .iter()
         .map(|new| (question.key(new), new))
         .min_by(|one, other| one.0.cmp(&other.0));
@@ -59,7 +59,7 @@ fn none_is_better(case: &Case, number: u32) -> Result<(), TestCaseError> {
 
 fn atomic_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
     let placed = case.world.placed(&case.workload(), &atomic());
-    prop_assert_eq!(placed.proof, Proof::Exact);
+    prop_assert!(placed.is_exact);
     let missing: u32 = case.missing().iter().sum();
     match placed.refusal {
         None => agrees(case, &placed.replicas, missing),
@@ -76,7 +76,7 @@ fn partial_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
         ..atomic()
     };
     let placed = case.world.placed(&case.workload(), &effort);
-    prop_assert_eq!(placed.proof, Proof::Exact);
+    prop_assert!(placed.is_exact);
     let missing: u32 = case.missing().iter().sum();
     let number = placed.replicas.len() as u32;
     prop_assert_eq!(placed.unplaced.iter().sum::<u32>() + number, missing);
@@ -90,11 +90,11 @@ fn partial_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
     }
 }
 
-/// A rule is reported as broken if and only if the oracle says so of the standing replicas.
+/// A rule is reported as broken if and only if the oracle says so of the placed replicas.
 fn judgement_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
     let workload = case.workload();
-    let is_out = |it: &&Standing| case.world.eligible[it.host as usize].iter().all(|any| !any);
-    let down = case.standing.iter().filter(is_out).count() as u32;
+    let is_out = |it: &&PlacedReplica| case.world.eligible[it.host as usize].iter().all(|any| !any);
+    let down = case.placed.iter().filter(is_out).count() as u32;
     let judged = case.world.judge_with_down(&workload, down);
     let with_all = Question {
         world: &case.world,
@@ -103,7 +103,7 @@ fn judgement_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
     };
     prop_assert_eq!(judged.safe, with_all.safe(down), "{} are down", down);
     let none_stands = Workload {
-        standing: &[],
+        placed: &[],
         ..case.workload()
     };
     let question = Question {
@@ -116,7 +116,7 @@ fn judgement_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
             .violations
             .iter()
             .any(|violation| violation.rule == Broken::Rule(at));
-        prop_assert_eq!(is_broken, !question.keeps(rule, &case.standing), "{:?}", rule);
+        prop_assert_eq!(is_broken, !question.keeps(rule, &case.placed), "{:?}", rule);
     }
     let modes = case.rules.iter().enumerate().filter_map(|(at, rule)| match rule {
         Rule::Spread(spread) => Some((at, question.mode(spread))),
@@ -137,15 +137,15 @@ fn judgement_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
 /// The kept replicas keep all hard rules, if a choice of replicas does.
 fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseError> {
     let replicas: Vec<Replica> = case
-        .standing
+        .placed
         .iter()
-        .map(|standing| Replica {
-            role: standing.role,
-            host: Some(standing.host),
+        .map(|placed| Replica {
+            role: placed.role,
+            host: Some(placed.host),
             lost: false,
         })
         .collect();
-    let stand = |role: usize| case.standing.iter().filter(|replica| replica.role == role).count() as u32;
+    let stand = |role: usize| case.placed.iter().filter(|replica| replica.role == role).count() as u32;
     let wanted: Vec<u32> = fewer
         .iter()
         .enumerate()
@@ -153,13 +153,13 @@ fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseE
         .collect();
     let workload = Workload {
         wanted: &wanted,
-        standing: &[],
+        placed: &[],
         ..case.workload()
     };
-    let Released { gone, proof } = case.world.released(&workload, &replicas);
-    prop_assert_eq!(proof, Proof::Exact);
-    let kept_of = |bits: &[usize]| bits.iter().map(|&at| case.standing[at]).collect::<Vec<Standing>>();
-    let counts_fit = |kept: &[Standing]| {
+    let Released { gone, is_exact } = case.world.released(&workload, &replicas);
+    prop_assert!(is_exact);
+    let kept_of = |bits: &[usize]| bits.iter().map(|&at| case.placed[at]).collect::<Vec<PlacedReplica>>();
+    let counts_fit = |kept: &[PlacedReplica]| {
         wanted
             .iter()
             .enumerate()

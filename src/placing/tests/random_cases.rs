@@ -5,7 +5,9 @@ use proptest::prelude::*;
 
 use super::naive::Question;
 use super::worlds::World;
-use crate::placing::{Affinity, AffinityKind, Axis, DomainId, Level, Members, Mode, Rule, Spread, Standing, Workload};
+use crate::placing::{
+    Affinity, AffinityKind, Axis, DomainId, Level, Members, Mode, PlacedReplica, Rule, Spread, Workload,
+};
 
 const MAX_HOSTS: usize = 10;
 const MAX_REPLICAS: u32 = 6;
@@ -16,7 +18,7 @@ pub struct Case {
     pub world: World,
     pub wanted: Vec<u32>,
     pub rules: Vec<Rule>,
-    pub standing: Vec<Standing>,
+    pub placed: Vec<PlacedReplica>,
 }
 
 impl Case {
@@ -25,13 +27,13 @@ impl Case {
             wanted: &self.wanted,
             rules: &self.rules,
             quorum: true,
-            standing: &self.standing,
+            placed: &self.placed,
         }
     }
 
     pub fn missing(&self) -> Vec<u32> {
         let mut missing = self.wanted.clone();
-        for replica in &self.standing {
+        for replica in &self.placed {
             missing[replica.role] = missing[replica.role].saturating_sub(1);
         }
         missing
@@ -72,7 +74,7 @@ impl Case {
             ..question
         };
         let takes = |role: usize, host: u32| {
-            missing[role] > 0 && with_all.has_domains(host as usize) && question.admits(&[Standing { role, host }])
+            missing[role] > 0 && with_all.has_domains(host as usize) && question.admits(&[PlacedReplica { role, host }])
         };
         let hosts = 0..self.world.names.len() as u32;
         hosts
@@ -182,22 +184,22 @@ fn fitting(mut rule: Rule, world: &World) -> Rule {
 }
 
 pub fn any_case(roles: usize, dimensions: usize, on_hosts: bool) -> impl Strategy<Value = Case> {
-    let standing = vec((0..roles, 0..MAX_HOSTS as u32), 0..4);
+    let placed = vec((0..roles, 0..MAX_HOSTS as u32), 0..4);
     let rules = vec(any_rule(dimensions, on_hosts), 0..3);
     let wanted = vec(0..=MAX_REPLICAS / roles as u32, roles);
-    (any_world(roles, dimensions), rules, standing, wanted).prop_map(|(world, rules, standing, mut wanted)| {
+    (any_world(roles, dimensions), rules, placed, wanted).prop_map(|(world, rules, placed, mut wanted)| {
         let hosts = world.names.len() as u32;
-        let standing = standing.into_iter().filter(|(_, host)| *host < hosts);
-        let standing: Vec<Standing> = standing.map(|(role, host)| Standing { role, host }).collect();
+        let placed = placed.into_iter().filter(|(_, host)| *host < hosts);
+        let placed: Vec<PlacedReplica> = placed.map(|(role, host)| PlacedReplica { role, host }).collect();
         for (role, wanted) in wanted.iter_mut().enumerate() {
-            let stands = standing.iter().filter(|replica| replica.role == role).count() as u32;
+            let stands = placed.iter().filter(|replica| replica.role == role).count() as u32;
             *wanted = (*wanted).max(stands);
         }
         Case {
             rules: rules.into_iter().map(|rule| fitting(rule, &world)).collect(),
             world,
             wanted,
-            standing,
+            placed,
         }
     })
 }
@@ -221,13 +223,13 @@ pub fn any_strict_case() -> impl Strategy<Value = Case> {
 
 /// Up to six replicas stand on hosts of their own.
 pub fn any_crowd(roles: usize, dimensions: usize) -> impl Strategy<Value = Case> {
-    let standing = vec((0..roles, 0..MAX_HOSTS as u32), 1..=MAX_REPLICAS as usize);
-    (any_case(roles, dimensions, false), standing).prop_map(|(mut case, standing)| {
-        case.standing.clear();
-        for (role, host) in standing {
-            let is_new = case.standing.iter().all(|other| other.host != host);
+    let placed = vec((0..roles, 0..MAX_HOSTS as u32), 1..=MAX_REPLICAS as usize);
+    (any_case(roles, dimensions, false), placed).prop_map(|(mut case, placed)| {
+        case.placed.clear();
+        for (role, host) in placed {
+            let is_new = case.placed.iter().all(|other| other.host != host);
             if is_new && host < case.world.cluster.hosts {
-                case.standing.push(Standing { role, host });
+                case.placed.push(PlacedReplica { role, host });
             }
         }
         case

@@ -7,10 +7,10 @@ use crate::placing::{Axis, Broken, Level, Mode, Removed, Rule, Spread, Workload}
 #[test]
 fn where_nothing_is_compared_safe_is_not_said_and_one_domain_is_not_safe() {
     let site = nine_machines().only(&["vm1", "vm2", "vm3"]);
-    let standing = site.standing(&["vm1", "vm2", "vm3"]);
+    let placed = site.replicas_on(&["vm1", "vm2", "vm3"]);
     let safe = |rules: &[Rule]| {
         let judged = site.judge(&Workload {
-            standing: &standing,
+            placed: &placed,
             ..workload(&[3], rules)
         });
         judged.safe
@@ -35,10 +35,10 @@ fn where_nothing_is_compared_safe_is_not_said_and_one_domain_is_not_safe() {
 #[test]
 fn a_domain_that_is_above_two_limits_is_one_violation() {
     let world = nine_machines();
-    let standing = world.standing(&["vm1", "vm2", "vm3"]);
+    let placed = world.replicas_on(&["vm1", "vm2", "vm3"]);
     let rules = [strict(Mode::MaxDifference, &[Axis::Domain(0)])];
     let judged = world.judge(&Workload {
-        standing: &standing,
+        placed: &placed,
         ..workload(&[4], &rules)
     });
     let broken: Vec<_> = judged.violations.iter().map(|it| (it.count, it.limit)).collect();
@@ -49,16 +49,16 @@ fn a_domain_that_is_above_two_limits_is_one_violation() {
 fn a_majority_on_hosts_that_are_not_up_or_in_a_domain_without_eligible_hosts_is_not_safe() {
     let rules = [spread(Mode::Adaptive, &BOTH)];
     let world = nine_machines();
-    let standing = world.standing(&["vm1", "vm5", "vm9"]);
+    let placed = world.replicas_on(&["vm1", "vm5", "vm9"]);
     let three = Workload {
-        standing: &standing,
+        placed: &placed,
         ..workload(&[3], &rules)
     };
     let safe = [0, 1, 2].map(|down| world.judge_with_down(&three, down).safe);
     assert_eq!(safe, [Some(true), Some(true), Some(false)]);
-    let standing = world.standing(&["vm1", "vm5", "vm4"]);
+    let placed = world.replicas_on(&["vm1", "vm5", "vm4"]);
     let two_in_the_second_site = Workload {
-        standing: &standing,
+        placed: &placed,
         ..workload(&[3], &rules)
     };
     let without = world.only(&["vm1", "vm7", "vm8", "vm9"]);
@@ -88,9 +88,9 @@ fn a_host_without_a_domain_does_not_escape_a_hard_rule() {
             .expect_err("two hosts have a domain");
         let removed = refused.refusal.expect("a refusal has its reason").removed;
         assert!(removed.contains(&(Removed::NoDomain(0), 5)), "{removed:?}");
-        let standing = world.standing(&["d1", "d2", "u1"]);
+        let placed = world.replicas_on(&["d1", "d2", "u1"]);
         let judged = world.judge(&Workload {
-            standing: &standing,
+            placed: &placed,
             ..workload(&[3], &rules)
         });
         let out = judged.violations.iter().filter(|it| it.rule == Broken::NotEligible);
@@ -112,9 +112,9 @@ fn under_a_rule_that_may_be_broken_a_host_without_a_domain_is_used_and_not_safe(
         ..one_each
     })];
     let chosen = world.place(&workload(&[5], &rules)).expect("a soft rule");
-    let standing = world.standing(&chosen.iter().map(String::as_str).collect::<Vec<_>>());
+    let placed = world.replicas_on(&chosen.iter().map(String::as_str).collect::<Vec<_>>());
     let judged = world.judge(&Workload {
-        standing: &standing,
+        placed: &placed,
         ..workload(&[5], &rules)
     });
     assert_eq!(judged.safe, Some(false));
@@ -138,9 +138,9 @@ fn strict_refuses_a_majority_in_a_site_beside_replicas_on_hosts_that_are_not_eli
         racks_beside_another_site(),
         [strict(Mode::QuorumSafe, &[Axis::Domain(0)])],
     );
-    let mut standing = world.standing(&["h4"]);
+    let mut placed = world.replicas_on(&["h4"]);
     let refused = world.place(&Workload {
-        standing: &standing,
+        placed: &placed,
         ..workload(&[3], &rules)
     });
     let refusal = refused.expect_err("two of three in one site").refusal;
@@ -152,9 +152,9 @@ fn strict_refuses_a_majority_in_a_site_beside_replicas_on_hosts_that_are_not_eli
         .collect();
     assert!(limits.contains(&("fd:/dc1", 1, 3)), "{limits:?}");
     // Of five replicas two may be in the same site.
-    standing.extend(world.standing(&["h4", "h4"]));
+    placed.extend(world.replicas_on(&["h4", "h4"]));
     let granted = world.place(&Workload {
-        standing: &standing,
+        placed: &placed,
         ..workload(&[5], &rules)
     });
     assert_eq!(granted.map(|hosts| hosts.len()), Ok(2));

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::interrupt::Interrupt;
 use crate::placing::release::Released;
 use crate::placing::{
-    Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Judgement, Level, Mode, Offer, Placed, Replica,
-    Rule, Spread, Standing, Workload, judge, needed_dimensions, place, release,
+    Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Judgement, Level, Mode, Offer, Placed,
+    PlacedReplica, Replica, Rule, Spread, Workload, judge, needed_dimensions, place, release,
 };
 
 /// A cluster and its hosts.
@@ -78,12 +78,12 @@ impl World {
         at.unwrap_or_else(|| panic!("there is no host {name}")) as u32
     }
 
-    pub fn standing(&self, names: &[&str]) -> Vec<Standing> {
-        let standing = names.iter().map(|name| Standing {
+    pub fn replicas_on(&self, names: &[&str]) -> Vec<PlacedReplica> {
+        let placed = names.iter().map(|name| PlacedReplica {
             role: 0,
             host: self.host(name),
         });
-        standing.collect()
+        placed.collect()
     }
 
     pub fn judge(&self, workload: &Workload) -> Judgement {
@@ -138,15 +138,15 @@ impl World {
     pub fn sets(&self, rules: &[Rule], n: u32) -> Vec<BTreeSet<String>> {
         let wanted = [n];
         let all = subsets(self.names.len(), n as usize).into_iter().filter(|set| {
-            let standing: Vec<Standing> = set
+            let placed: Vec<PlacedReplica> = set
                 .iter()
-                .map(|&host| Standing {
+                .map(|&host| PlacedReplica {
                     role: 0,
                     host: host as u32,
                 })
                 .collect();
             let workload = Workload {
-                standing: &standing,
+                placed: &placed,
                 ..workload(&wanted, rules)
             };
             set.iter().all(|&host| self.eligible[host][0]) && self.judge(&workload).violations.is_empty()
@@ -193,7 +193,7 @@ pub fn workload<'a>(wanted: &'a [u32], rules: &'a [Rule]) -> Workload<'a> {
         wanted,
         rules,
         quorum: true,
-        standing: &[],
+        placed: &[],
     }
 }
 

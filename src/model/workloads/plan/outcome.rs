@@ -33,10 +33,10 @@ impl Planning<'_> {
         let referrers = job.referrers.iter().filter(|_| known.is_none());
         let referrers = referrers.map(|(uuid, _)| neighbour(uuid)).collect();
         let chosen: BTreeSet<&str> = self.choices.iter().map(|it| it.claim.consumer.as_str()).collect();
-        let standing = self.kept.iter().map(|it| &it.replica);
-        let standing = standing.filter(|it| !chosen.contains(it.row.consumer.as_str()));
+        let unchanged = self.kept.iter().map(|it| &it.replica);
+        let unchanged = unchanged.filter(|it| !chosen.contains(it.row.consumer.as_str()));
         // A consumer that left gives back the allocations if the id has no new place yet.
-        let pending = standing.clone().filter(|it| !it.is_placed());
+        let pending = unchanged.clone().filter(|it| !it.is_placed());
         let pending = pending.filter_map(|it| Some((it.row.consumer.clone(), it.generation?)));
         let gone = self.gone.iter().filter(|it| !it.row.is_adopted);
         let gone = gone.filter_map(|it| Some((it.row.consumer.clone(), it.generation?)));
@@ -46,7 +46,7 @@ impl Planning<'_> {
         let released = pending.chain(gone).filter(|(it, _)| had_place.contains(it.as_str()));
         let released: Vec<(String, i64)> = released.collect();
         let are_released: BTreeSet<&str> = released.iter().map(|(it, _)| it.as_str()).collect();
-        let standing: Vec<(String, Option<i64>)> = standing
+        let unchanged: Vec<(String, Option<i64>)> = unchanged
             .filter(|it| !are_released.contains(it.row.consumer.as_str()))
             .map(|it| (it.row.consumer.clone(), it.generation))
             .collect();
@@ -81,7 +81,7 @@ impl Planning<'_> {
                 referrers,
                 row: Some(Box::new(row)),
                 replicas: replicas.into_iter().map(|it| it.row).collect(),
-                standing,
+                standing: unchanged,
                 released,
                 adopted: adopted.collect(),
                 hosts: planned_hosts,
@@ -92,7 +92,7 @@ impl Planning<'_> {
     }
 
     /// The hosts on which the places rest. A description that changes the domains of a host is refused if replicas on
-    /// the host are spread over these domains. So the host of a standing replica counts only if the rule `spread` is
+    /// the host are spread over these domains. So the host of a placed replica counts only if the rule `spread` is
     /// new for the replica.
     fn planned_hosts(&self) -> Vec<PlannedHost> {
         let dimensions: Vec<Arc<str>> = self.list.names().map(Arc::from).collect();
@@ -101,10 +101,10 @@ impl Planning<'_> {
         }
         let chosen: BTreeSet<&str> = self.choices.iter().map(|it| it.claim.consumer.as_str()).collect();
         let is_chosen = |it: &Kept| chosen.contains(it.replica.row.consumer.as_str());
-        let rests_on_standing = !chosen.is_empty() && self.has_new_members();
+        let rests_on_placed = !chosen.is_empty() && self.has_new_members();
         let mut hosts: BTreeMap<u32, bool> = BTreeMap::new();
         for it in &self.kept {
-            let counts = is_chosen(it) || rests_on_standing && it.replica.is_placed();
+            let counts = is_chosen(it) || rests_on_placed && it.replica.is_placed();
             if let Some(host) = it.host.filter(|_| counts) {
                 *hosts.entry(host).or_insert(true) &= !is_chosen(it);
             }
@@ -124,7 +124,7 @@ impl Planning<'_> {
         planned.collect()
     }
 
-    /// Whether a rule `spread` is new for replicas that stand.
+    /// Whether a rule `spread` is new for placed replicas.
     fn has_new_members(&self) -> bool {
         let job = self.job;
         let Some(before) = &job.stored_spec else {

@@ -13,7 +13,7 @@ use crate::error::{Error, NoPlace, Reasons, Result};
 use crate::model::workloads::host_offers::{HostOffers, Offered};
 use crate::model::workloads::time::too_long;
 use crate::model::workloads::{admission, refusal};
-use crate::placing::{self, Effort, Offer, Placed, Proof, Refusal, Standing};
+use crate::placing::{self, Effort, Offer, Placed, PlacedReplica, Refusal};
 use crate::search::{PlannedUsage, Snapshot};
 
 /// A new replica's place.
@@ -33,8 +33,8 @@ struct Round {
 impl Planning<'_> {
     /// Places the missing replicas. Returns why some have no place.
     pub fn place(&mut self, mut normal: PlannedUsage, mut hard: PlannedUsage) -> Result<Reasons> {
-        let (wanted, mut standing) = self.standing();
-        let missing = missing(&wanted, &standing);
+        let (wanted, mut placed) = self.placed();
+        let missing = missing(&wanted, &placed);
         if missing.iter().all(|count| *count == 0) {
             return Ok(Reasons::default());
         }
@@ -55,7 +55,7 @@ impl Planning<'_> {
                 places: chosen,
                 refusal,
                 is_exact,
-            } = self.choose(&snapshots, &wanted, &standing)?;
+            } = self.choose(&snapshots, &wanted, &placed)?;
             self.is_exact &= is_exact;
             let refused = refusal.map(|refusal| (refusal, snapshots));
             if self.interrupt.has_ended() {
@@ -68,7 +68,7 @@ impl Planning<'_> {
             let taken = self.take(chosen, [&mut normal, &mut hard])?;
             let is_last = taken.len() == count;
             for Place { host, role, offered } in taken {
-                standing.push(Standing { role, host });
+                placed.push(PlacedReplica { role, host });
                 places[role].push((host, offered));
             }
             if is_last {
@@ -84,24 +84,24 @@ impl Planning<'_> {
         Ok(reasons)
     }
 
-    /// The wanted replicas by role, and the standing replicas. A replica at a place that the snapshot does not know is
+    /// The wanted replicas by role, and the placed replicas. A replica at a place that the snapshot does not know is
     /// left out of both, and not judged.
-    fn standing(&self) -> (Vec<u32>, Vec<Standing>) {
+    fn placed(&self) -> (Vec<u32>, Vec<PlacedReplica>) {
         let mut wanted = self.wanted();
-        let mut standing: Vec<Standing> = Vec::new();
+        let mut placed: Vec<PlacedReplica> = Vec::new();
         for it in self.kept.iter().filter(|it| it.replica.is_placed()) {
             match it.host {
-                Some(host) => standing.push(Standing { role: it.role, host }),
+                Some(host) => placed.push(PlacedReplica { role: it.role, host }),
                 None => wanted[it.role] -= 1,
             }
         }
-        (wanted, standing)
+        (wanted, placed)
     }
 
     /// Chooses hosts by the offer of each host alone, within the normal limits and within the capacities.
-    fn choose(&self, [normal, hard]: &[Arc<Snapshot>; 2], wanted: &[u32], standing: &[Standing]) -> Result<Round> {
+    fn choose(&self, [normal, hard]: &[Arc<Snapshot>; 2], wanted: &[u32], placed: &[PlacedReplica]) -> Result<Round> {
         let usage = [normal, hard].map(|snapshot| PlannedUsage::new(Arc::clone(snapshot)));
-        let missing = missing(wanted, standing);
+        let missing = missing(wanted, placed);
         let offers = HostOffers::new(usage.into(), &self.list, &self.job.roles, &missing, &self.settings)?;
         let effort = Effort {
             atomic: self.job.put.is_atomic,
@@ -110,14 +110,14 @@ impl Planning<'_> {
             interrupt: self.interrupt.clone(),
         };
         let hosts = (&self.list.cluster, &*self.eligible);
-        let placed = placing::place(hosts, &offers, &self.workload(wanted, standing), &effort);
+        let answer = placing::place(hosts, &offers, &self.workload(wanted, placed), &effort);
         if self.interrupt.has_ended() {
             return Err(too_long());
         }
         Ok(Round {
-            places: places(&offers, &placed)?,
-            is_exact: offers.is_exact() && placed.proof == Proof::Exact,
-            refusal: placed.refusal,
+            places: places(&offers, &answer)?,
+            is_exact: offers.is_exact() && answer.is_exact,
+            refusal: answer.refusal,
         })
     }
 
@@ -169,10 +169,10 @@ impl Planning<'_> {
     }
 }
 
-/// How many replicas of each role are wanted and do not stand.
-fn missing(wanted: &[u32], standing: &[Standing]) -> Vec<u32> {
+/// How many replicas of each role are wanted and are not placed.
+fn missing(wanted: &[u32], placed: &[PlacedReplica]) -> Vec<u32> {
     let mut missing = wanted.to_vec();
-    standing.iter().for_each(|it| missing[it.role] -= 1);
+    placed.iter().for_each(|it| missing[it.role] -= 1);
     missing
 }
 
@@ -182,7 +182,7 @@ fn missing(wanted: &[u32], standing: &[Standing]) -> Vec<u32> {
 /// [`Error::Internal`] if the search for a candidate does not find the place whose cost was known.
 fn places(offers: &HostOffers<'_>, placed: &Placed) -> Result<Vec<Place>> {
     let mut on_host: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    for &Standing { role, host } in &placed.replicas {
+    for &PlacedReplica { role, host } in &placed.replicas {
         on_host.entry(host).or_default().push(role);
     }
     let mut places = Vec::with_capacity(placed.replicas.len());

@@ -7,7 +7,7 @@ use crate::error::{Error, NoPlace, Reason, ReasonCode, Result};
 use crate::model::claims::{Limits, claim_candidate};
 use crate::model::workloads::spec::Role;
 use crate::model::workloads::unfit::Unfit;
-use crate::placing::Standing;
+use crate::placing::PlacedReplica;
 use crate::search::{self, Candidate, PlannedUsage, Rank, Snapshot};
 
 impl Planning<'_> {
@@ -68,7 +68,7 @@ impl Planning<'_> {
             ..Reason::new(code, detail)
         };
         if !self.eligible.is_eligible(host, *role) {
-            let at = Standing { role: *role, host };
+            let at = PlacedReplica { role: *role, host };
             let Unfit { code, class, host } = self.hosts(hard).unfit(at, replica);
             return Reason {
                 resource_class: class,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Question, n, quorum, segments};
-use crate::placing::{Axis, Rule, Standing};
+use crate::placing::{Axis, PlacedReplica, Rule};
 
 impl Question<'_> {
     /// Whether the majority survives: `None` if nothing is compared.
@@ -28,7 +28,7 @@ impl Question<'_> {
     }
 
     /// Whether each domain with new replicas may be lost, if the rule is strict.
-    pub fn stays_safe(&self, rule: &Rule, new: &[Standing]) -> bool {
+    pub fn stays_safe(&self, rule: &Rule, new: &[PlacedReplica]) -> bool {
         let n = n(self.workload);
         let Rule::Spread(spread) = rule else { return true };
         if !spread.strict || !self.workload.quorum || n < 2 {
@@ -37,8 +37,8 @@ impl Question<'_> {
         spread.axes.iter().all(|&axis| {
             let first = self.tree(axis, new);
             let first = first.first_present();
-            let failing = |all: &[Standing]| self.failing(axis, &first, all.iter().map(|it| it.host as usize));
-            let all = [self.workload.standing, new].concat();
+            let failing = |all: &[PlacedReplica]| self.failing(axis, &first, all.iter().map(|it| it.host as usize));
+            let all = [self.workload.placed, new].concat();
             let (gain, count) = (failing(new), failing(&all));
             gain.keys().all(|domain| count[domain] <= n - quorum(n))
         })
@@ -70,18 +70,18 @@ impl Question<'_> {
         if hosts.clone().all(|host| path(host).is_empty()) {
             return None;
         }
-        let standing = self.workload.standing.iter().map(|it| it.host as usize);
-        if standing.clone().any(|host| path(host).is_empty()) {
+        let placed = self.workload.placed.iter().map(|it| it.host as usize);
+        if placed.clone().any(|host| path(host).is_empty()) {
             return Some(false);
         }
         let tree = self.tree(axis, &[]);
         let first = tree.first_present();
         if first.is_empty() {
-            let is_used = |host: usize| self.is_eligible(host) || standing.clone().any(|at| at == host);
+            let is_used = |host: usize| self.is_eligible(host) || placed.clone().any(|at| at == host);
             let mut described = hosts.filter(|host| !path(*host).is_empty());
             return described.any(is_used).then_some(false);
         }
-        let failing = self.failing(axis, &first, standing);
+        let failing = self.failing(axis, &first, placed);
         Some(failing.values().all(|count| *count <= most))
     }
 }

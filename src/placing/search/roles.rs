@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::budget::Budget;
-use super::cells::{Cells, Items};
-use super::cluster::Standing;
-use super::cost::Cost;
 use super::flow::{Arc, Network, UnitCosts};
+use crate::placing::budget::Budget;
+use crate::placing::cells::Cells;
+use crate::placing::cells::items::Items;
+use crate::placing::cluster::PlacedReplica;
+use crate::placing::cost::Cost;
 
 /// A replica of a role on an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,8 +18,8 @@ pub struct Assigned {
 
 impl Assigned {
     /// The replica, if items are hosts.
-    pub fn standing(self) -> Standing {
-        Standing {
+    pub fn placed(self) -> PlacedReplica {
+        PlacedReplica {
             role: self.role,
             host: self.item,
         }
@@ -68,18 +69,18 @@ pub fn assign(
             is_cheapest: true,
         });
     }
-    let plan = Plan::new((items, limits), (cells, taken), missing, budget);
+    let arcs = RoleArcs::new((items, limits), (cells, taken), missing, budget);
     if budget.has_ended() {
         return Err(Unassigned::None);
     }
-    let mut network = Network::new(plan.nodes, plan.arcs.clone(), &plan, budget);
+    let mut network = Network::new(arcs.nodes, arcs.arcs.clone(), &arcs, budget);
     let wanted = taken.iter().map(|(_, number)| number).sum();
-    let sent = network.send_within(share, wanted);
+    let sent = network.send(wanted, Some(share));
     if sent.units < wanted {
         return Err(Unassigned::None);
     }
     let mut all = Vec::new();
-    for (arc, unit) in plan.units.iter().enumerate() {
+    for (arc, unit) in arcs.units.iter().enumerate() {
         if let Unit::Offer(item, role) = *unit {
             all.extend((0..network.flow(arc)).map(|_| Assigned { role, item }));
         }
@@ -99,7 +100,7 @@ pub fn assign(
     }
     let price = |role: usize| {
         network
-            .price(plan.first_role as usize + role)
+            .price(arcs.first_role as usize + role)
             .unwrap_or_default()
             .max(Cost::ZERO)
     };
@@ -119,7 +120,7 @@ enum Unit {
     Role(u32),
 }
 
-struct Plan<'a, I> {
+struct RoleArcs<'a, I> {
     items: &'a I,
     limits: &'a RoleLimits,
     nodes: usize,
@@ -128,14 +129,14 @@ struct Plan<'a, I> {
     units: Vec<Unit>,
 }
 
-impl<'a, I: Items> Plan<'a, I> {
+impl<'a, I: Items> RoleArcs<'a, I> {
     fn new(
         (items, limits): (&'a I, &'a RoleLimits),
         (cells, taken): (&Cells, &[(u32, u32)]),
         missing: &[u32],
         budget: &Budget,
-    ) -> Plan<'a, I> {
-        let mut plan = Plan {
+    ) -> RoleArcs<'a, I> {
+        let mut all = RoleArcs {
             items,
             limits,
             nodes: 0,
@@ -144,34 +145,34 @@ impl<'a, I: Items> Plan<'a, I> {
             units: Vec::new(),
         };
         let of_cell = taken.iter().map(|&(cell, number)| {
-            let first_unit = |item, role| plan.first_unit(item, role);
+            let first_unit = |item, role| all.first_unit(item, role);
             let items = items_of(cells, cell, budget);
             cheapest(&items, first_unit, (number as usize, missing), budget)
         });
         let of_cell: Vec<Vec<(u32, Vec<u32>)>> = of_cell.collect();
         let first_item = 1 + taken.len() as u32;
-        plan.first_role = first_item + of_cell.iter().map(|items| items.len() as u32).sum::<u32>();
-        let sink = plan.first_role + missing.len() as u32;
-        plan.nodes = sink as usize + 1;
+        all.first_role = first_item + of_cell.iter().map(|items| items.len() as u32).sum::<u32>();
+        let sink = all.first_role + missing.len() as u32;
+        all.nodes = sink as usize + 1;
         for (at, &(_, number)) in taken.iter().enumerate() {
-            plan.add(0, 1 + at as u32, Unit::Cell(number));
+            all.add(0, 1 + at as u32, Unit::Cell(number));
         }
         let mut node = first_item;
         for (at, items) in of_cell.iter().enumerate() {
             for (item, _) in items {
-                plan.add(1 + at as u32, node, Unit::Item(*item));
+                all.add(1 + at as u32, node, Unit::Item(*item));
                 node += 1;
             }
         }
         for (at, (item, roles)) in (first_item..).zip(of_cell.into_iter().flatten()) {
             for role in roles {
-                plan.add(at, plan.first_role + role, Unit::Offer(item, role as usize));
+                all.add(at, all.first_role + role, Unit::Offer(item, role as usize));
             }
         }
         for (role, &number) in (0..).zip(missing) {
-            plan.add(plan.first_role + role, sink, Unit::Role(number));
+            all.add(all.first_role + role, sink, Unit::Role(number));
         }
-        plan
+        all
     }
 
     /// The cost of the first replica of a role on an item.
@@ -229,7 +230,7 @@ fn items_of(cells: &Cells, cell: u32, budget: &Budget) -> Vec<u32> {
     items
 }
 
-impl<I: Items> UnitCosts for Plan<'_, I> {
+impl<I: Items> UnitCosts for RoleArcs<'_, I> {
     fn unit(&self, arc: u32, number: u32) -> Option<Cost> {
         match self.units[arc as usize] {
             Unit::Cell(most) | Unit::Role(most) => (number < most).then_some(Cost::ZERO),

@@ -6,8 +6,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::budget::Budget;
-use super::cost::Cost;
+use crate::placing::budget::Budget;
+use crate::placing::cost::Cost;
 
 /// An arc of a [`Network`] before it is built.
 #[derive(Clone, Copy, Debug)]
@@ -102,32 +102,22 @@ impl<'a, C: UnitCosts> Network<'a, C> {
         }
     }
 
-    /// Sends up to `wanted` units at the least cost.
-    pub fn send(&mut self, wanted: u32) -> Sent {
-        self.send_while(wanted, |_| true)
-    }
-
-    /// As [`Network::send`] until one part in `share` of the budget is spent. Later units take the first path that is
-    /// found: the number of units is still the greatest.
-    pub fn send_within(&mut self, share: u64, wanted: u32) -> Sent {
-        let mut sent = self.send_while(wanted, |budget| !budget.has_spent(share, 0));
-        while sent.units < wanted && self.budget.has_spent(share, 0) && !self.budget.has_ended() {
-            sent.is_cheapest = false;
-            let Some(cost) = self.send_anywhere() else { break };
-            sent.cost += cost;
-            sent.units += 1;
-        }
-        sent
-    }
-
-    fn send_while(&mut self, wanted: u32, goes_on: impl Fn(&Budget) -> bool) -> Sent {
+    /// Sends up to `wanted` units at the least cost. If `share` is given, only until one part in `share` of the budget is
+    /// spent: later units take the first path that is found, and the number of units is still the greatest.
+    pub fn send(&mut self, wanted: u32, share: Option<u64>) -> Sent {
         let mut sent = Sent {
             units: 0,
             cost: Cost::ZERO,
             is_cheapest: true,
         };
-        while sent.units < wanted && goes_on(self.budget) {
-            let Some(cost) = self.augment() else { break };
+        while sent.units < wanted {
+            let is_spent = share.is_some_and(|share| self.budget.has_spent(share, 0));
+            if is_spent && self.budget.has_ended() {
+                break;
+            }
+            sent.is_cheapest &= !is_spent;
+            let path = if is_spent { self.send_anywhere() } else { self.augment() };
+            let Some(cost) = path else { break };
             sent.cost += cost;
             sent.units += 1;
         }
@@ -356,7 +346,7 @@ mod tests {
     fn sent(interrupt: &Interrupt) -> (Sent, u64) {
         let budget = Budget::unbounded(interrupt);
         let mut network = Network::new(2 * SIDE as usize + 2, arcs(), &Jobs, &budget);
-        (network.send(SIDE), interrupt.spent())
+        (network.send(SIDE, None), interrupt.spent())
     }
 
     #[test]

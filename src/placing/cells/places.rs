@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use super::cell_index::CellIndex;
-use super::cells::Items;
-use super::compared::Compared;
-use super::cost::Cost;
+use super::index::CellIndex;
+use super::items::Items;
 use super::slot_costs::SlotCosts;
+use crate::placing::compared::Compared;
+use crate::placing::cost::Cost;
 
 /// The free places of all cells.
 pub struct CellPlaces {

@@ -2,12 +2,37 @@
 
 use std::sync::Arc;
 
-use super::cell_index::CellIndex;
-use super::cells::Items;
-use super::cluster::Hosts;
-use super::compared::{Compared, HostBounds};
-use super::cost::Cost;
-use super::place::Placing;
+use crate::placing::budget::Budget;
+use crate::placing::cells::index::CellIndex;
+use crate::placing::cells::items::Items;
+use crate::placing::cluster::{Cluster, Hosts};
+use crate::placing::compared::{Compared, HostBounds};
+use crate::placing::cost::Cost;
+use crate::placing::eligible::Eligible;
+use crate::placing::rules::affinity::AffinityEffect;
+
+/// A request with its derived values.
+pub struct Placing<'a, H> {
+    pub cluster: &'a Cluster,
+    pub hosts: &'a H,
+    pub eligible: &'a Eligible,
+    /// By host; empty without affinity rules.
+    pub affinity: Vec<AffinityEffect>,
+    pub compared: &'a Compared,
+    /// Placed replicas by host.
+    pub placed: Vec<u32>,
+    /// By role.
+    pub missing: &'a [u32],
+    /// Decides between placements of equal cost.
+    pub seed: u64,
+    pub budget: &'a Budget<'a>,
+}
+
+impl<H> Placing<'_, H> {
+    pub fn affinity(&self, host: u32) -> AffinityEffect {
+        self.affinity.get(host as usize).copied().unwrap_or_default()
+    }
+}
 
 /// The hosts of a request, with the bounds of hosts for one number of replicas.
 pub struct HostItems<'a, H> {
@@ -30,20 +55,20 @@ impl<H: Hosts> Items for HostItems<'_, H> {
             return None;
         }
         let offer = self.placing.hosts.offer(host, role, already)?;
-        let hash = mixed(self.placing.effort.seed.wrapping_add(u64::from(host)));
-        Some(Cost::of_replica(offer.over, offer.score, hash) + self.placing.affinity.cost(host))
+        let hash = mixed(self.placing.seed.wrapping_add(u64::from(host)));
+        Some(Cost::of_replica(offer.over, offer.score, hash) + self.placing.affinity(host).cost)
     }
 
     fn most(&self, host: u32) -> u32 {
         let at = host as usize;
-        if !self.placing.eligible.any[at] || self.placing.affinity.excluding(host).is_some() {
+        if !self.placing.eligible.any[at] || self.placing.affinity(host).excluding.is_some() {
             return 0;
         }
-        self.bounds.more(self.placing.standing[at])
+        self.bounds.more(self.placing.placed[at])
     }
 
     fn unit(&self, host: u32, number: u32) -> Cost {
-        self.bounds.unit(self.placing.standing[host as usize] + number)
+        self.bounds.unit(self.placing.placed[host as usize] + number)
     }
 
     fn fits(&self, host: u32, counts: &[u32]) -> bool {

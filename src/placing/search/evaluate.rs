@@ -1,9 +1,9 @@
 //! Evaluates counts of replicas against the rules of a dimension. The verdict is exact, while the bounds of a search
 //! are approximate.
 
-use super::compared::ComparedDimension;
-use super::cost::Cost;
-use super::even::{Range, share, share_with};
+use crate::placing::compared::ComparedDimension;
+use crate::placing::compared::even::{Range, share, share_with};
+use crate::placing::cost::Cost;
 
 /// The domain in which a rule is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,15 +28,15 @@ pub struct Verdict {
     pub costly: Option<Site>,
 }
 
-/// The verdict on the replicas in each domain, new and standing. `direct`: the free places directly in each domain.
-pub fn evaluate(compared: usize, dimension: &ComparedDimension, counts: &[u32], direct: &[u32], total: u32) -> Verdict {
+/// The verdict on the replicas in each domain, new and placed. `direct`: the free places directly in each domain.
+pub fn evaluate(compared: usize, dimension: &ComparedDimension, counts: &[u32], direct: &[u32]) -> Verdict {
     let mut evaluation = Evaluation {
         compared,
         dimension,
         counts,
         direct,
         is_compared: vec![dimension.demands.is_even; dimension.tree.len()],
-        even: vec![Range::of(total, total); dimension.tree.len()],
+        even: vec![Range::of(counts[0], counts[0]); dimension.tree.len()],
         verdict: Verdict::default(),
     };
     for parent in (0..dimension.tree.len() as u32).filter(|&domain| dimension.tree.is_live(domain)) {
@@ -71,10 +71,10 @@ impl Evaluation<'_> {
         });
         let even = self.even_share(parent, below);
         for &child in children {
-            let (count, standing) = (self.counts[child as usize], self.dimension.standing[child as usize]);
-            let stands_above = hard.is_some_and(|hard| standing > hard.most);
+            let (count, placed) = (self.counts[child as usize], self.dimension.placed[child as usize]);
+            let is_above = hard.is_some_and(|hard| placed > hard.most);
             self.even[child as usize] = even;
-            self.is_compared[child as usize] = hard.is_some() && !stands_above;
+            self.is_compared[child as usize] = hard.is_some() && !is_above;
             let range = self.dimension.hard_range(child, hard, is_limited_level);
             let site = |is_over: bool| Site {
                 compared: self.compared,

@@ -7,14 +7,14 @@
 
 use std::collections::HashMap;
 
-use super::bounds::{Bounds, Split, Totals, bounds};
-use super::budget::Budget;
-use super::cells::{Cells, Slot};
-use super::compared::Compared;
-use super::cost::Cost;
-use super::even::Range;
+use super::bounds::{Bounds, Split, bounds};
 use super::flow::{Arc, Network, UnitCosts};
 use super::roles::RoleLimits;
+use crate::placing::budget::Budget;
+use crate::placing::cells::{Cells, Slot};
+use crate::placing::compared::Compared;
+use crate::placing::compared::even::Range;
+use crate::placing::cost::Cost;
 
 /// A part of the search.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,8 @@ pub struct Part {
 pub struct Relaxation<'a> {
     pub compared: &'a Compared,
     pub cells: &'a Cells,
-    pub totals: Totals,
+    /// The number of new replicas.
+    pub new: u32,
     /// Free places directly in each domain, by compared dimension.
     pub direct: Vec<Vec<u32>>,
     /// The compared dimensions of the flow: down the first, and up the second.
@@ -39,7 +40,7 @@ pub struct Relaxation<'a> {
     is_used: [Vec<bool>; 2],
     /// Cells in the order of their leaf in the first dimension.
     by_leaf: Vec<u32>,
-    /// The cost of the hosts before a replica is placed.
+    /// The cost of the hosts before a replica is placed, without the prices that each placement pays.
     cost_before: Cost,
     budget: &'a Budget<'a>,
 }
@@ -85,15 +86,12 @@ impl<'a> Relaxation<'a> {
         Relaxation {
             compared,
             cells,
-            totals: Totals {
-                new,
-                all: compared.standing + new,
-            },
+            new,
             direct: cells.direct(compared, new),
             is_used: flow.map(|at| at.map_or_else(Vec::new, |at| used(compared, cells, at))),
             flow,
             by_leaf: by_leaf.into_iter().map(|(_, cell)| cell).collect(),
-            cost_before,
+            cost_before: cost_before - cells.paid,
             budget,
         }
     }
@@ -111,22 +109,22 @@ impl<'a> Relaxation<'a> {
                 .collect();
             let dimension = &self.compared.dimensions[at];
             self.budget.count_list(dimension.tree.len() as u64);
-            *end = Some(bounds(dimension, &self.direct[at], self.totals, &splits).ok_or(Nothing::Bounds)?);
+            *end = Some(bounds(dimension, &self.direct[at], self.new, &splits).ok_or(Nothing::Bounds)?);
         }
         if self.budget.has_ended() {
             return Err(Nothing::Bounds);
         }
-        let plan = Plan::new(self, part, &ends);
-        let mut network = Network::new(plan.nodes, plan.arcs.clone(), &plan, self.budget);
-        let sent = network.send(self.totals.new);
-        if sent.units < self.totals.new {
+        let arcs = CellArcs::new(self, part, &ends);
+        let mut network = Network::new(arcs.nodes, arcs.arcs.clone(), &arcs, self.budget);
+        let sent = network.send(self.new, None);
+        if sent.units < self.new {
             return Err(Nothing::Most(sent.units));
         }
-        let cost = sent.cost + plan.cost_before() + self.cost_before;
+        let cost = sent.cost + arcs.cost_before() + self.cost_before;
         if !cost.keeps_hard_bounds() {
             return Err(Nothing::Bounds);
         }
-        let taken = plan.units.iter().enumerate().filter_map(|(arc, unit)| match unit {
+        let taken = arcs.units.iter().enumerate().filter_map(|(arc, unit)| match unit {
             Unit::Cell(cell) if network.flow(arc) > 0 => Some((*cell, network.flow(arc))),
             _ => None,
         });
@@ -168,7 +166,7 @@ enum Unit {
 }
 
 /// The arcs of one part.
-struct Plan<'a> {
+struct CellArcs<'a> {
     relaxation: &'a Relaxation<'a>,
     part: &'a Part,
     ends: &'a [Option<Bounds>; 2],
@@ -177,9 +175,9 @@ struct Plan<'a> {
     units: Vec<Unit>,
 }
 
-impl<'a> Plan<'a> {
-    fn new(relaxation: &'a Relaxation<'a>, part: &'a Part, ends: &'a [Option<Bounds>; 2]) -> Plan<'a> {
-        let mut plan = Plan {
+impl<'a> CellArcs<'a> {
+    fn new(relaxation: &'a Relaxation<'a>, part: &'a Part, ends: &'a [Option<Bounds>; 2]) -> CellArcs<'a> {
+        let mut all = CellArcs {
             relaxation,
             part,
             ends,
@@ -187,11 +185,11 @@ impl<'a> Plan<'a> {
             arcs: Vec::new(),
             units: Vec::new(),
         };
-        let down = plan.number_nodes(0);
-        let up = plan.number_nodes(1);
-        plan.add_arcs_down(&down, &up);
-        plan.add_arcs_up(&up);
-        plan
+        let down = all.number_nodes(0);
+        let up = all.number_nodes(1);
+        all.add_arcs_down(&down, &up);
+        all.add_arcs_up(&up);
+        all
     }
 
     fn end(&self, end: usize) -> Option<usize> {
@@ -284,15 +282,15 @@ impl<'a> Plan<'a> {
         let cells = self.part.cells.values().map(|range| Cost::HARD * range.least);
         let below = self.units.iter().filter_map(|unit| match *unit {
             Unit::Below(end, domain) => {
-                let (range, standing) = self.below(end, domain)?;
-                Some(Cost::HARD * range.least.saturating_sub(standing))
+                let (range, placed) = self.below(end, domain)?;
+                Some(Cost::HARD * range.least.saturating_sub(placed))
             }
             _ => None,
         });
         ends.chain(cells).chain(below).fold(Cost::ZERO, |sum, cost| sum + cost)
     }
 
-    /// The range of the replicas in the children of a domain, and the number of standing replicas among them.
+    /// The range of the replicas in the children of a domain, and the number of placed replicas among them.
     fn below(&self, end: usize, domain: u32) -> Option<(Range, u32)> {
         let dimension = &self.relaxation.compared.dimensions[self.end(end)?];
         let range = self.ends[end].as_ref()?.below[domain as usize];
@@ -312,7 +310,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-impl UnitCosts for Plan<'_> {
+impl UnitCosts for CellArcs<'_> {
     fn unit(&self, arc: u32, number: u32) -> Option<Cost> {
         match self.units[arc as usize] {
             Unit::Cell(cell) => self.cell_unit(cell, number),
@@ -321,8 +319,8 @@ impl UnitCosts for Plan<'_> {
                 self.ends[end].as_ref()?.domains[domain as usize].unit(number, demands)
             }
             Unit::Below(end, domain) => {
-                let (range, standing) = self.below(end, domain)?;
-                let count = standing + number;
+                let (range, placed) = self.below(end, domain)?;
+                let count = placed + number;
                 let gain = if count < range.least { Cost::HARD } else { Cost::ZERO };
                 (count < range.most).then_some(-gain)
             }

@@ -1,11 +1,11 @@
-//! Decides `safe`: whether the majority of the standing replicas survives the loss of any single domain.
+//! Decides `safe`: whether the majority of the placed replicas survives the loss of any single domain.
 
 use std::collections::HashSet;
 
-use super::judge::Judging;
-use super::modes::{AxisRule, may_be_down};
-use super::occupied::occupied_tree;
-use super::rules::Axis;
+use super::Judging;
+use crate::placing::compared::occupied::occupied_tree;
+use crate::placing::rules::Axis;
+use crate::placing::rules::modes::{AxisRule, may_be_down};
 
 impl Judging<'_> {
     /// `None` without quorum, or if no rule compares anything. `down` replicas are on hosts that are not up.
@@ -42,10 +42,10 @@ impl Judging<'_> {
         if counts.len() == 1 {
             return None;
         }
-        if self.workload.standing.iter().any(|it| leaves[it.host as usize].0 == 0) {
+        if self.workload.placed.iter().any(|it| leaves[it.host as usize].0 == 0) {
             return Some(false);
         }
-        let (standing, any) = (self.workload.standing, &self.eligible.any);
+        let (placed, any) = (self.workload.placed, &self.eligible.any);
         let levels = self.eligible.trees[dimension].levels();
         if self
             .budget
@@ -53,7 +53,7 @@ impl Judging<'_> {
         {
             return None;
         }
-        let occupied = occupied_tree(self.cluster, any, standing, dimension);
+        let occupied = occupied_tree(self.cluster, any, placed, dimension);
         let tree = occupied.as_ref().unwrap_or(&self.eligible.trees[dimension]);
         let level = tree.first_level();
         if level.is_empty() {

@@ -5,16 +5,17 @@
 //! far below the cost of any placement. With any prices the flow's cost is a lower bound. So the prices of a spent
 //! budget are good enough.
 
-use super::cells::{Cells, Items};
-use super::compared::Compared;
-use super::cost::Cost;
-use super::relaxed::{Choice, Part};
+use super::Wanted;
+use super::relaxed::{Choice, Part, Relaxation};
 use super::roles::{Unassigned, assign};
-use super::search::{Wanted, relaxation};
-use super::slot_costs::SlotCosts;
+use crate::placing::cells::Cells;
+use crate::placing::cells::items::Items;
+use crate::placing::cells::slot_costs::SlotCosts;
+use crate::placing::compared::Compared;
+use crate::placing::cost::Cost;
 
-/// The most corrections of the prices. Corrections end earlier if the lower bound does not rise.
-const ROUNDS: u32 = 8;
+/// The most lower bounds that are found, the first without prices. Corrections end earlier if the bound does not rise.
+const MAX_BOUNDS: u32 = 8;
 
 /// No correction begins when one part in this number of the budget is spent.
 const SHARE: u64 = 4;
@@ -22,45 +23,48 @@ const SHARE: u64 = 4;
 /// Deeper domains are not distinguished when a price is guessed.
 const MAX_DEPTH: usize = 4;
 
-/// A price for each role, and the cells at these prices.
-pub fn prices(items: &impl Items, compared: &Compared, wanted: Wanted) -> (Vec<Cost>, Cells) {
-    let none = vec![Cost::ZERO; wanted.missing.len()];
+/// All cells, with the prices of the roles in their costs. A single role needs no price.
+pub fn priced_cells(items: &impl Items, compared: &Compared, wanted: Wanted) -> Cells {
     let cells_at = |prices: &[Cost]| {
         let costs = SlotCosts::new(items, wanted.missing, prices, wanted.budget);
         Cells::all(items, compared, &costs)
     };
-    let cells = cells_at(&none);
-    let mut best = (none, cells);
-    if wanted.budget.has_spent(SHARE, 0) || wanted.budget.has_ended() {
+    let none = vec![Cost::ZERO; wanted.missing.len()];
+    let mut best = cells_at(&none);
+    if wanted.is_of_one_role() || has_ended(wanted) {
         return best;
     }
-    let Round { mut cost, mut next } = round(items, compared, &best, wanted);
-    for _ in 1..ROUNDS {
-        let Some(prices) = next.take() else { break };
-        if wanted.budget.has_spent(SHARE, 0) || wanted.budget.has_ended() {
+    let (mut cost, mut next) = bound(items, compared, (&none, &best), wanted);
+    for _ in 1..MAX_BOUNDS {
+        let Some(prices) = next.filter(|_| !has_ended(wanted)) else {
             break;
-        }
+        };
         let cells = cells_at(&prices);
-        let priced = (prices, cells);
-        let found = round(items, compared, &priced, wanted);
-        if found.cost <= cost {
+        let found = bound(items, compared, (&prices, &cells), wanted);
+        if found.0 <= cost {
             break;
         }
-        (best, cost, next) = (priced, found.cost, found.next);
+        best = cells;
+        (cost, next) = found;
     }
     best
 }
 
-/// The cost of the cheapest choice at given prices, `None` without a choice, and prices that may raise the cost.
-struct Round {
-    cost: Option<Cost>,
-    next: Option<Vec<Cost>>,
+/// Whether the budget of corrections is spent, or the answer is not wanted any more.
+fn has_ended(wanted: Wanted) -> bool {
+    wanted.budget.has_spent(SHARE, 0) || wanted.budget.has_ended()
 }
 
-fn round(items: &impl Items, compared: &Compared, (prices, cells): &(Vec<Cost>, Cells), wanted: Wanted) -> Round {
-    let priced = Wanted { prices, ..wanted };
-    let Ok(choice) = relaxation(compared, cells, priced).solve(&Part::default()) else {
-        return Round { cost: None, next: None };
+/// The cost of the cheapest choice at given prices, `None` without a choice, and prices that may raise the cost.
+fn bound(
+    items: &impl Items,
+    compared: &Compared,
+    (prices, cells): (&[Cost], &Cells),
+    wanted: Wanted,
+) -> (Option<Cost>, Option<Vec<Cost>>) {
+    let relaxation = Relaxation::new(compared, cells, (wanted.new, wanted.cost_before), wanted.budget);
+    let Ok(choice) = relaxation.solve(&Part::default()) else {
+        return (None, None);
     };
     let assigned = assign(
         (items, &Part::default().roles),
@@ -70,13 +74,10 @@ fn round(items: &impl Items, compared: &Compared, (prices, cells): &(Vec<Cost>, 
     );
     let next = match assigned {
         Ok(assigned) => assigned.is_cheapest.then_some(assigned.prices),
-        Err(Unassigned::None) => raised((items, cells), compared, &choice, priced),
+        Err(Unassigned::None) => raised((items, cells, prices), compared, &choice, wanted),
         Err(Unassigned::Together(..)) => None,
     };
-    Round {
-        cost: Some(choice.cost),
-        next,
-    }
+    (Some(choice.cost), next)
 }
 
 /// A slot of a cell with its cheapest role.
@@ -90,24 +91,24 @@ struct PricedSlot {
 /// Raises the price of each role that the choice uses more often than the role is missing. `None` if no price can be
 /// guessed.
 fn raised(
-    (items, cells): (&impl Items, &Cells),
+    (items, cells, prices): (&impl Items, &Cells, &[Cost]),
     compared: &Compared,
     choice: &Choice,
     wanted: Wanted,
 ) -> Option<Vec<Cost>> {
-    let slots = slots(items, cells, choice, wanted);
+    let slots = slots((items, cells, prices), choice, wanted);
     let mut exchanges = Exchanges::of(&slots, (cells, compared), wanted);
     let mut surplus = vec![0_usize; wanted.missing.len()];
     let taken = slots.iter().filter(|slot| slot.is_taken);
     taken.for_each(|slot| surplus[slot.role] += 1);
-    let mut prices = wanted.prices.to_vec();
+    let mut prices = prices.to_vec();
     let mut is_raised = false;
     for (role, price) in prices.iter_mut().enumerate() {
         let surplus = surplus[role].saturating_sub(wanted.missing[role] as usize);
         if surplus == 0 {
             continue;
         }
-        if wanted.budget.has_spent(SHARE, 0) || wanted.budget.has_ended() {
+        if has_ended(wanted) {
             break;
         }
         if let Some(rise) = exchanges.rise(role, surplus) {
@@ -118,7 +119,7 @@ fn raised(
     is_raised.then_some(prices)
 }
 
-fn slots(items: &impl Items, cells: &Cells, choice: &Choice, wanted: Wanted) -> Vec<PricedSlot> {
+fn slots((items, cells, prices): (&impl Items, &Cells, &[Cost]), choice: &Choice, wanted: Wanted) -> Vec<PricedSlot> {
     let mut taken = vec![0; cells.len()];
     choice
         .taken
@@ -129,7 +130,7 @@ fn slots(items: &impl Items, cells: &Cells, choice: &Choice, wanted: Wanted) -> 
         if wanted.budget.count(wanted.missing.len() as u64) {
             return None;
         }
-        let offers = roles().filter_map(|role| Some((items.offer(item, role, 0)? + wanted.prices[role], role)));
+        let offers = roles().filter_map(|role| Some((items.offer(item, role, 0)? + prices[role], role)));
         offers.min().map(|(_, role)| role)
     };
     let mut known: Vec<Option<Option<usize>>> = vec![None; items.count() as usize];

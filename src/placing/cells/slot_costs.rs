@@ -1,8 +1,8 @@
 //! The costs of the slots of an item, for replicas of one role or of several roles.
 
-use super::budget::Budget;
-use super::cells::Items;
-use super::cost::Cost;
+use super::items::Items;
+use crate::placing::budget::Budget;
+use crate::placing::cost::Cost;
 
 /// The most slots that are computed. With more slots, each item gets an equal part.
 const MAX_SLOTS: u32 = 1 << 20;
@@ -17,19 +17,24 @@ pub struct SlotCosts<'a> {
     /// The most slots of a cell that can be taken.
     pub most_of_cell: u32,
     total: u32,
+    /// The prices of all missing replicas, in the cost of each placement.
+    pub paid: Cost,
 }
 
 impl<'a> SlotCosts<'a> {
     /// For `missing` replicas by role, each with a price.
     pub fn new(items: &impl Items, missing: &[u32], prices: &[Cost], budget: &'a Budget<'a>) -> SlotCosts<'a> {
         let wanted = (0..missing.len()).filter(|&role| missing[role] > 0);
-        let wanted: Vec<_> = wanted.map(|role| (role, missing[role], prices[role])).collect();
+        let wanted: Vec<(usize, u32, Cost)> = wanted.map(|role| (role, missing[role], prices[role])).collect();
         let total: u32 = missing.iter().sum();
         SlotCosts {
             budget,
             most: total.min((MAX_SLOTS / items.count().max(1)).max(1)),
             // With several roles the taken slots need not be the cheapest.
             most_of_cell: if wanted.len() > 1 { u32::MAX } else { total },
+            paid: wanted
+                .iter()
+                .fold(Cost::ZERO, |sum, &(_, number, price)| sum + price * number),
             roles: wanted,
             total,
         }

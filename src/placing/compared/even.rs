@@ -30,13 +30,13 @@ pub fn share(total: u32, domains: u32) -> Range {
     }
 }
 
-/// As [`share`], with the replicas `standing` in the domains; zeros may be left out. A domain above the share is left
+/// As [`share`], with the replicas `placed` in the domains; zeros may be left out. A domain above the share is left
 /// out with its replicas, and the other domains share the rest.
-pub fn share_with(mut total: u32, mut domains: u32, standing: &mut Vec<u32>) -> Range {
+pub fn share_with(mut total: u32, mut domains: u32, placed: &mut Vec<u32>) -> Range {
     loop {
         let range = share(total, domains);
-        let before = standing.len();
-        standing.retain(|&count| {
+        let before = placed.len();
+        placed.retain(|&count| {
             let stays = count <= range.most;
             if !stays {
                 total -= count;
@@ -44,7 +44,7 @@ pub fn share_with(mut total: u32, mut domains: u32, standing: &mut Vec<u32>) -> 
             }
             stays
         });
-        if standing.len() == before {
+        if placed.len() == before {
             return range;
         }
     }

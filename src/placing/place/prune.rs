@@ -1,17 +1,17 @@
 //! Prunes cells that no best placement needs, so that the flow over 100,000 hosts has some hundred cells.
 //!
-//! Let a domain take at most K new replicas, and let no replica stand below the domain. Only its K cheapest children
+//! Let a domain take at most K new replicas, and let no placed replica be below the domain. Only its K cheapest children
 //! matter, for each combination of domains in the other dimensions. If a placement uses a further child, one of the K
 //! children has no replica, and the replica can move there. No count elsewhere changes, and no further rule is broken.
 
-use super::bounds::{Bounds, Totals, bounds};
-use super::cell_places::CellPlaces;
-use super::compared::{Compared, ComparedDimension};
-use super::cost::Cost;
-use super::slot_costs::SlotCosts;
+use crate::placing::cells::places::CellPlaces;
+use crate::placing::cells::slot_costs::SlotCosts;
+use crate::placing::compared::{Compared, ComparedDimension};
+use crate::placing::cost::Cost;
+use crate::placing::search::bounds::{Bounds, bounds};
 
-/// The cells that `totals` or fewer replicas of one role need, each with the number of slots.
-pub fn prune(places: &CellPlaces, compared: &Compared, totals: Totals, costs: &SlotCosts) -> Vec<(u32, u32)> {
+/// The cells that `new` or fewer replicas of one role need, each with the number of slots.
+pub fn prune(places: &CellPlaces, compared: &Compared, new: u32, costs: &SlotCosts) -> Vec<(u32, u32)> {
     let trees = compared.dimensions.iter().enumerate();
     // A rule that may be broken asks for an even share of empty domains too.
     let trees = trees.filter(|(_, dimension)| dimension.demands.even_cost.is_none());
@@ -24,8 +24,8 @@ pub fn prune(places: &CellPlaces, compared: &Compared, totals: Totals, costs: &S
     if is_ended {
         return Vec::new();
     }
-    let direct = places.direct(compared, at, totals.new);
-    let Some(bounds) = bounds(dimension, &direct, totals, &[]) else {
+    let direct = places.direct(compared, at, new);
+    let Some(bounds) = bounds(dimension, &direct, new, &[]) else {
         return places.all(costs);
     };
     let mut pruning = Pruning {
@@ -45,14 +45,14 @@ pub fn prune(places: &CellPlaces, compared: &Compared, totals: Totals, costs: &S
     groups.flat_map(|group| pruning.kept(group)).collect()
 }
 
-/// Whether below each domain no replica stands, and no domain has free places of its own beside children.
+/// Whether below each domain no replica is placed, and no domain has free places of its own beside children.
 fn prunable(dimension: &ComparedDimension, direct: &[u32]) -> Vec<bool> {
     let tree = &dimension.tree;
     let mut prunable = vec![true; tree.len()];
     for domain in (1..tree.len() as u32).rev().filter(|&domain| tree.is_live(domain)) {
         let at = domain as usize;
         let is_mixed = direct[at] > 0 && !tree.children(domain).is_empty();
-        let is_plain = prunable[at] && dimension.standing[at] == 0 && !is_mixed;
+        let is_plain = prunable[at] && dimension.placed[at] == 0 && !is_mixed;
         prunable[tree.parent(domain) as usize] &= is_plain;
     }
     prunable
@@ -127,7 +127,7 @@ impl Pruning<'_> {
     /// The most new replicas of a domain.
     fn most_new(&self, domain: u32) -> u32 {
         let bounds = &self.bounds.domains[domain as usize];
-        bounds.hard.most.saturating_sub(bounds.standing)
+        bounds.hard.most.saturating_sub(bounds.placed)
     }
 
     /// Drops the children of a used domain that no best placement needs, with all their descendants.

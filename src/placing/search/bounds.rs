@@ -7,9 +7,9 @@
 
 use std::collections::HashMap;
 
-use super::compared::{ComparedDimension, Demands};
-use super::cost::Cost;
-use super::even::{Range, share, share_with};
+use crate::placing::compared::even::{Range, share, share_with};
+use crate::placing::compared::{ComparedDimension, Demands};
+use crate::placing::cost::Cost;
 
 /// A part of the search: limits the replicas in the children of a domain to a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,21 +23,21 @@ pub struct Split {
 /// The bounds of a domain.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DomainBounds {
-    pub standing: u32,
+    pub placed: u32,
     pub hard: Range,
     pub even: Range,
     pub is_limited_level: bool,
 }
 
 impl DomainBounds {
-    /// The cost of the domain with `count` replicas, new and standing.
+    /// The cost of the domain with `count` replicas, new and placed.
     pub fn cost_at(&self, count: u32, demands: &Demands) -> Cost {
         Cost::HARD * self.hard.least.saturating_sub(count) + demands.cost_at(count, self.even, self.is_limited_level)
     }
 
     /// The cost of the new replica with this number, from 0.
     pub fn unit(&self, number: u32, demands: &Demands) -> Option<Cost> {
-        let count = self.standing + number;
+        let count = self.placed + number;
         (count < self.hard.most).then(|| self.cost_at(count + 1, demands) - self.cost_at(count, demands))
     }
 }
@@ -46,32 +46,26 @@ impl DomainBounds {
 pub struct Bounds {
     /// By domain. Entries of dead domains mean nothing.
     pub domains: Vec<DomainBounds>,
-    /// The replicas in the children of each domain, new and standing.
+    /// The replicas in the children of each domain, new and placed.
     pub below: Vec<Range>,
     /// The cost of the domains before a replica is placed.
     pub cost_before: Cost,
 }
 
-/// The number of new replicas, and of all replicas.
-#[derive(Clone, Copy, Debug)]
-pub struct Totals {
-    pub new: u32,
-    pub all: u32,
-}
-
-/// The bounds of a dimension within splits. `direct` are the free places directly in each domain. `None` if no bounds
-/// fit together.
-pub fn bounds(dimension: &ComparedDimension, direct: &[u32], totals: Totals, splits: &[Split]) -> Option<Bounds> {
+/// The bounds of a dimension with `new` more replicas within splits. `direct` are the free places directly in each
+/// domain. `None` if no bounds fit together.
+pub fn bounds(dimension: &ComparedDimension, direct: &[u32], new: u32, splits: &[Split]) -> Option<Bounds> {
     let tree = &dimension.tree;
     let mut walk = Walk {
         dimension,
         direct,
-        totals,
+        new,
         domains: vec![DomainBounds::default(); tree.len()],
         below: vec![Range::default(); tree.len()],
         follows: vec![None; tree.len()],
     };
-    let all = Range::of(totals.all, totals.all);
+    let total = dimension.placed[0] + new;
+    let all = Range::of(total, total);
     walk.follows[0] = Some(all);
     (walk.domains[0].hard, walk.domains[0].even) = (all, all);
     let split_of: HashMap<u32, Range> = splits.iter().map(|split| (split.domain, split.range)).collect();
@@ -84,7 +78,7 @@ pub fn bounds(dimension: &ComparedDimension, direct: &[u32], totals: Totals, spl
         }
         let own = &walk.domains[domain as usize];
         if domain > 0 {
-            cost_before += own.cost_at(own.standing, &dimension.demands);
+            cost_before += own.cost_at(own.placed, &dimension.demands);
         }
     }
     Some(Bounds {
@@ -97,7 +91,7 @@ pub fn bounds(dimension: &ComparedDimension, direct: &[u32], totals: Totals, spl
 struct Walk<'a> {
     dimension: &'a ComparedDimension,
     direct: &'a [u32],
-    totals: Totals,
+    new: u32,
     domains: Vec<DomainBounds>,
     below: Vec<Range>,
     /// The replicas of a domain, if a hard rule compares its children.
@@ -109,8 +103,8 @@ impl Walk<'_> {
     fn limit_below(&mut self, domain: u32, split: Option<Range>) -> Option<()> {
         let at = domain as usize;
         let beside = self.dimension.beside(domain);
-        let inside = self.dimension.standing[at] - beside;
-        let mut below = Range::of(inside, inside + self.totals.new);
+        let inside = self.dimension.placed[at] - beside;
+        let mut below = Range::of(inside, inside + self.new);
         if let Some(all) = self.follows[at] {
             below.least = below.least.max(all.least.saturating_sub(beside + self.direct[at]));
             below.most = below.most.min(all.most.saturating_sub(beside));
@@ -146,10 +140,10 @@ impl Walk<'_> {
         let even = Range::of(share(even_below.least, count).least, share(even_below.most, count).most);
         let is_limited_level = children == tree.limited_level();
         for &child in children {
-            let standing = self.dimension.standing[child as usize];
-            self.follows[child as usize] = hard.filter(|hard| standing <= hard.most);
+            let placed = self.dimension.placed[child as usize];
+            self.follows[child as usize] = hard.filter(|hard| placed <= hard.most);
             self.domains[child as usize] = DomainBounds {
-                standing,
+                placed,
                 hard: self.dimension.hard_range(child, hard, is_limited_level),
                 even,
                 is_limited_level,

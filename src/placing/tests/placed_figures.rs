@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use super::figures::{configuration, nine_machines};
 use super::worlds::{BOTH, World, atomic, spread, workload};
 use crate::placing::{
-    Affinity, AffinityKind, Axis, Broken, DomainId, Effort, Level, Members, Mode, Proof, Removed, Replica, Rule,
-    Spread, Standing, Workload,
+    Affinity, AffinityKind, Axis, Broken, DomainId, Effort, Level, Members, Mode, PlacedReplica, Removed, Replica,
+    Rule, Spread, Workload,
 };
 
-fn with<'a>(standing: &'a [Standing], wanted: &'a [u32], rules: &'a [Rule]) -> Workload<'a> {
+fn with<'a>(placed: &'a [PlacedReplica], wanted: &'a [u32], rules: &'a [Rule]) -> Workload<'a> {
     Workload {
-        standing,
+        placed,
         ..workload(wanted, rules)
     }
 }
@@ -36,18 +36,18 @@ fn e4_seven_hosts_dealt_to_five_domains_use_the_heavy_ones_no_more_than_others()
 #[test]
 fn e8_there_is_no_fifth_place_beside_a_mix_and_one_by_one_never_mixes() {
     let (world, rules) = (configuration(5), [spread(Mode::MaxDifference, &BOTH)]);
-    let mixed = world.standing(&["N1", "N7", "N8", "N9"]);
+    let mixed = world.replicas_on(&["N1", "N7", "N8", "N9"]);
     assert!(world.judge(&with(&mixed, &[4], &rules)).violations.is_empty());
     assert!(world.place(&with(&mixed, &[5], &rules)).is_err());
     for seed in 0..50 {
-        let mut standing: Vec<Standing> = Vec::new();
-        while standing.len() < 5 {
-            let placed = world.placed(&with(&standing, &[5], &rules), &Effort { seed, ..atomic() });
-            let first = placed.replicas[(seed as usize) % placed.replicas.len()];
-            standing.push(first);
+        let mut placed: Vec<PlacedReplica> = Vec::new();
+        while placed.len() < 5 {
+            let answer = world.placed(&with(&placed, &[5], &rules), &Effort { seed, ..atomic() });
+            let first = answer.replicas[(seed as usize) % answer.replicas.len()];
+            placed.push(first);
         }
-        let new = standing.iter().filter(|replica| replica.host >= 5).count();
-        assert!(new == 0 || new == 5, "seed {seed}: {standing:?}");
+        let new = placed.iter().filter(|replica| replica.host >= 5).count();
+        assert!(new == 0 || new == 5, "seed {seed}: {placed:?}");
     }
 }
 
@@ -55,8 +55,8 @@ fn e8_there_is_no_fifth_place_beside_a_mix_and_one_by_one_never_mixes() {
 fn e12_when_two_sites_are_lost_the_third_takes_all_and_is_too_full_when_they_return() {
     let rules = [spread(Mode::Adaptive, &BOTH)];
     let lost = nine_machines().only(&["vm1", "vm2", "vm3"]);
-    let standing = lost.standing(&["vm1"]);
-    let one = with(&standing, &[3], &rules);
+    let placed = lost.replicas_on(&["vm1"]);
+    let one = with(&placed, &[3], &rules);
     assert_eq!(
         lost.judge(&one)
             .modes
@@ -68,8 +68,8 @@ fn e12_when_two_sites_are_lost_the_third_takes_all_and_is_too_full_when_they_ret
     let two = BTreeSet::from(["vm2".to_owned(), "vm3".to_owned()]);
     assert_eq!(lost.place(&one), Ok(two));
     let back = nine_machines();
-    let standing = back.standing(&["vm1", "vm2", "vm3"]);
-    let judged = back.judge(&with(&standing, &[3], &rules));
+    let placed = back.replicas_on(&["vm1", "vm2", "vm3"]);
+    let judged = back.judge(&with(&placed, &[3], &rules));
     let [violation] = &judged.violations[..] else {
         panic!("one violation, not {:?}", judged.violations);
     };
@@ -86,11 +86,11 @@ fn e12_when_two_sites_are_lost_the_third_takes_all_and_is_too_full_when_they_ret
 fn a_domain_above_its_limit_keeps_what_it_has_and_gets_nothing_new() {
     let world = nine_machines();
     let rules = [spread(Mode::MaxDifference, &[Axis::Domain(0)])];
-    let standing = world.standing(&["vm1", "vm2", "vm3"]);
+    let placed = world.replicas_on(&["vm1", "vm2", "vm3"]);
     for (n, expected) in [(4, vec![0, 1]), (5, vec![1, 1]), (6, vec![1, 2]), (7, vec![2, 2])] {
-        let placed = world.placed(&with(&standing, &[n], &rules), &atomic());
+        let answer = world.placed(&with(&placed, &[n], &rules), &atomic());
         let mut counts = [0, 0, 0];
-        placed
+        answer
             .replicas
             .iter()
             .for_each(|replica| counts[replica.host as usize / 3] += 1);
@@ -109,19 +109,19 @@ fn from_the_layout_of_five_no_four_are_valid_and_the_best_ones_stay() {
     });
     let gone = world.released(&workload(&[4], &rules), &replicas).gone;
     assert_eq!(gone.len(), 1);
-    let rest: Vec<Standing> = (0..5)
+    let rest: Vec<PlacedReplica> = (0..5)
         .filter(|at| !gone.contains(at))
-        .map(|at| Standing {
+        .map(|at| PlacedReplica {
             role: 0,
             host: replicas[at].host.unwrap_or_default(),
         })
         .collect();
-    let amount = |standing: &[Standing]| world.judge(&with(standing, &[4], &rules)).violations.len();
+    let amount = |placed: &[PlacedReplica]| world.judge(&with(placed, &[4], &rules)).violations.len();
     let least = (0..5).map(|without| {
         let rest = (0..5)
             .filter(|at| *at != without)
             .map(|at| replicas[at].host.unwrap_or_default());
-        amount(&rest.map(|host| Standing { role: 0, host }).collect::<Vec<_>>())
+        amount(&rest.map(|host| PlacedReplica { role: 0, host }).collect::<Vec<_>>())
     });
     assert_eq!(Some(amount(&rest)), least.min());
 }
@@ -204,8 +204,8 @@ fn affinity_rules_keep_away_from_members_and_bring_together() {
     let soft = [affinity(Level::Soft, AffinityKind::AntiAffinity, sites)];
     let four = world.place(&workload(&[4], &soft)).expect("a soft rule gives way");
     assert!(dc3().is_subset(&four));
-    let standing = world.standing(&["vm1", "vm4", "vm7"]);
-    let judged = world.judge(&with(&standing, &[3], &soft));
+    let placed = world.replicas_on(&["vm1", "vm4", "vm7"]);
+    let judged = world.judge(&with(&placed, &[3], &soft));
     let at: Vec<(DomainId, u32)> = judged
         .violations
         .iter()
@@ -252,8 +252,8 @@ fn without_a_rule_on_hosts_a_host_takes_one_replica_and_with_one_as_many_as_it_s
     let one_each = [spread(Mode::OneEach, &[Axis::Host])];
     assert!(world.place(&workload(&[2], &one_each)).is_ok());
     assert!(world.place(&workload(&[3], &one_each)).is_err());
-    let standing = world.standing(&["h1", "h1"]);
-    let judged = world.judge(&with(&standing, &[2], &[]));
+    let placed = world.replicas_on(&["h1", "h1"]);
+    let judged = world.judge(&with(&placed, &[2], &[]));
     assert_eq!(
         judged.violations.iter().map(|broken| broken.rule).collect::<Vec<_>>(),
         [Broken::OneAHost]
@@ -291,13 +291,13 @@ fn a_spent_budget_is_said_and_is_no_proof() {
         Mode::OneEach,
         &[Axis::Domain(0), Axis::Domain(1), Axis::Domain(2)],
     )];
-    let proof = |budget| {
+    let is_exact = |budget| {
         let placed = world.placed(&workload(&[2], &rules), &Effort { budget, ..atomic() });
         assert!(placed.replicas.is_empty() && placed.refusal.is_some());
-        placed.proof
+        placed.is_exact
     };
-    assert_eq!(proof(Effort::BUDGET), Proof::Exact);
-    assert_eq!(proof(0), Proof::BudgetSpent);
+    assert!(is_exact(Effort::BUDGET));
+    assert!(!is_exact(0));
 }
 
 #[test]
@@ -330,18 +330,18 @@ fn more_places_than_can_be_listed_are_said_if_they_matter() {
     let hosts: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &[][..])).collect();
     let mut world = World::of(&hosts);
     let rules = [spread(Mode::QuorumSafe, &[Axis::Host])];
-    let most_and_proof = |world: &World| {
+    let most_and_is_exact = |world: &World| {
         let placed = world.placed(&workload(&[1000], &rules), &atomic());
         let most = placed
             .replicas
             .chunk_by(|one, other| one.host == other.host)
-            .map(<[Standing]>::len)
+            .map(<[PlacedReplica]>::len)
             .max();
-        (placed.replicas.len(), most, placed.proof)
+        (placed.replicas.len(), most, placed.is_exact)
     };
-    let (number, most, proof) = most_and_proof(&world);
-    assert_eq!((number, proof), (1000, Proof::BudgetSpent));
+    let (number, most, is_exact) = most_and_is_exact(&world);
+    assert_eq!((number, is_exact), (1000, false));
     assert!(most <= Some(499), "{most:?}");
     world.offers.iter_mut().for_each(|offers| offers[0].0 = 400);
-    assert_eq!(most_and_proof(&world), (1000, Some(400), Proof::Exact));
+    assert_eq!(most_and_is_exact(&world), (1000, Some(400), true));
 }

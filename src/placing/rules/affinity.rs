@@ -1,49 +1,19 @@
 //! Affinity and anti-affinity to other workloads: the hosts that a rule excludes, and the costs of the hosts that a
 //! rule advises against.
 
-use super::budget::Budget;
-use super::cluster::Cluster;
-use super::cost::Cost;
-use super::domain_tree::{DomainId, DomainTree};
-use super::rules::{Affinity, AffinityKind, Level, Members, Rule};
+use super::{Affinity, AffinityKind, Level, Members, Rule};
+use crate::placing::budget::Budget;
+use crate::placing::cluster::Cluster;
+use crate::placing::cost::Cost;
+use crate::placing::domain_tree::{DomainId, DomainTree};
 
-/// The cost and the excluding rule of each host, computed once: a search asks a host once for each offer.
-pub struct AffinityHosts {
-    /// By host. Empty without rules, and incomplete if the answer is not wanted any more.
-    hosts: Vec<AffinityHost>,
-}
-
-/// The effect of the rules on one host.
+/// The effect of the rules on a replica on one host.
 #[derive(Clone, Copy, Default)]
-struct AffinityHost {
-    /// As [`AffinityRules::cost`].
-    cost: Cost,
-    /// As [`AffinityRules::excluding`].
-    excluding: Option<usize>,
-}
-
-impl AffinityHosts {
-    pub fn of(cluster: &Cluster, rules: &[Rule], budget: &Budget) -> AffinityHosts {
-        let rules = AffinityRules::of(cluster, rules, budget);
-        let number = rules.len() as u64;
-        let hosts = if number == 0 { 0 } else { cluster.hosts };
-        let hosts = (0..hosts).take_while(|_| !budget.count_list(number));
-        let hosts = hosts.map(|host| AffinityHost {
-            cost: rules.cost(host),
-            excluding: rules.excluding(host),
-        });
-        AffinityHosts { hosts: hosts.collect() }
-    }
-
-    /// As [`AffinityRules::cost`].
-    pub fn cost(&self, host: u32) -> Cost {
-        self.hosts.get(host as usize).map_or(Cost::ZERO, |host| host.cost)
-    }
-
-    /// As [`AffinityRules::excluding`].
-    pub fn excluding(&self, host: u32) -> Option<usize> {
-        self.hosts.get(host as usize).and_then(|host| host.excluding)
-    }
+pub struct AffinityEffect {
+    /// The cost of the soft rules, if the hard rules admit the host.
+    pub cost: Cost,
+    /// The index of the first hard rule that excludes the host.
+    pub excluding: Option<usize>,
 }
 
 /// The `Affinity` rules of a workload, ready to judge hosts.
@@ -88,16 +58,24 @@ impl<'a> AffinityRules<'a> {
         self.rules.len()
     }
 
-    /// The cost of the soft rules on a host that the hard rules admit.
-    pub fn cost(&self, host: u32) -> Cost {
-        let broken = self.broken_by(host).filter(|rule| rule.affinity.level != Level::Hard);
-        broken.fold(Cost::ZERO, |sum, rule| sum + Cost::of_level(rule.affinity.level))
+    /// The effect on each host of the cluster, because a search asks a host once for each offer. Empty without rules, and
+    /// incomplete if the answer is not wanted any more.
+    pub fn effects(&self, budget: &Budget) -> Vec<AffinityEffect> {
+        let hosts = if self.rules.is_empty() { 0 } else { self.cluster.hosts };
+        let hosts = (0..hosts).take_while(|_| !budget.count_list(self.len() as u64));
+        hosts.map(|host| self.effect(host)).collect()
     }
 
-    /// The index of the first hard rule that excludes a host.
-    pub fn excluding(&self, host: u32) -> Option<usize> {
-        let mut hard = self.broken_by(host).filter(|rule| rule.affinity.level == Level::Hard);
-        hard.next().map(|rule| rule.index)
+    /// The effect on a host.
+    pub fn effect(&self, host: u32) -> AffinityEffect {
+        let mut effect = AffinityEffect::default();
+        for rule in self.broken_by(host) {
+            match rule.affinity.level {
+                Level::Hard => effect.excluding = effect.excluding.or(Some(rule.index)),
+                level => effect.cost += Cost::of_level(level),
+            }
+        }
+        effect
     }
 
     /// The rules that a replica on a host breaks.

@@ -1,32 +1,32 @@
 //! An upper bound of the number of replicas that the rules of one dimension admit. The bound saves flows for numbers
 //! that cannot be placed.
 
-use super::compared::{Compared, ComparedDimension};
+use crate::placing::compared::{Compared, ComparedDimension};
 
 /// The most new replicas that have a place, `most` at most. `direct`: the free places directly in each domain, by
 /// compared dimension.
 pub fn ceiling(compared: &Compared, direct: &[Vec<u32>], most: u32) -> u32 {
     let all = compared.dimensions.iter().zip(direct);
-    let ceilings = all.map(|(dimension, direct)| of_dimension(dimension, direct) - dimension.standing[0]);
+    let ceilings = all.map(|(dimension, direct)| of_dimension(dimension, direct) - dimension.placed[0]);
     ceilings.min().map_or(most, |ceiling| ceiling.min(most))
 }
 
-/// The most replicas in the whole dimension, new and standing.
+/// The most replicas in the whole dimension, new and placed.
 fn of_dimension(dimension: &ComparedDimension, direct: &[u32]) -> u32 {
     let (tree, demands) = (&dimension.tree, &dimension.demands);
     let mut most = vec![0_u32; tree.len()];
     for domain in (0..tree.len() as u32).rev().filter(|&domain| tree.is_live(domain)) {
         let is_limited_level = tree.children(domain) == tree.limited_level();
         let children = tree.children(domain).iter().map(|&child| {
-            let standing = dimension.standing[child as usize];
+            let placed = dimension.placed[child as usize];
             let cap = dimension.cap(child, is_limited_level).unwrap_or(u32::MAX);
-            (standing, most[child as usize].min(cap.max(standing)))
+            (placed, most[child as usize].min(cap.max(placed)))
         });
         let even = match children.clone().map(|(_, most)| most).min() {
             Some(least) if demands.is_even => least.saturating_add(1),
             _ => u32::MAX,
         };
-        let below: u32 = children.map(|(standing, most)| most.min(even.max(standing))).sum();
+        let below: u32 = children.map(|(placed, most)| most.min(even.max(placed))).sum();
         most[domain as usize] = dimension.beside(domain) + direct[domain as usize] + below;
     }
     most[0]

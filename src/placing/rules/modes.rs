@@ -1,9 +1,9 @@
 //! Resolves spread rules: the mode and the limit of each `Spread` rule in each of its dimensions, for n replicas on the
 //! eligible hosts.
 
-use super::cluster::Workload;
-use super::live_tree::LiveTree;
-use super::rules::{Axis, Level, Mode, Rule, Spread};
+use super::{Axis, Level, Mode, Rule, Spread, spreads};
+use crate::placing::cluster::Workload;
+use crate::placing::live_tree::LiveTree;
 
 /// More than half of n.
 pub fn quorum(n: u32) -> u32 {
@@ -75,14 +75,6 @@ pub fn axis_rules(workload: &Workload, trees: &[LiveTree], eligible: u32) -> Vec
         }
     }
     all
-}
-
-/// The `Spread` rules with their indices.
-pub fn spreads(rules: &[Rule]) -> impl Iterator<Item = (usize, &Spread)> {
-    rules.iter().enumerate().filter_map(|(at, rule)| match rule {
-        Rule::Spread(spread) => Some((at, spread)),
-        Rule::Affinity(_) => None,
-    })
 }
 
 /// Whether a rule says how many replicas of the workload a host takes. Without such a rule a host takes one replica.

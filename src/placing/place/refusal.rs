@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::cluster::Hosts;
-use super::compared::{Compared, ComparedDimension, HostBounds};
-use super::domain_tree::DomainId;
-use super::live_tree::LiveTree;
-use super::modes::AxisRule;
-use super::place::Placing;
-use super::rules::{Axis, Level};
+use super::host_items::Placing;
+use crate::placing::cluster::Hosts;
+use crate::placing::compared::{Compared, ComparedDimension, HostBounds};
+use crate::placing::domain_tree::DomainId;
+use crate::placing::live_tree::LiveTree;
+use crate::placing::rules::modes::AxisRule;
+use crate::placing::rules::{Axis, Level};
 
 /// The most hosts that a refusal names for each condition.
 const NAMED_HOSTS: usize = 15;
@@ -66,7 +66,7 @@ pub struct DomainLimit {
 /// Why the missing replicas have no place together. Means nothing if the answer is not wanted any more.
 pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
     let missing = placing.missing.iter().sum();
-    let total = placing.compared.standing + missing;
+    let total = placing.compared.placed + missing;
     let mut limited: Vec<Limited> = Limited::all(placing.compared, rules, total);
     let bounds = placing.compared.hosts.bounds(total);
     let mut removed: BTreeMap<Removed, u32> = BTreeMap::new();
@@ -134,10 +134,10 @@ fn free_places<H: Hosts>(placing: &Placing<H>, bounds: &HostBounds, host: u32) -
             missing_roles(placing).filter_map(|role| placing.eligible.lacking_dimension(placing.cluster, host, role));
         return Err(lacking.next().map_or(Removed::NotEligible, Removed::NoDomain));
     }
-    if let Some(rule) = placing.affinity.excluding(host) {
+    if let Some(rule) = placing.affinity(host).excluding {
         return Err(Removed::Affinity(rule));
     }
-    let more = bounds.more(placing.standing[host as usize]);
+    let more = bounds.more(placing.placed[host as usize]);
     if more == 0 {
         return Err(Removed::Taken);
     }
@@ -203,7 +203,7 @@ impl<'a> Limited<'a> {
                 dimension: compared.dimension,
                 domain: DomainId(domain),
                 limit,
-                taken: compared.standing[domain as usize],
+                taken: compared.placed[domain as usize],
                 room: 0,
             };
             (domain, limit)
