@@ -6,12 +6,11 @@
 //! in the same cloud: the best candidates for one claim by the same query. The bench prints medians and the ratio of
 //! both.
 //!
-//! Then it judges pages of 1,000 workloads that stand, all with one query or with 100.
+//! Then it judges pages of 1,000 placed workloads, all with one query or with 100.
 
+mod placed_workloads;
 mod search_inputs;
-mod standing_workloads;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -81,14 +80,14 @@ fn main() {
 /// The time of judging a page whose workloads have this number of queries.
 fn judged(hosts: i32, shape: Shape, snapshot: &Snapshot, queries: i64, rounds: i32) -> String {
     let roles: Vec<Role> = (0..queries)
-        .map(|more| role(standing_workloads::REPLICAS, asked(more)))
+        .map(|more| role(placed_workloads::REPLICAS, asked(more)))
         .collect();
     let first = i32::from(shape.providers > 1);
     let provider = |host: i32| format!("uuid-{}", 1 + host * shape.providers + first);
-    let page = standing_workloads::page(hosts, &roles, provider);
+    let page = placed_workloads::page(hosts, &roles, provider);
     let time = median(rounds, |seed| {
         let settings = SearchSettings { seed, ..settings() };
-        standing_workloads::judge(snapshot, &page, &settings)
+        placed_workloads::judge(snapshot, &page, &settings)
     });
     format!(
         "| {hosts} | {} | {queries} | {:.3} ms |",
@@ -114,11 +113,8 @@ fn measure(
         snapshot: Arc::clone(snapshot),
         put: Arc::new(put(count, rules.clone())),
         roles: Arc::new(vec![role(count, asked(0))]),
-        stored: None,
+        found: Arc::default(),
         stored_spec: None,
-        others: Arc::new(HashMap::new()),
-        referrers: Arc::default(),
-        adopted: Arc::default(),
         held: Arc::default(),
         settings: SearchSettings { seed, ..settings() },
     };

@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::Model;
 use super::judging::{AT_ONCE, JudgeJob, JudgedPage, Keep};
 use super::pages::PAGE_TIME;
-use super::workloads::{Level, Page, ReadSpec, Report, StoredWorkload, ended_by};
+use super::workloads::{Level, Page, ReadSpec, Report, StoredWorkload, ended_by, placed_and_pending};
 use crate::error::{Error, ReasonCode, Result};
 use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings};
@@ -52,59 +52,57 @@ pub struct Censuses {
 /// The counts, for the thread and for the metrics.
 pub type CensusCell = Arc<Mutex<Censuses>>;
 
-/// The numbers of one workload.
-struct Counted {
-    placed: u64,
-    pending: u64,
-    is_unsafe: bool,
-    violations: Vec<(ReasonCode, Level)>,
-    is_unreadable: bool,
-}
-
-/// Keeps the numbers.
+/// Keeps the numbers of each workload.
+#[derive(Clone)]
 struct Count;
 
 impl Keep for Count {
-    type Kept = Counted;
+    type Kept = Figures;
 
-    fn keep(&self, report: Report) -> Option<Counted> {
+    fn keep(&self, report: Report) -> Option<Figures> {
         let (placed, pending) = report.placed_and_pending();
-        let violations = report.violations.iter();
-        Some(Counted {
+        let mut figures = Figures {
+            workloads: 1,
+            not_safe: u64::from(report.safe == Some(false)),
             placed: placed as u64,
             pending: pending as u64,
-            is_unsafe: report.safe == Some(false),
-            violations: violations.map(|it| (it.reason.code, it.level)).collect(),
-            is_unreadable: false,
-        })
+            ..Figures::default()
+        };
+        for violation in report.violations {
+            *figures
+                .violations
+                .entry((violation.reason.code, violation.level))
+                .or_default() += 1;
+        }
+        Some(figures)
     }
 
     /// The replicas count; the violations are unknown.
-    fn keep_unreadable(&self, stored: &StoredWorkload, _: &Error) -> Option<Counted> {
-        let placed = stored.replicas.iter().filter(|replica| replica.is_placed()).count();
-        Some(Counted {
+    fn keep_unreadable(&self, stored: &StoredWorkload, _: &Error) -> Option<Figures> {
+        let (placed, pending) = placed_and_pending(stored.replicas.iter());
+        Some(Figures {
+            workloads: 1,
             placed: placed as u64,
-            pending: (stored.replicas.len() - placed) as u64,
-            is_unsafe: false,
-            violations: Vec::new(),
-            is_unreadable: true,
+            pending: pending as u64,
+            unreadable: 1,
+            ..Figures::default()
         })
     }
 
-    fn bytes(_: &Counted) -> usize {
+    fn bytes(_: &Figures) -> usize {
         0
     }
 }
 
 impl Figures {
-    fn add(&mut self, counted: Counted) {
-        self.workloads += 1;
-        self.not_safe += u64::from(counted.is_unsafe);
-        self.unreadable += u64::from(counted.is_unreadable);
-        self.placed += counted.placed;
-        self.pending += counted.pending;
-        for violation in counted.violations {
-            *self.violations.entry(violation).or_default() += 1;
+    fn add(&mut self, other: Figures) {
+        self.workloads += other.workloads;
+        self.not_safe += other.not_safe;
+        self.placed += other.placed;
+        self.pending += other.pending;
+        self.unreadable += other.unreadable;
+        for (violation, count) in other.violations {
+            *self.violations.entry(violation).or_default() += count;
         }
     }
 }

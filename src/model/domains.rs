@@ -94,22 +94,18 @@ struct Siblings {
     least: usize,
 }
 
-/// The amounts of a domain by class.
+/// The amounts of a class in a domain.
 #[derive(Default)]
-struct Sums {
-    capacity: HashMap<ClassId, i128>,
-    usage: HashMap<ClassId, i128>,
-    /// The free amounts of the domain's eligible hosts.
-    free: HashMap<ClassId, i128>,
+struct Sum {
+    capacity: i128,
+    usage: i128,
+    /// The free amount of the domain's eligible hosts.
+    free: i128,
 }
 
-/// The sums of the domains of a page.
-struct PageSums<'p> {
-    /// By path.
-    of_domains: HashMap<&'p str, Sums>,
-    /// The free amounts of all eligible hosts.
-    free: HashMap<ClassId, i128>,
-}
+/// The amounts of a domain by class.
+type Sums = HashMap<ClassId, Sum>;
+type Free = HashMap<ClassId, i128>;
 
 /// The domains of a page. All domains are counted, but only the domains of the page are summed. A path may have
 /// hundreds of segments, each of which ends a domain.
@@ -128,20 +124,14 @@ pub fn page_of(snapshot: &Snapshot, page: &Page, interrupt: &Interrupt) -> Resul
         paths.truncate(page.limit);
     }
     paths.sort_unstable();
-    let PageSums { of_domains, free } = sum(snapshot, page, &paths, interrupt)?;
+    let (of_domains, free) = sum(snapshot, page, &paths, interrupt)?;
     let next = paths.last().filter(|_| has_more).map(|path| (*path).to_owned());
     let reports = paths.into_iter().map(|path| {
         // A report names all classes.
         interrupt.spend(free.len() as u64 / OPERATIONS_A_STEP);
         go_on(interrupt)?;
-        let nothing = Sums::default();
-        let sums = of_domains.get(path).unwrap_or(&nothing);
-        Ok(report(
-            snapshot,
-            path,
-            (&hosts[path], siblings.get(&parent(path))),
-            (sums, &free),
-        ))
+        let counts = (&hosts[path], siblings.get(&parent(path)));
+        Ok(report(snapshot, path, counts, (&of_domains[path], &free)))
     });
     Ok((reports.collect::<Result<_>>()?, next))
 }
@@ -177,10 +167,15 @@ fn siblings<'s>(hosts: &HashMap<&'s str, Hosts>, interrupt: &Interrupt) -> Resul
     Ok(found)
 }
 
-/// The sums of these domains, and the free amounts of all eligible hosts.
-fn sum<'p>(snapshot: &Snapshot, page: &Page, paths: &[&'p str], interrupt: &Interrupt) -> Result<PageSums<'p>> {
+/// The sums of these domains by path, and the free amounts of all eligible hosts.
+fn sum<'p>(
+    snapshot: &Snapshot,
+    page: &Page,
+    paths: &[&'p str],
+    interrupt: &Interrupt,
+) -> Result<(HashMap<&'p str, Sums>, Free)> {
     let mut found: HashMap<&str, Sums> = paths.iter().map(|path| (*path, Sums::default())).collect();
-    let mut free = HashMap::new();
+    let mut free = Free::new();
     for host in hosts(snapshot) {
         let is_eligible = snapshot.state(host) == ProviderState::Up;
         let amounts = amounts(snapshot, host);
@@ -191,10 +186,11 @@ fn sum<'p>(snapshot: &Snapshot, page: &Page, paths: &[&'p str], interrupt: &Inte
                 continue;
             };
             for (class, capacity, used) in &amounts {
-                *sums.capacity.entry(*class).or_default() += capacity;
-                *sums.usage.entry(*class).or_default() += used;
+                let sum = sums.entry(*class).or_default();
+                sum.capacity += capacity;
+                sum.usage += used;
                 if is_eligible {
-                    *sums.free.entry(*class).or_default() += (capacity - used).max(0);
+                    sum.free += (capacity - used).max(0);
                 }
             }
         }
@@ -203,22 +199,19 @@ fn sum<'p>(snapshot: &Snapshot, page: &Page, paths: &[&'p str], interrupt: &Inte
         }
         go_on(interrupt)?;
     }
-    Ok(PageSums {
-        of_domains: found,
-        free,
-    })
+    Ok((found, free))
 }
 
 fn report(
     snapshot: &Snapshot,
     path: &str,
     (hosts, siblings): (&Hosts, Option<&Siblings>),
-    (sums, free): (&Sums, &HashMap<ClassId, i128>),
+    (sums, free): (&Sums, &Free),
 ) -> DomainReport {
     let free_elsewhere = free
         .iter()
-        .map(|(class, all)| (*class, all - sums.free.get(class).unwrap_or(&0)));
-    let usage = named(snapshot, sums.usage.iter().map(|(class, used)| (*class, *used)));
+        .map(|(class, all)| (*class, all - sums.get(class).map_or(0, |sum| sum.free)));
+    let usage = named(snapshot, sums.iter().map(|(class, sum)| (*class, sum.usage)));
     let mut loss = Loss {
         siblings: siblings.map_or(0, |siblings| siblings.number),
         free_elsewhere: named(snapshot, free_elsewhere),
@@ -235,10 +228,7 @@ fn report(
         parent: parent(path).map(str::to_owned),
         hosts: hosts.all,
         eligible_hosts: hosts.eligible,
-        capacity: named(
-            snapshot,
-            sums.capacity.iter().map(|(class, capacity)| (*class, *capacity)),
-        ),
+        capacity: named(snapshot, sums.iter().map(|(class, sum)| (*class, sum.capacity))),
         usage,
         is_heavy: siblings.is_some_and(|siblings| hosts.all > siblings.least),
         loss,

@@ -12,7 +12,7 @@ use super::Model;
 use super::pages::PAGE_BYTES;
 use super::reads::reader::Reader;
 use super::workloads::{
-    self, Judge, ReadSpec, ReadWorkload, Report, Spec, StoredPage, StoredWorkload, read_spec, until, whole,
+    self, Judge, ReadSpec, Report, Role, Spec, StoredPage, StoredWorkload, read_spec, until, whole,
 };
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ pub const AT_ONCE: usize = 100;
 const VIOLATIONS_MAX: usize = 10_000;
 
 /// The part of judged workloads that an answer needs.
-pub trait Keep: Send + Sync + 'static {
+pub trait Keep: Clone + Send + Sync + 'static {
     type Kept: Send + 'static;
 
     /// The part of a judged workload; `None` if the answer leaves out the workload.
@@ -53,38 +53,20 @@ pub struct JudgedPage {
     pub time: Duration,
 }
 
-/// A workload with its spec, or the error of reading the spec.
-enum Candidate {
-    Read(Box<ReadWorkload>),
-    Unread(Box<StoredWorkload>, Error),
-}
-
 /// Workloads to judge. Clones share the workloads and the snapshot.
+#[derive(Clone)]
 pub struct JudgeJob<K: Keep> {
     snapshot: Arc<Snapshot>,
-    workloads: Arc<Vec<Candidate>>,
+    /// Each with its spec, whose names are in the spelling of the tables, or the error of reading the spec.
+    workloads: Arc<Vec<(StoredWorkload, Result<Spec>)>>,
     /// The workloads that the rules name.
     others: Arc<HashMap<String, StoredWorkload>>,
-    keep: Arc<K>,
+    keep: K,
     settings: SearchSettings,
     /// When the time of the page is over.
     end: BootInstant,
     /// The number of bytes that the page may still get.
     pub(in crate::model) room: usize,
-}
-
-impl<K: Keep> Clone for JudgeJob<K> {
-    fn clone(&self) -> JudgeJob<K> {
-        JudgeJob {
-            snapshot: Arc::clone(&self.snapshot),
-            workloads: Arc::clone(&self.workloads),
-            others: Arc::clone(&self.others),
-            keep: Arc::clone(&self.keep),
-            settings: self.settings.clone(),
-            end: self.end,
-            room: self.room,
-        }
-    }
 }
 
 /// The result of a job.
@@ -112,7 +94,7 @@ impl<K: Keep> JudgeJob<K> {
         };
         let judge = Judge::new(&self.snapshot, &self.others, &settings);
         let (mut kept, mut last, mut bytes): (Vec<K::Kept>, Option<&str>, usize) = (Vec::new(), None, 0);
-        for workload in self.workloads.iter() {
+        for (stored, spec) in self.workloads.iter() {
             if interrupt.is_set() {
                 break;
             }
@@ -120,9 +102,9 @@ impl<K: Keep> JudgeJob<K> {
                 let ended_after = Some(last.to_owned());
                 return Ok(Judged { kept, ended_after });
             }
-            let (stored, judged) = match workload {
-                Candidate::Read(read) => (&read.stored, judge.report(read)),
-                Candidate::Unread(stored, error) => (&**stored, Err(error.clone())),
+            let judged = match spec {
+                Ok(spec) => judge.report(stored, spec),
+                Err(error) => Err(error.clone()),
             };
             let found = match judged {
                 Ok(report) => self.keep.keep(report),
@@ -157,7 +139,6 @@ impl Model {
     ) -> Result<(Vec<K::Kept>, Option<String>)> {
         let JudgedPage { rows, named, time } = page;
         let (end, deadline) = (BootInstant::now() + time, self.writer_deadline());
-        let keep = Arc::new(keep);
         let (mut found, mut count, mut left): (Vec<K::Kept>, usize, usize) = (Vec::new(), 0, rows.limit);
         let mut room = PAGE_BYTES;
         let mut after = rows.after.clone();
@@ -199,7 +180,7 @@ impl Model {
         &self,
         page: StoredPage,
         (read, caller): (ReadSpec, &CallerKey),
-        (keep, settings): (&Arc<K>, &SearchSettings),
+        (keep, settings): (&K, &SearchSettings),
         (end, room): (BootInstant, usize),
     ) -> Result<Option<JudgeJob<K>>> {
         let StoredPage { workloads, others, .. } = page;
@@ -207,41 +188,32 @@ impl Model {
             return Ok(None);
         }
         let length = workloads.iter().map(|stored| stored.row.body.len()).sum();
-        let read = self
-            .pools
-            .read(caller, length, move || Ok(read_specs(workloads, read)))
-            .await?;
-        let specs = read.iter().filter_map(|(_, spec)| spec.as_ref().ok());
-        let roles: Vec<_> = specs.flat_map(|spec| spec.roles.iter().cloned()).collect();
+        let read = move || {
+            let specs = workloads.into_iter().map(|stored| {
+                let spec = read_spec(&stored.row, read);
+                (stored, spec)
+            });
+            Ok(specs.collect::<Vec<_>>())
+        };
+        let mut workloads = self.pools.read(caller, length, read).await?;
+        let specs = workloads.iter().filter_map(|(_, spec)| spec.as_ref().ok());
+        let roles: Vec<Role> = specs.flat_map(|spec| spec.roles.iter().cloned()).collect();
         let (snapshot, roles) = self.newest_for(&roles).await?;
         let mut roles = roles.into_iter();
-        let workloads = read.into_iter().map(|(stored, spec)| match spec {
-            Ok(spec) => Candidate::Read(Box::new(ReadWorkload {
-                stored,
-                roles: roles.by_ref().take(spec.roles.len()).collect(),
-                spec,
-            })),
-            Err(error) => Candidate::Unread(Box::new(stored), error),
-        });
+        for spec in workloads.iter_mut().filter_map(|(_, spec)| spec.as_mut().ok()) {
+            let count = spec.roles.len();
+            spec.roles = roles.by_ref().take(count).collect();
+        }
         Ok(Some(JudgeJob {
             snapshot,
-            workloads: Arc::new(workloads.collect()),
+            workloads: Arc::new(workloads),
             others: Arc::new(others),
-            keep: Arc::clone(keep),
+            keep: keep.clone(),
             settings: settings.clone(),
             end,
             room,
         }))
     }
-}
-
-/// The workloads with their specs.
-fn read_specs(workloads: Vec<StoredWorkload>, read: ReadSpec) -> Vec<(StoredWorkload, Result<Spec>)> {
-    let read = workloads.into_iter().map(|stored| {
-        let spec = read_spec(&stored.row, read);
-        (stored, spec)
-    });
-    read.collect()
 }
 
 /// The first `limit` of the uuids that are greater than `after`, and whether there are more uuids. `None`: all uuids.

@@ -52,26 +52,33 @@ pub struct Violated {
     pub violations: Vec<Violation>,
 }
 
-impl Violated {
-    /// The approximate length in an answer, in which each violation names the workload.
-    fn bytes(&self) -> usize {
-        let texts = self.violations.iter().flat_map(|violation| {
-            let lists = [&violation.replicas, &violation.consumers, &violation.hosts];
-            (lists.into_iter().flatten()).chain([&violation.reason.detail])
-        });
-        let names = self.violations.len() * (MEMBERS_BYTES + self.row.name.len() + self.row.project.len());
-        names + texts.map(String::len).sum::<usize>()
-    }
-}
-
 /// Workloads whose violations are searched.
 pub type JudgeJob = judging::JudgeJob<Filter>;
 
 impl Keep for Filter {
     type Kept = Violated;
 
+    /// The workload with the violations that pass; `None` without a violation.
     fn keep(&self, report: Report) -> Option<Violated> {
-        self.violated(report)
+        let Report {
+            row,
+            replicas,
+            violations,
+            ..
+        } = report;
+        let on_provider = self.provider.as_deref().map(|provider| {
+            let is_there = |it: &&ShownReplica| {
+                let mut shares = it.replica.allocations.iter();
+                it.host.as_deref() == Some(provider) || shares.any(|share| &*share.provider == provider)
+            };
+            let there = replicas.iter().filter(is_there);
+            there.map(|it| it.replica.row.id.as_str()).collect()
+        });
+        let passing = violations
+            .into_iter()
+            .filter(|it| self.passes(it, on_provider.as_ref()));
+        let violations: Vec<Violation> = passing.collect();
+        (!violations.is_empty()).then_some(Violated { row, violations })
     }
 
     /// The answer leaves out the workload. The log names the workload.
@@ -81,8 +88,14 @@ impl Keep for Filter {
         None
     }
 
-    fn bytes(kept: &Violated) -> usize {
-        kept.bytes()
+    /// In an answer each violation names the workload.
+    fn bytes(Violated { row, violations }: &Violated) -> usize {
+        let texts = violations.iter().flat_map(|violation| {
+            let lists = [&violation.replicas, &violation.consumers, &violation.hosts];
+            (lists.into_iter().flatten()).chain([&violation.reason.detail])
+        });
+        let names = violations.len() * (MEMBERS_BYTES + row.name.len() + row.project.len());
+        names + texts.map(String::len).sum::<usize>()
     }
 
     fn violations(kept: &Violated) -> usize {
@@ -91,35 +104,12 @@ impl Keep for Filter {
 }
 
 impl Filter {
-    /// The workload with the violations that pass; `None` without a violation.
-    fn violated(&self, report: Report) -> Option<Violated> {
-        let Report {
-            row,
-            replicas,
-            violations,
-            ..
-        } = report;
-        let stand_there = self.provider.as_deref().map(|provider| {
-            let stands_there = |it: &&ShownReplica| {
-                let mut shares = it.replica.allocations.iter();
-                it.host.as_deref() == Some(provider) || shares.any(|share| &*share.provider == provider)
-            };
-            let there = replicas.iter().filter(stands_there);
-            there.map(|it| it.replica.row.id.as_str()).collect()
-        });
-        let passing = violations
-            .into_iter()
-            .filter(|it| self.passes(it, stand_there.as_ref()));
-        let violations: Vec<Violation> = passing.collect();
-        (!violations.is_empty()).then_some(Violated { row, violations })
-    }
-
-    /// `stand_there` are the replicas on the provider of the filter; `None` without a provider.
-    fn passes(&self, violation: &Violation, stand_there: Option<&HashSet<&str>>) -> bool {
+    /// `on_provider` are the replicas on the provider of the filter; `None` without a provider.
+    fn passes(&self, violation: &Violation, on_provider: Option<&HashSet<&str>>) -> bool {
         let names = |there: &HashSet<&str>| violation.replicas.iter().any(|id| there.contains(id.as_str()));
         self.code.is_none_or(|code| violation.reason.code == code)
             && self.level.is_none_or(|level| violation.level == level)
-            && stand_there.is_none_or(names)
+            && on_provider.is_none_or(names)
     }
 }
 
@@ -171,13 +161,13 @@ async fn named(reader: &impl Fn() -> Reader, filter: &Filter) -> Result<Option<B
     let Some(provider) = filter.provider.clone() else {
         return Ok(filter.workload.clone().map(|workload| BTreeSet::from([workload])));
     };
-    let mut found = reader().read(move |conn| standing_on(conn, &provider)).await?;
+    let mut found = reader().read(move |conn| on_trees_of(conn, &provider)).await?;
     found.retain(|uuid| filter.workload.as_ref().is_none_or(|workload| workload == uuid));
     Ok(Some(found))
 }
 
 /// The workloads with a replica in the tree of a provider.
-fn standing_on(conn: &mut DbConnection, provider: &str) -> Result<BTreeSet<String>> {
+fn on_trees_of(conn: &mut DbConnection, provider: &str) -> Result<BTreeSet<String>> {
     use resource_providers as t;
     let root: Option<Option<i32>> = t::table
         .filter(t::uuid.eq(provider))

@@ -1,6 +1,6 @@
 //! Workloads (`/v1/workloads`): replicas, with rules about the hosts of the replicas.
 //!
-//! A replica is a consumer with allocations, and the allocations say where the replica stands. So each change of
+//! A replica is a consumer with allocations, and the allocations say where the replica is. So each change of
 //! allocations by OpenStack's routes is seen, and a replica without allocations is pending.
 //!
 //! - `spec`: the roles and rules of a workload; `rows`: the tables;
@@ -39,6 +39,7 @@ use std::sync::Arc;
 use super::allocations::{Owner, ProviderShare};
 use super::claims::{ClaimedConsumer, ConsumerChoice};
 pub use crate::placing::{AffinityKind, Level, Mode};
+pub use found::Found;
 pub use ids::natural_order;
 pub use in_batch::{PutInBatch, SetInBatch};
 pub use listing::Listed;
@@ -48,7 +49,7 @@ pub use planned::Planned;
 pub use put::read_spec;
 #[cfg(test)]
 pub use report::ReportJob;
-pub use report::{Judge, ReadWorkload, Report, ShownReplica, SpreadReport, Violation};
+pub use report::{Judge, Report, ShownReplica, SpreadReport, Violation};
 pub use rows::{
     Neighbourhood, Page, StoredPage, StoredWorkload, fetch_with_neighbours, list_stored, named, neighbour_rows,
     replica_rows, taken, workload_rows,
@@ -203,8 +204,14 @@ impl Replica {
     }
 }
 
+/// How many of these replicas have a place, and how many lack a place.
+pub fn placed_and_pending<'a>(replicas: impl Iterator<Item = &'a Replica> + Clone) -> (usize, usize) {
+    let placed = replicas.clone().filter(|replica| replica.is_placed()).count();
+    (placed, replicas.count() - placed)
+}
+
 /// A command: the rows of a workload, and the consumers to claim for or to release.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Set {
     pub uuid: String,
     /// The generation of the row on which the command was planned; `None` if there was no row.

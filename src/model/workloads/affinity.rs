@@ -40,16 +40,9 @@ fn spread(list: &HostList, rule: &SpreadRule) -> Rule {
     })
 }
 
-/// The dimensions of a list in which a host needs a domain under the rules.
-pub fn needed_dimensions(list: &HostList, spec: &Spec) -> Vec<usize> {
-    let Some(rules) = &spec.rules else {
-        return placing::needed_dimensions(&default_rule(list));
-    };
-    let spreads = rules.iter().filter_map(|rule| match rule {
-        SpecRule::Spread(spread) => Some(self::spread(list, spread)),
-        SpecRule::Affinity(_) => None,
-    });
-    placing::needed_dimensions(&spreads.collect::<Vec<_>>())
+/// The dimensions of a list in which a host needs a domain under the rules. Rules about workloads need none.
+pub fn needed_dimensions(snapshot: &Snapshot, list: &HostList, spec: &Spec) -> Vec<usize> {
+    placing::needed_dimensions(&rules(snapshot, list, spec, &HashMap::new()))
 }
 
 /// Refuses rules about dimensions that no host has. A mistyped name would restrict nothing, or everything.

@@ -24,60 +24,33 @@ pub struct EligibleHosts {
 }
 
 impl EligibleHosts {
-    /// `roles` are the roles of the spec, with names in the spelling of the tables.
+    /// `roles` are the roles of the spec, with names in the spelling of the tables. For stored roles, no host is eligible
+    /// for a query with a class or trait that has been deleted.
     ///
     /// # Errors
     /// Of the search. [`Error::InMember`] with the path of a query that names an unknown class or trait.
     pub fn of(
         snapshot: &Snapshot,
-        dimensions: &[&str],
-        spec: &Spec,
+        (spec, dimensions): (&Spec, &[&str]),
         roles: &[Role],
         settings: &SearchSettings,
+        is_stored: bool,
     ) -> Result<EligibleHosts> {
-        let of_query = |known: &KnownHosts, list: &HostList, (at, role): (usize, &Role)| {
-            let hosts = known.of_query(snapshot, list, role, settings);
-            hosts.map_err(|error| in_role(at, error))
-        };
-        EligibleHosts::find(snapshot, dimensions, spec, roles, &settings.interrupt, of_query)
-    }
-
-    /// As [`Self::of`], for stored roles. No host is eligible for a query with a class or trait that has been deleted.
-    ///
-    /// # Errors
-    /// Of the search.
-    pub fn of_stored(
-        snapshot: &Snapshot,
-        dimensions: &[&str],
-        spec: &Spec,
-        roles: &[Role],
-        settings: &SearchSettings,
-    ) -> Result<EligibleHosts> {
-        let of_query = |known: &KnownHosts, list: &HostList, (_, role): (usize, &Role)| match known
-            .of_query(snapshot, list, role, settings)
-        {
-            Err(Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. }) => {
-                Ok(known.none(list.slots.len()))
-            }
-            hosts => hosts,
-        };
-        EligibleHosts::find(snapshot, dimensions, spec, roles, &settings.interrupt, of_query)
-    }
-
-    fn find(
-        snapshot: &Snapshot,
-        dimensions: &[&str],
-        spec: &Spec,
-        roles: &[Role],
-        interrupt: &Interrupt,
-        of_query: impl Fn(&KnownHosts, &HostList, (usize, &Role)) -> Result<Arc<[bool]>>,
-    ) -> Result<EligibleHosts> {
+        let interrupt = &settings.interrupt;
         let known = snapshot.derived_from_all(KnownHosts::default);
         let list = known.list(snapshot, dimensions, interrupt)?;
-        let by_role = roles.iter().enumerate();
-        let by_role = by_role.map(|role| of_query(known, &list, role));
+        let by_role =
+            roles
+                .iter()
+                .enumerate()
+                .map(|(at, role)| match known.of_query(snapshot, &list, role, settings) {
+                    Err(Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. }) if is_stored => {
+                        Ok(known.none(list.slots.len()))
+                    }
+                    hosts => hosts.map_err(|error| in_role(at, error)),
+                });
         let by_role = by_role.collect::<Result<_>>()?;
-        let needed = affinity::needed_dimensions(&list, spec);
+        let needed = affinity::needed_dimensions(snapshot, &list, spec);
         known.of_roles(list, by_role, needed, interrupt)
     }
 }

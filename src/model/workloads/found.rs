@@ -10,6 +10,7 @@ use crate::db::DbConnection;
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 
 /// The rows that a request reads before the plan.
+#[derive(Debug, Clone, Default)]
 pub struct Found {
     pub stored: Option<StoredWorkload>,
     /// The workloads that the rules name, and the workloads whose rules name this workload: by uuid, without bodies.

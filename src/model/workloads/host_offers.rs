@@ -20,7 +20,6 @@ use super::spec::Role;
 use crate::error::Result;
 use crate::placing::{Hosts, Offer};
 use crate::search::{self, Candidate, HostCosts, PlannedUsage, Rank, Request, Scoring, SearchSettings, Slot, Snapshot};
-use series::Series;
 
 /// Costs are compared as whole numbers.
 const COST_SCALE: f64 = (1 << 24) as f64;
@@ -37,7 +36,7 @@ pub struct HostOffers<'a> {
     /// With the capacities. The same snapshot if there are no normal limits.
     hard: Arc<Snapshot>,
     /// The offers of a host for several replicas of a role, by host and role.
-    series: RefCell<HashMap<(u32, usize), Series>>,
+    series: RefCell<HashMap<(u32, usize), series::Series>>,
     /// The series that was asked last. Only this series keeps the usage.
     last: Cell<Option<(u32, usize)>>,
     /// Whether replicas of several roles find places together on a host, by host and roles.
@@ -72,28 +71,28 @@ pub struct Offered {
 
 impl FirstOffers {
     fn find(
-        (normal, hard): (&mut PlannedUsage, &mut PlannedUsage),
+        [normal, hard]: [&Arc<Snapshot>; 2],
         request: &Request,
         scoring: Option<Scoring>,
         settings: &SearchSettings,
     ) -> Result<FirstOffers> {
-        let within = search::best_of_each_host(normal.snapshot(), request, scoring, settings)?;
+        let within = search::best_of_each_host(normal, request, scoring, settings)?;
         let mut found = FirstOffers {
             is_exact: within.is_exact,
             normal: within,
             beyond: HashMap::new(),
         };
-        let hard = hard.snapshot();
         if !hard.catalog().has_normal_limits() {
             return Ok(found);
         }
+        let usage = PlannedUsage::new(Arc::clone(normal));
         let mut costs: HashMap<Slot, f64> = HashMap::new();
         let beyond = &mut found.beyond;
         found.is_exact &= search::each_host(hard, request, scoring, settings, |host, cost, candidate| {
             let is_better = found.normal.of(host).is_none() && costs.get(&host).is_none_or(|least| cost < *least);
             if is_better {
                 costs.insert(host, cost);
-                let over = normal.added_over(&candidate().placements).clamp(0, MAX_OVER);
+                let over = usage.added_over(&candidate().placements).clamp(0, MAX_OVER);
                 let score = score(cost);
                 beyond.insert(host, Offer { over, score });
             }
@@ -115,7 +114,7 @@ impl FirstOffers {
 impl<'a> HostOffers<'a> {
     /// `wanted` has the number of new replicas of each role; roles without any are not searched.
     pub fn new(
-        (mut normal, mut hard): (PlannedUsage, PlannedUsage),
+        [normal, hard]: [&Arc<Snapshot>; 2],
         list: &'a HostList,
         roles: &'a [Role],
         wanted: &[u32],
@@ -131,8 +130,7 @@ impl<'a> HostOffers<'a> {
             } else if let Some(first) = known.get(&(scoring, request)) {
                 Some(Rc::clone(first))
             } else {
-                let usage = (&mut normal, &mut hard);
-                let first = Rc::new(FirstOffers::find(usage, request, scoring, settings)?);
+                let first = Rc::new(FirstOffers::find([normal, hard], request, scoring, settings)?);
                 known.insert((scoring, request), Rc::clone(&first));
                 Some(first)
             };
@@ -143,19 +141,14 @@ impl<'a> HostOffers<'a> {
                 alone: OnceCell::new(),
             });
         }
-        let hard = Arc::clone(hard.snapshot());
         let has_limits = hard.catalog().has_normal_limits();
         Ok(HostOffers {
             list,
             is_exact: Cell::new(offers.iter().flat_map(|it| &it.first).all(|first| first.is_exact)),
             roles: offers,
             settings,
-            normal: if has_limits {
-                Arc::clone(normal.snapshot())
-            } else {
-                Arc::clone(&hard)
-            },
-            hard,
+            normal: Arc::clone(if has_limits { normal } else { hard }),
+            hard: Arc::clone(hard),
             series: RefCell::default(),
             last: Cell::new(None),
             fitting: RefCell::default(),

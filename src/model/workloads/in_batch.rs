@@ -40,11 +40,8 @@ impl PutInBatch {
             .and_then(|stored| (self.job.put.read)(&stored.row.body).ok());
         let job = PlanJob {
             snapshot: Arc::clone(snapshot),
-            stored: found.stored.map(Arc::new),
+            found: Arc::new(found),
             stored_spec: stored_spec.map(Arc::new),
-            others: Arc::new(found.others),
-            referrers: Arc::new(found.referrers),
-            adopted: Arc::new(found.adopted),
             ..self.job.clone()
         };
         Ok(job

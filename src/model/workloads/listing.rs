@@ -1,6 +1,6 @@
 //! `GET /v1/workloads`: workloads with how many replicas have a place, and whether they are safe.
 
-use super::{Page, ReadSpec, Report, StoredWorkload, WorkloadRow};
+use super::{Page, ReadSpec, Report, StoredWorkload, WorkloadRow, placed_and_pending};
 use crate::error::{Error, Result};
 use crate::model::judging::{JudgeJob, JudgedPage, Keep};
 use crate::model::pages::PAGE_TIME;
@@ -18,22 +18,11 @@ pub struct Listed {
     pub safe: Option<bool>,
 }
 
-impl Listed {
-    fn of(stored: &StoredWorkload) -> Listed {
-        let placed = stored.replicas.iter().filter(|replica| replica.is_placed()).count();
-        Listed {
-            row: stored.row.clone(),
-            placed,
-            pending: stored.replicas.len() - placed,
-            safe: None,
-        }
-    }
-}
-
 /// An estimate of the bytes of a workload's members, without the texts.
 const MEMBERS_BYTES: usize = 250;
 
 /// Keeps the figures.
+#[derive(Clone)]
 struct Figures;
 
 impl Keep for Figures {
@@ -55,7 +44,13 @@ impl Keep for Figures {
             "Whether workload {} is safe cannot be judged: {error}; put it again",
             stored.row.uuid
         );
-        Some(Listed::of(stored))
+        let (placed, pending) = placed_and_pending(stored.replicas.iter());
+        Some(Listed {
+            row: stored.row.clone(),
+            placed,
+            pending,
+            safe: None,
+        })
     }
 
     fn bytes(kept: &Listed) -> usize {

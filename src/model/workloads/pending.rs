@@ -5,8 +5,8 @@ use std::sync::{Arc, Weak};
 use tokio::runtime::{Builder, Runtime};
 
 use super::rows::{self, StoredWorkload};
-use super::{PlanJob, Put, ReadSpec, Report, ended_by};
-use crate::error::{Error, Reasons, Result};
+use super::{PlanJob, Put, ReadSpec, Report, ended_by, read_spec};
+use crate::error::{Reasons, Result};
 use crate::model::Model;
 use crate::model::allocations::Owner;
 use crate::pools::CallerKey;
@@ -118,9 +118,7 @@ impl Model {
 /// The request that repeats the stored spec.
 fn retry(stored: StoredWorkload, read: ReadSpec) -> Result<Put> {
     let row = stored.row;
-    let spec = read(&row.body).map_err(|error| Error::Internal {
-        detail: format!("the body of workload {} cannot be read: {error}", row.uuid),
-    })?;
+    let spec = read_spec(&row, read)?;
     Ok(Put {
         name: row.name,
         owner: Owner {

@@ -4,8 +4,8 @@
 //! 2. Replicas that exchange their roles get the amounts of the new role on their host.
 //! 3. The missing replicas are placed. No other replica moves: a rule that is still broken is a violation.
 
-mod outcome;
 mod places;
+mod set;
 mod shares;
 mod stock;
 mod swap;
@@ -23,7 +23,7 @@ use super::report::Report;
 use super::spec::{Role, Spec};
 use super::time::{STEPS_A_REPLICA, too_long, whole};
 use super::unfit::Hosts;
-use super::{Adopted, Put, Replica, ReplicaRow, StoredWorkload, affinity, ids};
+use super::{Found, Put, Replica, ReplicaRow, affinity, ids};
 use crate::db::writer::RowNames;
 use crate::error::{Error, Result};
 use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
@@ -38,15 +38,9 @@ pub struct PlanJob {
     pub put: Arc<Put>,
     /// The roles of the request, with names in the spelling of the tables.
     pub roles: Arc<Vec<Role>>,
-    pub stored: Option<Arc<StoredWorkload>>,
+    pub found: Arc<Found>,
     /// The spec of the stored workload.
     pub stored_spec: Option<Arc<Spec>>,
-    /// The workloads that the rules name, and the workloads whose rules name this workload.
-    pub others: Arc<HashMap<String, StoredWorkload>>,
-    /// The specs of the workloads whose rules name this workload, by uuid.
-    pub referrers: Arc<Vec<(String, Spec)>>,
-    /// The consumers that become replicas, with their places.
-    pub adopted: Arc<Vec<(Adopted, Replica)>>,
     /// Rows locked by other transactions. The plan avoids the providers among these rows.
     pub held: Arc<RowNames>,
     pub settings: SearchSettings,
@@ -142,7 +136,7 @@ impl PlanJob {
     fn plan(&self, interrupt: &Interrupt) -> Result<Planned> {
         let spec = &self.put.spec;
         let mut dimensions = spec.dimensions();
-        dimensions.extend(self.referrers.iter().flat_map(|(_, spec)| spec.dimensions()));
+        dimensions.extend(self.found.referrers.iter().flat_map(|(_, spec)| spec.dimensions()));
         dimensions.sort_unstable();
         dimensions.dedup();
         let settings = SearchSettings {
@@ -156,19 +150,19 @@ impl PlanJob {
             affinity::check_dimensions(&self.snapshot, spec)?;
         }
         let EligibleHosts { list, eligible } =
-            EligibleHosts::of(&self.snapshot, &dimensions, spec, &self.roles, &settings)?;
-        let mut rules = affinity::rules(&self.snapshot, &list, spec, &self.others);
+            EligibleHosts::of(&self.snapshot, (spec, &dimensions), &self.roles, &settings, false)?;
+        let mut rules = affinity::rules(&self.snapshot, &list, spec, &self.found.others);
         let own_rules = rules.len();
         let uuid = &self.put.uuid;
         rules.extend(affinity::rules_of_referrers(
             &self.snapshot,
             &list,
             uuid,
-            &self.referrers,
-            &self.others,
+            &self.found.referrers,
+            &self.found.others,
             interrupt,
         )?);
-        let stored = self.stored.iter().map(|it| it.replicas.len()).sum::<usize>() + self.adopted.len();
+        let stored = self.found.stored.iter().map(|it| it.replicas.len()).sum::<usize>() + self.found.adopted.len();
         if interrupt.count(u64::from(spec.count()).max(stored as u64) * STEPS_A_REPLICA) {
             return Err(too_long());
         }
@@ -196,7 +190,7 @@ impl PlanJob {
     }
 
     fn revision(&self) -> i64 {
-        match (&self.stored, &self.stored_spec) {
+        match (&self.found.stored, &self.stored_spec) {
             (Some(stored), Some(spec)) => {
                 let is_same = spec.is_same_revision(&self.put.spec);
                 stored.row.revision + i64::from(!is_same)
@@ -268,16 +262,15 @@ impl Planning<'_> {
     /// The usage within the normal limits, and within the capacities, without the amounts that this request gives back.
     fn usage(&self) -> (PlannedUsage, PlannedUsage) {
         let snapshot = &self.job.snapshot;
-        let hard = PlannedUsage::new(Arc::clone(snapshot));
         let normal = if snapshot.catalog().has_normal_limits() {
-            PlannedUsage::new(Arc::new(snapshot.at_normal_limits()))
+            Arc::new(snapshot.at_normal_limits())
         } else {
-            PlannedUsage::new(Arc::clone(snapshot))
+            Arc::clone(snapshot)
         };
         // An adopted consumer that leaves keeps the allocations.
         let gone = self.gone.iter().filter(|it| !it.row.is_adopted);
         let swapped = self.kept.iter().filter(|it| it.is_swapped).map(|it| &it.replica);
-        let (mut normal, mut hard) = (normal, hard);
+        let (mut normal, mut hard) = (PlannedUsage::new(normal), PlannedUsage::new(Arc::clone(snapshot)));
         for replica in gone.chain(swapped) {
             let back = negated(&placements(snapshot, replica));
             normal.add(&back);

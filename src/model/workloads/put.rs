@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use super::found::Found;
 use super::in_batch::PutInBatch;
-use super::report::{ReadWorkload, Report, ReportJob};
+use super::report::{Report, ReportJob};
 use super::rows::show;
 use super::spec::{ReadSpec, Role, Spec};
 use super::time::until;
@@ -87,7 +87,11 @@ impl Model {
         let deadline = self.writer_deadline();
         let (mut is_compared, mut losses) = (false, 0);
         while BootInstant::now() < deadline {
-            let found = self.found(put).await?;
+            let read = {
+                let put = Arc::clone(put);
+                move |conn: &mut _| found::found(conn, &put)
+            };
+            let found = self.reader(false).read(read).await?;
             *missing = found.missing(put);
             let job = self.plan_job(put, found, (settings, caller)).await?;
             let planned = until(deadline, search(job.clone())).await;
@@ -155,11 +159,8 @@ impl Model {
             snapshot,
             put: Arc::clone(put),
             roles: Arc::new(roles),
-            stored: found.stored.map(Arc::new),
+            found: Arc::new(found),
             stored_spec: stored_spec.map(Arc::new),
-            others: Arc::new(found.others),
-            referrers: Arc::new(found.referrers),
-            adopted: Arc::new(found.adopted),
             held: self.store.held(),
             settings: settings.clone(),
         })
@@ -212,17 +213,10 @@ impl Model {
                 uuid: uuid.to_owned(),
                 known: Some(known),
                 named: stored.row.named,
-                neighbours: Vec::new(),
-                referrers: Vec::new(),
-                row: None,
-                replicas: Vec::new(),
-                standing: Vec::new(),
                 released: placed
                     .filter_map(|it| Some((it.row.consumer, it.generation?)))
                     .collect(),
-                placed: Vec::new(),
-                adopted: Vec::new(),
-                hosts: Vec::new(),
+                ..Set::default()
             };
             let released = set.released.len();
             let decided = if is_dry_run {
@@ -276,16 +270,12 @@ impl Model {
         (settings, caller): (&SearchSettings, &CallerKey),
         search: impl AsyncFn(ReportJob) -> Result<Report>,
     ) -> Result<Report> {
-        let Neighbourhood {
-            workload: stored,
-            others,
-        } = found;
-        let spec = self.read_spec(&stored, read, caller).await?;
+        let spec = self.read_spec(&found.workload, read, caller).await?;
         let (snapshot, roles) = self.newest_for(&spec.roles).await?;
         let job = ReportJob {
             snapshot,
-            workload: Arc::new(ReadWorkload { stored, spec, roles }),
-            others: Arc::new(others),
+            found: Arc::new(found),
+            spec: Arc::new(Spec { roles, ..spec }),
             settings: settings.clone(),
         };
         until(self.writer_deadline(), search(job)).await
@@ -296,15 +286,6 @@ impl Model {
         let row = stored.row.clone();
         let length = row.body.len();
         self.pools.read(caller, length, move || read_spec(&row, read)).await
-    }
-
-    /// Reads the workload, the consumers to adopt, and the workloads that a rule ties to this workload.
-    ///
-    /// # Errors
-    /// The refusals that rest on rows alone.
-    async fn found(&self, put: &Arc<Put>) -> Result<Found> {
-        let put = Arc::clone(put);
-        self.reader(false).read(move |conn| found::found(conn, &put)).await
     }
 
     /// A snapshot that shows every commit acknowledged before, and the roles with names in the spelling of the tables.

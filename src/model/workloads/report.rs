@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::eligible_hosts::EligibleHosts;
-use super::spec::{HOST, Role, Spec, SpecRule};
+use super::spec::{HOST, Spec, SpecRule};
 use super::time::{STEPS_A_REPLICA, whole};
 use super::unfit::{Hosts, Unfit};
-use super::{Replica, SetAnswer, StoredWorkload, WorkloadRow, affinity};
+use super::{Neighbourhood, Replica, SetAnswer, StoredWorkload, WorkloadRow, affinity, placed_and_pending};
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::placing::{self, AffinityKind, Axis, Broken, Level, Mode, PlacedReplica, Rule, Workload};
 use crate::search::{Interrupt, SearchSettings, Slot, Snapshot};
@@ -35,20 +35,9 @@ pub struct Report {
 impl Report {
     /// How many replicas have a place, and how many lack a place.
     pub fn placed_and_pending(&self) -> (usize, usize) {
-        let placed = self.replicas.iter().filter(|shown| shown.replica.is_placed()).count();
-        (placed, self.replicas.len() - placed)
+        placed_and_pending(self.replicas.iter().map(|shown| &shown.replica))
     }
-}
 
-/// Replicas that got a place from a write, and replicas that lost a place. A dry run changes nothing.
-#[derive(Debug, Clone, Default)]
-pub struct Change {
-    /// Uuids of consumers.
-    pub placed: Vec<String>,
-    pub released: usize,
-}
-
-impl Report {
     /// The report with the writer's answer: generations, and classes over normal limits.
     pub fn with_claimed(mut self, claimed: &SetAnswer) -> Report {
         let by_consumer: HashMap<&str, _> = claimed.iter().map(|it| (it.consumer.as_str(), it)).collect();
@@ -61,6 +50,14 @@ impl Report {
         }
         self
     }
+}
+
+/// Replicas that got a place from a write, and replicas that lost a place. A dry run changes nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Change {
+    /// Uuids of consumers.
+    pub placed: Vec<String>,
+    pub released: usize,
 }
 
 /// A replica with its host.
@@ -112,18 +109,10 @@ const NAMED_REPLICAS: usize = 15;
 #[derive(Clone)]
 pub struct ReportJob {
     pub(in crate::model) snapshot: Arc<Snapshot>,
-    pub(in crate::model) workload: Arc<ReadWorkload>,
-    /// The workloads that the rules name.
-    pub(in crate::model) others: Arc<HashMap<String, StoredWorkload>>,
-    pub(in crate::model) settings: SearchSettings,
-}
-
-/// A stored workload whose spec was read.
-pub struct ReadWorkload {
-    pub stored: StoredWorkload,
-    pub spec: Spec,
+    pub(in crate::model) found: Arc<Neighbourhood>,
     /// With names in the spelling of the tables.
-    pub roles: Vec<Role>,
+    pub(in crate::model) spec: Arc<Spec>,
+    pub(in crate::model) settings: SearchSettings,
 }
 
 impl ReportJob {
@@ -136,7 +125,8 @@ impl ReportJob {
             interrupt: interrupt.clone(),
             ..self.settings.clone()
         };
-        let judge = || Judge::new(&self.snapshot, &self.others, &settings).report(&self.workload);
+        let Neighbourhood { workload, others } = &*self.found;
+        let judge = || Judge::new(&self.snapshot, others, &settings).report(workload, &self.spec);
         whole(&self.snapshot, interrupt, judge)
     }
 }
@@ -162,21 +152,20 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The present state of a workload.
+    /// The present state of a workload. The names of the spec are in the spelling of the tables.
     ///
     /// # Errors
     /// Of the search.
-    pub fn report(&self, workload: &ReadWorkload) -> Result<Report> {
-        let ReadWorkload { stored, spec, roles } = workload;
-        let dimensions = spec.dimensions();
-        let hosts = EligibleHosts::of_stored(self.snapshot, &dimensions, spec, roles, self.settings)?;
+    pub fn report(&self, stored: &StoredWorkload, spec: &Spec) -> Result<Report> {
+        let of_spec = (spec, &*spec.dimensions());
+        let hosts = EligibleHosts::of(self.snapshot, of_spec, &spec.roles, self.settings, true)?;
         let list = &*hosts.list;
         let reported = Reported {
             hosts: Hosts {
                 snapshot: self.snapshot,
                 list,
                 eligible: &hosts.eligible,
-                roles,
+                roles: &spec.roles,
                 settings: self.settings,
             },
             rules: &affinity::rules(self.snapshot, list, spec, self.others),

@@ -32,6 +32,7 @@ pub struct Neighbourhood {
     pub others: HashMap<String, StoredWorkload>,
 }
 
+/// The columns without the body.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = workloads)]
 struct Columns {
@@ -41,12 +42,12 @@ struct Columns {
     user_id: String,
     generation: i64,
     revision: i64,
-    body: String,
     named: i64,
 }
 
-impl From<Columns> for WorkloadRow {
-    fn from(columns: Columns) -> WorkloadRow {
+impl Columns {
+    fn with_body(self, body: &str) -> WorkloadRow {
+        let columns = self;
         WorkloadRow {
             uuid: columns.uuid,
             name: columns.name,
@@ -54,7 +55,7 @@ impl From<Columns> for WorkloadRow {
             user: columns.user_id,
             generation: columns.generation,
             revision: columns.revision,
-            body: columns.body.into(),
+            body: body.into(),
             named: columns.named,
         }
     }
@@ -63,41 +64,21 @@ impl From<Columns> for WorkloadRow {
 /// The workloads that the rules of these workloads name, by uuid and without bodies.
 fn neighbours_of(conn: &mut DbConnection, workloads: &[StoredWorkload]) -> Result<HashMap<String, StoredWorkload>> {
     let uuids: Vec<&str> = workloads.iter().map(|it| it.row.uuid.as_str()).collect();
-    let named = neighbour_rows(conn, &uuids)?
-        .into_iter()
-        .map(|(_, neighbour)| neighbour);
-    let named: BTreeSet<String> = named.collect();
-    let named: Vec<&str> = named.iter().map(String::as_str).collect();
-    find_without_bodies(conn, &named)
+    let rows = neighbour_rows(conn, &uuids)?;
+    let named: BTreeSet<&str> = rows.iter().map(|(_, neighbour)| neighbour.as_str()).collect();
+    find_without_bodies(conn, &named.into_iter().collect::<Vec<_>>())
 }
 
 /// These workloads with their replicas, by uuid; unknown workloads are left out. So are the bodies: rules look at
 /// replicas, and a page or a workload may have a thousand neighbours with a body of a megabyte each.
 pub fn find_without_bodies(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, StoredWorkload>> {
-    let rows: Vec<(String, String, String, String, i64, i64, i64)> = in_lists(uuids, |uuids| {
+    let rows: Vec<Columns> = in_lists(uuids, |uuids| {
         workloads::table
             .filter(workloads::uuid.eq_any(uuids))
-            .select((
-                workloads::uuid,
-                workloads::name,
-                workloads::project_id,
-                workloads::user_id,
-                workloads::generation,
-                workloads::revision,
-                workloads::named,
-            ))
+            .select(Columns::as_select())
             .load(&mut *conn)
     })?;
-    let rows = (rows.into_iter()).map(|(uuid, name, project, user, generation, revision, named)| WorkloadRow {
-        uuid,
-        name,
-        project,
-        user,
-        generation,
-        revision,
-        body: "".into(),
-        named,
-    });
+    let rows = rows.into_iter().map(|columns| columns.with_body(""));
     with_replicas(conn, rows.collect())
 }
 
@@ -111,13 +92,11 @@ pub fn find(conn: &mut DbConnection, uuids: &[&str]) -> Result<HashMap<String, S
 fn with_replicas(conn: &mut DbConnection, rows: Vec<WorkloadRow>) -> Result<HashMap<String, StoredWorkload>> {
     let uuids: Vec<String> = rows.iter().map(|row| row.uuid.clone()).collect();
     let uuids: Vec<&str> = uuids.iter().map(String::as_str).collect();
-    let mut found: HashMap<String, StoredWorkload> = rows
-        .into_iter()
-        .map(|row| {
-            let replicas = Vec::new();
-            (row.uuid.clone(), StoredWorkload { row, replicas })
-        })
-        .collect();
+    let mut found: HashMap<String, StoredWorkload> = HashMap::new();
+    for row in rows {
+        let replicas = Vec::new();
+        found.insert(row.uuid.clone(), StoredWorkload { row, replicas });
+    }
     if found.is_empty() {
         return Ok(found);
     }
@@ -153,13 +132,14 @@ fn with_replicas(conn: &mut DbConnection, rows: Vec<WorkloadRow>) -> Result<Hash
 
 /// The rows of these workloads.
 pub fn workload_rows(conn: &mut DbConnection, uuids: &[&str]) -> DbResult<Vec<WorkloadRow>> {
-    let rows: Vec<Columns> = in_lists(uuids, |uuids| {
+    let rows: Vec<(Columns, String)> = in_lists(uuids, |uuids| {
         workloads::table
             .filter(workloads::uuid.eq_any(uuids))
-            .select(Columns::as_select())
+            .select((Columns::as_select(), workloads::body))
             .load(&mut *conn)
     })?;
-    Ok(rows.into_iter().map(WorkloadRow::from).collect())
+    let rows = rows.into_iter().map(|(columns, body)| columns.with_body(&body));
+    Ok(rows.collect())
 }
 
 /// The uuids of the workloads with these names in all projects, by project and name.

@@ -1,5 +1,6 @@
 //! The spec of a workload: the roles and rules as the caller wrote the request.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::error::Result;
@@ -73,12 +74,9 @@ impl Spec {
     }
 
     /// Whether the roles have the same names, queries and payloads as in another spec.
-    pub fn is_same_revision(&self, other: &Spec) -> bool {
-        let definitions = |spec: &Spec| -> Vec<(String, Arc<str>)> {
-            let roles = spec.roles.iter();
-            roles.map(|role| (role.name.clone(), role.definition.clone())).collect()
-        };
-        definitions(self) == definitions(other)
+    pub fn is_same_revision<'a>(&'a self, other: &'a Spec) -> bool {
+        let definition = |role: &'a Role| (&role.name, &role.definition);
+        self.roles.iter().map(definition).eq(other.roles.iter().map(definition))
     }
 
     /// The workloads that the rules name.
@@ -105,19 +103,12 @@ impl Spec {
 
     /// The dimensions that the rules name, each once, without `HOST`.
     pub fn dimensions(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = match &self.rules {
-            None => DEFAULT_DIMENSIONS.to_vec(),
-            Some(rules) => {
-                let names = rules.iter().flat_map(|rule| match rule {
-                    SpecRule::Spread(spread) => spread.dimensions.iter().map(String::as_str).collect(),
-                    SpecRule::Affinity(affinity) => vec![affinity.dimension.as_str()],
-                });
-                names.collect()
-            }
-        };
-        names.retain(|name| *name != HOST);
-        names.sort_unstable();
-        names.dedup();
-        names
+        let affinity = self.rules.iter().flatten().filter_map(|rule| match rule {
+            SpecRule::Affinity(affinity) => Some(affinity.dimension.as_str()),
+            SpecRule::Spread(_) => None,
+        });
+        let names = self.spread_dimensions().into_iter().chain(affinity);
+        let names: BTreeSet<&str> = names.filter(|name| *name != HOST).collect();
+        names.into_iter().collect()
     }
 }

@@ -1,11 +1,10 @@
 //! The largest legal requests: the costs, and the end by an interrupt.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::*;
 use crate::interrupt::OPERATIONS_A_STEP;
-use crate::model::workloads::Planned;
+use crate::model::workloads::{Found, Planned};
 
 /// Hosts with room for 1,000 replicas each: a single provider, or a host with two nodes.
 async fn hosts_of_a_thousand(hosts: u32, is_nested: bool) -> Fixture {
@@ -120,8 +119,10 @@ async fn hostile_08_the_rules_of_other_workloads_are_counted() {
     };
     let referrers = (0..500).map(|referrer| (uuid(1_000 + referrer), spec(1, Some(vec![apart("fault")]))));
     let many = PlanJob {
-        referrers: Arc::new(referrers.collect()),
-        others: Arc::new(HashMap::new()),
+        found: Arc::new(Found {
+            referrers: referrers.collect(),
+            ..Found::default()
+        }),
         ..job.clone()
     };
     let (few, many_steps) = (steps(&job), steps(&many));

@@ -72,10 +72,10 @@ async fn hostile_09_a_plan_has_no_bodies_of_neighbours_and_the_rules_alone_of_th
     place(&f.model, apart_from(&[901], 903, Some(1), 1)).await.unwrap();
     let planned = std::cell::Cell::new(false);
     let search = async |job: PlanJob| {
-        let bodies: Vec<usize> = job.others.values().map(|it| it.row.body.len()).collect();
+        let bodies: Vec<usize> = job.found.others.values().map(|it| it.row.body.len()).collect();
         assert_eq!(bodies, [0, 0]);
-        let [(referrer, spec)] = job.referrers.as_slice() else {
-            panic!("{:?}", job.referrers)
+        let [(referrer, spec)] = job.found.referrers.as_slice() else {
+            panic!("{:?}", job.found.referrers)
         };
         assert_eq!(
             (referrer, spec.roles.len(), spec.neighbours()),

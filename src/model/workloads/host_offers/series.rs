@@ -107,44 +107,34 @@ impl HostOffers<'_> {
         let offered = if taken.all.is_empty() {
             self.first(host, role)?
         } else {
-            self.further(host, taken, &self.roles[role], self.first_alone(host, role))?
+            self.further(host, taken, role)?
         };
         let place = &offered.candidate.placements;
         taken.all = taken.with(place);
         taken.over = PlannedUsage::new(Arc::clone(&self.normal)).added_over(&taken.all);
         if let Some(usages) = &mut taken.usages {
-            usages.iter_mut().for_each(|usage| {
+            for usage in usages {
                 usage.add(place);
-            });
+            }
         }
         Some(offered)
     }
 
-    /// The only candidate on a host of a single provider.
-    fn first_alone(&self, host: u32, role: usize) -> Option<Option<Candidate>> {
-        let is_alone = self.is_alone(host);
-        is_alone.then(|| Some(self.first(host, role)?.candidate))
-    }
-
-    /// `alone` is the candidate of a host of a single provider.
-    fn further(
-        &self,
-        host: u32,
-        taken: &mut Taken,
-        role: &RoleOffers<'_>,
-        alone: Option<Option<Candidate>>,
-    ) -> Option<Offered> {
+    /// The place after the taken amounts. A host of a single provider has one candidate.
+    fn further(&self, host: u32, taken: &mut Taken, role: usize) -> Option<Offered> {
         let hard = PlannedUsage::new(Arc::clone(&self.hard));
-        let (candidate, is_alone) = match alone {
-            Some(candidate) => (candidate?, true),
-            None => (self.search_tree(role, self.list.slots[host as usize], taken)?, false),
+        let is_alone = self.is_alone(host);
+        let candidate = if is_alone {
+            self.first(host, role)?.candidate
+        } else {
+            self.search_tree(&self.roles[role], self.list.slots[host as usize], taken)?
         };
         let all = taken.with(&candidate.placements);
         if is_alone && !hard.has_room(&all) {
             return None;
         }
         let over = PlannedUsage::new(Arc::clone(&self.normal)).added_over(&all) - taken.over;
-        let scoring = role.scoring.filter(|_| !all.is_empty());
+        let scoring = self.roles[role].scoring.filter(|_| !all.is_empty());
         let cost = scoring.map(|scoring| hard.cost(scoring, &all));
         let offer = Offer {
             over: over.clamp(0, MAX_OVER),

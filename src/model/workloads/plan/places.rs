@@ -100,9 +100,8 @@ impl Planning<'_> {
 
     /// Chooses hosts by the offer of each host alone, within the normal limits and within the capacities.
     fn choose(&self, [normal, hard]: &[Arc<Snapshot>; 2], wanted: &[u32], placed: &[PlacedReplica]) -> Result<Round> {
-        let usage = [normal, hard].map(|snapshot| PlannedUsage::new(Arc::clone(snapshot)));
         let missing = missing(wanted, placed);
-        let offers = HostOffers::new(usage.into(), &self.list, &self.job.roles, &missing, &self.settings)?;
+        let offers = HostOffers::new([normal, hard], &self.list, &self.job.roles, &missing, &self.settings)?;
         let effort = Effort {
             atomic: self.job.put.is_atomic,
             seed: self.settings.seed,

@@ -14,7 +14,7 @@ impl Planning<'_> {
     /// Sorts the stored replicas and the consumers to adopt into replicas that stay and replicas that leave.
     pub fn take_stock(&mut self) -> Result<()> {
         let put = &self.job.put;
-        let mut all: Vec<(Replica, bool)> = match &self.job.stored {
+        let mut all: Vec<(Replica, bool)> = match &self.job.found.stored {
             Some(stored) => stored.replicas.iter().map(|it| (it.clone(), false)).collect(),
             None => Vec::new(),
         };
@@ -67,7 +67,7 @@ impl Planning<'_> {
         let by_consumer = all.iter().map(|(it, _)| (it.row.consumer.clone(), it.row.id.clone()));
         let mut by_consumer: HashMap<String, String> = by_consumer.collect();
         let mut lacking = 0;
-        for (adopted, replica) in self.job.adopted.iter() {
+        for (adopted, replica) in self.job.found.adopted.iter() {
             if let Some(own) = by_consumer.get(&adopted.consumer) {
                 if adopted.id.as_ref().is_some_and(|id| id != own) {
                     return bad_request(format!(

@@ -1,10 +1,10 @@
-//! Workloads that stand in a cloud, and the time of judging a page of them, as `GET /v1/violations` does between its
+//! Placed workloads, and the time of judging a page of the workloads, as `GET /v1/violations` does between its
 //! reads and its answer.
 
 use std::collections::HashMap;
 
 use placet::benchmarked::workloads::{
-    Judge, ProviderShare, ReadWorkload, Replica, ReplicaRow, Role, Spec, StoredWorkload, WorkloadRow,
+    Judge, ProviderShare, Replica, ReplicaRow, Role, Spec, StoredWorkload, WorkloadRow,
 };
 use placet::benchmarked::{SearchSettings, Snapshot};
 
@@ -16,36 +16,35 @@ pub const REPLICAS: u32 = 10;
 
 /// A page of workloads by the default rule. Workload `n` has the role `roles[n % roles.len()]`, and its replicas are on
 /// hosts all over the cloud; `provider` has the uuid of a host's provider.
-pub fn page(hosts: i32, roles: &[Role], provider: impl Fn(i32) -> String) -> Vec<ReadWorkload> {
+pub fn page(hosts: i32, roles: &[Role], provider: impl Fn(i32) -> String) -> Vec<(StoredWorkload, Spec)> {
     let workloads = (0..WORKLOADS).map(|n| {
         let replicas = (0..REPLICAS).map(|at| {
             let hash = (n as u64 * u64::from(REPLICAS) + u64::from(at) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
             replica(n, at, provider((hash % hosts as u64) as i32))
         });
-        let roles = vec![roles[n % roles.len()].clone()];
-        ReadWorkload {
-            stored: StoredWorkload {
-                row: row(n),
-                replicas: replicas.collect(),
-            },
-            spec: Spec {
-                roles: roles.clone(),
-                rules: None,
-                quorum: true,
-                consumer_type: "INSTANCE".to_owned(),
-            },
-            roles,
-        }
+        let stored = StoredWorkload {
+            row: row(n),
+            replicas: replicas.collect(),
+        };
+        let spec = Spec {
+            roles: vec![roles[n % roles.len()].clone()],
+            rules: None,
+            quorum: true,
+            consumer_type: "INSTANCE".to_owned(),
+        };
+        (stored, spec)
     });
     workloads.collect()
 }
 
 /// Judges a page. Returns the number of violations.
-pub fn judge(snapshot: &Snapshot, page: &[ReadWorkload], settings: &SearchSettings) -> usize {
+pub fn judge(snapshot: &Snapshot, page: &[(StoredWorkload, Spec)], settings: &SearchSettings) -> usize {
     let others = HashMap::new();
     let violations = page.chunks(AT_ONCE).map(|workloads| {
         let judge = Judge::new(snapshot, &others, settings);
-        let reports = workloads.iter().map(|it| judge.report(it).expect("a search that ends"));
+        let reports = workloads
+            .iter()
+            .map(|(stored, spec)| judge.report(stored, spec).expect("a search that ends"));
         reports.map(|report| report.violations.len()).sum::<usize>()
     });
     violations.sum()

@@ -12,8 +12,8 @@ impl Planning<'_> {
     /// `reasons` say why some replicas have no place.
     pub fn into_planned(self, reasons: Reasons) -> Planned {
         let (job, put) = (self.job, &self.job.put);
-        let known = job.stored.as_ref().map(|stored| stored.row.generation);
-        let named = job.stored.as_ref().map_or(0, |stored| stored.row.named);
+        let known = job.found.stored.as_ref().map(|stored| stored.row.generation);
+        let named = job.found.stored.as_ref().map_or(0, |stored| stored.row.named);
         let mut row = WorkloadRow {
             uuid: put.uuid.clone(),
             name: put.name.clone(),
@@ -26,11 +26,11 @@ impl Planning<'_> {
         };
         let neighbours: BTreeSet<String> = put.spec.neighbours().into_iter().collect();
         let neighbour = |uuid: &String| {
-            let other = job.others.get(uuid);
+            let other = job.found.others.get(uuid);
             other.map_or_else(|| Neighbour::missing(uuid), |other| Neighbour::of(&other.row))
         };
         let neighbours = neighbours.iter().map(neighbour).collect();
-        let referrers = job.referrers.iter().filter(|_| known.is_none());
+        let referrers = job.found.referrers.iter().filter(|_| known.is_none());
         let referrers = referrers.map(|(uuid, _)| neighbour(uuid)).collect();
         let chosen: BTreeSet<&str> = self.choices.iter().map(|it| it.claim.consumer.as_str()).collect();
         let unchanged = self.kept.iter().map(|it| &it.replica);
@@ -40,7 +40,7 @@ impl Planning<'_> {
         let pending = pending.filter_map(|it| Some((it.row.consumer.clone(), it.generation?)));
         let gone = self.gone.iter().filter(|it| !it.row.is_adopted);
         let gone = gone.filter_map(|it| Some((it.row.consumer.clone(), it.generation?)));
-        let stored = job.stored.iter().flat_map(|stored| &stored.replicas);
+        let stored = job.found.stored.iter().flat_map(|stored| &stored.replicas);
         let had_place = stored.filter(|it| it.is_placed()).map(|it| it.row.consumer.as_str());
         let had_place: BTreeSet<&str> = had_place.collect();
         let released = pending.chain(gone).filter(|(it, _)| had_place.contains(it.as_str()));
@@ -52,7 +52,7 @@ impl Planning<'_> {
             .collect();
         let hosts: Vec<Option<u32>> = self.kept.iter().map(|it| it.host).collect();
         let replicas: Vec<Replica> = self.kept.iter().map(|it| it.replica.clone()).collect();
-        if let Some(stored) = &job.stored
+        if let Some(stored) = &job.found.stored
             && self.choices.is_empty()
             && released.is_empty()
             && is_same(stored, &row, &replicas)
@@ -63,14 +63,14 @@ impl Planning<'_> {
             hosts: self.hosts(&job.snapshot),
             rules: &self.rules[..self.own_rules],
             spec: &put.spec,
-            others: &job.others,
+            others: &job.found.others,
         };
         let report = Report {
             reasons,
             is_exact: self.is_exact,
             ..reported.report(row.clone(), &replicas, &hosts)
         };
-        let adopted = job.adopted.iter().map(|(it, _)| it.consumer.clone());
+        let adopted = job.found.adopted.iter().map(|(it, _)| it.consumer.clone());
         let planned_hosts = self.planned_hosts();
         Planned {
             set: Set {
@@ -132,7 +132,7 @@ impl Planning<'_> {
         };
         let before = before.spread_dimensions();
         let mut now = job.put.spec.spread_dimensions().into_iter();
-        !job.adopted.is_empty() || now.any(|name| !before.contains(&name))
+        !job.found.adopted.is_empty() || now.any(|name| !before.contains(&name))
     }
 }
 
