@@ -4,14 +4,12 @@
 use std::collections::HashMap;
 
 use placet::benchmarked::workloads::{
-    Judge, ProviderShare, Replica, ReplicaRow, Role, Spec, StoredWorkload, WorkloadRow,
+    ProviderShare, Replica, ReplicaRow, Role, Spec, StoredWorkload, WorkloadRow, judge as judge_workload,
 };
 use placet::benchmarked::{SearchSettings, Snapshot};
 
 /// A page.
 const WORKLOADS: usize = 1_000;
-/// As many as are read and judged at once.
-const AT_ONCE: usize = 100;
 pub const REPLICAS: u32 = 10;
 
 /// A page of workloads by the default rule. Workload `n` has the role `roles[n % roles.len()]`, and its replicas are on
@@ -40,12 +38,9 @@ pub fn page(hosts: i32, roles: &[Role], provider: impl Fn(i32) -> String) -> Vec
 /// Judges a page. Returns the number of violations.
 pub fn judge(snapshot: &Snapshot, page: &[(StoredWorkload, Spec)], settings: &SearchSettings) -> usize {
     let others = HashMap::new();
-    let violations = page.chunks(AT_ONCE).map(|workloads| {
-        let judge = Judge::new(snapshot, &others, settings);
-        let reports = workloads
-            .iter()
-            .map(|(stored, spec)| judge.report(stored, spec).expect("a search that ends"));
-        reports.map(|report| report.violations.len()).sum::<usize>()
+    let violations = page.iter().map(|(stored, spec)| {
+        let report = judge_workload(snapshot, (stored, spec), &others, settings);
+        report.expect("a search that ends").violations.len()
     });
     violations.sum()
 }

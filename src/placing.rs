@@ -58,4 +58,5 @@ pub use judge::{Broken, DomainCount, Judgement, SpreadMode, Violation, judge};
 pub use place::refusal::{DomainLimit, Refusal, Removed};
 pub use place::{Effort, Placed, place};
 pub use release::{Replica, release};
+pub use rules::modes::AxisRule;
 pub use rules::{Affinity, AffinityKind, Axis, Level, Members, Mode, Rule, Spread};

@@ -12,7 +12,7 @@ use super::Model;
 use super::pages::PAGE_BYTES;
 use super::reads::reader::Reader;
 use super::workloads::{
-    self, Judge, ReadSpec, Report, Role, Spec, StoredPage, StoredWorkload, read_spec, until, whole,
+    self, ReadSpec, Report, Role, Spec, StoredPage, StoredWorkload, judge, read_spec, until, whole,
 };
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
@@ -92,7 +92,6 @@ impl<K: Keep> JudgeJob<K> {
             interrupt: interrupt.clone(),
             ..self.settings.clone()
         };
-        let judge = Judge::new(&self.snapshot, &self.others, &settings);
         let (mut kept, mut last, mut bytes): (Vec<K::Kept>, Option<&str>, usize) = (Vec::new(), None, 0);
         for (stored, spec) in self.workloads.iter() {
             if interrupt.is_set() {
@@ -103,7 +102,7 @@ impl<K: Keep> JudgeJob<K> {
                 return Ok(Judged { kept, ended_after });
             }
             let judged = match spec {
-                Ok(spec) => judge.report(stored, spec),
+                Ok(spec) => judge(&self.snapshot, (stored, spec), &self.others, &settings),
                 Err(error) => Err(error.clone()),
             };
             let found = match judged {

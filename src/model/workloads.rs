@@ -49,7 +49,7 @@ pub use planned::Planned;
 pub use put::read_spec;
 #[cfg(test)]
 pub use report::ReportJob;
-pub use report::{Judge, Report, ShownReplica, SpreadReport, Violation};
+pub use report::{Report, ShownReplica, SpreadReport, Violation, judge};
 pub use rows::{
     Neighbourhood, Page, StoredPage, StoredWorkload, fetch_with_neighbours, list_stored, named, neighbour_rows,
     replica_rows, taken, workload_rows,

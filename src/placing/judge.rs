@@ -25,16 +25,10 @@ pub struct Judgement {
     pub violations: Vec<Violation>,
 }
 
-/// The mode that a `Spread` rule has in one dimension.
+/// The present meaning of a `Spread` rule in one dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpreadMode {
-    pub rule: usize,
-    pub axis: Axis,
-    /// Never `Adaptive`.
-    pub mode: Mode,
-    /// The number of domains at the first level with several domains that have eligible hosts; 0 if there is no such
-    /// level.
-    pub domains: u32,
+    pub rule: AxisRule,
     /// The greatest number of replicas in a domain of the level: L, 1 for one-each, n / domains rounded up for
     /// max-difference. `None` without domains.
     pub limit: Option<u32>,
@@ -178,10 +172,7 @@ impl Judging<'_> {
             }
         };
         SpreadMode {
-            rule: rule.rule,
-            axis: rule.axis,
-            mode: rule.mode,
-            domains: rule.domains,
+            rule: *rule,
             limit: rule.limit(self.n),
             counts,
         }

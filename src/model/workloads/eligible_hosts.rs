@@ -24,8 +24,8 @@ pub struct EligibleHosts {
 }
 
 impl EligibleHosts {
-    /// `roles` are the roles of the spec, with names in the spelling of the tables. For stored roles, no host is eligible
-    /// for a query with a class or trait that has been deleted.
+    /// `roles` are the roles of the spec, with names in the spelling of the tables. For stored roles, no host is
+    /// eligible for a query with a class or trait that has been deleted.
     ///
     /// # Errors
     /// Of the search. [`Error::InMember`] with the path of a query that names an unknown class or trait.
@@ -154,29 +154,20 @@ const KEPT_VALUES: usize = 128;
 /// At most this many bytes of values are kept.
 const KEPT_BYTES: usize = 32 << 20;
 
-/// The values that were added last. Two threads that miss the same value both compute the value, without a lock.
-struct Newest<K, V: ?Sized>(Mutex<Values<K, V>>);
-
-struct Values<K, V: ?Sized> {
-    /// Each with the size in bytes.
-    all: VecDeque<(K, Arc<V>, usize)>,
-    /// The bytes of all values.
-    bytes: usize,
-}
+/// The values that were added last, each with the size in bytes. Two threads that miss the same value both compute the
+/// value, without a lock.
+struct Newest<K, V: ?Sized>(Mutex<VecDeque<(K, Arc<V>, usize)>>);
 
 impl<K, V: ?Sized> Default for Newest<K, V> {
     fn default() -> Self {
-        Newest(Mutex::new(Values {
-            all: VecDeque::new(),
-            bytes: 0,
-        }))
+        Newest(Mutex::default())
     }
 }
 
 impl<K, V: ?Sized> Newest<K, V> {
     fn find(&self, is_it: impl Fn(&K) -> bool) -> Option<Arc<V>> {
         let values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = values.all.iter().rev().find(|(key, ..)| is_it(key));
+        let found = values.iter().rev().find(|(key, ..)| is_it(key));
         found.map(|(_, value, _)| Arc::clone(value))
     }
 
@@ -186,13 +177,12 @@ impl<K, V: ?Sized> Newest<K, V> {
             return;
         }
         let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        values.bytes += bytes;
-        while values.all.len() == KEPT_VALUES || values.bytes > KEPT_BYTES {
-            let Some((.., left)) = values.all.pop_front() else {
-                break;
-            };
-            values.bytes -= left;
+        values.push_back((key, Arc::clone(value), bytes));
+        let is_full = |values: &VecDeque<(K, Arc<V>, usize)>| {
+            values.len() > KEPT_VALUES || values.iter().map(|(.., bytes)| bytes).sum::<usize>() > KEPT_BYTES
+        };
+        while is_full(&values) {
+            values.pop_front();
         }
-        values.all.push_back((key, Arc::clone(value), bytes));
     }
 }

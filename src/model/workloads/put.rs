@@ -6,17 +6,8 @@
 //! moved, the request is planned again, as a claim is (`claims::place`). Retries end when the rows agree with the
 //! snapshot of the plan. After three lost plans (`claims`) the request is planned inside the batch (`in_batch`).
 //!
-//! Rules between two workloads are guarded on both sides. When a workload is placed, the writer raises `named` of the
-//! workloads that the rules name, and compares their generations. So of two workloads planned in the same moment, the
-//! second sees the first. A workload that is deleted and created again has the same generations, so the writer compares
-//! the [incarnation](super::Incarnation) too.
-//!
-//! A workload that rules of other workloads name is deleted only by force. `named` guards the deletion too: the count
-//! rises if another workload begins to name this workload. After the deletion these rules act as if they named an empty
-//! workload. A new workload with the uuid raises `named` of the workloads whose rules already name the uuid.
-//!
-//! The domains of the chosen hosts are compared with the domains in the plan. Other hosts are neither compared nor
-//! locked: a change in the same moment is like a change just after the placement.
+//! `docs/internals/workload-guards.md` says what the writer compares: rules between two workloads, domains that change,
+//! and workloads that are deleted or created in between.
 
 use std::collections::HashSet;
 use std::sync::Arc;

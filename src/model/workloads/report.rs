@@ -126,58 +126,40 @@ impl ReportJob {
             ..self.settings.clone()
         };
         let Neighbourhood { workload, others } = &*self.found;
-        let judge = || Judge::new(&self.snapshot, others, &settings).report(workload, &self.spec);
+        let judge = || judge(&self.snapshot, (workload, &self.spec), others, &settings);
         whole(&self.snapshot, interrupt, judge)
     }
 }
 
-/// Judges stored workloads on one snapshot.
-pub struct Judge<'a> {
-    snapshot: &'a Snapshot,
-    others: &'a HashMap<String, StoredWorkload>,
-    settings: &'a SearchSettings,
-}
-
-impl<'a> Judge<'a> {
-    /// `others` are the workloads that the rules name.
-    pub fn new(
-        snapshot: &'a Snapshot,
-        others: &'a HashMap<String, StoredWorkload>,
-        settings: &'a SearchSettings,
-    ) -> Judge<'a> {
-        Judge {
+/// Judges a stored workload. The names of the spec are in the spelling of the tables, and `others` are the workloads that
+/// the rules name.
+///
+/// # Errors
+/// Of the search.
+pub fn judge(
+    snapshot: &Snapshot,
+    (stored, spec): (&StoredWorkload, &Spec),
+    others: &HashMap<String, StoredWorkload>,
+    settings: &SearchSettings,
+) -> Result<Report> {
+    let dimensions = spec.dimensions();
+    let EligibleHosts { list, eligible } =
+        EligibleHosts::of(snapshot, (spec, &dimensions), &spec.roles, settings, true)?;
+    let hosts = stored.replicas.iter().map(|it| affinity::host_of(snapshot, &list, it));
+    let hosts: Vec<Option<u32>> = hosts.collect();
+    let reported = Reported {
+        hosts: Hosts {
             snapshot,
-            others,
+            list: &list,
+            eligible: &eligible,
+            roles: &spec.roles,
             settings,
-        }
-    }
-
-    /// The present state of a workload. The names of the spec are in the spelling of the tables.
-    ///
-    /// # Errors
-    /// Of the search.
-    pub fn report(&self, stored: &StoredWorkload, spec: &Spec) -> Result<Report> {
-        let of_spec = (spec, &*spec.dimensions());
-        let hosts = EligibleHosts::of(self.snapshot, of_spec, &spec.roles, self.settings, true)?;
-        let list = &*hosts.list;
-        let reported = Reported {
-            hosts: Hosts {
-                snapshot: self.snapshot,
-                list,
-                eligible: &hosts.eligible,
-                roles: &spec.roles,
-                settings: self.settings,
-            },
-            rules: &affinity::rules(self.snapshot, list, spec, self.others),
-            spec,
-            others: self.others,
-        };
-        let hosts = stored
-            .replicas
-            .iter()
-            .map(|it| affinity::host_of(self.snapshot, list, it));
-        Ok(reported.report(stored.row.clone(), &stored.replicas, &hosts.collect::<Vec<_>>()))
-    }
+        },
+        rules: &affinity::rules(snapshot, &list, spec, others),
+        spec,
+        others,
+    };
+    Ok(reported.report(stored.row.clone(), &stored.replicas, &hosts))
 }
 
 /// The data of a report.
@@ -287,16 +269,17 @@ impl Reported<'_> {
     }
 
     fn spread(&self, mode: &placing::SpreadMode) -> SpreadReport {
-        let counts = mode.counts.iter().filter_map(|it| match mode.axis {
+        let placing::AxisRule { rule, level, axis, .. } = mode.rule;
+        let counts = mode.counts.iter().filter_map(|it| match axis {
             Axis::Host => None,
             Axis::Domain(at) => Some((self.hosts.list.shared_path(at, it.domain), it.count)),
         });
         SpreadReport {
-            rule: mode.rule,
-            level: self.level(mode.rule),
-            dimension: self.dimension(mode.axis).to_owned(),
-            mode: mode.mode,
-            domains: mode.domains,
+            rule,
+            level,
+            dimension: self.dimension(axis).to_owned(),
+            mode: mode.rule.mode,
+            domains: mode.rule.domains,
             limit: mode.limit,
             counts: counts.collect(),
         }

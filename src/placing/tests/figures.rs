@@ -79,7 +79,7 @@ pub fn count(world: &World, rule: Rule, n: u32) -> usize {
 
 fn mode(world: &World, n: u32) -> Mode {
     let rules = [spread(Mode::Adaptive, &BOTH)];
-    world.judge(&workload(&[n], &rules)).modes[0].mode
+    world.judge(&workload(&[n], &rules)).modes[0].rule.mode
 }
 
 /// The counts of the first level of each dimension, of placed replicas.
@@ -197,7 +197,7 @@ fn t10_the_missing_replica_goes_to_n4_and_nowhere_else() {
         placed: &placed,
         ..workload(&[5], &rules)
     };
-    assert_eq!(world.judge(&four).modes[0].mode, Mode::MaxDifference);
+    assert_eq!(world.judge(&four).modes[0].rule.mode, Mode::MaxDifference);
     assert_eq!(world.place(&four), Ok(names(&["N4"])));
     let all = ["N6", "N7", "N3", "N5", "N4"];
     assert_eq!(counts(&world, &all, 5), [vec![1; 5], vec![1, 2, 1, 1]]);
@@ -316,7 +316,7 @@ fn e10_two_sites_are_granted_but_not_safe_and_strict_refuses_them() {
     let axes = [Axis::Domain(0)];
     let rules = [spread(Mode::QuorumSafe, &axes)];
     let judged = world.judge(&workload(&[3], &rules));
-    assert_eq!((judged.modes[0].domains, judged.modes[0].limit), (2, Some(2)));
+    assert_eq!((judged.modes[0].rule.domains, judged.modes[0].limit), (2, Some(2)));
     assert_eq!(count(&world, spread(Mode::QuorumSafe, &axes), 3), 18);
     let chosen = world.place(&workload(&[3], &rules)).expect("there are 18 sets");
     let placed = world.replicas_on(&chosen.iter().map(String::as_str).collect::<Vec<_>>());
@@ -376,7 +376,7 @@ fn e14_a_condition_changes_the_mode() {
     let six = nine_machines().only(&all[..6]);
     let judged = six.judge(&workload(&[3], &rules));
     assert_eq!(
-        (judged.modes[0].mode, judged.modes[0].domains),
+        (judged.modes[0].rule.mode, judged.modes[0].rule.domains),
         (Mode::MaxDifference, 2)
     );
     assert_eq!(count(&six, spread(Mode::Adaptive, &BOTH), 3), 6);

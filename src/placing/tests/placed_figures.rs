@@ -61,7 +61,7 @@ fn e12_when_two_sites_are_lost_the_third_takes_all_and_is_too_full_when_they_ret
         lost.judge(&one)
             .modes
             .iter()
-            .map(|mode| mode.domains)
+            .map(|mode| mode.rule.domains)
             .collect::<Vec<_>>(),
         [0, 3]
     );

@@ -127,8 +127,8 @@ fn judgement_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
             judged
                 .modes
                 .iter()
-                .filter(|judged| judged.rule == at)
-                .all(|judged| judged.mode == mode)
+                .filter(|judged| judged.rule.rule == at)
+                .all(|judged| judged.rule.mode == mode)
         );
     }
     Ok(())

@@ -33,23 +33,21 @@ impl Planning<'_> {
         let referrers = job.found.referrers.iter().filter(|_| known.is_none());
         let referrers = referrers.map(|(uuid, _)| neighbour(uuid)).collect();
         let chosen: BTreeSet<&str> = self.choices.iter().map(|it| it.claim.consumer.as_str()).collect();
-        let unchanged = self.kept.iter().map(|it| &it.replica);
-        let unchanged = unchanged.filter(|it| !chosen.contains(it.row.consumer.as_str()));
-        // A consumer that left gives back the allocations if the id has no new place yet.
-        let pending = unchanged.clone().filter(|it| !it.is_placed());
-        let pending = pending.filter_map(|it| Some((it.row.consumer.clone(), it.generation?)));
-        let gone = self.gone.iter().filter(|it| !it.row.is_adopted);
-        let gone = gone.filter_map(|it| Some((it.row.consumer.clone(), it.generation?)));
         let stored = job.found.stored.iter().flat_map(|stored| &stored.replicas);
         let had_place = stored.filter(|it| it.is_placed()).map(|it| it.row.consumer.as_str());
         let had_place: BTreeSet<&str> = had_place.collect();
-        let released = pending.chain(gone).filter(|(it, _)| had_place.contains(it.as_str()));
+        let gives_back = |it: &Replica| it.generation.is_some() && had_place.contains(it.row.consumer.as_str());
+        let others = self.kept.iter().map(|it| &it.replica);
+        let others = others.filter(|it| !chosen.contains(it.row.consumer.as_str()));
+        // A consumer that left gives back the allocations if the id has no new place yet.
+        let (pending, unchanged): (Vec<&Replica>, Vec<&Replica>) =
+            others.partition(|it| !it.is_placed() && gives_back(it));
+        let gone = self.gone.iter().filter(|it| !it.row.is_adopted && gives_back(it));
+        let released = pending.into_iter().chain(gone);
+        let released = released.filter_map(|it| Some((it.row.consumer.clone(), it.generation?)));
         let released: Vec<(String, i64)> = released.collect();
-        let are_released: BTreeSet<&str> = released.iter().map(|(it, _)| it.as_str()).collect();
-        let unchanged: Vec<(String, Option<i64>)> = unchanged
-            .filter(|it| !are_released.contains(it.row.consumer.as_str()))
-            .map(|it| (it.row.consumer.clone(), it.generation))
-            .collect();
+        let unchanged = unchanged.into_iter().map(|it| (it.row.consumer.clone(), it.generation));
+        let unchanged: Vec<(String, Option<i64>)> = unchanged.collect();
         let hosts: Vec<Option<u32>> = self.kept.iter().map(|it| it.host).collect();
         let replicas: Vec<Replica> = self.kept.iter().map(|it| it.replica.clone()).collect();
         if let Some(stored) = &job.found.stored
