@@ -69,19 +69,24 @@ impl Cost {
     pub fn keeps_hard_bounds(self) -> bool {
         self.hard <= 0
     }
+
+    /// Combines the fields of two costs.
+    fn combined(self, other: Cost, combine: impl Fn(i64, i64) -> i64) -> Cost {
+        Cost {
+            hard: combine(self.hard, other.hard),
+            soft: combine(self.soft, other.soft),
+            over: combine(self.over, other.over),
+            rank: combine(self.rank, other.rank),
+            hash: combine(self.hash, other.hash),
+        }
+    }
 }
 
 impl Add for Cost {
     type Output = Cost;
 
     fn add(self, other: Cost) -> Cost {
-        Cost {
-            hard: self.hard + other.hard,
-            soft: self.soft + other.soft,
-            over: self.over + other.over,
-            rank: self.rank + other.rank,
-            hash: self.hash + other.hash,
-        }
+        self.combined(other, |one, other| one + other)
     }
 }
 
@@ -95,7 +100,7 @@ impl Neg for Cost {
     type Output = Cost;
 
     fn neg(self) -> Cost {
-        Cost::new(-self.hard, -self.soft, -self.over, -self.rank, -self.hash)
+        Cost::ZERO - self
     }
 }
 
@@ -103,7 +108,7 @@ impl Sub for Cost {
     type Output = Cost;
 
     fn sub(self, other: Cost) -> Cost {
-        self + -other
+        self.combined(other, |one, other| one - other)
     }
 }
 
@@ -111,13 +116,6 @@ impl Mul<u32> for Cost {
     type Output = Cost;
 
     fn mul(self, times: u32) -> Cost {
-        let times = i64::from(times);
-        Cost {
-            hard: self.hard * times,
-            soft: self.soft * times,
-            over: self.over * times,
-            rank: self.rank * times,
-            hash: self.hash * times,
-        }
+        self.combined(Cost::ZERO, |one, _| one * i64::from(times))
     }
 }

@@ -57,7 +57,11 @@ impl DomainTree {
                     } else {
                         Arc::clone(shared.get_or_insert_with(|| Arc::<str>::from(path)))
                     };
-                    self.add((domain, segment), (text, end as u32))
+                    let id = DomainId(self.parents.len() as u32);
+                    self.parents.push(domain);
+                    self.paths.push((text, end as u32));
+                    self.ids.insert((domain, segment), id);
+                    id
                 }
             };
         }
@@ -73,14 +77,6 @@ impl DomainTree {
         self.bytes += text.len();
         self.segments.insert(text.into(), number);
         number
-    }
-
-    fn add(&mut self, (parent, segment): (DomainId, u32), path: (Arc<str>, u32)) -> DomainId {
-        let id = DomainId(self.parents.len() as u32);
-        self.parents.push(parent);
-        self.paths.push(path);
-        self.ids.insert((parent, segment), id);
-        id
     }
 
     /// About how many bytes the tree occupies.

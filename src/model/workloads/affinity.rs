@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::StoredWorkload;
 use super::hosts::HostList;
-use super::spec::{AffinityRule, DEFAULT_DIMENSIONS, HOST, Spec, SpecRule, SpreadRule};
+use super::spec::{AffinityRule, DEFAULT_DIMENSIONS, HOST, Spec, SpecRule};
 use super::time::too_long;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -21,7 +21,12 @@ pub fn rules(snapshot: &Snapshot, list: &HostList, spec: &Spec, others: &HashMap
         return default_rule(list);
     };
     let rule = |rule: &SpecRule| match rule {
-        SpecRule::Spread(spread) => self::spread(list, spread),
+        SpecRule::Spread(spread) => Rule::Spread(Spread {
+            level: spread.level,
+            mode: spread.mode,
+            axes: spread.dimensions.iter().filter_map(|name| axis(list, name)).collect(),
+            strict: spread.strict,
+        }),
         SpecRule::Affinity(affinity) => Rule::Affinity(Affinity {
             level: affinity.level,
             kind: affinity.kind,
@@ -29,15 +34,6 @@ pub fn rules(snapshot: &Snapshot, list: &HostList, spec: &Spec, others: &HashMap
         }),
     };
     rules.iter().map(rule).collect()
-}
-
-fn spread(list: &HostList, rule: &SpreadRule) -> Rule {
-    Rule::Spread(Spread {
-        level: rule.level,
-        mode: rule.mode,
-        axes: rule.dimensions.iter().filter_map(|name| axis(list, name)).collect(),
-        strict: rule.strict,
-    })
 }
 
 /// The dimensions of a list in which a host needs a domain under the rules. Rules about workloads need none.

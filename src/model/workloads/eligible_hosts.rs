@@ -39,29 +39,20 @@ impl EligibleHosts {
         let interrupt = &settings.interrupt;
         let known = snapshot.derived_from_all(KnownHosts::default);
         let list = known.list(snapshot, dimensions, interrupt)?;
-        let by_role =
-            roles
-                .iter()
-                .enumerate()
-                .map(|(at, role)| match known.of_query(snapshot, &list, role, settings) {
-                    Err(Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. }) if is_stored => {
-                        Ok(known.none(list.slots.len()))
+        let mut by_role = Vec::with_capacity(roles.len());
+        for (at, role) in roles.iter().enumerate() {
+            by_role.push(match known.of_query(snapshot, &list, role, settings) {
+                Err(error @ (Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. })) => {
+                    if !is_stored {
+                        return Err(error.in_member(&format!("roles[{at}].query")));
                     }
-                    hosts => hosts.map_err(|error| in_role(at, error)),
-                });
-        let by_role = by_role.collect::<Result<_>>()?;
+                    known.none(list.slots.len())
+                }
+                hosts => hosts?,
+            });
+        }
         let needed = affinity::needed_dimensions(snapshot, &list, spec);
         known.of_roles(list, by_role, needed, interrupt)
-    }
-}
-
-/// Adds the path of the query to an error about an unknown name.
-fn in_role(at: usize, error: Error) -> Error {
-    match error {
-        Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. } => {
-            error.in_member(&format!("roles[{at}].query"))
-        }
-        error => error,
     }
 }
 

@@ -14,7 +14,7 @@ pub struct HostList {
     indexes: Vec<u32>,
     pub cluster: Cluster,
     /// By dimension of the cluster.
-    names: Vec<String>,
+    pub names: Vec<String>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -64,11 +64,6 @@ impl HostList {
         self.cluster.dimensions[dimension].tree.count() > 1
     }
 
-    /// The names of the dimensions.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(String::as_str)
-    }
-
     pub fn name(&self, dimension: usize) -> &str {
         &self.names[dimension]
     }
@@ -78,9 +73,10 @@ impl HostList {
         self.cluster.dimensions[dimension].tree.shared_path(domain)
     }
 
-    /// The path of a domain.
-    pub fn path(&self, dimension: usize, domain: DomainId) -> &str {
-        self.cluster.dimensions[dimension].tree.path(domain)
+    /// The name of a dimension and the path of a domain, as in `fault:/dc1/r0`.
+    pub fn named_path(&self, dimension: usize, domain: DomainId) -> String {
+        let path = self.cluster.dimensions[dimension].tree.path(domain);
+        format!("{}:{path}", self.name(dimension))
     }
 }
 

@@ -208,10 +208,10 @@ fn domain(list: &HostList, limit: &DomainLimit) -> Reason {
         taken,
         room,
     } = limit;
-    let path = list.path(*dimension, *domain);
+    let path = list.cluster.dimensions[*dimension].tree.path(*domain);
     Reason {
         rule: Some(*rule),
-        domain: Some(format!("{}:{path}", list.name(*dimension))),
+        domain: Some(list.named_path(*dimension, *domain)),
         free: Some(i64::from(limit.saturating_sub(*taken).min(*room))),
         ..Reason::new(
             ReasonCode::Spread,

@@ -131,8 +131,8 @@ impl ReportJob {
     }
 }
 
-/// Judges a stored workload. The names of the spec are in the spelling of the tables, and `others` are the workloads that
-/// the rules name.
+/// Judges a stored workload. The names of the spec are in the spelling of the tables. `others` are the workloads that the
+/// rules name.
 ///
 /// # Errors
 /// Of the search.
@@ -312,11 +312,7 @@ impl Reported<'_> {
         let host = (found.axis == Axis::Host).then(|| self.uuid(found.domain.0));
         let path = match found.axis {
             Axis::Host => None,
-            Axis::Domain(at) => Some(format!(
-                "{}:{}",
-                self.hosts.list.name(at),
-                self.hosts.list.path(at, found.domain)
-            )),
+            Axis::Domain(at) => Some(self.hosts.list.named_path(at, found.domain)),
         };
         let place = path.clone().or_else(|| host.clone()).unwrap_or_default();
         let ids = ids.join(", ");

@@ -97,7 +97,12 @@ fn raised(
     wanted: Wanted,
 ) -> Option<Vec<Cost>> {
     let slots = slots((items, cells, prices), choice, wanted);
-    let mut exchanges = Exchanges::of(&slots, (cells, compared), wanted);
+    let mut exchanges = Exchanges {
+        slots: &slots,
+        of: (cells, compared),
+        wanted,
+        orders: Vec::new(),
+    };
     let mut surplus = vec![0_usize; wanted.missing.len()];
     let taken = slots.iter().filter(|slot| slot.is_taken);
     taken.for_each(|slot| surplus[slot.role] += 1);
@@ -149,33 +154,16 @@ fn slots((items, cells, prices): (&impl Items, &Cells, &[Cost]), choice: &Choice
     all
 }
 
-/// A slot in the order in which slots are exchanged within domains of one depth.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct OrderedSlot {
-    domain: u32,
-    cost: Cost,
-    slot: u32,
-}
-
 /// The costs of exchanging slots of one role for slots of other roles.
 struct Exchanges<'a> {
     slots: &'a [PricedSlot],
     of: (&'a Cells, &'a Compared),
     wanted: Wanted<'a>,
-    /// By depth: the slots by domain and cost.
-    orders: Vec<Vec<OrderedSlot>>,
+    /// By depth: the domain, the cost and the index of each slot, in the order in which slots are exchanged.
+    orders: Vec<Vec<(u32, Cost, u32)>>,
 }
 
-impl<'a> Exchanges<'a> {
-    fn of(slots: &'a [PricedSlot], of: (&'a Cells, &'a Compared), wanted: Wanted<'a>) -> Exchanges<'a> {
-        Exchanges {
-            slots,
-            of,
-            wanted,
-            orders: Vec::new(),
-        }
-    }
-
+impl Exchanges<'_> {
     /// The rise of a role's price by which about `surplus` of its slots are exchanged for free slots of other roles.
     ///
     /// Slots are exchanged within domains of the same depth. The choice is the cheapest, so an exchange that lowers the
@@ -206,8 +194,8 @@ impl<'a> Exchanges<'a> {
         if self.wanted.budget.count(self.slots.len() as u64) {
             return Vec::new();
         }
-        let slot = |ordered: &OrderedSlot| &self.slots[ordered.slot as usize];
-        let same = self.orders[depth].chunk_by(|one, other| one.domain == other.domain);
+        let slot = |(_, _, slot): &(u32, Cost, u32)| &self.slots[*slot as usize];
+        let same = self.orders[depth].chunk_by(|one, other| one.0 == other.0);
         let costs = same.flat_map(|same| {
             let taken = same.iter().rev().map(slot);
             let taken = taken.filter(|slot| slot.is_taken && slot.role == role);
@@ -217,15 +205,12 @@ impl<'a> Exchanges<'a> {
         costs.collect()
     }
 
-    fn order(&self, depth: usize) -> Vec<OrderedSlot> {
+    fn order(&self, depth: usize) -> Vec<(u32, Cost, u32)> {
         let domains = self.domains(depth);
         let slots = (0..).zip(self.slots);
-        let slots = slots.map(|(at, slot)| OrderedSlot {
-            domain: domains[slot.cell as usize],
-            cost: slot.cost,
-            slot: at,
-        });
-        let mut order: Vec<OrderedSlot> = slots.collect();
+        let mut order: Vec<_> = slots
+            .map(|(at, slot)| (domains[slot.cell as usize], slot.cost, at))
+            .collect();
         self.wanted.budget.sort(&mut order);
         order
     }

@@ -93,7 +93,7 @@ impl Planning<'_> {
     /// the host are spread over these domains. So the host of a placed replica counts only if the rule `spread` is
     /// new for the replica.
     fn planned_hosts(&self) -> Vec<PlannedHost> {
-        let dimensions: Vec<Arc<str>> = self.list.names().map(Arc::from).collect();
+        let dimensions: Vec<Arc<str>> = self.list.names.iter().map(|name| name.as_str().into()).collect();
         if dimensions.is_empty() {
             return Vec::new();
         }

@@ -9,7 +9,6 @@ use crate::db::DbConnection;
 use crate::db::schema::{octet_length, placet_workloads as workloads};
 use crate::error::Result;
 use crate::model::pages;
-use crate::model::workloads::WorkloadRow;
 
 /// A page of workloads.
 #[derive(Debug, Clone, Default)]
@@ -36,9 +35,9 @@ pub struct StoredPage {
     pub next: Option<String>,
 }
 
-/// The workloads of a page by uuid, without replicas, and the uuid after which the next page begins. All rows are of
-/// one moment if `conn` is in a transaction.
-fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<WorkloadRow>, Option<String>)> {
+/// The workloads of a page by uuid, with the replicas and the neighbours. All rows are of one moment if `conn` is in a
+/// transaction.
+pub fn list_stored(conn: &mut DbConnection, page: &Page) -> Result<StoredPage> {
     let mut query = workloads::table.into_boxed();
     if let Some(project) = &page.project {
         query = query.filter(workloads::project_id.eq(project));
@@ -60,21 +59,12 @@ fn list(conn: &mut DbConnection, page: &Page) -> Result<(Vec<WorkloadRow>, Optio
         .load(conn)?;
     let (found, has_more) = pages::cut(found, page.limit, |(_, bytes)| usize::try_from(*bytes).unwrap_or(0));
     let uuids: Vec<&str> = found.iter().map(|(uuid, _)| uuid.as_str()).collect();
-    let mut rows = workload_rows(conn, &uuids)?;
-    rows.sort_unstable_by(|one, other| one.uuid.cmp(&other.uuid));
-    let next = found.into_iter().next_back().filter(|_| has_more);
-    Ok((rows, next.map(|(uuid, _)| uuid)))
-}
-
-/// The workloads of a page by uuid, with the replicas and the neighbours. All rows are of one moment if `conn` is in a
-/// transaction.
-pub fn list_stored(conn: &mut DbConnection, page: &Page) -> Result<StoredPage> {
-    let (rows, next) = list(conn, page)?;
+    let rows = workload_rows(conn, &uuids)?;
     let mut workloads: Vec<StoredWorkload> = with_replicas(conn, rows)?.into_values().collect();
     workloads.sort_by(|one, other| one.row.uuid.cmp(&other.row.uuid));
     Ok(StoredPage {
         others: neighbours_of(conn, &workloads)?,
         workloads,
-        next,
+        next: found.into_iter().next_back().filter(|_| has_more).map(|(uuid, _)| uuid),
     })
 }
