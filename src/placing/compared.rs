@@ -161,11 +161,7 @@ impl Compared {
             if demands.is_empty() {
                 return None;
             }
-            let mut counts = vec![0; tree.len()];
-            for replica in placed {
-                counts[cluster.dimensions[dimension].leaves[replica.host as usize].0 as usize] += 1;
-            }
-            tree.sum_up(&mut counts);
+            let counts = tree.counts(&cluster.dimensions[dimension], placed);
             let children = |domain| tree.children(domain).iter().map(|&child| counts[child as usize]);
             let below = (0..tree.len() as u32).map(|domain| children(domain).sum()).collect();
             let mut outer = None;

@@ -8,7 +8,6 @@ use super::budget::Budget;
 use super::cluster::{Cluster, Workload};
 use super::domain_tree::DomainId;
 use super::eligible::Eligible;
-use super::live_tree::LiveTree;
 use super::rules::affinity::{AffinityRules, MarkedRule};
 use super::rules::modes::{AxisRule, axis_rules, has_host_rule};
 use super::rules::{Axis, Members, Mode};
@@ -85,13 +84,16 @@ pub fn judge(
     let domains = eligible.trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
     budget.count(domains + workload.placed.len() as u64);
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
+    let dimensions = cluster.dimensions.iter().zip(&eligible.trees);
     let judging = Judging {
         cluster,
         workload,
         eligible,
         n: workload.wanted.iter().sum(),
         budget: &budget,
-        counts: counts(cluster, workload, &eligible.trees),
+        counts: dimensions
+            .map(|(dimension, tree)| tree.counts(dimension, workload.placed))
+            .collect(),
         on_hosts: on_hosts(workload),
     };
     let mut violations = judging.not_eligible();
@@ -113,19 +115,6 @@ pub fn judge(
         safe: judging.safe(&rules, down),
         violations,
     }
-}
-
-/// By dimension and domain the replicas in the domain and below.
-fn counts(cluster: &Cluster, workload: &Workload, trees: &[LiveTree]) -> Vec<Vec<u32>> {
-    let all = cluster.dimensions.iter().zip(trees).map(|(dimension, tree)| {
-        let mut counts = vec![0; tree.len()];
-        for replica in workload.placed {
-            counts[dimension.leaves[replica.host as usize].0 as usize] += 1;
-        }
-        tree.sum_up(&mut counts);
-        counts
-    });
-    all.collect()
 }
 
 /// The hosts with replicas.

@@ -1,5 +1,6 @@
 //! The live part of a dimension: the domains that hold an eligible host. Only live domains are compared.
 
+use super::cluster::{Dimension, PlacedReplica};
 use super::domain_tree::{DomainId, DomainTree};
 use super::groups::Groups;
 use crate::mutants::{Mutant, is};
@@ -111,6 +112,16 @@ impl LiveTree {
             domain = self.parent(domain);
         }
         domain == top
+    }
+
+    /// The placed replicas in each domain and below.
+    pub fn counts(&self, dimension: &Dimension, placed: &[PlacedReplica]) -> Vec<u32> {
+        let mut counts = vec![0; self.len()];
+        for replica in placed {
+            counts[dimension.leaves[replica.host as usize].0 as usize] += 1;
+        }
+        self.sum_up(&mut counts);
+        counts
     }
 
     /// Adds the number of each domain to all its ancestors.

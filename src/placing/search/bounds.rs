@@ -56,18 +56,7 @@ pub struct Bounds {
 /// domain. `None` if no bounds fit together.
 pub fn bounds(dimension: &ComparedDimension, direct: &[u32], new: u32, splits: &[Split]) -> Option<Bounds> {
     let tree = &dimension.tree;
-    let mut walk = Walk {
-        dimension,
-        direct,
-        new,
-        domains: vec![DomainBounds::default(); tree.len()],
-        below: vec![Range::default(); tree.len()],
-        follows: vec![None; tree.len()],
-    };
-    let total = dimension.placed[0] + new;
-    let all = Range::of(total, total);
-    walk.follows[0] = Some(all);
-    (walk.domains[0].hard, walk.domains[0].even) = (all, all);
+    let mut walk = Walk::of(dimension, direct, new);
     let split_of: HashMap<u32, Range> = splits.iter().map(|split| (split.domain, split.range)).collect();
     let mut cost_before = Cost::ZERO;
     for domain in (0..tree.len() as u32).filter(|&domain| tree.is_live(domain)) {
@@ -88,17 +77,36 @@ pub fn bounds(dimension: &ComparedDimension, direct: &[u32], new: u32, splits: &
     })
 }
 
-struct Walk<'a> {
+/// A walk over the domains, each after its parent.
+pub struct Walk<'a> {
     dimension: &'a ComparedDimension,
     direct: &'a [u32],
     new: u32,
-    domains: Vec<DomainBounds>,
-    below: Vec<Range>,
+    pub domains: Vec<DomainBounds>,
+    /// As [`Bounds::below`].
+    pub below: Vec<Range>,
     /// The replicas of a domain, if a hard rule compares its children.
     follows: Vec<Option<Range>>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    pub fn of(dimension: &'a ComparedDimension, direct: &'a [u32], new: u32) -> Walk<'a> {
+        let domains = dimension.tree.len();
+        let mut walk = Walk {
+            dimension,
+            direct,
+            new,
+            domains: vec![DomainBounds::default(); domains],
+            below: vec![Range::default(); domains],
+            follows: vec![None; domains],
+        };
+        let total = dimension.placed[0] + new;
+        let all = Range::of(total, total);
+        walk.follows[0] = Some(all);
+        (walk.domains[0].hard, walk.domains[0].even) = (all, all);
+        walk
+    }
+
     /// Sets the range of the replicas in the children of a domain. `None` if the range is empty.
     fn limit_below(&mut self, domain: u32, split: Option<Range>) -> Option<()> {
         let at = domain as usize;
@@ -121,8 +129,8 @@ impl Walk<'_> {
         (below.least <= below.most).then_some(())
     }
 
-    /// Sets the bounds of the children of a domain.
-    fn limit_children(&mut self, domain: u32) {
+    /// Sets the bounds of the children of a domain from the range below the domain.
+    pub fn limit_children(&mut self, domain: u32) {
         let at = domain as usize;
         let (tree, below) = (&self.dimension.tree, self.below[at]);
         let children = tree.children(domain);

@@ -1,8 +1,9 @@
 //! Evaluates counts of replicas against the rules of a dimension. The verdict is exact, while the bounds of a search
 //! are approximate.
 
+use super::bounds::Walk;
 use crate::placing::compared::ComparedDimension;
-use crate::placing::compared::even::{Range, share, share_with};
+use crate::placing::compared::even::Range;
 use crate::placing::cost::Cost;
 
 /// The domain in which a rule is broken.
@@ -30,79 +31,33 @@ pub struct Verdict {
 
 /// The verdict on the replicas in each domain, new and placed. `direct`: the free places directly in each domain.
 pub fn evaluate(compared: usize, dimension: &ComparedDimension, counts: &[u32], direct: &[u32]) -> Verdict {
-    let mut evaluation = Evaluation {
-        compared,
-        dimension,
-        counts,
-        direct,
-        is_compared: vec![dimension.demands.is_even; dimension.tree.len()],
-        even: vec![Range::of(counts[0], counts[0]); dimension.tree.len()],
-        verdict: Verdict::default(),
-    };
-    for parent in (0..dimension.tree.len() as u32).filter(|&domain| dimension.tree.is_live(domain)) {
-        if !dimension.tree.children(parent).is_empty() {
-            evaluation.judge_children(parent);
-        }
-    }
-    evaluation.verdict
-}
-
-struct Evaluation<'a> {
-    compared: usize,
-    dimension: &'a ComparedDimension,
-    counts: &'a [u32],
-    direct: &'a [u32],
-    /// Whether a hard rule compares the children of a domain.
-    is_compared: Vec<bool>,
-    /// The even share of a domain, if the rule may be broken.
-    even: Vec<Range>,
-    verdict: Verdict,
-}
-
-impl Evaluation<'_> {
-    fn judge_children(&mut self, parent: u32) {
-        let (tree, demands) = (&self.dimension.tree, &self.dimension.demands);
+    let tree = &dimension.tree;
+    let mut walk = Walk::of(dimension, direct, counts[0] - dimension.placed[0]);
+    let mut verdict = Verdict::default();
+    let has_children = |domain: &u32| tree.is_live(*domain) && !tree.children(*domain).is_empty();
+    for parent in (0..tree.len() as u32).filter(has_children) {
         let children = tree.children(parent);
-        let below = children.iter().map(|&child| self.counts[child as usize]).sum();
-        let is_limited_level = children == tree.limited_level();
-        let hard = (self.is_compared[parent as usize] && tree.compares(parent)).then(|| {
-            let mut occupied = self.dimension.occupied(parent);
-            share_with(below, children.len() as u32, &mut occupied)
-        });
-        let even = self.even_share(parent, below);
+        let below = children.iter().map(|&child| counts[child as usize]).sum();
+        walk.below[parent as usize] = Range::of(below, below);
+        walk.limit_children(parent);
         for &child in children {
-            let (count, placed) = (self.counts[child as usize], self.dimension.placed[child as usize]);
-            let is_above = hard.is_some_and(|hard| placed > hard.most);
-            self.even[child as usize] = even;
-            self.is_compared[child as usize] = hard.is_some() && !is_above;
-            let range = self.dimension.hard_range(child, hard, is_limited_level);
+            let (count, bounds) = (counts[child as usize], &walk.domains[child as usize]);
             let site = |is_over: bool| Site {
-                compared: self.compared,
+                compared,
                 parent,
                 below,
                 domain: child,
                 is_over,
             };
-            if !range.holds(count) && self.verdict.broken.is_none() {
-                self.verdict.broken = Some(site(count > range.most));
+            if !bounds.hard.holds(count) && verdict.broken.is_none() {
+                verdict.broken = Some(site(count > bounds.hard.most));
             }
-            let cost = demands.cost_at(count, even, is_limited_level);
+            let cost = dimension.demands.cost_at(count, bounds.even, bounds.is_limited_level);
             if cost != Cost::ZERO {
-                self.verdict.cost += cost;
-                self.verdict.costly = self.verdict.costly.or(Some(site(count > even.least)));
+                verdict.cost += cost;
+                verdict.costly = verdict.costly.or(Some(site(count > bounds.even.least)));
             }
         }
     }
-
-    /// The even share of each child of a domain. The share follows from the share of the domain. In a domain with
-    /// places of its own, the share follows from the replicas below.
-    fn even_share(&self, parent: u32, below: u32) -> Range {
-        let children = self.dimension.tree.children(parent).len() as u32;
-        if self.direct[parent as usize] > 0 {
-            return share(below, children);
-        }
-        let (of_parent, beside) = (self.even[parent as usize], self.dimension.beside(parent));
-        let share_of = |all: u32| share(all.saturating_sub(beside), children);
-        Range::of(share_of(of_parent.least).least, share_of(of_parent.most).most)
-    }
+    verdict
 }

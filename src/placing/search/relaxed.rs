@@ -185,10 +185,22 @@ impl<'a> CellArcs<'a> {
             arcs: Vec::new(),
             units: Vec::new(),
         };
-        let down = all.number_nodes(0);
-        let up = all.number_nodes(1);
-        all.add_arcs_down(&down, &up);
-        all.add_arcs_up(&up);
+        let nodes = [all.number_nodes(0), all.number_nodes(1)];
+        let cells = relaxation.by_leaf.iter().map(|&cell| {
+            let leaf = |end: usize| relaxation.flow[end].map_or(0, |at| relaxation.cells.leaf(cell as usize, at));
+            let node = |end: usize| nodes[end][leaf(end) as usize].0;
+            (
+                Arc {
+                    from: node(0),
+                    to: node(1),
+                },
+                Unit::Cell(cell),
+            )
+        });
+        let domains = (0..2).flat_map(|end| all.domains(end, &nodes[end]));
+        let mut arcs: Vec<(Arc, Unit)> = cells.chain(domains).collect();
+        arcs.sort_by_key(|(arc, _)| arc.from);
+        (all.arcs, all.units) = arcs.into_iter().unzip();
         all
     }
 
@@ -227,53 +239,27 @@ impl<'a> CellArcs<'a> {
         numbers
     }
 
-    fn add(&mut self, from: u32, to: u32, unit: Unit) {
-        self.arcs.push(Arc { from, to });
-        self.units.push(unit);
-    }
-
-    /// Down the first tree, and over the cells to the second.
-    fn add_arcs_down(&mut self, down: &[(u32, u32)], up: &[(u32, u32)]) {
-        let relaxation = self.relaxation;
-        let mut cells = relaxation.by_leaf.iter().copied().peekable();
-        let leaf =
-            |end: usize, cell: u32| relaxation.flow[end].map_or(0, |at| relaxation.cells.leaf(cell as usize, at));
-        let Some(at) = self.end(0) else {
-            for cell in cells {
-                self.add(0, up[leaf(1, cell) as usize].0, Unit::Cell(cell));
-            }
-            return;
-        };
-        let tree = &relaxation.compared.dimensions[at].tree;
-        let is_used = |domain: &u32| relaxation.is_used[0][*domain as usize];
-        for domain in (0..tree.len() as u32).filter(is_used) {
-            let (own, below) = down[domain as usize];
-            while let Some(cell) = cells.next_if(|&cell| leaf(0, cell) == domain) {
-                self.add(own, up[leaf(1, cell) as usize].0, Unit::Cell(cell));
-            }
-            if own != below {
-                self.add(own, below, Unit::Below(0, domain));
-            }
-            for &child in tree.children(domain).iter().filter(|child| is_used(child)) {
-                self.add(below, down[child as usize].0, Unit::Domain(0, child));
-            }
-        }
-    }
-
-    /// Up the second tree.
-    fn add_arcs_up(&mut self, up: &[(u32, u32)]) {
-        let Some(at) = self.end(1) else { return };
+    /// The arcs of the domains, down the first tree or up the second.
+    fn domains(&self, end: usize, nodes: &[(u32, u32)]) -> Vec<(Arc, Unit)> {
+        let Some(at) = self.end(end) else { return Vec::new() };
         let tree = &self.relaxation.compared.dimensions[at].tree;
-        let is_used = &self.relaxation.is_used[1];
-        for domain in (0..tree.len() as u32).rev().filter(|&domain| is_used[domain as usize]) {
-            let (own, below) = up[domain as usize];
-            if own != below {
-                self.add(below, own, Unit::Below(1, domain));
-            }
+        let directed = |outer: u32, inner: u32| match end {
+            0 => Arc { from: outer, to: inner },
+            _ => Arc { from: inner, to: outer },
+        };
+        let mut all = Vec::new();
+        let is_used = &self.relaxation.is_used[end];
+        for domain in (0..tree.len() as u32).filter(|&domain| is_used[domain as usize]) {
+            let (own, below) = nodes[domain as usize];
             if domain > 0 {
-                self.add(own, up[tree.parent(domain) as usize].1, Unit::Domain(1, domain));
+                let (_, outer) = nodes[tree.parent(domain) as usize];
+                all.push((directed(outer, own), Unit::Domain(end, domain)));
+            }
+            if own != below {
+                all.push((directed(own, below), Unit::Below(end, domain)));
             }
         }
+        all
     }
 
     /// The cost before a replica is placed, with the bounds that are not reached.
