@@ -114,7 +114,6 @@ fn measure(
         put: Arc::new(put(count, rules.clone())),
         roles: Arc::new(vec![role(count, asked(0))]),
         found: Arc::default(),
-        stored_spec: None,
         held: Arc::default(),
         settings: SearchSettings { seed, ..settings() },
     };

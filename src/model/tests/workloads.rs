@@ -148,9 +148,7 @@ pub(super) fn put(n: u32, generation: Option<i64>, spec: Spec) -> Put {
 
 pub(super) async fn place(model: &Model, put: Put) -> Result<Report> {
     let search = async |job: PlanJob| job.run(&Interrupt::default()).map_err(checked);
-    model
-        .put_workload_with(put, &SearchSettings::uncut(7), &caller(), search)
-        .await
+    model.put_workload_with(put, &SearchSettings::uncut(7), search).await
 }
 
 fn checked(error: Error) -> Error {
@@ -274,11 +272,7 @@ async fn a_dry_run_answers_as_the_request_and_writes_nothing() {
         dry.is_dry_run = true;
         let search = async |job: PlanJob| job.run(&Interrupt::default());
         let other_seed = SearchSettings::uncut(workload.into());
-        let foreseen = f
-            .model
-            .put_workload_with(dry, &other_seed, &caller(), search)
-            .await
-            .unwrap();
+        let foreseen = f.model.put_workload_with(dry, &other_seed, search).await.unwrap();
         assert_eq!(rows(&mut f), before);
         let done = place(&f.model, put(workload, None, spec(1, None))).await.unwrap();
         assert_eq!(places(&foreseen), places(&done));

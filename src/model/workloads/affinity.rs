@@ -127,29 +127,26 @@ pub fn rules_of_referrers(
     others: &HashMap<String, StoredWorkload>,
     interrupt: &Interrupt,
 ) -> Result<Vec<Rule>> {
-    let rules = referrers.iter().flat_map(|(referrer, spec)| {
-        let affinity = spec.rules.iter().flatten().filter_map(|rule| match rule {
-            SpecRule::Affinity(affinity)
-                if affinity.kind == AffinityKind::AntiAffinity && affinity.workload == uuid =>
-            {
-                Some(affinity)
+    let mut rules = Vec::new();
+    for (referrer, spec) in referrers {
+        for rule in spec.rules.iter().flatten() {
+            let SpecRule::Affinity(affinity) = rule else { continue };
+            if affinity.kind != AffinityKind::AntiAffinity || affinity.workload != uuid {
+                continue;
             }
-            _ => None,
-        });
-        affinity.map(move |affinity| (affinity, others.get(referrer)))
-    });
-    let rules = rules.map(|(affinity, other)| {
-        let replicas = other.map_or(0, |other| other.replicas.len());
-        if interrupt.count(steps_around(list, affinity, replicas)) {
-            return Err(too_long());
+            let other = others.get(referrer);
+            let replicas = other.map_or(0, |other| other.replicas.len());
+            if interrupt.count(steps_around(list, affinity, replicas)) {
+                return Err(too_long());
+            }
+            rules.push(Rule::Affinity(Affinity {
+                level: affinity.level,
+                kind: AffinityKind::AntiAffinity,
+                members: Members::Hosts(hosts_around(snapshot, list, affinity, other)),
+            }));
         }
-        Ok(Rule::Affinity(Affinity {
-            level: affinity.level,
-            kind: AffinityKind::AntiAffinity,
-            members: Members::Hosts(hosts_around(snapshot, list, affinity, other)),
-        }))
-    });
-    rules.collect()
+    }
+    Ok(rules)
 }
 
 /// The steps of [`hosts_around`]: a look at each replica of the other workload, and at the domains and hosts of the

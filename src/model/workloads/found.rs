@@ -13,6 +13,8 @@ use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedCons
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     pub stored: Option<StoredWorkload>,
+    /// The spec of the stored workload, if this version of placet can read the spec.
+    pub stored_spec: Option<Spec>,
     /// The workloads that the rules name, and the workloads whose rules name this workload: by uuid, without bodies.
     pub others: HashMap<String, StoredWorkload>,
     /// The specs of the workloads whose rules name this workload, without roles.
@@ -81,8 +83,11 @@ pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
     }
     let exist: BTreeSet<String> = others.keys().cloned().collect();
     // A stored rule may stay if the named workload was deleted. A new rule about an unknown workload is a mistake.
-    let before = stored.as_ref().and_then(|stored| (put.read)(&stored.row.body).ok());
-    let before = before.and_then(|spec| spec.rules).unwrap_or_default();
+    let stored_spec = stored.as_ref().and_then(|stored| (put.read)(&stored.row.body).ok());
+    let before: &[SpecRule] = stored_spec
+        .as_ref()
+        .and_then(|spec| spec.rules.as_deref())
+        .unwrap_or_default();
     let is_kept =
         |rule: &SpecRule, affinity: &AffinityRule| !exist.contains(&affinity.workload) && before.contains(rule);
     // A caller must not find out workloads of other projects.
@@ -105,6 +110,7 @@ pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
     let adopted = adopted(conn, put)?;
     Ok(Found {
         stored,
+        stored_spec,
         others,
         referrers,
         adopted,

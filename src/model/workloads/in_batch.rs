@@ -34,14 +34,9 @@ impl PutInBatch {
     /// As of [`PlanJob::run`], and the refusals that rest on rows alone.
     pub fn plan(&self, conn: &mut DbConnection, snapshot: &Arc<Snapshot>) -> Result<Planned> {
         let found = found::found(conn, &self.job.put)?;
-        let stored_spec = found
-            .stored
-            .as_ref()
-            .and_then(|stored| (self.job.put.read)(&stored.row.body).ok());
         let job = PlanJob {
             snapshot: Arc::clone(snapshot),
             found: Arc::new(found),
-            stored_spec: stored_spec.map(Arc::new),
             ..self.job.clone()
         };
         Ok(job

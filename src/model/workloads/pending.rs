@@ -9,7 +9,6 @@ use super::{PlanJob, Put, ReadSpec, Report, ended_by, read_spec};
 use crate::error::{Reasons, Result};
 use crate::model::Model;
 use crate::model::allocations::Owner;
-use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
 
 /// How many workloads a query looks at.
@@ -103,11 +102,11 @@ impl Model {
         }
         let (stop, deadline) = (settings.interrupt.clone(), self.writer_deadline());
         let search = async |job: PlanJob| job.run(&ended_by(&stop, deadline));
-        let (retry, caller) = (Arc::new(retry(stored, read)?), CallerKey::of_address(None));
+        let retry = Arc::new(retry(stored, read)?);
         let report = Report {
             // Replicas that stay pending were counted as refused when the request was answered.
             reasons: Reasons::default(),
-            ..self.try_put(&retry, &mut 0, (settings, &caller), search).await?
+            ..self.try_put(&retry, &mut 0, settings, search).await?
         };
         let answer = Ok(report);
         self.claim_statistics.note_workload(0, &answer);

@@ -39,8 +39,6 @@ pub struct PlanJob {
     /// The roles of the request, with names in the spelling of the tables.
     pub roles: Arc<Vec<Role>>,
     pub found: Arc<Found>,
-    /// The spec of the stored workload.
-    pub stored_spec: Option<Arc<Spec>>,
     /// Rows locked by other transactions. The plan avoids the providers among these rows.
     pub held: Arc<RowNames>,
     pub settings: SearchSettings,
@@ -190,7 +188,7 @@ impl PlanJob {
     }
 
     fn revision(&self) -> i64 {
-        match (&self.found.stored, &self.stored_spec) {
+        match (&self.found.stored, &self.found.stored_spec) {
             (Some(stored), Some(spec)) => {
                 let is_same = spec.is_same_revision(&self.put.spec);
                 stored.row.revision + i64::from(!is_same)

@@ -47,7 +47,7 @@ impl Model {
             }
             self.pools.search(caller, move |interrupt| job.run(interrupt)).await
         };
-        self.put_workload_with(put, settings, caller, search).await
+        self.put_workload_with(put, settings, search).await
     }
 
     /// As [`Self::put_workload`], with a search of the caller.
@@ -55,12 +55,11 @@ impl Model {
         &self,
         put: Put,
         settings: &SearchSettings,
-        caller: &CallerKey,
         search: impl AsyncFn(PlanJob) -> Result<Planned>,
     ) -> Result<Report> {
         let mut missing = put.spec.count();
         let put = Arc::new(put);
-        let answer = self.try_put(&put, &mut missing, (settings, caller), search).await;
+        let answer = self.try_put(&put, &mut missing, settings, search).await;
         if !put.is_dry_run {
             self.claim_statistics.note_workload(missing, &answer);
         }
@@ -72,7 +71,7 @@ impl Model {
         &self,
         put: &Arc<Put>,
         missing: &mut u32,
-        (settings, caller): (&SearchSettings, &CallerKey),
+        settings: &SearchSettings,
         search: impl AsyncFn(PlanJob) -> Result<Planned>,
     ) -> Result<Report> {
         let deadline = self.writer_deadline();
@@ -84,7 +83,7 @@ impl Model {
             };
             let found = self.reader(false).read(read).await?;
             *missing = found.missing(put);
-            let job = self.plan_job(put, found, (settings, caller)).await?;
+            let job = self.plan_job(put, found, settings).await?;
             let planned = until(deadline, search(job.clone())).await;
             let is_last = losses == losses_max() && !put.is_dry_run;
             let is_refused = matches!(&planned, Err(Error::NoPlace { .. } | Error::NoCapacity { .. }));
@@ -135,23 +134,13 @@ impl Model {
     }
 
     /// The search of a request, on the newest state.
-    async fn plan_job(
-        &self,
-        put: &Arc<Put>,
-        found: Found,
-        (settings, caller): (&SearchSettings, &CallerKey),
-    ) -> Result<PlanJob> {
+    async fn plan_job(&self, put: &Arc<Put>, found: Found, settings: &SearchSettings) -> Result<PlanJob> {
         let (snapshot, roles) = self.newest_for(&put.spec.roles).await?;
-        let stored_spec = match &found.stored {
-            Some(stored) => self.read_spec(stored, put.read, caller).await.ok(),
-            None => None,
-        };
         Ok(PlanJob {
             snapshot,
             put: Arc::clone(put),
             roles: Arc::new(roles),
             found: Arc::new(found),
-            stored_spec: stored_spec.map(Arc::new),
             held: self.store.held(),
             settings: settings.clone(),
         })

@@ -144,11 +144,9 @@ impl<'a, I: Items> RoleArcs<'a, I> {
             arcs: Vec::new(),
             units: Vec::new(),
         };
-        let of_cell = taken.iter().map(|&(cell, number)| {
-            let first_unit = |item, role| all.first_unit(item, role);
-            let items = items_of(cells, cell, budget);
-            cheapest(&items, first_unit, (number as usize, missing), budget)
-        });
+        let of_cell = taken
+            .iter()
+            .map(|&(cell, number)| all.cheapest(&items_of(cells, cell, budget), (number as usize, missing), budget));
         let of_cell: Vec<Vec<(u32, Vec<u32>)>> = of_cell.collect();
         let first_item = 1 + taken.len() as u32;
         all.first_role = first_item + of_cell.iter().map(|items| items.len() as u32).sum::<u32>();
@@ -175,9 +173,28 @@ impl<'a, I: Items> RoleArcs<'a, I> {
         all
     }
 
-    /// The cost of the first replica of a role on an item.
-    fn first_unit(&self, item: u32, role: usize) -> Option<Cost> {
-        Some(self.offer(item, role, 0)? + self.items.unit(item, 0))
+    /// The items that matter in a cell that gets `number` replicas, each with its roles: of each role the `number`
+    /// cheapest. If a replica is on a further item, one of these items has no replica, and the replica can move there.
+    fn cheapest(&self, items: &[u32], (number, missing): (usize, &[u32]), budget: &Budget) -> Vec<(u32, Vec<u32>)> {
+        let mut roles: Vec<Vec<u32>> = vec![Vec::new(); items.len()];
+        let mut costs: Vec<(Cost, usize)> = Vec::with_capacity(items.len());
+        for role in (0..missing.len()).filter(|&role| missing[role] > 0) {
+            if budget.count_list(items.len() as u64) {
+                break;
+            }
+            costs.clear();
+            let offers = items.iter().enumerate();
+            costs.extend(
+                offers.filter_map(|(at, &item)| Some((self.offer(item, role, 0)? + self.items.unit(item, 0), at))),
+            );
+            if number < costs.len() {
+                costs.select_nth_unstable(number);
+                costs.truncate(number);
+            }
+            costs.iter().for_each(|&(_, at)| roles[at].push(role as u32));
+        }
+        let items = items.iter().copied().zip(roles);
+        items.filter(|(_, roles)| !roles.is_empty()).collect()
     }
 
     fn offer(&self, item: u32, role: usize, number: u32) -> Option<Cost> {
@@ -194,33 +211,6 @@ impl<'a, I: Items> RoleArcs<'a, I> {
         self.arcs.push(Arc { from, to });
         self.units.push(unit);
     }
-}
-
-/// The items that matter in a cell that gets `number` replicas, each with its roles: of each role the `number`
-/// cheapest. If a replica is on a further item, one of these items has no replica, and the replica can move there.
-fn cheapest(
-    items: &[u32],
-    first_unit: impl Fn(u32, usize) -> Option<Cost>,
-    (number, missing): (usize, &[u32]),
-    budget: &Budget,
-) -> Vec<(u32, Vec<u32>)> {
-    let mut roles: Vec<Vec<u32>> = vec![Vec::new(); items.len()];
-    let mut costs: Vec<(Cost, usize)> = Vec::with_capacity(items.len());
-    for role in (0..missing.len()).filter(|&role| missing[role] > 0) {
-        if budget.count_list(items.len() as u64) {
-            break;
-        }
-        costs.clear();
-        let offers = items.iter().enumerate();
-        costs.extend(offers.filter_map(|(at, &item)| Some((first_unit(item, role)?, at))));
-        if number < costs.len() {
-            costs.select_nth_unstable(number);
-            costs.truncate(number);
-        }
-        costs.iter().for_each(|&(_, at)| roles[at].push(role as u32));
-    }
-    let items = items.iter().copied().zip(roles);
-    items.filter(|(_, roles)| !roles.is_empty()).collect()
 }
 
 fn items_of(cells: &Cells, cell: u32, budget: &Budget) -> Vec<u32> {

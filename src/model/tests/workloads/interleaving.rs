@@ -16,9 +16,7 @@ pub async fn place_while(model: &Model, put: Put, change: impl AsyncFn(u32, &Rep
         change(plans.get(), &planned.report).await;
         Ok(planned)
     };
-    let placed = model
-        .put_workload_with(put, &SearchSettings::uncut(7), &caller(), search)
-        .await;
+    let placed = model.put_workload_with(put, &SearchSettings::uncut(7), search).await;
     (placed, plans.get())
 }
 

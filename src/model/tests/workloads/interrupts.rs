@@ -20,10 +20,7 @@ async fn plan_job(f: &Fixture) -> PlanJob {
     );
     (some.is_atomic, some.is_dry_run) = (false, true);
     let settings = SearchSettings::uncut(7);
-    f.model
-        .put_workload_with(some, &settings, &caller(), search)
-        .await
-        .unwrap();
+    f.model.put_workload_with(some, &settings, search).await.unwrap();
     job.take().expect("it was planned")
 }
 
@@ -88,9 +85,7 @@ async fn a_request_whose_time_is_up_is_busy_and_its_plan_ends() {
         tokio::task::spawn_blocking(plan).await.expect("no panic")
     };
     let asked = put(WORKLOAD, None, spec(3, None));
-    let refused = model
-        .put_workload_with(asked, &SearchSettings::uncut(7), &caller(), search)
-        .await;
+    let refused = model.put_workload_with(asked, &SearchSettings::uncut(7), search).await;
     assert!(matches!(refused, Err(Error::Busy { .. })), "{refused:?}");
     let planned = ended.recv_timeout(Duration::from_secs(600)).expect("the plan ended");
     // The last plan may have ended just before.

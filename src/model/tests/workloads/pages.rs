@@ -87,7 +87,7 @@ async fn hostile_09_a_plan_has_no_bodies_of_neighbours_and_the_rules_alone_of_th
     let asked = apart_from(&[902], 901, Some(1), 1);
     let placed = f
         .model
-        .put_workload_with(asked, &SearchSettings::uncut(7), &caller(), search)
+        .put_workload_with(asked, &SearchSettings::uncut(7), search)
         .await;
     assert!(planned.get() && placed.is_ok(), "{placed:?}");
 }

@@ -24,8 +24,6 @@ pub struct Series {
 pub struct Taken {
     /// Each provider and class once.
     all: Vec<Placement>,
-    /// The excess of the amounts over the normal limits.
-    over: i64,
     /// Of a host of several providers: the usage within the normal limits, and within the capacities.
     usages: Option<[PlannedUsage; 2]>,
 }
@@ -111,7 +109,6 @@ impl HostOffers<'_> {
         };
         let place = &offered.candidate.placements;
         taken.all = taken.with(place);
-        taken.over = PlannedUsage::new(Arc::clone(&self.normal)).added_over(&taken.all);
         if let Some(usages) = &mut taken.usages {
             for usage in usages {
                 usage.add(place);
@@ -133,7 +130,8 @@ impl HostOffers<'_> {
         if is_alone && !hard.has_room(&all) {
             return None;
         }
-        let over = PlannedUsage::new(Arc::clone(&self.normal)).added_over(&all) - taken.over;
+        let normal = PlannedUsage::new(Arc::clone(&self.normal));
+        let over = normal.added_over(&all) - normal.added_over(&taken.all);
         let scoring = self.roles[role].scoring.filter(|_| !all.is_empty());
         let cost = scoring.map(|scoring| hard.cost(scoring, &all));
         let offer = Offer {

@@ -125,7 +125,7 @@ impl Planning<'_> {
     /// Whether a rule `spread` is new for placed replicas.
     fn has_new_members(&self) -> bool {
         let job = self.job;
-        let Some(before) = &job.stored_spec else {
+        let Some(before) = &job.found.stored_spec else {
             return true;
         };
         let before = before.spread_dimensions();
