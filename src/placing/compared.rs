@@ -218,49 +218,51 @@ impl HostDemands {
         self.demands.is_even || self.demands.even_cost.is_some()
     }
 
-    /// The bounds of a host, if `total` replicas are placed in the cluster.
-    pub fn bounds(&self, total: u32) -> HostBounds<'_> {
+    /// The bounds of each eligible host, if `total` replicas are placed in the cluster.
+    pub fn bounds(&self, total: u32) -> CountBounds {
         let total = total - self.elsewhere;
         let cap = self.demands.cap.unwrap_or(u32::MAX);
         let even = share_with(total, self.eligible, &mut self.placed.clone());
-        HostBounds {
-            demands: &self.demands,
+        CountBounds {
             hard: Range {
                 least: if self.demands.is_even { even.least } else { 0 },
                 most: if self.demands.is_even { even.most.min(cap) } else { cap },
             },
             even: share(total, self.eligible),
+            is_limited_level: true,
         }
     }
 
     /// The cost of the hosts before a replica is placed.
-    pub fn cost_before(&self, bounds: &HostBounds) -> Cost {
+    pub fn cost_before(&self, bounds: &CountBounds) -> Cost {
         let empty = self.eligible - self.placed.len() as u32;
-        let occupied = self.placed.iter().map(|&count| bounds.cost_at(count));
-        bounds.cost_at(0) * empty + occupied.fold(Cost::ZERO, |sum, cost| sum + cost)
+        let cost_at = |count: u32| bounds.cost_at(count, &self.demands);
+        let occupied = self.placed.iter().map(|&count| cost_at(count));
+        cost_at(0) * empty + occupied.fold(Cost::ZERO, |sum, cost| sum + cost)
     }
 }
 
-/// The bounds of each eligible host for one number of replicas.
-pub struct HostBounds<'a> {
-    demands: &'a Demands,
-    hard: Range,
-    even: Range,
+/// The bounds of the replicas in a domain or on a host.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CountBounds {
+    pub hard: Range,
+    pub even: Range,
+    pub is_limited_level: bool,
 }
 
-impl HostBounds<'_> {
-    /// The number of further replicas for a host with `count` replicas.
+impl CountBounds {
+    /// The number of further replicas beside `count` replicas.
     pub fn more(&self, count: u32) -> u32 {
         self.hard.most.saturating_sub(count)
     }
 
-    /// The cost of a further replica on a host with `count` replicas, if the host may have more.
-    pub fn unit(&self, count: u32) -> Cost {
-        self.cost_at(count + 1) - self.cost_at(count)
+    /// The cost of a further replica beside `count` replicas, if there may be more.
+    pub fn unit(&self, count: u32, demands: &Demands) -> Cost {
+        self.cost_at(count + 1, demands) - self.cost_at(count, demands)
     }
 
-    /// The cost of a host with `count` replicas.
-    pub fn cost_at(&self, count: u32) -> Cost {
-        Cost::HARD * self.hard.least.saturating_sub(count) + self.demands.cost_at(count, self.even, true)
+    /// The cost of `count` replicas, new and placed.
+    pub fn cost_at(&self, count: u32, demands: &Demands) -> Cost {
+        Cost::HARD * self.hard.least.saturating_sub(count) + demands.cost_at(count, self.even, self.is_limited_level)
     }
 }

@@ -250,7 +250,9 @@ impl Model {
         (settings, caller): (&SearchSettings, &CallerKey),
         search: impl AsyncFn(ReportJob) -> Result<Report>,
     ) -> Result<Report> {
-        let spec = self.read_spec(&found.workload, read, caller).await?;
+        let row = found.workload.row.clone();
+        let length = row.body.len();
+        let spec = self.pools.read(caller, length, move || read_spec(&row, read)).await?;
         let (snapshot, roles) = self.newest_for(&spec.roles).await?;
         let job = ReportJob {
             snapshot,
@@ -259,13 +261,6 @@ impl Model {
             settings: settings.clone(),
         };
         until(self.writer_deadline(), search(job)).await
-    }
-
-    /// The spec of a stored workload.
-    async fn read_spec(&self, stored: &StoredWorkload, read: ReadSpec, caller: &CallerKey) -> Result<Spec> {
-        let row = stored.row.clone();
-        let length = row.body.len();
-        self.pools.read(caller, length, move || read_spec(&row, read)).await
     }
 
     /// A snapshot that shows every commit acknowledged before, and the roles with names in the spelling of the tables.

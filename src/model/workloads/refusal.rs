@@ -21,20 +21,18 @@ pub fn reasons(
     snapshot: &Snapshot,
     list: &HostList,
     roles: &[Role],
-    (missing, rules, own_rules, refusal): (&[u32], &[Rule], usize, &Refusal),
+    (missing, rules, refusal): (&[u32], &[Rule], &Refusal),
     settings: &SearchSettings,
 ) -> Result<Reasons> {
     let mut reasons = Reasons::from(first(refusal));
-    let rules = &rules[..own_rules];
     for (removed, count) in &refusal.removed {
-        let count = *count;
-        let hosts = if count == 1 {
-            "1 host"
+        let end = if *count == 1 {
+            ": 1 host.".to_owned()
         } else {
-            &*format!("{count} hosts")
+            format!(": {count} hosts.")
         };
-        let reason = condition(list, *removed, rules, |what| format!("{what}: {hosts}."));
-        reasons.add_counted(reason, count as usize);
+        let reason = condition(list, *removed, rules, &end);
+        reasons.add_counted(reason, *count as usize);
     }
     let missing_roles = different(roles, missing);
     for role in &missing_roles {
@@ -55,7 +53,7 @@ pub fn reasons(
             let named = Reason {
                 resource_provider: Some(snapshot.uuid(slot).to_owned()),
                 provider_name: Some(snapshot.name(slot).into()),
-                ..condition(list, *removed, rules, |what| format!("{what}."))
+                ..condition(list, *removed, rules, ".")
             };
             reasons.add_detail(match removed {
                 Removed::NoRoom => with_room(snapshot, slot, &missing_roles, named),
@@ -129,8 +127,8 @@ fn first(refusal: &Refusal) -> Reason {
     }
 }
 
-/// The reason for removed hosts. A rule outside of `rules` is another workload's. `sentence` makes a sentence of words.
-fn condition(list: &HostList, removed: Removed, rules: &[Rule], sentence: impl Fn(&str) -> String) -> Reason {
+/// The reason for removed hosts, with a text that ends with `end`. A rule outside of `rules` is another workload's.
+fn condition(list: &HostList, removed: Removed, rules: &[Rule], end: &str) -> Reason {
     let without_domain;
     let (code, what, rule) = match removed {
         Removed::NotEligible => (
@@ -166,7 +164,7 @@ fn condition(list: &HostList, removed: Removed, rules: &[Rule], sentence: impl F
     };
     Reason {
         rule,
-        ..Reason::new(code, sentence(what))
+        ..Reason::new(code, format!("{what}{end}"))
     }
 }
 

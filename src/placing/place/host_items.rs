@@ -6,7 +6,7 @@ use crate::placing::budget::Budget;
 use crate::placing::cells::index::CellIndex;
 use crate::placing::cells::items::Items;
 use crate::placing::cluster::{Cluster, Hosts};
-use crate::placing::compared::{Compared, HostBounds};
+use crate::placing::compared::{Compared, CountBounds};
 use crate::placing::cost::Cost;
 use crate::placing::eligible::Eligible;
 use crate::placing::rules::affinity::AffinityEffect;
@@ -37,7 +37,7 @@ impl<H> Placing<'_, H> {
 /// The hosts of a request, with the bounds of hosts for one number of replicas.
 pub struct HostItems<'a, H> {
     pub placing: &'a Placing<'a, H>,
-    pub bounds: HostBounds<'a>,
+    pub bounds: CountBounds,
 }
 
 impl<H: Hosts> Items for HostItems<'_, H> {
@@ -68,7 +68,8 @@ impl<H: Hosts> Items for HostItems<'_, H> {
     }
 
     fn unit(&self, host: u32, number: u32) -> Cost {
-        self.bounds.unit(self.placing.placed[host as usize] + number)
+        let count = self.placing.placed[host as usize] + number;
+        self.bounds.unit(count, &self.placing.compared.hosts.demands)
     }
 
     fn fits(&self, host: u32, counts: &[u32]) -> bool {

@@ -126,8 +126,7 @@ impl Pruning<'_> {
 
     /// The most new replicas of a domain.
     fn most_new(&self, domain: u32) -> u32 {
-        let bounds = &self.bounds.domains[domain as usize];
-        bounds.hard.most.saturating_sub(bounds.placed)
+        self.bounds.domains[domain as usize].more(self.dimension.placed[domain as usize])
     }
 
     /// Drops the children of a used domain that no best placement needs, with all their descendants.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::host_items::Placing;
 use crate::placing::cluster::Hosts;
-use crate::placing::compared::{Compared, ComparedDimension, HostBounds};
+use crate::placing::compared::{Compared, ComparedDimension, CountBounds};
 use crate::placing::domain_tree::DomainId;
 use crate::placing::live_tree::LiveTree;
 use crate::placing::rules::modes::AxisRule;
@@ -125,7 +125,7 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
 }
 
 /// The room of a host in replicas, or the condition that removes the host.
-fn free_places<H: Hosts>(placing: &Placing<H>, bounds: &HostBounds, host: u32) -> Result<u32, Removed> {
+fn free_places<H: Hosts>(placing: &Placing<H>, bounds: &CountBounds, host: u32) -> Result<u32, Removed> {
     let mut eligible = missing_roles(placing)
         .filter(|&role| placing.eligible.is_eligible(host, role))
         .peekable();

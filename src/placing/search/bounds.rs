@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use crate::placing::compared::even::{Range, share, share_with};
-use crate::placing::compared::{ComparedDimension, Demands};
+use crate::placing::compared::{ComparedDimension, CountBounds};
 use crate::placing::cost::Cost;
 
 /// A part of the search: limits the replicas in the children of a domain to a range.
@@ -20,32 +20,10 @@ pub struct Split {
     pub range: Range,
 }
 
-/// The bounds of a domain.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DomainBounds {
-    pub placed: u32,
-    pub hard: Range,
-    pub even: Range,
-    pub is_limited_level: bool,
-}
-
-impl DomainBounds {
-    /// The cost of the domain with `count` replicas, new and placed.
-    pub fn cost_at(&self, count: u32, demands: &Demands) -> Cost {
-        Cost::HARD * self.hard.least.saturating_sub(count) + demands.cost_at(count, self.even, self.is_limited_level)
-    }
-
-    /// The cost of the new replica with this number, from 0.
-    pub fn unit(&self, number: u32, demands: &Demands) -> Option<Cost> {
-        let count = self.placed + number;
-        (count < self.hard.most).then(|| self.cost_at(count + 1, demands) - self.cost_at(count, demands))
-    }
-}
-
 /// The bounds of all domains of a dimension.
 pub struct Bounds {
     /// By domain. Entries of dead domains mean nothing.
-    pub domains: Vec<DomainBounds>,
+    pub domains: Vec<CountBounds>,
     /// The replicas in the children of each domain, new and placed.
     pub below: Vec<Range>,
     /// The cost of the domains before a replica is placed.
@@ -67,7 +45,7 @@ pub fn bounds(dimension: &ComparedDimension, direct: &[u32], new: u32, splits: &
         }
         let own = &walk.domains[domain as usize];
         if domain > 0 {
-            cost_before += own.cost_at(own.placed, &dimension.demands);
+            cost_before += own.cost_at(dimension.placed[domain as usize], &dimension.demands);
         }
     }
     Some(Bounds {
@@ -82,7 +60,7 @@ pub struct Walk<'a> {
     dimension: &'a ComparedDimension,
     direct: &'a [u32],
     new: u32,
-    pub domains: Vec<DomainBounds>,
+    pub domains: Vec<CountBounds>,
     /// As [`Bounds::below`].
     pub below: Vec<Range>,
     /// The replicas of a domain, if a hard rule compares its children.
@@ -96,7 +74,7 @@ impl<'a> Walk<'a> {
             dimension,
             direct,
             new,
-            domains: vec![DomainBounds::default(); domains],
+            domains: vec![CountBounds::default(); domains],
             below: vec![Range::default(); domains],
             follows: vec![None; domains],
         };
@@ -150,8 +128,7 @@ impl<'a> Walk<'a> {
         for &child in children {
             let placed = self.dimension.placed[child as usize];
             self.follows[child as usize] = hard.filter(|hard| placed <= hard.most);
-            self.domains[child as usize] = DomainBounds {
-                placed,
+            self.domains[child as usize] = CountBounds {
                 hard: self.dimension.hard_range(child, hard, is_limited_level),
                 even,
                 is_limited_level,

@@ -301,8 +301,10 @@ impl UnitCosts for CellArcs<'_> {
         match self.units[arc as usize] {
             Unit::Cell(cell) => self.cell_unit(cell, number),
             Unit::Domain(end, domain) => {
-                let demands = &self.relaxation.compared.dimensions[self.end(end)?].demands;
-                self.ends[end].as_ref()?.domains[domain as usize].unit(number, demands)
+                let dimension = &self.relaxation.compared.dimensions[self.end(end)?];
+                let bounds = &self.ends[end].as_ref()?.domains[domain as usize];
+                let count = dimension.placed[domain as usize] + number;
+                (bounds.more(count) > 0).then(|| bounds.unit(count, &dimension.demands))
             }
             Unit::Below(end, domain) => {
                 let (range, placed) = self.below(end, domain)?;

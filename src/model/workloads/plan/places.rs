@@ -153,7 +153,7 @@ impl Planning<'_> {
     /// # Errors
     /// [`Error::NoPlace`] if the request is atomic.
     fn refused(&self, snapshot: &Snapshot, missing: &[u32], refusal: &Refusal) -> Result<Reasons> {
-        let found = (missing, self.rules.as_slice(), self.own_rules, refusal);
+        let found = (missing, &self.rules[..self.own_rules], refusal);
         let reasons = refusal::reasons(snapshot, &self.list, &self.job.roles, found, &self.settings)?;
         if !self.job.put.is_atomic {
             return Ok(reasons);
