@@ -2,7 +2,7 @@
 
 pub mod safe;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::budget::Budget;
 use super::cluster::{Cluster, Workload};
@@ -84,6 +84,10 @@ pub fn judge(
     let domains = eligible.trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
     budget.count(domains + workload.placed.len() as u64);
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
+    let mut on_hosts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (at, replica) in workload.placed.iter().enumerate() {
+        on_hosts.entry(replica.host).or_default().push(at);
+    }
     let dimensions = cluster.dimensions.iter().zip(&eligible.trees);
     let judging = Judging {
         cluster,
@@ -94,7 +98,7 @@ pub fn judge(
         counts: dimensions
             .map(|(dimension, tree)| tree.counts(dimension, workload.placed))
             .collect(),
-        on_hosts: on_hosts(workload),
+        on_hosts,
     };
     let mut violations = judging.not_eligible();
     if !has_host_rule(workload.rules) {
@@ -117,26 +121,6 @@ pub fn judge(
     }
 }
 
-/// The hosts with replicas.
-fn on_hosts(workload: &Workload) -> Vec<OnHost> {
-    let placed = workload.placed;
-    let mut order: Vec<usize> = (0..placed.len()).collect();
-    order.sort_by_key(|&at| placed[at].host);
-    let same = order.chunk_by(|&one, &other| placed[one].host == placed[other].host);
-    let hosts = same.map(|same| OnHost {
-        host: placed[same[0]].host,
-        replicas: same.to_vec(),
-    });
-    hosts.collect()
-}
-
-/// The replicas on a host.
-pub(super) struct OnHost {
-    pub host: u32,
-    /// Indices of [`Workload::placed`].
-    pub replicas: Vec<usize>,
-}
-
 /// A judgement in progress.
 pub(super) struct Judging<'a> {
     pub cluster: &'a Cluster,
@@ -146,8 +130,8 @@ pub(super) struct Judging<'a> {
     pub budget: &'a Budget<'a>,
     /// By dimension and domain the replicas in the domain and below.
     pub counts: Vec<Vec<u32>>,
-    /// In the order of the hosts.
-    pub on_hosts: Vec<OnHost>,
+    /// By host the replicas on the host, as indices of [`Workload::placed`].
+    pub on_hosts: BTreeMap<u32, Vec<usize>>,
 }
 
 impl Judging<'_> {
@@ -175,7 +159,7 @@ impl Judging<'_> {
     }
 
     fn not_eligible(&self) -> Vec<Violation> {
-        let all = self.on_hosts.iter().filter_map(|OnHost { host, replicas }| {
+        let all = self.on_hosts.iter().filter_map(|(host, replicas)| {
             let is_wrong = |at: &usize| !self.eligible.is_eligible(*host, self.workload.placed[*at].role);
             let replicas: Vec<usize> = replicas.iter().copied().filter(is_wrong).collect();
             (!replicas.is_empty()).then(|| on_host(Broken::NotEligible, *host, 0, replicas))
@@ -184,9 +168,9 @@ impl Judging<'_> {
     }
 
     fn hosts_above(&self, rule: Broken, limit: u32) -> Vec<Violation> {
-        let above = self.on_hosts.iter().filter(|it| it.replicas.len() as u32 > limit);
+        let above = self.on_hosts.iter().filter(|(_, it)| it.len() as u32 > limit);
         above
-            .map(|it| on_host(rule, it.host, limit, it.replicas.clone()))
+            .map(|(host, replicas)| on_host(rule, *host, limit, replicas.clone()))
             .collect()
     }
 
@@ -194,8 +178,11 @@ impl Judging<'_> {
     fn broken_on_hosts(&self, rule: &AxisRule) -> Vec<Violation> {
         let mut limit = rule.cap;
         if rule.mode == Mode::MaxDifference {
-            let eligible = self.on_hosts.iter().filter(|it| self.eligible.any[it.host as usize]);
-            let occupied: Vec<u32> = eligible.map(|it| it.replicas.len() as u32).collect();
+            let eligible = self
+                .on_hosts
+                .iter()
+                .filter(|(host, _)| self.eligible.any[**host as usize]);
+            let occupied: Vec<u32> = eligible.map(|(_, it)| it.len() as u32).collect();
             let least = if (occupied.len() as u32) < self.eligible.count {
                 0
             } else {
@@ -285,7 +272,7 @@ impl Judging<'_> {
         let rules = AffinityRules::of(self.cluster, self.workload.rules, self.budget);
         let mut all: Vec<Violation> = Vec::new();
         let mut known: HashMap<(usize, Axis, DomainId), usize> = HashMap::new();
-        for OnHost { host, replicas } in &self.on_hosts {
+        for (host, replicas) in &self.on_hosts {
             if self.budget.count(rules.len() as u64) {
                 break;
             }

@@ -153,12 +153,10 @@ impl Model {
     async fn check_new_consumers(&self, set: &Set, refusal: &ClaimRefusal) -> Result<()> {
         let new = set.placed.iter().filter(|it| it.claim.generation == Expected::New);
         let new: HashSet<&str> = new.map(ConsumerChoice::uuid).collect();
-        let is_conflicting = |it: &&RefusedConsumer| it.reasons.has(ReasonCode::ConcurrentUpdate);
+        let is_conflicting =
+            |it: &&RefusedConsumer| it.reasons.has(ReasonCode::ConcurrentUpdate) && new.contains(it.consumer.as_str());
         let conflicting = refusal.consumers.iter().filter(is_conflicting);
-        let conflicting = conflicting
-            .map(|it| &it.consumer)
-            .filter(|it| new.contains(it.as_str()));
-        let conflicting: Vec<String> = conflicting.cloned().collect();
+        let conflicting: Vec<String> = conflicting.map(|it| it.consumer.clone()).collect();
         if conflicting.is_empty() {
             return Ok(());
         }

@@ -175,10 +175,7 @@ fn full_rules(list: &HostList, refusal: &Refusal) -> Vec<Reason> {
         .chunk_by(|one, other| (one.rule, one.dimension) == (other.rule, other.dimension));
     let short = of_rules.filter_map(|of_rule| {
         let DomainLimit { rule, dimension, .. } = of_rule[0];
-        let admitted: u32 = of_rule
-            .iter()
-            .map(|it| it.limit.saturating_sub(it.taken).min(it.room))
-            .sum();
+        let admitted: u32 = of_rule.iter().map(DomainLimit::free).sum();
         (admitted < refusal.missing).then(|| Reason {
             rule: Some(rule),
             requested: Some(refusal.missing.into()),
@@ -197,7 +194,7 @@ fn full_rules(list: &HostList, refusal: &Refusal) -> Vec<Reason> {
     short.collect()
 }
 
-fn domain(list: &HostList, limit: &DomainLimit) -> Reason {
+fn domain(list: &HostList, domain_limit: &DomainLimit) -> Reason {
     let DomainLimit {
         rule,
         dimension,
@@ -205,12 +202,12 @@ fn domain(list: &HostList, limit: &DomainLimit) -> Reason {
         limit,
         taken,
         room,
-    } = limit;
+    } = domain_limit;
     let path = list.cluster.dimensions[*dimension].tree.path(*domain);
     Reason {
         rule: Some(*rule),
         domain: Some(list.named_path(*dimension, *domain)),
-        free: Some(i64::from(limit.saturating_sub(*taken).min(*room))),
+        free: Some(domain_limit.free().into()),
         ..Reason::new(
             ReasonCode::Spread,
             format!("Domain {path} has {taken} of at most {limit} replicas, and room for {room} more."),

@@ -25,7 +25,7 @@ impl Judging<'_> {
 
     /// `None` without hosts. A single host has all replicas that can be placed.
     fn survives_each_host(&self) -> Option<bool> {
-        let others = self.on_hosts.iter().filter(|it| !self.eligible.any[it.host as usize]);
+        let others = self.on_hosts.keys().filter(|host| !self.eligible.any[**host as usize]);
         match self.eligible.count + others.count() as u32 {
             0 => None,
             1 => Some(false),
@@ -76,7 +76,7 @@ impl Judging<'_> {
     }
 
     fn has_few_on_each(&self, counts: impl Fn(u32) -> bool) -> bool {
-        let mut judged = self.on_hosts.iter().filter(|it| counts(it.host));
-        judged.all(|it| it.replicas.len() as u32 <= may_be_down(self.n))
+        let mut judged = self.on_hosts.iter().filter(|(host, _)| counts(**host));
+        judged.all(|(_, replicas)| replicas.len() as u32 <= may_be_down(self.n))
     }
 }

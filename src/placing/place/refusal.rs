@@ -6,7 +6,6 @@ use super::host_items::Placing;
 use crate::placing::cluster::Hosts;
 use crate::placing::compared::{Compared, ComparedDimension, CountBounds};
 use crate::placing::domain_tree::DomainId;
-use crate::placing::live_tree::LiveTree;
 use crate::placing::rules::modes::AxisRule;
 use crate::placing::rules::{Axis, Level};
 
@@ -63,6 +62,13 @@ pub struct DomainLimit {
     pub room: u32,
 }
 
+impl DomainLimit {
+    /// The number of further replicas that the domain takes.
+    pub fn free(&self) -> u32 {
+        self.limit.saturating_sub(self.taken).min(self.room)
+    }
+}
+
 /// Why the missing replicas have no place together. Means nothing if the answer is not wanted any more.
 pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
     let missing = placing.missing.iter().sum();
@@ -72,7 +78,10 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
     let mut removed: BTreeMap<Removed, u32> = BTreeMap::new();
     let mut named: BTreeMap<Removed, Vec<u32>> = BTreeMap::new();
     let (mut left, mut room) = (0, 0);
-    let levels = limited.iter().map(|limited| limited.tree.levels()).sum::<u64>();
+    let levels = limited
+        .iter()
+        .map(|limited| limited.compared.tree.levels())
+        .sum::<u64>();
     let conditions = placing.missing.len() as u64 + levels;
     for host in 0..placing.cluster.hosts {
         if placing.budget.count(conditions) {
@@ -83,7 +92,7 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
                 room += more;
                 let leaf = |dimension: usize| placing.cluster.dimensions[dimension].leaves[host as usize].0;
                 let by = limited.iter_mut().filter_map(|limited| {
-                    let is_full = limited.add_room(leaf(limited.dimension), more);
+                    let is_full = limited.add_room(leaf(limited.compared.dimension), more);
                     is_full.then_some(Removed::Full(limited.rule))
                 });
                 by.fold(None, |first: Option<Removed>, by| first.or(Some(by)))
@@ -103,7 +112,7 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
     }
     // Of two levels that a rule limits, the level that admits fewer replicas explains the refusal.
     limited.dedup_by(|other, limited| {
-        let is_same = (other.rule, other.dimension) == (limited.rule, limited.dimension);
+        let is_same = (other.rule, other.compared.dimension) == (limited.rule, limited.compared.dimension);
         if is_same && other.admits() < limited.admits() {
             std::mem::swap(other, limited);
         }
@@ -169,8 +178,7 @@ fn places<H: Hosts>(placing: &Placing<H>, host: u32, role: usize, most: u32) -> 
 /// The domains under a hard rule in one dimension.
 struct Limited<'a> {
     rule: usize,
-    dimension: usize,
-    tree: &'a LiveTree,
+    compared: &'a ComparedDimension,
     domains: BTreeMap<u32, DomainLimit>,
     /// The room of hosts in none of these domains.
     outside: u32,
@@ -210,8 +218,7 @@ impl<'a> Limited<'a> {
         });
         Limited {
             rule,
-            dimension: compared.dimension,
-            tree: &compared.tree,
+            compared,
             domains: domains.collect(),
             outside: 0,
         }
@@ -220,7 +227,7 @@ impl<'a> Limited<'a> {
     /// Adds the room of a host; true if the host's domain is full.
     fn add_room(&mut self, mut leaf: u32, more: u32) -> bool {
         while leaf > 0 && !self.domains.contains_key(&leaf) {
-            leaf = self.tree.parent(leaf);
+            leaf = self.compared.tree.parent(leaf);
         }
         match self.domains.get_mut(&leaf) {
             Some(domain) => {
@@ -236,7 +243,6 @@ impl<'a> Limited<'a> {
 
     /// The most new replicas that the rule admits.
     fn admits(&self) -> u32 {
-        let free = |domain: &DomainLimit| domain.limit.saturating_sub(domain.taken).min(domain.room);
-        self.domains.values().map(free).sum::<u32>() + self.outside
+        self.domains.values().map(DomainLimit::free).sum::<u32>() + self.outside
     }
 }
