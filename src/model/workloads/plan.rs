@@ -54,31 +54,15 @@ struct Kept {
     is_swapped: bool,
 }
 
-/// Looks up the names of a request, so a replica is not compared with every name.
-struct Names<'a> {
+/// A plan in progress.
+struct Planning<'a> {
+    job: &'a PlanJob,
+    /// The roles by name. The names are looked up, so that no replica is compared with every name.
     roles: HashMap<&'a str, usize>,
     /// The ids, if the caller names all ids.
     ids: Option<BTreeSet<&'a str>>,
     /// The ids whose replicas exchange their roles.
     swapped: BTreeSet<&'a str>,
-}
-
-impl<'a> Names<'a> {
-    fn of(job: &'a PlanJob) -> Names<'a> {
-        let roles = job.roles.iter().enumerate();
-        let ids = job.put.ids.as_ref();
-        Names {
-            roles: roles.map(|(at, role)| (role.name.as_str(), at)).collect(),
-            ids: ids.map(|ids| ids.iter().map(String::as_str).collect()),
-            swapped: job.put.swaps.iter().flatten().map(String::as_str).collect(),
-        }
-    }
-}
-
-/// A plan in progress.
-struct Planning<'a> {
-    job: &'a PlanJob,
-    names: Names<'a>,
     settings: SearchSettings,
     interrupt: &'a Interrupt,
     list: Arc<HostList>,
@@ -164,13 +148,16 @@ impl PlanJob {
         if interrupt.count(u64::from(spec.count()).max(stored as u64) * STEPS_A_REPLICA) {
             return Err(too_long());
         }
+        let (roles, ids) = (self.roles.iter().enumerate(), self.put.ids.as_ref());
         let mut planning = Planning {
             rules,
             own_rules,
             eligible,
             revision: self.revision(),
             job: self,
-            names: Names::of(self),
+            roles: roles.map(|(at, role)| (role.name.as_str(), at)).collect(),
+            ids: ids.map(|ids| ids.iter().map(String::as_str).collect()),
+            swapped: self.put.swaps.iter().flatten().map(String::as_str).collect(),
             settings,
             interrupt,
             list,
@@ -211,7 +198,7 @@ impl Planning<'_> {
     }
 
     fn role(&self, name: &str) -> Option<usize> {
-        self.names.roles.get(name).copied()
+        self.roles.get(name).copied()
     }
 
     /// Releases replicas of each role that has more than the wanted number.

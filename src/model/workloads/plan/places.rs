@@ -23,13 +23,6 @@ struct Place {
     offered: Offered,
 }
 
-/// The choice of a round.
-struct Round {
-    places: Vec<Place>,
-    refusal: Option<Refusal>,
-    is_exact: bool,
-}
-
 impl Planning<'_> {
     /// Places the missing replicas. Returns why some have no place.
     pub fn place(&mut self, mut normal: PlannedUsage, mut hard: PlannedUsage) -> Result<Reasons> {
@@ -51,12 +44,7 @@ impl Planning<'_> {
         let mut places: Vec<Vec<(u32, Offered)>> = vec![Vec::new(); wanted.len()];
         let refused = loop {
             let snapshots = [Arc::clone(normal.snapshot()), Arc::clone(hard.snapshot())];
-            let Round {
-                places: chosen,
-                refusal,
-                is_exact,
-            } = self.choose(&snapshots, &wanted, &placed)?;
-            self.is_exact &= is_exact;
+            let (chosen, refusal) = self.choose(&snapshots, &wanted, &placed)?;
             let refused = refusal.map(|refusal| (refusal, snapshots));
             if self.interrupt.has_ended() {
                 return Err(too_long());
@@ -99,7 +87,12 @@ impl Planning<'_> {
     }
 
     /// Chooses hosts by the offer of each host alone, within the normal limits and within the capacities.
-    fn choose(&self, [normal, hard]: &[Arc<Snapshot>; 2], wanted: &[u32], placed: &[PlacedReplica]) -> Result<Round> {
+    fn choose(
+        &mut self,
+        [normal, hard]: &[Arc<Snapshot>; 2],
+        wanted: &[u32],
+        placed: &[PlacedReplica],
+    ) -> Result<(Vec<Place>, Option<Refusal>)> {
         let missing = missing(wanted, placed);
         let offers = HostOffers::new([normal, hard], &self.list, &self.job.roles, &missing, &self.settings)?;
         let effort = Effort {
@@ -113,11 +106,9 @@ impl Planning<'_> {
         if self.interrupt.has_ended() {
             return Err(too_long());
         }
-        Ok(Round {
-            places: places(&offers, &answer)?,
-            is_exact: offers.is_exact() && answer.is_exact,
-            refusal: answer.refusal,
-        })
+        let places = places(&offers, &answer)?;
+        self.is_exact &= offers.is_exact() && answer.is_exact;
+        Ok((places, answer.refusal))
     }
 
     /// Takes places one after the other. Returns the first place, and all places for which the host still has room.

@@ -52,9 +52,9 @@ impl Planning<'_> {
     /// Whether a replica leaves, whatever is placed: the caller leaves out the id, or the role is gone.
     fn leaves(&self, row: &ReplicaRow) -> bool {
         let id = row.id.as_str();
-        let is_left_out = self.names.ids.as_ref().is_some_and(|ids| !ids.contains(id));
+        let is_left_out = self.ids.as_ref().is_some_and(|ids| !ids.contains(id));
         // The exchange may give the replica another role.
-        let is_swapped = || self.names.swapped.contains(id);
+        let is_swapped = || self.swapped.contains(id);
         is_left_out || self.role(&row.role).is_none() && !is_swapped()
     }
 
@@ -168,7 +168,7 @@ impl<'a> AdoptedIds<'a> {
         let reserved: BTreeSet<String> = own.values().chain(named).cloned().collect();
         let unreserved = ids::free(given, &used).filter(move |id| !reserved.contains(id));
         AdoptedIds {
-            given: planning.names.ids.as_ref(),
+            given: planning.ids.as_ref(),
             free: [Box::new(unreserved), ids::free(given, &used)],
             own,
             used,
