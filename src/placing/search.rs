@@ -236,15 +236,13 @@ impl<I: Items> Search<'_, I> {
                 let count = |children: &[u32]| children.iter().map(|&child| counts[child as usize]).sum();
                 (0..dimension.tree.len() as u32).find_map(|domain| {
                     let range = below[domain as usize];
-                    let is_mixed = self.relaxation.direct[compared][domain as usize] > 0
-                        && dimension.tree.is_live(domain)
-                        && !dimension.tree.children(domain).is_empty();
                     let split = Split {
                         compared,
                         domain,
                         range,
                     };
-                    (is_mixed && range.least < range.most).then(|| (split, count(dimension.tree.children(domain))))
+                    (self.relaxation.has_hub(compared, domain) && range.least < range.most)
+                        .then(|| (split, count(dimension.tree.children(domain))))
                 })
             })
     }

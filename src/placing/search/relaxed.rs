@@ -137,7 +137,7 @@ impl<'a> Relaxation<'a> {
     }
 
     /// Whether the replicas below a domain are an arc of their own, beside places directly in the domain.
-    fn has_hub(&self, compared: usize, domain: u32) -> bool {
+    pub fn has_hub(&self, compared: usize, domain: u32) -> bool {
         let dimension = &self.compared.dimensions[compared];
         self.direct[compared][domain as usize] > 0 && !dimension.tree.children(domain).is_empty()
     }
