@@ -20,7 +20,7 @@ use super::host_offers::Offered;
 use super::hosts::HostList;
 use super::planned::Planned;
 use super::report::Report;
-use super::spec::{Role, Spec};
+use super::spec::Role;
 use super::time::{STEPS_A_REPLICA, too_long, whole};
 use super::unfit::Hosts;
 use super::{Found, Put, Replica, ReplicaRow, affinity, ids};
