@@ -12,8 +12,8 @@ use tokio::runtime::{Builder, Runtime};
 use super::Model;
 use super::judging::{AT_ONCE, JudgeJob, JudgedPage, Keep};
 use super::pages::PAGE_TIME;
-use super::workloads::{Level, Page, ReadSpec, Report, StoredWorkload, ended_by, placed_and_pending};
-use crate::error::{Error, ReasonCode, Result};
+use super::workloads::{Level, Page, ReadSpec, Report, StoredWorkload, Violation, ended_by, placed_and_pending};
+use crate::error::{ReasonCode, Result};
 use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings};
 
@@ -59,34 +59,24 @@ struct Count;
 impl Keep for Count {
     type Kept = Figures;
 
-    fn keep(&self, report: Report) -> Option<Figures> {
-        let (placed, pending) = report.placed_and_pending();
+    /// The replicas of an unreadable workload count; the violations are unknown.
+    fn keep(&self, stored: &StoredWorkload, judged: Result<Report>) -> Option<Figures> {
+        let (placed, pending) = placed_and_pending(stored.replicas.iter());
         let mut figures = Figures {
             workloads: 1,
-            not_safe: u64::from(report.safe == Some(false)),
             placed: placed as u64,
             pending: pending as u64,
             ..Figures::default()
         };
-        for violation in report.violations {
-            *figures
-                .violations
-                .entry((violation.reason.code, violation.level))
-                .or_default() += 1;
+        let Ok(report) = judged else {
+            figures.unreadable = 1;
+            return Some(figures);
+        };
+        figures.not_safe = u64::from(report.safe == Some(false));
+        for Violation { level, reason, .. } in report.violations {
+            *figures.violations.entry((reason.code, level)).or_default() += 1;
         }
         Some(figures)
-    }
-
-    /// The replicas count; the violations are unknown.
-    fn keep_unreadable(&self, stored: &StoredWorkload, _: &Error) -> Option<Figures> {
-        let (placed, pending) = placed_and_pending(stored.replicas.iter());
-        Some(Figures {
-            workloads: 1,
-            placed: placed as u64,
-            pending: pending as u64,
-            unreadable: 1,
-            ..Figures::default()
-        })
     }
 
     fn bytes(_: &Figures) -> usize {
@@ -147,7 +137,8 @@ impl Census {
     /// Counts all workloads, and publishes the numbers.
     ///
     /// # Errors
-    /// [`Error::Busy`] if the count was interrupted, or if too many searches wait. Errors of the database.
+    /// [`crate::error::Error::Busy`] if the count was interrupted, or if too many searches wait. Errors of the
+    /// database.
     pub fn count(&self) -> Result<()> {
         let began = Instant::now();
         let figures = self

@@ -28,11 +28,9 @@ const VIOLATIONS_MAX: usize = 10_000;
 pub trait Keep: Clone + Send + Sync + 'static {
     type Kept: Send + 'static;
 
-    /// The part of a judged workload; `None` if the answer leaves out the workload.
-    fn keep(&self, report: Report) -> Option<Self::Kept>;
-
-    /// The part of a workload whose spec cannot be read; `None` if the answer leaves out the workload.
-    fn keep_unreadable(&self, stored: &StoredWorkload, error: &Error) -> Option<Self::Kept>;
+    /// The part of a workload, with the judgement or the reason why the spec cannot be read. `None` if the answer
+    /// leaves out the workload.
+    fn keep(&self, stored: &StoredWorkload, judged: Result<Report>) -> Option<Self::Kept>;
 
     /// The approximate length in the answer.
     fn bytes(kept: &Self::Kept) -> usize;
@@ -106,10 +104,9 @@ impl<K: Keep> JudgeJob<K> {
                 Err(error) => Err(error.clone()),
             };
             let found = match judged {
-                Ok(report) => self.keep.keep(report),
                 // An interrupted search means nothing.
                 Err(_) if interrupt.has_ended() => break,
-                Err(error @ Error::Internal { .. }) => self.keep.keep_unreadable(stored, &error),
+                Ok(_) | Err(Error::Internal { .. }) => self.keep.keep(stored, judged),
                 Err(error) => return Err(error),
             };
             bytes += found.as_ref().map_or(0, K::bytes);

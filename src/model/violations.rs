@@ -13,7 +13,7 @@ use super::workloads::{self, Level, ReadSpec, Report, ShownReplica, StoredWorklo
 use super::{Model, providers};
 use crate::db::DbConnection;
 use crate::db::schema::resource_providers;
-use crate::error::{Error, ReasonCode, Result};
+use crate::error::{ReasonCode, Result};
 use crate::pools::CallerKey;
 use crate::search::SearchSettings;
 
@@ -58,14 +58,19 @@ pub type JudgeJob = judging::JudgeJob<Filter>;
 impl Keep for Filter {
     type Kept = Violated;
 
-    /// The workload with the violations that pass; `None` without a violation.
-    fn keep(&self, report: Report) -> Option<Violated> {
+    /// The workload with the violations that pass; `None` without a violation. The answer leaves out a workload that
+    /// cannot be read. The log names the workload.
+    fn keep(&self, stored: &StoredWorkload, judged: Result<Report>) -> Option<Violated> {
+        let uuid = &stored.row.uuid;
+        let judged = judged.inspect_err(|error| {
+            log::error!("The violations of workload {uuid} are not listed: {error}; put it again");
+        });
         let Report {
             row,
             replicas,
             violations,
             ..
-        } = report;
+        } = judged.ok()?;
         let on_provider = self.provider.as_deref().map(|provider| {
             let is_there = |it: &&ShownReplica| {
                 let mut shares = it.replica.allocations.iter();
@@ -79,13 +84,6 @@ impl Keep for Filter {
             .filter(|it| self.passes(it, on_provider.as_ref()));
         let violations: Vec<Violation> = passing.collect();
         (!violations.is_empty()).then_some(Violated { row, violations })
-    }
-
-    /// The answer leaves out the workload. The log names the workload.
-    fn keep_unreadable(&self, stored: &StoredWorkload, error: &Error) -> Option<Violated> {
-        let uuid = &stored.row.uuid;
-        log::error!("The violations of workload {uuid} are not listed: {error}; put it again");
-        None
     }
 
     /// In an answer each violation names the workload.

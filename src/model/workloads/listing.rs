@@ -1,7 +1,7 @@
 //! `GET /v1/workloads`: workloads with how many replicas have a place, and whether they are safe.
 
 use super::{Page, ReadSpec, Report, StoredWorkload, WorkloadRow, placed_and_pending};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::judging::{JudgeJob, JudgedPage, Keep};
 use crate::model::pages::PAGE_TIME;
 use crate::model::{Model, Reader};
@@ -28,28 +28,18 @@ struct Figures;
 impl Keep for Figures {
     type Kept = Listed;
 
-    fn keep(&self, report: Report) -> Option<Listed> {
-        let (placed, pending) = report.placed_and_pending();
-        Some(Listed {
-            placed,
-            pending,
-            safe: report.safe,
-            row: report.row,
-        })
-    }
-
     /// A workload that cannot be judged stays in the list.
-    fn keep_unreadable(&self, stored: &StoredWorkload, error: &Error) -> Option<Listed> {
-        log::error!(
-            "Whether workload {} is safe cannot be judged: {error}; put it again",
-            stored.row.uuid
-        );
+    fn keep(&self, stored: &StoredWorkload, judged: Result<Report>) -> Option<Listed> {
+        let uuid = &stored.row.uuid;
+        let report = judged.inspect_err(|error| {
+            log::error!("Whether workload {uuid} is safe cannot be judged: {error}; put it again");
+        });
         let (placed, pending) = placed_and_pending(stored.replicas.iter());
         Some(Listed {
             row: stored.row.clone(),
             placed,
             pending,
-            safe: None,
+            safe: report.ok().and_then(|report| report.safe),
         })
     }
 
@@ -62,7 +52,7 @@ impl Model {
     /// The workloads of a page, and the uuid of the workload after which the next page begins.
     ///
     /// # Errors
-    /// [`Error::Busy`] if the page takes as long as a command may. Errors of the database.
+    /// [`crate::error::Error::Busy`] if the page takes as long as a command may. Errors of the database.
     pub async fn list_workloads(
         &self,
         reader: impl Fn() -> Reader,

@@ -131,8 +131,8 @@ impl ReportJob {
     }
 }
 
-/// Judges a stored workload. The names of the spec are in the spelling of the tables. `others` are the workloads that the
-/// rules name.
+/// Judges a stored workload. The names of the spec are in the spelling of the tables. `others` are the workloads that
+/// the rules name.
 ///
 /// # Errors
 /// Of the search.

@@ -1,8 +1,9 @@
 //! Prunes cells that no best placement needs, so that the flow over 100,000 hosts has some hundred cells.
 //!
-//! Let a domain take at most K new replicas, and let no placed replica be below the domain. Only its K cheapest children
-//! matter, for each combination of domains in the other dimensions. If a placement uses a further child, one of the K
-//! children has no replica, and the replica can move there. No count elsewhere changes, and no further rule is broken.
+//! Let a domain take at most K new replicas, and let no placed replica be below the domain. Only its K cheapest
+//! children matter, for each combination of domains in the other dimensions. If a placement uses a further child, one
+//! of the K children has no replica, and the replica can move there. No count elsewhere changes, and no further rule is
+//! broken.
 
 use crate::placing::cells::places::CellPlaces;
 use crate::placing::cells::slot_costs::SlotCosts;

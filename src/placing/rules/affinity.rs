@@ -58,8 +58,8 @@ impl<'a> AffinityRules<'a> {
         self.rules.len()
     }
 
-    /// The effect on each host of the cluster, because a search asks a host once for each offer. Empty without rules, and
-    /// incomplete if the answer is not wanted any more.
+    /// The effect on each host of the cluster, because a search asks a host once for each offer. Empty without rules,
+    /// and incomplete if the answer is not wanted any more.
     pub fn effects(&self, budget: &Budget) -> Vec<AffinityEffect> {
         let hosts = if self.rules.is_empty() { 0 } else { self.cluster.hosts };
         let hosts = (0..hosts).take_while(|_| !budget.count_list(self.len() as u64));

@@ -102,8 +102,8 @@ impl<'a, C: UnitCosts> Network<'a, C> {
         }
     }
 
-    /// Sends up to `wanted` units at the least cost. If `share` is given, only until one part in `share` of the budget is
-    /// spent: later units take the first path that is found, and the number of units is still the greatest.
+    /// Sends up to `wanted` units at the least cost. If `share` is given, only until one part in `share` of the budget
+    /// is spent: later units take the first path that is found, and the number of units is still the greatest.
     pub fn send(&mut self, wanted: u32, share: Option<u64>) -> Sent {
         let mut sent = Sent {
             units: 0,
