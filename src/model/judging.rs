@@ -151,10 +151,9 @@ impl Model {
             let found_rows = reader().read(move |conn| workloads::list_stored(conn, &rows)).await?;
             let next = found_rows.next.clone();
             left = left.saturating_sub(limit);
-            if let Some(job) = self
-                .judge_job(found_rows, (read, caller), (&keep, settings), (end, room))
-                .await?
-            {
+            if !found_rows.workloads.is_empty() {
+                let job = self.judge_job(found_rows, (read, caller), (&keep, settings), (end, room));
+                let job = job.await?;
                 let judged = until(deadline, search(job)).await?;
                 count += judged.kept.iter().map(K::violations).sum::<usize>();
                 room = room.saturating_sub(judged.kept.iter().map(K::bytes).sum());
@@ -171,18 +170,14 @@ impl Model {
         Ok((found, after))
     }
 
-    /// `None` without workloads.
     async fn judge_job<K: Keep>(
         &self,
         page: StoredPage,
         (read, caller): (ReadSpec, &CallerKey),
         (keep, settings): (&K, &SearchSettings),
         (end, room): (BootInstant, usize),
-    ) -> Result<Option<JudgeJob<K>>> {
+    ) -> Result<JudgeJob<K>> {
         let StoredPage { workloads, others, .. } = page;
-        if workloads.is_empty() {
-            return Ok(None);
-        }
         let length = workloads.iter().map(|stored| stored.row.body.len()).sum();
         let read = move || {
             let specs = workloads.into_iter().map(|stored| {
@@ -200,7 +195,7 @@ impl Model {
             let count = spec.roles.len();
             spec.roles = roles.by_ref().take(count).collect();
         }
-        Ok(Some(JudgeJob {
+        Ok(JudgeJob {
             snapshot,
             workloads: Arc::new(workloads),
             others: Arc::new(others),
@@ -208,7 +203,7 @@ impl Model {
             settings: settings.clone(),
             end,
             room,
-        }))
+        })
     }
 }
 
