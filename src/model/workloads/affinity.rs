@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::model::workloads::Replica;
 use crate::placing::{self, Affinity, AffinityKind, Axis, DomainId, DomainTree, Level, Members, Mode, Rule, Spread};
-use crate::search::{ProviderState, Snapshot};
+use crate::search::Snapshot;
 
 /// A look at this many marks of domains or hosts counts as a step.
 const DOMAINS_A_STEP: usize = 64;
@@ -72,7 +72,10 @@ pub fn check_dimensions(snapshot: &Snapshot, spec: &Spec) -> Result<()> {
 /// Adaptive over the default dimensions that exist.
 fn default_rule(list: &HostList) -> Vec<Rule> {
     let axes = DEFAULT_DIMENSIONS.iter().filter_map(|name| list.dimension(name));
-    let axes: Vec<Axis> = axes.filter(|at| list.exists(*at)).map(Axis::Domain).collect();
+    let axes: Vec<Axis> = axes
+        .filter(|at| list.cluster.dimensions[*at].tree.count() > 1)
+        .map(Axis::Domain)
+        .collect();
     if axes.is_empty() {
         return Vec::new();
     }
@@ -97,10 +100,7 @@ fn members(snapshot: &Snapshot, list: &HostList, affinity: &AffinityRule, other:
     let mut hosts: Vec<u32> = replicas.iter().filter_map(|it| host_of(snapshot, list, it)).collect();
     hosts.sort_unstable();
     hosts.dedup();
-    let Some(dimension) = list
-        .dimension(&affinity.dimension)
-        .filter(|_| affinity.dimension != HOST)
-    else {
+    let Some(Axis::Domain(dimension)) = axis(list, &affinity.dimension) else {
         return Members::Hosts(hosts);
     };
     let leaves = &list.cluster.dimensions[dimension].leaves;
@@ -193,9 +193,4 @@ pub fn host_of(snapshot: &Snapshot, list: &HostList, replica: &Replica) -> Optio
     };
     let own = providers().find(|slot| !snapshot.is_sharing(*slot));
     list.of_root(snapshot.root(own.or_else(|| providers().next())?))
-}
-
-/// Whether the host of a replica is lost.
-pub fn is_lost(snapshot: &Snapshot, list: &HostList, host: u32) -> bool {
-    snapshot.state(list.slots[host as usize]) == ProviderState::Lost
 }

@@ -59,24 +59,10 @@ impl HostList {
         self.names.iter().position(|known| known == name)
     }
 
-    /// Whether any host has a domain of this dimension.
-    pub fn exists(&self, dimension: usize) -> bool {
-        self.cluster.dimensions[dimension].tree.count() > 1
-    }
-
-    pub fn name(&self, dimension: usize) -> &str {
-        &self.names[dimension]
-    }
-
-    /// The path of a domain, as a shared text.
-    pub fn shared_path(&self, dimension: usize, domain: DomainId) -> Arc<str> {
-        self.cluster.dimensions[dimension].tree.shared_path(domain)
-    }
-
     /// The name of a dimension and the path of a domain, as in `fault:/dc1/r0`.
     pub fn named_path(&self, dimension: usize, domain: DomainId) -> String {
         let path = self.cluster.dimensions[dimension].tree.path(domain);
-        format!("{}:{path}", self.name(dimension))
+        format!("{}:{path}", self.names[dimension])
     }
 }
 

@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
 use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, avoiding, claim_candidate, negated};
 use crate::placing::{self, Eligible, PlacedReplica, Rule, Workload};
-use crate::search::{Interrupt, PlannedUsage, SearchSettings, Snapshot};
+use crate::search::{Interrupt, PlannedUsage, ProviderState, SearchSettings, Snapshot};
 
 /// The search for a request. Clones share the data.
 #[derive(Clone, Debug)]
@@ -208,12 +208,11 @@ impl Planning<'_> {
         if (0..wanted.len()).all(|role| has(role) <= wanted[role] as usize) {
             return;
         }
+        let is_lost = |host: u32| self.job.snapshot.state(self.list.slots[host as usize]) == ProviderState::Lost;
         let replicas = self.kept.iter().map(|it| placing::Replica {
             role: it.role,
             host: it.host,
-            lost: it
-                .host
-                .is_some_and(|host| affinity::is_lost(&self.job.snapshot, &self.list, host)),
+            lost: it.host.is_some_and(is_lost),
         });
         let replicas: Vec<placing::Replica> = replicas.collect();
         let workload = self.workload(&wanted, &[]);

@@ -137,7 +137,7 @@ fn condition(list: &HostList, removed: Removed, rules: &[Rule], end: &str) -> Re
             None,
         ),
         Removed::NoDomain(dimension) => {
-            without_domain = format!("Without a domain in {}", list.name(dimension));
+            without_domain = format!("Without a domain in {}", list.names[dimension]);
             (ReasonCode::Domain, without_domain.as_str(), None)
         }
         Removed::Affinity(rule) => {
@@ -180,13 +180,12 @@ fn full_rules(list: &HostList, refusal: &Refusal) -> Vec<Reason> {
             rule: Some(rule),
             requested: Some(refusal.missing.into()),
             free: Some(admitted.into()),
-            domain: Some(list.name(dimension).to_owned()),
+            domain: Some(list.names[dimension].clone()),
             ..Reason::new(
                 ReasonCode::Spread,
                 format!(
                     "The rule admits {admitted} of {} replicas in dimension {}.",
-                    refusal.missing,
-                    list.name(dimension)
+                    refusal.missing, list.names[dimension]
                 ),
             )
         })

@@ -264,15 +264,16 @@ impl Reported<'_> {
     fn dimension(&self, axis: Axis) -> &str {
         match axis {
             Axis::Host => HOST,
-            Axis::Domain(at) => self.hosts.list.name(at),
+            Axis::Domain(at) => &self.hosts.list.names[at],
         }
     }
 
     fn spread(&self, mode: &placing::SpreadMode) -> SpreadReport {
         let placing::AxisRule { rule, level, axis, .. } = mode.rule;
+        let trees = &self.hosts.list.cluster.dimensions;
         let counts = mode.counts.iter().filter_map(|it| match axis {
             Axis::Host => None,
-            Axis::Domain(at) => Some((self.hosts.list.shared_path(at, it.domain), it.count)),
+            Axis::Domain(at) => Some((trees[at].tree.shared_path(it.domain), it.count)),
         });
         SpreadReport {
             rule,

@@ -42,7 +42,7 @@ impl Hosts<'_> {
             return Unfit::new(ReasonCode::State, "a host that is not up");
         }
         if let Some(dimension) = self.eligible.lacking_dimension(&self.list.cluster, host, role) {
-            let name = self.list.name(dimension);
+            let name = &self.list.names[dimension];
             return Unfit::new(ReasonCode::Domain, format!("a host without a domain in {name}"));
         }
         match self.rejection(&self.roles[role], host, replica) {
