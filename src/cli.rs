@@ -8,6 +8,7 @@ mod db;
 mod documents;
 mod file_watch;
 mod keystone;
+mod keystone_login;
 mod log_filter;
 mod log_format;
 mod log_losses;

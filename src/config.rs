@@ -9,8 +9,8 @@
 mod error;
 mod ini;
 mod interpolation;
-mod keystone;
 mod mask;
+mod option_spec;
 mod options;
 mod raw;
 mod reader;
@@ -26,11 +26,10 @@ mod value;
 use std::fmt;
 
 pub use error::{ConfigError, Result};
-pub use keystone::{KeystoneCredentials, KeystoneDomain, KeystoneScope, KeystoneUser};
 pub use mask::url as masked_url;
 pub use options::{
-    AuthStrategy, Cors, DefaultRank, DefaultSection, GenerationStrategy, LogFormat, Options, OsloPolicy, Placement,
-    TlsPaths,
+    AuthStrategy, Cors, DefaultRank, DefaultSection, GenerationStrategy, KeystoneAuthtoken, LogFormat, Options,
+    OsloPolicy, Placement, TlsPaths,
 };
 use raw::RawConfig;
 use reader::OptionReader;
@@ -38,7 +37,7 @@ pub use reference::{conf as sample, markdown as reference, sections};
 use show::Note;
 pub use sources::ConfigSources;
 use unknown::Unknown;
-pub use value::{Secret, seconds};
+pub use value::{Password, Secret, seconds};
 
 /// The configuration, and the origin of each value.
 #[derive(Clone)]
@@ -55,22 +54,20 @@ pub struct Configuration {
 /// # Errors
 /// A source that cannot be read or a value that does not fit, as a sentence with the place.
 pub fn load(sources: &ConfigSources) -> Result<Configuration> {
-    let (raw, errors) = sources.read();
-    let options = Options::read(&raw);
-    let refused = || refused_names(&raw, options.as_ref().ok());
-    if let Some(error) = errors.into_iter().next().or_else(|| refused().into_iter().next()) {
-        return Err(error);
+    let report = check(sources);
+    match report.errors.into_iter().next() {
+        Some(error) => Err(error),
+        None => Ok(report.configuration.expect("an option that cannot be read is an error")),
     }
-    Ok(Configuration { options: options?, raw })
 }
 
 /// The options of the log, although further options may not fit; `None` if the log's options do not fit.
 pub fn log_options(sources: &ConfigSources) -> Option<(DefaultSection, LogFormat)> {
     let (raw, _) = sources.read();
-    let reader = OptionReader::new(&raw);
-    let options = DefaultSection::read(&reader).ok()?;
-    let format = reader.value("placet", "log_format").unwrap_or(LogFormat::Text);
-    Some((options, format))
+    let mut reader = OptionReader::new(&raw);
+    let options = DefaultSection::read(&mut reader);
+    let fits = reader.errors.is_empty();
+    fits.then(|| (options, reader.value("placet", "log_format")))
 }
 
 /// The findings of [`check`].
@@ -99,18 +96,21 @@ pub struct Problems {
 /// Reads the configuration and finds all problems at once.
 pub fn check(sources: &ConfigSources) -> Report {
     let (raw, mut errors) = sources.read();
-    let options = Options::read(&raw).ok();
-    errors.extend(refused_names(&raw, options.as_ref()));
-    errors.extend(Options::problems(&raw));
+    let (options, unfit) = Options::read(&raw);
+    let is_open = unfit.is_empty() && options.believes_every_token();
     let (mut unknown, mut notes) = (Vec::new(), Vec::new());
     for note in show::notes(&raw) {
         match &note {
-            Note::Unknown(name) if refusal(name, &raw, options.as_ref()).is_some() => {}
-            Note::Unknown(name) if !name.is_of_library() => unknown.push(note.to_string()),
-            Note::Unknown(_) | Note::Older { .. } | Note::Unused(..) => notes.push(note.to_string()),
+            Note::Unknown(name) => match refusal(name, raw.unconfigured(), is_open) {
+                Some(error) => errors.push(error),
+                None if name.is_of_library() => notes.push(note.to_string()),
+                None => unknown.push(note.to_string()),
+            },
+            Note::Older { .. } | Note::Unused(..) => notes.push(note.to_string()),
         }
     }
-    let configuration = options.map(|options| Configuration { options, raw });
+    let configuration = unfit.is_empty().then_some(Configuration { options, raw });
+    errors.extend(unfit);
     Report {
         errors,
         unknown,
@@ -119,21 +119,14 @@ pub fn check(sources: &ConfigSources) -> Report {
     }
 }
 
-/// The unknown names that keep placet from a start.
-fn refused_names(raw: &RawConfig, options: Option<&Options>) -> Vec<ConfigError> {
-    let names = unknown::find(raw);
-    names.iter().filter_map(|name| refusal(name, raw, options)).collect()
-}
-
-/// An unknown option of `[placet]` is certainly a typing mistake; in further sections an unknown option is ignored with
-/// a warning. And a mistyped variable must not begin an empty database without authentication.
-fn refusal(name: &Unknown, raw: &RawConfig, options: Option<&Options>) -> Option<ConfigError> {
-    let boxed = || Box::new(name.clone());
-    let is_open = || options.is_some_and(Options::believes_every_token);
+/// The error if an unknown name keeps placet from a start. An unknown option of `[placet]` is certainly a typing mistake; in further sections an unknown option is ignored with
+/// a warning. And a mistyped variable must not begin an empty database (`unconfigured`), and not leave a service
+/// without authentication (`is_open`).
+fn refusal(name: &Unknown, unconfigured: bool, is_open: bool) -> Option<ConfigError> {
     match name {
-        Unknown::Variable { .. } if raw.unconfigured() => Some(ConfigError::MistypedVariable(boxed())),
-        Unknown::Variable { nearest: Some(_), .. } if is_open() => Some(ConfigError::OpenByMistake(boxed())),
-        _ if name.is_error() => Some(ConfigError::UnknownOption(boxed())),
+        Unknown::Variable { .. } if unconfigured => Some(ConfigError::MistypedVariable(name.to_string())),
+        Unknown::Variable { nearest: Some(_), .. } if is_open => Some(ConfigError::OpenByMistake(name.to_string())),
+        Unknown::Option { section, .. } if section == "placet" => Some(ConfigError::UnknownOption(name.to_string())),
         _ => None,
     }
 }
@@ -185,17 +178,11 @@ impl Options {
         }
     }
 
-    /// All errors that keep a service from a start, and warnings. The errors: incomplete options of Keystone, no
+    /// All errors that keep a service from a start, and warnings, but for the options of Keystone. The errors: no
     /// database, a certificate without its key, no replica for `slave_routes`, one port for API and metrics, and no
     /// authentication on an address that further machines can reach.
     pub fn serving_problems(&self) -> Problems {
         let mut found = Problems::default();
-        if self.api.auth_strategy == AuthStrategy::Keystone {
-            found
-                .errors
-                .extend(self.keystone_authtoken.login().err().into_iter().flatten());
-            found.warnings.extend(self.keystone_authtoken.warnings());
-        }
         found.errors.extend(self.placement_database.required().err());
         found.errors.extend(self.placet.tls().err());
         found.ineffective.extend(self.placement_database.limit_warning());

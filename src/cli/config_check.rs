@@ -78,6 +78,9 @@ fn find(sources: &ConfigSources, extent: Extent) -> Findings {
 }
 
 fn check_serving(options: &Options, extent: Extent, findings: &mut Findings) {
+    let mistakes = keystone::mistakes(options);
+    findings.errors.extend(mistakes.iter().map(ToString::to_string));
+    findings.warnings.extend(keystone::warnings(options));
     let problems = options.serving_problems();
     findings.errors.extend(problems.errors.iter().map(ToString::to_string));
     findings.warnings.extend(problems.warnings);
@@ -116,7 +119,7 @@ fn check_keystone(options: &Options, findings: &mut Findings) {
         findings
             .notes
             .push("auth_strategy is not keystone, so no Keystone is asked".to_owned());
-    } else if options.keystone_authtoken.login().is_ok() && keystone::check(options).is_ok() {
+    } else if keystone::mistakes(options).is_empty() && keystone::check(options).is_ok() {
         match keystone::try_login(options) {
             Ok(roles) if roles.iter().any(|role| VALIDATING_ROLES.contains(&role.as_str())) => {}
             Ok(roles) => findings.warnings.push(format!(

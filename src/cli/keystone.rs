@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use super::keystone_login::{self, Login, set};
 use super::{CommandError, token_file};
 use crate::auth::Authenticator;
-use crate::auth::keystone::{ConnectionSettings, Credentials, Domain, Keystone, Scope, Settings, User};
-use crate::config::{AuthStrategy, KeystoneCredentials, KeystoneDomain, KeystoneScope, KeystoneUser, Options, seconds};
+use crate::auth::keystone::{ConnectionSettings, Keystone, Settings};
+use crate::config::{AuthStrategy, ConfigError, Options, seconds};
 
 /// The authenticator that the configuration asks for.
 pub fn authenticator(options: &Options) -> Result<Authenticator, CommandError> {
@@ -29,6 +30,24 @@ pub fn check(options: &Options) -> Result<(), CommandError> {
             None => Ok(()),
         },
         AuthStrategy::Keystone => Ok(Keystone::check(&connection(options))?),
+    }
+}
+
+/// The mistakes in the login of the service, if Keystone checks tokens.
+pub fn mistakes(options: &Options) -> Vec<ConfigError> {
+    match options.api.auth_strategy {
+        AuthStrategy::Noauth2 => Vec::new(),
+        AuthStrategy::Keystone => keystone_login::read(&options.keystone_authtoken)
+            .err()
+            .unwrap_or_default(),
+    }
+}
+
+/// Sentences about risky settings, if Keystone checks tokens.
+pub fn warnings(options: &Options) -> Vec<String> {
+    match options.api.auth_strategy {
+        AuthStrategy::Noauth2 => Vec::new(),
+        AuthStrategy::Keystone => keystone_login::warnings(&options.keystone_authtoken),
     }
 }
 
@@ -59,16 +78,19 @@ fn settings(options: &Options) -> Result<Settings, CommandError> {
     let limit = Duration::from_secs(options.placet.commit_timeout);
     let connection = connection(options);
     let options = &options.keystone_authtoken;
-    let login = options.login().map_err(|errors| {
+    let Login {
+        auth_url,
+        credentials,
+        scope,
+    } = keystone_login::read(options).map_err(|errors| {
         let first = errors.into_iter().next();
         CommandError::Config(first.expect("a login is refused for a reason"))
     })?;
-    let set = |option: &Option<String>| option.clone().filter(|text| !text.is_empty());
     Ok(Settings {
-        auth_url: login.auth_url.to_owned(),
-        credentials: credentials(&login.credentials),
-        scope: scope(&login.scope),
-        www_authenticate_uri: set(&options.www_authenticate_uri).unwrap_or_else(|| login.auth_url.to_owned()),
+        www_authenticate_uri: set(&options.www_authenticate_uri).unwrap_or_else(|| auth_url.clone()),
+        auth_url,
+        credentials,
+        scope,
         interface: options.interface.clone(),
         region_name: set(&options.region_name),
         delay_auth_decision: options.delay_auth_decision,
@@ -81,55 +103,4 @@ fn settings(options: &Options) -> Result<Settings, CommandError> {
         limit,
         recovery_pause: Settings::RECOVERY_PAUSE,
     })
-}
-
-fn credentials(credentials: &KeystoneCredentials) -> Credentials {
-    match *credentials {
-        KeystoneCredentials::Password { user: of, password } => Credentials::Password {
-            user: user(of),
-            password: password.to_owned(),
-        },
-        KeystoneCredentials::ApplicationCredentialId { id, secret } => Credentials::ApplicationCredentialId {
-            id: id.to_owned(),
-            secret: secret.to_owned(),
-        },
-        KeystoneCredentials::ApplicationCredentialName { name, user: of, secret } => {
-            Credentials::ApplicationCredentialName {
-                name: name.to_owned(),
-                user: user(of),
-                secret: secret.to_owned(),
-            }
-        }
-    }
-}
-
-fn user(user: KeystoneUser) -> User {
-    match user {
-        KeystoneUser::Id(id) => User::Id(id.to_owned()),
-        KeystoneUser::Name { name, domain: of } => User::Name {
-            name: name.to_owned(),
-            domain: domain(of),
-        },
-    }
-}
-
-fn domain(domain: KeystoneDomain) -> Domain {
-    match domain {
-        KeystoneDomain::Id(id) => Domain::Id(id.to_owned()),
-        KeystoneDomain::Name(name) => Domain::Name(name.to_owned()),
-    }
-}
-
-fn scope(scope: &KeystoneScope) -> Scope {
-    match *scope {
-        KeystoneScope::Unscoped => Scope::Unscoped,
-        KeystoneScope::ProjectId(id) => Scope::ProjectId(id.to_owned()),
-        KeystoneScope::ProjectName { name, domain: of } => Scope::ProjectName {
-            name: name.to_owned(),
-            domain: domain(of),
-        },
-        KeystoneScope::Domain(of) => Scope::Domain(domain(of)),
-        KeystoneScope::System => Scope::System,
-        KeystoneScope::Trust(id) => Scope::Trust(id.to_owned()),
-    }
 }

@@ -44,7 +44,11 @@ pub fn run(
     }
     let options = &options;
     let panics = panics::count_and_log();
+    if let Some(mistake) = keystone::mistakes(options).into_iter().next() {
+        return Err(mistake.into());
+    }
     let warnings = [
+        keystone::warnings(options),
         options.check_serving()?,
         db::url_warnings(options),
         configuration.warnings_by_section(),

@@ -1,20 +1,7 @@
 //! Hides secrets in the output for logs and terminals.
 
-use super::spec::OptionSpec;
-
-const MASK: &str = "***";
-
-/// Masks the secret in `text`, a value of `spec`: the password of a database URL, or the whole value of any further
-/// secret option.
-pub fn value(spec: &OptionSpec, text: &str) -> String {
-    if !spec.secret {
-        text.to_owned()
-    } else if spec.name.ends_with("connection") {
-        url(text)
-    } else {
-        MASK.to_owned()
-    }
-}
+/// The text in place of a secret.
+pub const MASK: &str = "***";
 
 /// A database URL without its password.
 ///

@@ -21,7 +21,7 @@
 /// ```
 ///
 /// Everything between the type and `;` may be left out. The type, an [`OptionValue`](super::value::OptionValue), parses
-/// the text. An option without a default has an `Option` as its type. The validator crate checks the range.
+/// the text. An option without a default has an `Option` or a list as its type.
 macro_rules! options {
     (
         $(#[doc = $about:literal])+
@@ -39,11 +39,10 @@ macro_rules! options {
         })?
     ) => {
         $(#[doc = $about])+
-        #[derive(Debug, Clone, validator::Validate)]
+        #[derive(Debug, Clone)]
         pub struct $section {
             $(
                 $(#[doc = $help])+
-                $(#[validate(range(min = $min, max = $max))])?
                 pub $name: $type,
             )+
             $($( $(#[doc = $extra_about])+ pub $extra: $extra_type, )+)?
@@ -51,8 +50,8 @@ macro_rules! options {
 
         impl $section {
             /// The options of this section, in the order in which they are shown.
-            pub(in crate::config) const SPECS: &[crate::config::spec::OptionSpec] = &[$(
-                crate::config::spec::OptionSpec {
+            pub(in crate::config) const SPECS: &[crate::config::option_spec::OptionSpec] = &[$(
+                crate::config::option_spec::OptionSpec {
                     $(default: Some(concat!($default)),)?
                     repeatable: <$type as crate::config::value::OptionValue>::REPEATABLE,
                     secret: <$type as crate::config::value::OptionValue>::SECRET,
@@ -60,24 +59,15 @@ macro_rules! options {
                     kind: <$type as crate::config::value::OptionValue>::KIND,
                     $(range: Some(($min, $max)),)?
                     $($(unit: stringify!($unit),)?)?
-                    ..crate::config::spec::OptionSpec::honoured($section_name, stringify!($name), concat!($($help),+))
+                    ..crate::config::option_spec::OptionSpec::honoured($section_name, stringify!($name), concat!($($help),+))
                 },
             )+];
 
-            pub(in crate::config) fn read(reader: &crate::config::reader::OptionReader) -> crate::config::Result<Self> {
-                let section = Self {
-                    $($name: reader.value($section_name, stringify!($name))?,)+
+            pub(in crate::config) fn read(reader: &mut crate::config::reader::OptionReader) -> Self {
+                Self {
+                    $($name: reader.value($section_name, stringify!($name)),)+
                     $($($extra: ($read_extra)(reader),)+)?
-                };
-                reader.check_ranges($section_name, &section)?;
-                Ok(section)
-            }
-
-            /// Every unfit value of this section.
-            pub(super) fn problems(
-                reader: &crate::config::reader::OptionReader,
-            ) -> Vec<crate::config::error::ConfigError> {
-                [$(reader.problem::<$type>($section_name, stringify!($name)),)+].into_iter().flatten().collect()
+                }
             }
         }
     };
@@ -96,7 +86,7 @@ pub use oslo::{Cors, OsloMiddleware, OsloPolicy};
 pub use placement::{Api, AuthStrategy, GenerationStrategy, Placement, PlacementDatabase};
 pub use placet::{DefaultRank, LogFormat, Placet, TlsPaths};
 
-use super::error::{ConfigError, Result};
+use super::error::ConfigError;
 use super::raw::RawConfig;
 use super::reader::OptionReader;
 
@@ -115,39 +105,20 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads every option and checks its range.
-    ///
-    /// # Errors
-    /// The first unfit value.
-    pub(super) fn read(raw: &RawConfig) -> Result<Self> {
-        let reader = OptionReader::new(raw);
-        Ok(Self {
-            default: DefaultSection::read(&reader)?,
-            api: Api::read(&reader)?,
-            placement: Placement::read(&reader)?,
-            placement_database: PlacementDatabase::read(&reader)?,
-            oslo_policy: OsloPolicy::read(&reader)?,
-            oslo_middleware: OsloMiddleware::read(&reader)?,
-            cors: Cors::read(&reader)?,
-            keystone_authtoken: KeystoneAuthtoken::read(&reader)?,
-            placet: Placet::read(&reader)?,
-        })
-    }
-
-    /// Every unfit value.
-    pub(super) fn problems(raw: &RawConfig) -> Vec<ConfigError> {
-        let reader = OptionReader::new(raw);
-        [
-            DefaultSection::problems(&reader),
-            Api::problems(&reader),
-            Placement::problems(&reader),
-            PlacementDatabase::problems(&reader),
-            OsloPolicy::problems(&reader),
-            OsloMiddleware::problems(&reader),
-            Cors::problems(&reader),
-            KeystoneAuthtoken::problems(&reader),
-            Placet::problems(&reader),
-        ]
-        .concat()
+    /// Reads every option and checks its range. An unfit value is an error, and its option has the default.
+    pub(super) fn read(raw: &RawConfig) -> (Self, Vec<ConfigError>) {
+        let mut reader = OptionReader::new(raw);
+        let options = Self {
+            default: DefaultSection::read(&mut reader),
+            api: Api::read(&mut reader),
+            placement: Placement::read(&mut reader),
+            placement_database: PlacementDatabase::read(&mut reader),
+            oslo_policy: OsloPolicy::read(&mut reader),
+            oslo_middleware: OsloMiddleware::read(&mut reader),
+            cors: Cors::read(&mut reader),
+            keystone_authtoken: KeystoneAuthtoken::read(&mut reader),
+            placet: Placet::read(&mut reader),
+        };
+        (options, reader.errors)
     }
 }

@@ -2,41 +2,12 @@
 //! oslo.config's: command line, environment, files (a later file before an earlier file), default.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 
-use super::error::{BadValue, ConfigError, Result};
+use super::error::{ConfigError, Origin, Result};
 use super::ini::Entry;
-use super::spec::{self, OptionSpec};
-use super::{interpolation, mask};
-
-/// Where a value was set.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    File {
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-    },
-    /// The name of the variable.
-    Environment(String),
-    CommandLine,
-    Default,
-    /// The default of a process without any configuration.
-    Unconfigured,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File { path, line } => write!(f, "from {}:{line}", path.display()),
-            Self::Environment(variable) => write!(f, "from environment {variable}"),
-            Self::CommandLine => f.write_str("from command line"),
-            Self::Default => f.write_str("default"),
-            Self::Unconfigured => f.write_str("default if nothing is configured"),
-        }
-    }
-}
+use super::interpolation;
+use super::option_spec::OptionSpec;
 
 /// The values of an option, before substitution.
 pub struct Assignment {
@@ -61,6 +32,8 @@ impl Assignment {
 /// All values that are set. The type contains secrets, so it has no `Debug`.
 #[derive(Clone, Default)]
 pub struct RawConfig {
+    /// Every option.
+    pub specs: &'static [OptionSpec],
     /// In the order of reading: the last file wins.
     pub files: Vec<(PathBuf, Vec<Entry>)>,
     /// The variables whose names look like names of options.
@@ -151,7 +124,7 @@ impl RawConfig {
     /// The values of an option with `$name` substituted, and their origin. Empty without a value.
     ///
     /// # Errors
-    /// [`BadValue`] for an unknown `$name`, or for a `$name` that refers to itself.
+    /// [`ConfigError::BadValue`] for an unknown `$name`, or for a `$name` that refers to itself.
     pub fn resolve(&self, spec: &OptionSpec) -> Result<(Vec<String>, Origin)> {
         self.resolve_inside(spec, &mut Vec::new())
     }
@@ -162,15 +135,7 @@ impl RawConfig {
             Some(assignment) => (assignment.values, assignment.origin),
             None => (spec.default.map(str::to_owned).into_iter().collect(), Origin::Default),
         };
-        let bad_value = |value: &str, reason: String| {
-            ConfigError::from(Box::new(BadValue {
-                section: spec.section.to_owned(),
-                name: spec.name.to_owned(),
-                shown: mask::value(spec, value),
-                reason,
-                origin: origin.clone(),
-            }))
-        };
+        let bad_value = |value: &str, reason: String| ConfigError::of_value(spec, value, reason, origin.clone());
         if outer.contains(&(spec.section, spec.name)) {
             return Err(bad_value(
                 values.first().map_or("", String::as_str),
@@ -181,7 +146,7 @@ impl RawConfig {
         let mut substituted = Vec::with_capacity(values.len());
         for value in &values {
             substituted.push(interpolation::substitute(value, &mut |name| {
-                let Some(other) = named(spec.section, name) else {
+                let Some(other) = self.named(spec.section, name) else {
                     // The name may be a part of a password.
                     let reference = if spec.secret {
                         "a $name in it"
@@ -199,14 +164,21 @@ impl RawConfig {
         outer.pop();
         Ok((substituted, origin))
     }
-}
 
-/// The option for `$name` or `$section.name` inside a value of `section`.
-fn named(section: &str, name: &str) -> Option<&'static OptionSpec> {
-    match name.split_once('.') {
-        // oslo.config has no group of the name DEFAULT.
-        Some(("DEFAULT", _)) => None,
-        Some((section, name)) => spec::find(section, name),
-        None => spec::find(section, name).or_else(|| spec::find("DEFAULT", name)),
+    /// The option of this name.
+    pub fn spec(&self, section: &str, name: &str) -> Option<&'static OptionSpec> {
+        self.specs
+            .iter()
+            .find(|spec| spec.section == section && spec.name == name)
+    }
+
+    /// The option for `$name` or `$section.name` inside a value of `section`.
+    fn named(&self, section: &str, name: &str) -> Option<&'static OptionSpec> {
+        match name.split_once('.') {
+            // oslo.config has no group of the name DEFAULT.
+            Some(("DEFAULT", _)) => None,
+            Some((section, name)) => self.spec(section, name),
+            None => self.spec(section, name).or_else(|| self.spec("DEFAULT", name)),
+        }
     }
 }

@@ -1,23 +1,25 @@
-//! Reads options by name into their types. An error names the option, the value, and the value's origin.
+//! Reads options by name into their types, and keeps an error for each unfit value.
 
 use std::path::PathBuf;
 
-use validator::Validate;
-
-use super::error::{BadValue, ConfigError, Result};
-use super::mask;
-use super::raw::{Origin, RawConfig};
-use super::spec;
+use super::error::ConfigError;
+use super::option_spec::OptionSpec;
+use super::raw::RawConfig;
 use super::value::OptionValue;
 
 /// Typed access to the values that are set.
 pub struct OptionReader<'a> {
     raw: &'a RawConfig,
+    /// For each unfit value so far: the option, the value, and the value's origin.
+    pub errors: Vec<ConfigError>,
 }
 
 impl<'a> OptionReader<'a> {
     pub fn new(raw: &'a RawConfig) -> Self {
-        Self { raw }
+        Self {
+            raw,
+            errors: Vec::new(),
+        }
     }
 
     /// Whether there is no configuration.
@@ -30,72 +32,44 @@ impl<'a> OptionReader<'a> {
         self.raw.search_dirs.clone()
     }
 
-    /// The value of an option. The default holds for a missing option, and for an empty text if the type allows none.
-    ///
-    /// # Errors
-    /// [`BadValue`]: a text that the type does not allow, or an unknown `$name` in the text.
-    pub fn value<T: OptionValue>(&self, section: &'static str, name: &'static str) -> Result<T> {
-        // Every test reads every option, so a missing declaration is found at once.
-        let spec = spec::find(section, name).unwrap_or_else(|| panic!("[{section}] {name} is not declared"));
-        let (texts, _) = self.raw.resolve(spec)?;
-        let refuse = |reason| self.refuse(section, name, reason);
-        match (T::from_texts(&texts).map_err(refuse)?, spec.default) {
-            (Some(value), _) => Ok(value),
-            (None, Some(default)) => T::from_text(default)
-                .map_err(refuse)?
-                .ok_or_else(|| refuse(MISSING.into())),
-            (None, None) => Err(refuse(MISSING.into())),
+    /// The value of an option. The default stands for a missing value, for an empty text if the type allows none, and
+    /// for an unfit value.
+    pub fn value<T: OptionValue>(&mut self, section: &'static str, name: &'static str) -> T {
+        // Every test reads every option, so a missing declaration or default is found at once.
+        let spec = self.raw.spec(section, name);
+        let spec = spec.unwrap_or_else(|| panic!("[{section}] {name} is not declared"));
+        let read = self.raw.resolve(spec).and_then(|(texts, origin)| {
+            let shown = texts.last().map_or("", String::as_str);
+            read(spec, &texts).map_err(|reason| ConfigError::of_value(spec, shown, reason, origin))
+        });
+        let set = match read {
+            Ok(value) => value,
+            Err(error) => {
+                self.errors.push(error);
+                None
+            }
+        };
+        let default = || T::from_text(spec.default.unwrap_or_default()).ok().flatten();
+        set.or_else(default)
+            .unwrap_or_else(|| panic!("[{section}] {name} has no default that fits"))
+    }
+}
+
+/// The value of all texts of an option; `None` for an empty text if the type allows none.
+///
+/// # Errors
+/// The requirement, as in `must be …`.
+fn read<T: OptionValue>(spec: &OptionSpec, texts: &[String]) -> Result<Option<T>, String> {
+    let value = T::from_texts(texts)?;
+    if let (Some((min, max)), Some(text)) = (spec.range, texts.last()) {
+        let number = i64::from_text(text).map_err(|_| outside(min, max))?;
+        if number.is_some_and(|number| !(min..=max).contains(&number)) {
+            return Err(outside(min, max));
         }
     }
-
-    /// The problem with the value of an option, if any.
-    pub fn problem<T: OptionValue>(&self, section: &'static str, name: &'static str) -> Option<ConfigError> {
-        if let Err(error) = self.value::<T>(section, name) {
-            return Some(error);
-        }
-        let spec = spec::find(section, name)?;
-        let ((min, max), texts) = (spec.range?, self.raw.resolve(spec).ok()?.0);
-        let number = i64::from_text(texts.last()?).ok().flatten()?;
-        (!(min..=max).contains(&number)).then(|| self.refuse(section, name, outside(min, max)))
-    }
-
-    /// Checks the ranges of a section's options.
-    ///
-    /// # Errors
-    /// [`BadValue`]: the first option, by name, outside of its range.
-    pub fn check_ranges(&self, section: &str, options: &impl Validate) -> Result<()> {
-        let Err(violations) = options.validate() else {
-            return Ok(());
-        };
-        let name = violations.field_errors().into_keys().min().unwrap_or_default();
-        let reason = match spec::find(section, &name).and_then(|spec| spec.range) {
-            Some((min, max)) => outside(min, max),
-            None => "is not allowed".to_owned(),
-        };
-        Err(self.refuse(section, &name, reason))
-    }
-
-    /// The error about the value of this option, with its origin.
-    pub fn refuse(&self, section: &str, name: &str, reason: String) -> ConfigError {
-        let (shown, origin) = spec::find(section, name)
-            .and_then(|spec| {
-                let (mut texts, origin) = self.raw.resolve(spec).ok()?;
-                Some((mask::value(spec, &texts.pop().unwrap_or_default()), origin))
-            })
-            .unwrap_or((String::new(), Origin::Default));
-        Box::new(BadValue {
-            section: section.to_owned(),
-            name: name.to_owned(),
-            shown,
-            reason,
-            origin,
-        })
-        .into()
-    }
+    Ok(value)
 }
 
 fn outside(min: i64, max: i64) -> String {
     format!("must be between {min} and {max}")
 }
-
-const MISSING: &str = "needs a value";

@@ -1,7 +1,8 @@
 //! The output of `placet config options`: the options that placet honours, with defaults and help, as a sample
 //! placement.conf or as Markdown tables. Tests compare it with docs/configuration.md and examples/placement.conf.
 
-use super::spec::{self, OptionSpec};
+use super::option_spec::OptionSpec;
+use super::spec;
 
 /// The width of a comment in a sample.
 const COLUMNS: usize = 100;

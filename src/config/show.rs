@@ -2,11 +2,12 @@
 
 use std::fmt::{self, Write};
 
-use super::error::Result;
-use super::raw::{Origin, RawConfig};
-use super::spec::{self, OptionSpec, Treatment};
+use super::error::{Origin, Result};
+use super::interpolation;
+use super::option_spec::{OptionSpec, Treatment};
+use super::raw::RawConfig;
+use super::spec;
 use super::unknown::{self, Unknown};
-use super::{interpolation, mask};
 
 /// Every option that placet honours, as INI that can be read again (but for masked secrets). The comment above an
 /// option names the origin: `# from FILE:LINE`, `# from environment VARIABLE`, `# from command line` or `# default`.
@@ -29,7 +30,7 @@ pub fn ini(raw: &RawConfig) -> Result<String> {
             let _ = writeln!(out, "# {} =", spec.name);
         }
         for value in values {
-            let value = quoted(&interpolation::escape(&mask::value(spec, &value)));
+            let value = quoted(&interpolation::escape(&spec.shown(&value)));
             let line = format!("{} = {value}", spec.name);
             let _ = writeln!(out, "{}", line.trim_end());
         }
@@ -110,7 +111,7 @@ impl fmt::Display for Note {
 /// All notes: unknown names first.
 pub fn notes(raw: &RawConfig) -> Vec<Note> {
     let mut notes: Vec<Note> = unknown::find(raw).into_iter().map(Note::Unknown).collect();
-    for spec in spec::all() {
+    for spec in spec::ALL.iter() {
         let Some(assignment) = raw.assignment(spec) else {
             continue;
         };

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::error::{ConfigError, Result};
@@ -76,6 +76,7 @@ impl ConfigSources {
             }
         }
         let raw = RawConfig {
+            specs: &spec::ALL,
             search_dirs: self.search_dirs(&files),
             files,
             environment: self.options_in_environment(),
@@ -157,7 +158,8 @@ impl ConfigSources {
 
     /// The variables `OS_<SECTION>__<OPTION>` of known sections; a client's `OS_AUTH_URL` is no such variable.
     fn options_in_environment(&self) -> BTreeMap<String, String> {
-        let prefixes: BTreeSet<String> = spec::all()
+        let prefixes: BTreeSet<String> = spec::ALL
+            .iter()
             .map(|spec| format!("OS_{}__", spec.section.to_uppercase()))
             .collect();
         self.environment
@@ -191,23 +193,20 @@ fn text(path: &Path) -> Result<String> {
 
 /// Sorted by name. Without hidden files, like a shell's `*.conf`.
 fn conf_files(dir: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(dir).map_err(|error| unreadable(dir, &error))?;
+    let failed = |error: io::Error| unreadable(dir, &error);
     let mut files = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|error| unreadable(dir, &error))?.path();
-        let name = path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default();
+    for entry in fs::read_dir(dir).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
         if name.ends_with(".conf") && !name.starts_with('.') {
-            files.push(path);
+            files.push(entry.path());
         }
     }
     files.sort();
     Ok(files)
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> ConfigError {
+fn unreadable(path: &Path, error: &io::Error) -> ConfigError {
     let reason = match error.kind() {
         ErrorKind::NotFound => "it does not exist".to_owned(),
         ErrorKind::PermissionDenied => "permission denied".to_owned(),

@@ -4,8 +4,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::error::Origin;
+use super::ini::Entry;
+use super::option_spec::OptionSpec;
 use super::options::libraries;
-use super::raw::{Origin, RawConfig};
+use super::raw::RawConfig;
 use super::spec;
 use crate::spelling::nearest;
 
@@ -40,31 +43,12 @@ pub enum Unknown {
     Option {
         section: String,
         name: String,
-        nearest: Nearest,
+        /// The option that was probably meant, as the end of the sentence; may be empty.
+        nearest: String,
         origin: Origin,
     },
     /// An environment variable that looks like an option's.
     Variable { name: String, nearest: Option<String> },
-}
-
-/// The option that was probably meant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Nearest {
-    /// An option of the same name in this section.
-    Section(&'static str),
-    /// A further option of the same section.
-    Name(String),
-    Unknown,
-}
-
-impl fmt::Display for Nearest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Section(section) => write!(f, "; it is an option of [{section}]"),
-            Self::Name(name) => write!(f, "; did you mean {name}?"),
-            Self::Unknown => Ok(()),
-        }
-    }
 }
 
 impl Unknown {
@@ -80,11 +64,6 @@ impl Unknown {
     /// Whether the name is OpenStack's, and so no typing mistake.
     pub fn is_of_library(&self) -> bool {
         matches!(self, Self::Library { .. })
-    }
-
-    /// Whether placet refuses the name. An unknown name in `[placet]` is certainly a mistake.
-    pub fn is_error(&self) -> bool {
-        matches!(self, Self::Option { section, .. } if section == "placet")
     }
 }
 
@@ -119,16 +98,13 @@ impl fmt::Display for Unknown {
                 name,
                 nearest,
                 origin,
-            } if section == "placet" => write!(f, "[placet] {name} is not an option of placet{nearest} ({origin})"),
-            Self::Option {
-                section,
-                name,
-                nearest,
-                origin,
-            } => write!(
-                f,
-                "[{section}] {name} is not an option, and has no effect{nearest} ({origin})"
-            ),
+            } => {
+                let is_not = match section.as_str() {
+                    "placet" => "is not an option of placet",
+                    _ => "is not an option, and has no effect",
+                };
+                write!(f, "[{section}] {name} {is_not}{nearest} ({origin})")
+            }
             Self::Variable { name, nearest } => write!(
                 f,
                 "the environment variable {name} is not that of an option, and has no effect{}",
@@ -143,67 +119,67 @@ impl fmt::Display for Unknown {
 /// All unknown names: in files, in their order, and in variables.
 pub fn find(raw: &RawConfig) -> Vec<Unknown> {
     let mut found: Vec<Unknown> = Vec::new();
-    let sections: BTreeSet<&str> = spec::all().map(|spec| spec.section).chain(pointed_at(raw)).collect();
-    for (path, entries) in &raw.files {
-        for entry in entries {
-            let origin = || Origin::File {
-                path: path.clone(),
-                line: entry.line,
-            };
-            let section = entry.section.as_str();
-            if sections.contains(section) {
-                if !spec::is_known(section, &entry.key) && !pointed_at(raw).any(|name| name == section) {
-                    found.push(Unknown::Option {
-                        section: entry.section.clone(),
-                        name: entry.key.clone(),
-                        nearest: nearest_option(section, &entry.key),
-                        origin: origin(),
-                    });
-                }
-            } else if let Some(library) = libraries::library(section) {
-                let name = format!("[{section}]");
-                if !found.iter().any(|each| each.section() == Some(&name)) {
-                    found.push(Unknown::Library {
-                        name,
-                        library,
-                        origin: origin(),
-                    });
-                }
-            } else {
-                note_section(&mut found, (section, &entry.key), &sections, origin());
+    let sections = spec::ALL.iter().map(|spec| spec.section);
+    let known: BTreeSet<&str> = sections.chain(pointed_at(raw)).collect();
+    for (origin, entry) in entries(raw) {
+        let section = entry.section.as_str();
+        if pointed_at(raw).any(|name| name == section) {
+            continue;
+        }
+        if known.contains(section) {
+            if !spec::is_known(section, &entry.key) {
+                found.push(Unknown::Option {
+                    section: entry.section.clone(),
+                    name: entry.key.clone(),
+                    nearest: nearest_option(section, &entry.key),
+                    origin,
+                });
             }
+            continue;
+        }
+        let unknown = match libraries::library(section) {
+            Some(library) => Unknown::Library {
+                name: format!("[{section}]"),
+                library,
+                origin,
+            },
+            None => unknown_section(raw, section, &known, origin),
+        };
+        if !found.iter().any(|each| each.section() == unknown.section()) {
+            found.push(unknown);
         }
     }
     found.extend(unknown_variables(raw));
     found
 }
 
-/// Adds an option of an unknown section.
-fn note_section(found: &mut Vec<Unknown>, (name, key): (&str, &str), known: &BTreeSet<&str>, origin: Origin) {
+/// The entries of all files, with their origins.
+fn entries(raw: &RawConfig) -> impl Iterator<Item = (Origin, &Entry)> {
+    raw.files.iter().flat_map(|(path, entries)| {
+        entries.iter().map(move |entry| {
+            let origin = Origin::File {
+                path: path.clone(),
+                line: entry.line,
+            };
+            (origin, entry)
+        })
+    })
+}
+
+/// The finding about an unknown section, with all options of the section.
+fn unknown_section(raw: &RawConfig, section: &str, known: &BTreeSet<&str>, origin: Origin) -> Unknown {
+    let options: Vec<&str> = entries(raw)
+        .filter(|(_, entry)| entry.section == section)
+        .map(|(_, entry)| entry.key.as_str())
+        .collect();
     // All sections outside of `OWN_SECTIONS` have options that every service of a cloud has.
-    let home = spec::home(name, key).filter(|home| OWN_SECTIONS.contains(home));
-    let of_option = home.map(|home| (key.to_owned(), home));
-    let earlier = found.iter_mut().find_map(|each| match each {
-        Unknown::Section {
-            section,
-            options,
-            option,
-            ..
-        } if section == name => Some((options, option)),
-        _ => None,
-    });
-    match earlier {
-        Some((options, option)) => {
-            *options += 1;
-            *option = option.take().or(of_option);
-        }
-        None => found.push(Unknown::Section {
-            section: name.to_owned(),
-            options: 1,
-            nearest: nearest(name, known.iter().copied()).map(str::to_owned),
-            option: of_option,
-            origin,
-        }),
+    let home = |name: &&str| spec::home(section, name).filter(|home| OWN_SECTIONS.contains(home));
+    Unknown::Section {
+        section: section.to_owned(),
+        options: options.len(),
+        nearest: nearest(section, known.iter().copied()).map(str::to_owned),
+        option: options.iter().find_map(|name| Some(((*name).to_owned(), home(name)?))),
+        origin,
     }
 }
 
@@ -276,7 +252,7 @@ pub fn mistyped(variable: &str) -> Option<Option<String>> {
 }
 
 fn known_variables() -> BTreeSet<String> {
-    spec::all().map(spec::OptionSpec::variable).collect()
+    spec::ALL.iter().map(OptionSpec::variable).collect()
 }
 
 /// `SECTION` and `OPTION` of `OS_SECTION__OPTION`.
@@ -306,7 +282,8 @@ fn nearest_variable(upper: &str) -> Option<String> {
     let (section, option) = section_and_option(upper)?;
     // No foreign service has this section, so every name in the section was meant for placet.
     let is_own = section == "PLACEMENT_DATABASE";
-    spec::all()
+    spec::ALL
+        .iter()
         .filter_map(|spec| {
             let of_section = strsim::jaro_winkler(&spec.section.to_uppercase(), section);
             let of_option = strsim::jaro_winkler(&spec.name.to_uppercase(), option);
@@ -317,14 +294,15 @@ fn nearest_variable(upper: &str) -> Option<String> {
         .map(|(_, spec)| spec.variable())
 }
 
-/// The section with an option of this name, or else the nearest name in this section.
-fn nearest_option(section: &str, name: &str) -> Nearest {
-    let names = spec::all().filter(|spec| spec.section == section).map(|spec| spec.name);
-    match (spec::home(section, name), nearest(name, names)) {
-        (Some(home), _) => Nearest::Section(home),
-        (None, Some(nearest)) => Nearest::Name(nearest.to_owned()),
-        (None, None) => Nearest::Unknown,
+/// The section with an option of this name, or else the nearest name in this section, as the end of a sentence; empty
+/// if there is neither.
+fn nearest_option(section: &str, name: &str) -> String {
+    if let Some(home) = spec::home(section, name) {
+        return format!("; it is an option of [{home}]");
     }
+    let specs = spec::ALL.iter().filter(|spec| spec.section == section);
+    let nearest = nearest(name, specs.map(|spec| spec.name));
+    nearest.map_or(String::new(), |nearest| format!("; did you mean {nearest}?"))
 }
 
 #[cfg(test)]

@@ -88,14 +88,22 @@ pub fn seconds(number: u64) -> Duration {
     Duration::from_secs(number.min(MAX_SECONDS))
 }
 
-/// Parses one of a few words, each with its value.
-pub fn choice<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<Option<T>, String> {
-    match words.iter().find(|(word, _)| *word == text) {
-        Some((_, meaning)) => Ok(Some(*meaning)),
-        None => {
-            let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            Err(format!("must be one of {}", words.join(", ")))
-        }
+/// A type with a few values, each with a word.
+pub trait Choice: Copy + 'static {
+    /// The words, separated by `, `.
+    const WORDS: &'static str;
+    /// The values, in the order of the words.
+    const VALUES: &'static [Self];
+}
+
+impl<T: Choice> OptionValue for T {
+    const KIND: &'static str = T::WORDS;
+
+    fn from_text(text: &str) -> Result<Option<Self>, String> {
+        let found = T::WORDS.split(", ").zip(T::VALUES).find(|(word, _)| *word == text);
+        found
+            .map(|(_, value)| Some(*value))
+            .ok_or_else(|| format!("must be one of {}", T::WORDS))
     }
 }
 

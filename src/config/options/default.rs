@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::spec::OptionSpec;
+use crate::config::option_spec::OptionSpec;
 
 options! {
     /// `[DEFAULT]`: logging.
@@ -60,9 +60,7 @@ pub(in crate::config) const UNUSED: &[OptionSpec] = &[
     OptionSpec::unused("DEFAULT", "log_config_append", LEVELS)
         .formerly(&[("DEFAULT", "log-config"), ("DEFAULT", "log_config")]),
     OptionSpec::unused("DEFAULT", "log_date_format", FORMAT),
-    OptionSpec::unused("DEFAULT", "use_syslog", SERVICE_MANAGER),
-    OptionSpec::unused("DEFAULT", "use_journal", SERVICE_MANAGER),
-    OptionSpec::unused("DEFAULT", "syslog_log_facility", SERVICE_MANAGER),
+    OptionSpec::unused("DEFAULT", "use_syslog use_journal syslog_log_facility", SERVICE_MANAGER),
     OptionSpec::unused("DEFAULT", "use_json", FORMAT),
     OptionSpec::unused(
         "DEFAULT",
@@ -70,23 +68,25 @@ pub(in crate::config) const UNUSED: &[OptionSpec] = &[
         "placet logs to stderr unless log_file or log_dir is set",
     ),
     OptionSpec::unused("DEFAULT", "log_color", FORMAT),
-    OptionSpec::unused("DEFAULT", "log_rotate_interval", ROTATION),
-    OptionSpec::unused("DEFAULT", "log_rotate_interval_type", ROTATION),
-    OptionSpec::unused("DEFAULT", "max_logfile_count", ROTATION),
-    OptionSpec::unused("DEFAULT", "max_logfile_size_mb", ROTATION),
-    OptionSpec::unused("DEFAULT", "log_rotation_type", ROTATION),
-    OptionSpec::unused("DEFAULT", "logging_context_format_string", FORMAT),
-    OptionSpec::unused("DEFAULT", "logging_default_format_string", FORMAT),
-    OptionSpec::unused("DEFAULT", "logging_debug_format_suffix", FORMAT),
-    OptionSpec::unused("DEFAULT", "logging_exception_prefix", FORMAT),
-    OptionSpec::unused("DEFAULT", "logging_user_identity_format", FORMAT),
+    OptionSpec::unused(
+        "DEFAULT",
+        "log_rotate_interval log_rotate_interval_type max_logfile_count max_logfile_size_mb log_rotation_type",
+        ROTATION,
+    ),
+    OptionSpec::unused(
+        "DEFAULT",
+        "logging_context_format_string logging_default_format_string logging_debug_format_suffix \
+         logging_exception_prefix logging_user_identity_format",
+        FORMAT,
+    ),
     OptionSpec::unused("DEFAULT", "default_log_levels", LEVELS),
     OptionSpec::unused("DEFAULT", "publish_errors", "placet sends no notifications"),
-    OptionSpec::unused("DEFAULT", "instance_format", INSTANCES),
-    OptionSpec::unused("DEFAULT", "instance_uuid_format", INSTANCES),
-    OptionSpec::unused("DEFAULT", "rate_limit_interval", RATE),
-    OptionSpec::unused("DEFAULT", "rate_limit_burst", RATE),
-    OptionSpec::unused("DEFAULT", "rate_limit_except_level", RATE),
+    OptionSpec::unused("DEFAULT", "instance_format instance_uuid_format", INSTANCES),
+    OptionSpec::unused(
+        "DEFAULT",
+        "rate_limit_interval rate_limit_burst rate_limit_except_level",
+        RATE,
+    ),
     OptionSpec::unused(
         "DEFAULT",
         "fatal_deprecations",

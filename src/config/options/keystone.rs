@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::spec::OptionSpec;
+use crate::config::option_spec::OptionSpec;
 use crate::config::value::Password;
 
 options! {
@@ -105,26 +105,23 @@ pub(in crate::config) const UNUSED: &[OptionSpec] = &[
     OptionSpec::unused("keystone_authtoken", "enforce_token_bind", BIND),
     OptionSpec::unused("keystone_authtoken", "include_service_catalog", CATALOG),
     OptionSpec::unused("keystone_authtoken", "memcache_password", MEMCACHED).secret(),
-    OptionSpec::unused("keystone_authtoken", "memcache_pool_conn_get_timeout", MEMCACHED),
-    OptionSpec::unused("keystone_authtoken", "memcache_pool_dead_retry", MEMCACHED),
-    OptionSpec::unused("keystone_authtoken", "memcache_pool_maxsize", MEMCACHED),
-    OptionSpec::unused("keystone_authtoken", "memcache_pool_socket_timeout", MEMCACHED),
-    OptionSpec::unused("keystone_authtoken", "memcache_pool_unused_timeout", MEMCACHED),
-    OptionSpec::unused("keystone_authtoken", "memcache_sasl_enabled", MEMCACHED),
+    OptionSpec::unused(
+        "keystone_authtoken",
+        "memcache_pool_conn_get_timeout memcache_pool_dead_retry memcache_pool_maxsize \
+         memcache_pool_socket_timeout memcache_pool_unused_timeout memcache_sasl_enabled",
+        MEMCACHED,
+    ),
     OptionSpec::unused("keystone_authtoken", "memcache_secret_key", MEMCACHED).secret(),
-    OptionSpec::unused("keystone_authtoken", "memcache_security_strategy", MEMCACHED),
-    OptionSpec::unused("keystone_authtoken", "memcache_tls_allowed_ciphers", MEMCACHED),
-    OptionSpec::unused("keystone_authtoken", "memcache_tls_cafile", MEMCACHED),
-    OptionSpec::unused("keystone_authtoken", "memcache_tls_certfile", MEMCACHED),
-    OptionSpec::unused("keystone_authtoken", "memcache_tls_enabled", MEMCACHED),
-    OptionSpec::unused("keystone_authtoken", "memcache_tls_keyfile", MEMCACHED),
-    OptionSpec::unused("keystone_authtoken", "memcache_use_advanced_pool", MEMCACHED),
-    OptionSpec::unused("keystone_authtoken", "memcache_username", MEMCACHED),
+    OptionSpec::unused(
+        "keystone_authtoken",
+        "memcache_security_strategy memcache_tls_allowed_ciphers memcache_tls_cafile memcache_tls_certfile \
+         memcache_tls_enabled memcache_tls_keyfile memcache_use_advanced_pool memcache_username",
+        MEMCACHED,
+    ),
     OptionSpec::unused("keystone_authtoken", "memcached_servers", MEMCACHED)
         .formerly(&[("keystone_authtoken", "memcache_servers")]),
     OptionSpec::unused("keystone_authtoken", "token", TOKEN).secret(),
-    OptionSpec::unused("audit_middleware_notifications", "driver", AUDIT),
-    OptionSpec::unused("audit_middleware_notifications", "topics", AUDIT),
+    OptionSpec::unused("audit_middleware_notifications", "driver topics", AUDIT),
     OptionSpec::unused("audit_middleware_notifications", "transport_url", AUDIT).secret(),
     OptionSpec::unused("audit_middleware_notifications", "use_oslo_messaging", AUDIT),
 ];

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::config::option_spec::OptionSpec;
 use crate::config::reader::OptionReader;
-use crate::config::spec::OptionSpec;
 use crate::config::value::Repeated;
 
 options! {
@@ -88,36 +88,32 @@ const TRACING: &str = "this version sends no traces; each request is one line of
 pub(in crate::config) const UNUSED: &[OptionSpec] = &[
     // oslo.policy has dropped the option; configuration files still have the option.
     OptionSpec::unused("oslo_policy", "enforce_scope", SCOPES),
-    OptionSpec::unused("oslo_policy", "remote_content_type", REMOTE),
-    OptionSpec::unused("oslo_policy", "remote_ssl_verify_server_crt", REMOTE),
-    OptionSpec::unused("oslo_policy", "remote_ssl_ca_crt_file", REMOTE),
-    OptionSpec::unused("oslo_policy", "remote_ssl_client_crt_file", REMOTE),
-    OptionSpec::unused("oslo_policy", "remote_ssl_client_key_file", REMOTE),
-    OptionSpec::unused("oslo_policy", "remote_timeout", REMOTE),
+    OptionSpec::unused(
+        "oslo_policy",
+        "remote_content_type remote_ssl_verify_server_crt remote_ssl_ca_crt_file remote_ssl_client_crt_file \
+         remote_ssl_client_key_file remote_timeout",
+        REMOTE,
+    ),
     OptionSpec::unused("oslo_middleware", "max_request_body_size", "[placet] max_body_size"),
     OptionSpec::unused(
         "oslo_middleware",
         "http_basic_auth_user_file",
         "[api] auth_strategy; placet has no HTTP basic auth",
     ),
-    OptionSpec::unused("healthcheck", "detailed", HEALTH),
-    OptionSpec::unused("healthcheck", "backends", HEALTH),
-    OptionSpec::unused("healthcheck", "allowed_source_ranges", HEALTH),
-    OptionSpec::unused("healthcheck", "ignore_proxied_requests", HEALTH),
-    OptionSpec::unused("healthcheck", "disable_by_file_path", HEALTH),
-    OptionSpec::unused("healthcheck", "disable_by_file_paths", HEALTH),
-    OptionSpec::unused("healthcheck", "enable_by_file_paths", HEALTH),
-    OptionSpec::unused("oslo_middleware_tracing", "enabled", TRACING),
-    OptionSpec::unused("oslo_middleware_tracing", "otlp_endpoint", TRACING),
-    OptionSpec::unused("oslo_middleware_tracing", "otlp_protocol", TRACING),
-    OptionSpec::unused("oslo_middleware_tracing", "service_name", TRACING),
-    OptionSpec::unused("oslo_middleware_tracing", "sampling_rate", TRACING),
-    OptionSpec::unused("oslo_middleware_tracing", "insecure", TRACING),
+    OptionSpec::unused(
+        "healthcheck",
+        "detailed backends allowed_source_ranges ignore_proxied_requests disable_by_file_path \
+         disable_by_file_paths enable_by_file_paths",
+        HEALTH,
+    ),
+    OptionSpec::unused(
+        "oslo_middleware_tracing",
+        "enabled otlp_endpoint otlp_protocol service_name sampling_rate insecure",
+        TRACING,
+    ),
     // OpenStack Placement registers oslo.db's section too, but reads only the copy, [placement_database].
-    OptionSpec::unused("database", "connection", OWN_SECTION).secret(),
-    OptionSpec::unused("database", "slave_connection", OWN_SECTION).secret(),
-    OptionSpec::unused("database", "asyncio_connection", ASYNC).secret(),
-    OptionSpec::unused("database", "asyncio_slave_connection", ASYNC).secret(),
+    OptionSpec::unused("database", "connection slave_connection", OWN_SECTION).secret(),
+    OptionSpec::unused("database", "asyncio_connection asyncio_slave_connection", ASYNC).secret(),
     OptionSpec::unused(
         "database",
         "synchronous_reader",
@@ -128,25 +124,22 @@ pub(in crate::config) const UNUSED: &[OptionSpec] = &[
         "backend",
         "the scheme of the URL in [placement_database] connection",
     ),
-    OptionSpec::unused("database", "sqlite_synchronous", OWN_SECTION),
-    OptionSpec::unused("database", "mysql_sql_mode", OWN_SECTION),
+    OptionSpec::unused("database", "sqlite_synchronous mysql_sql_mode", OWN_SECTION),
     OptionSpec::unused(
         "database",
         "mysql_wsrep_sync_wait",
         "placet waits for other nodes' commits where it must",
     ),
-    OptionSpec::unused("database", "connection_recycle_time", OWN_SECTION),
-    OptionSpec::unused("database", "max_pool_size", OWN_SECTION),
-    OptionSpec::unused("database", "max_retries", OWN_SECTION),
-    OptionSpec::unused("database", "retry_interval", OWN_SECTION),
-    OptionSpec::unused("database", "max_overflow", OWN_SECTION),
-    OptionSpec::unused("database", "connection_debug", OWN_SECTION),
-    OptionSpec::unused("database", "connection_trace", OWN_SECTION),
-    OptionSpec::unused("database", "pool_timeout", OWN_SECTION),
-    OptionSpec::unused("database", "connection_parameters", OWN_SECTION),
+    OptionSpec::unused(
+        "database",
+        "connection_recycle_time max_pool_size max_retries retry_interval max_overflow connection_debug \
+         connection_trace pool_timeout connection_parameters",
+        OWN_SECTION,
+    ),
     OptionSpec::unused("database", "use_db_reconnect", "lost connections are always replaced"),
-    OptionSpec::unused("database", "db_retry_interval", RETRIES),
-    OptionSpec::unused("database", "db_inc_retry_interval", RETRIES),
-    OptionSpec::unused("database", "db_max_retry_interval", RETRIES),
-    OptionSpec::unused("database", "db_max_retries", RETRIES),
+    OptionSpec::unused(
+        "database",
+        "db_retry_interval db_inc_retry_interval db_max_retry_interval db_max_retries",
+        RETRIES,
+    ),
 ];

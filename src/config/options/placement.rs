@@ -3,9 +3,9 @@
 use std::fmt;
 
 use crate::config::error::{ConfigError, Result};
+use crate::config::option_spec::OptionSpec;
 use crate::config::reader::OptionReader;
-use crate::config::spec::OptionSpec;
-use crate::config::value::{OptionValue, Secret, choice};
+use crate::config::value::{Choice, Secret};
 
 options! {
     /// `[api]`
@@ -120,12 +120,9 @@ pub enum AuthStrategy {
     Noauth2,
 }
 
-impl OptionValue for AuthStrategy {
-    const KIND: &'static str = "keystone, noauth2";
-
-    fn from_text(text: &str) -> std::result::Result<Option<Self>, String> {
-        choice(text, &[("keystone", Self::Keystone), ("noauth2", Self::Noauth2)])
-    }
+impl Choice for AuthStrategy {
+    const WORDS: &'static str = "keystone, noauth2";
+    const VALUES: &'static [Self] = &[Self::Keystone, Self::Noauth2];
 }
 
 impl fmt::Display for AuthStrategy {
@@ -146,15 +143,9 @@ pub enum GenerationStrategy {
     BreadthFirst,
 }
 
-impl OptionValue for GenerationStrategy {
-    const KIND: &'static str = "depth-first, breadth-first";
-
-    fn from_text(text: &str) -> std::result::Result<Option<Self>, String> {
-        choice(
-            text,
-            &[("depth-first", Self::DepthFirst), ("breadth-first", Self::BreadthFirst)],
-        )
-    }
+impl Choice for GenerationStrategy {
+    const WORDS: &'static str = "depth-first, breadth-first";
+    const VALUES: &'static [Self] = &[Self::DepthFirst, Self::BreadthFirst];
 }
 
 const STRICT_ALREADY: &str = "placet always commits durably and checks what it writes";
@@ -172,10 +163,12 @@ pub(in crate::config) const UNUSED: &[OptionSpec] = &[
         "connection_parameters",
         "write them into the URL of connection",
     ),
-    OptionSpec::unused("placement_database", "sqlite_synchronous", STRICT_ALREADY),
-    OptionSpec::unused("placement_database", "mysql_sql_mode", STRICT_ALREADY),
-    OptionSpec::unused("placement_database", "connection_debug", TRACE),
-    OptionSpec::unused("placement_database", "connection_trace", TRACE),
+    OptionSpec::unused(
+        "placement_database",
+        "sqlite_synchronous mysql_sql_mode",
+        STRICT_ALREADY,
+    ),
+    OptionSpec::unused("placement_database", "connection_debug connection_trace", TRACE),
     OptionSpec::unused(
         "workarounds",
         "optimize_for_wide_provider_trees",

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::config::error::{ConfigError, Result};
-use crate::config::value::{OptionValue, choice};
+use crate::config::value::{Choice, OptionValue};
 
 options! {
     /// `[placet]`: options without a counterpart in OpenStack Placement, or left to its web server.
@@ -151,19 +151,9 @@ pub enum DefaultRank {
     Random,
 }
 
-impl OptionValue for DefaultRank {
-    const KIND: &'static str = "any, fullest, emptiest, tightest, random";
-
-    fn from_text(text: &str) -> std::result::Result<Option<Self>, String> {
-        let ranks = [
-            ("any", Self::Any),
-            ("fullest", Self::Fullest),
-            ("emptiest", Self::Emptiest),
-            ("tightest", Self::Tightest),
-            ("random", Self::Random),
-        ];
-        choice(text, &ranks)
-    }
+impl Choice for DefaultRank {
+    const WORDS: &'static str = "any, fullest, emptiest, tightest, random";
+    const VALUES: &'static [Self] = &[Self::Any, Self::Fullest, Self::Emptiest, Self::Tightest, Self::Random];
 }
 
 /// `[placet] log_format`
@@ -174,15 +164,9 @@ pub enum LogFormat {
     Oslo,
 }
 
-impl OptionValue for LogFormat {
-    const KIND: &'static str = "text, json, oslo";
-
-    fn from_text(text: &str) -> std::result::Result<Option<Self>, String> {
-        choice(
-            text,
-            &[("text", Self::Text), ("json", Self::Json), ("oslo", Self::Oslo)],
-        )
-    }
+impl Choice for LogFormat {
+    const WORDS: &'static str = "text, json, oslo";
+    const VALUES: &'static [Self] = &[Self::Text, Self::Json, Self::Oslo];
 }
 
 /// A path without a slash at its end: empty, or like `/placement`.

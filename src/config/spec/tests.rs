@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use super::*;
+use crate::config::option_spec::Treatment;
 
 #[test]
 fn every_name_and_older_name_is_declared_once() {
     let mut seen = HashSet::new();
-    for spec in all() {
+    for spec in ALL.iter() {
         assert!(
             seen.insert((spec.section, spec.name)),
             "[{}] {} twice",
@@ -22,7 +23,7 @@ fn every_name_and_older_name_is_declared_once() {
 
 #[test]
 fn names_are_spelled_as_files_spell_them() {
-    for spec in all() {
+    for spec in ALL.iter() {
         assert!(
             spec.section == "DEFAULT" || spec.section == spec.section.to_lowercase(),
             "{}",
@@ -40,7 +41,7 @@ fn names_are_spelled_as_files_spell_them() {
 
 #[test]
 fn an_unused_option_says_what_replaces_it() {
-    for spec in all() {
+    for spec in ALL.iter() {
         if let Treatment::Unused(replacement) = spec.treatment {
             assert!(
                 replacement.len() > 10 && !replacement.ends_with('.'),
