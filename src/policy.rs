@@ -13,13 +13,12 @@ mod template;
 mod tests;
 mod yaml;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 pub use caller::{Caller, Service, Target};
-use check::{Check, RuleLookup};
+use check::Check;
 pub use list::{table, yaml};
-use load::Override;
-pub use load::{PolicyFile, load};
+pub use load::{Loaded, PolicyFile, load};
 use rules::Rule;
 
 /// The options of `[oslo_policy]`, except for the names of files.
@@ -42,6 +41,15 @@ pub enum Verdict {
     Undecided(String),
 }
 
+/// A rule of a file.
+#[derive(Debug, Clone)]
+struct Override {
+    /// `FILE:LINE`.
+    place: String,
+    /// The check as in the file. Lists of lists are converted to the current language.
+    text: String,
+}
+
 /// The checks in force, by the name of their rule.
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -62,20 +70,71 @@ impl Policy {
         let Some(check) = self.checks.get(rule.name) else {
             return Verdict::Denied;
         };
-        match check.holds(caller, target, self) {
+        match self.holds(check, caller, target, 0) {
             Ok(true) => Verdict::Allowed,
             Ok(false) => Verdict::Denied,
             Err(reason) => Verdict::Undecided(reason),
         }
     }
+
+    /// Whether a check holds for `caller` and `target`. Evaluates from left to right, and stops as soon as the result
+    /// is known. `depth` is the number of references to rules so far.
+    ///
+    /// # Errors
+    /// The reason why the check cannot be evaluated. Access is denied, even if the check is inside a `not`.
+    fn holds(&self, check: &Check, caller: &Caller, target: &Target, depth: usize) -> Result<bool, String> {
+        let inner = |check: &Check| self.holds(check, caller, target, depth);
+        // The first check with the decisive result decides.
+        let joined = |checks: &[Check], decisive: bool| -> Result<bool, String> {
+            for check in checks {
+                if inner(check)? == decisive {
+                    return Ok(decisive);
+                }
+            }
+            Ok(!decisive)
+        };
+        match check {
+            Check::Always => Ok(true),
+            Check::Never => Ok(false),
+            Check::Not(check) => inner(check).map(|holds| !holds),
+            Check::All(checks) => joined(checks, false),
+            Check::Any(checks) => joined(checks, true),
+            Check::Role(template) => {
+                let required = template.fill(target)?;
+                Ok(required.is_some_and(|required| caller.roles.iter().any(|role| same_role(role, &required))))
+            }
+            Check::Rule(name) => {
+                let rule = self.checks.get(name).or_else(|| self.checks.get(&self.default_rule));
+                match rule {
+                    // A chain of more references than rules is a cycle.
+                    Some(_) if depth > self.checks.len() => {
+                        Err(format!("rule:{name} refers to itself; remove one of the references"))
+                    }
+                    Some(check) => self.holds(check, caller, target, depth + 1),
+                    None => Ok(false),
+                }
+            }
+            Check::Equal { text, left, right } => match right.fill(target)? {
+                Some(right) => left.equals(text, &right, caller),
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// The rules to which the check of a rule refers, directly or through further rules.
+    fn followed<'a>(&'a self, name: &'a str) -> BTreeSet<&'a str> {
+        let (mut followed, mut pending) = (BTreeSet::new(), vec![name]);
+        while let Some(next) = pending.pop() {
+            let references = self.checks.get(next).map(Check::refers_to).unwrap_or_default();
+            pending.extend(references.into_iter().filter(|other| followed.insert(*other)));
+        }
+        followed
+    }
 }
 
-impl RuleLookup for Policy {
-    fn check(&self, name: &str) -> Option<&Check> {
-        self.checks.get(name).or_else(|| self.checks.get(&self.default_rule))
+fn same_role(one: &str, other: &str) -> bool {
+    if one.is_ascii() && other.is_ascii() {
+        return one.eq_ignore_ascii_case(other);
     }
-
-    fn count(&self) -> usize {
-        self.checks.len()
-    }
+    one.to_lowercase() == other.to_lowercase()
 }

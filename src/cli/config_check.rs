@@ -86,8 +86,9 @@ fn check_serving(options: &Options, extent: Extent, findings: &mut Findings) {
     findings.warnings.extend(problems.warnings);
     findings.ineffective.extend(problems.ineffective);
     findings.ineffective.extend(db::url_warnings(options));
-    findings.warnings.extend(policy::warnings(&options.oslo_policy));
-    findings.notes.extend(policy::notes(&options.oslo_policy));
+    let (warnings, notes) = policy::warnings_and_notes(&options.oslo_policy);
+    findings.warnings.extend(warnings);
+    findings.notes.extend(notes);
     let metrics_bind = options.placet.metrics_bind.filter(|_| options.placet.metrics);
     let addresses = [Some(options.placet.bind), metrics_bind];
     let mut refused: Vec<CommandError> = addresses

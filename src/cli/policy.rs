@@ -7,7 +7,7 @@ use super::{CommandError, stderr, stdout};
 use crate::api;
 use crate::config::OsloPolicy;
 use crate::policy::live::{LivePolicy, PolicyFiles};
-use crate::policy::{self, PolicySettings};
+use crate::policy::{self, Loaded, PolicySettings};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -32,8 +32,7 @@ pub enum Format {
 impl Command {
     pub fn run(&self, options: &OsloPolicy) -> Result<(), CommandError> {
         let Self::List { format } = self;
-        let files = DiskFiles::new(options).read().map_err(CommandError::Policy)?;
-        let loaded = policy::load(&settings(options), &files).map_err(CommandError::Policy)?;
+        let loaded = load(options).map_err(CommandError::Policy)?;
         for warning in missing_file_warning(options).iter().chain(&loaded.warnings) {
             stderr::line(&format!("WARN {warning}"));
         }
@@ -53,19 +52,19 @@ pub fn live(options: &OsloPolicy) -> Result<LivePolicy, CommandError> {
     LivePolicy::start(settings(options), Box::new(DiskFiles::new(options))).map_err(CommandError::Policy)
 }
 
-/// The warnings of [`live`].
-pub fn warnings(options: &OsloPolicy) -> Vec<String> {
-    let files = DiskFiles::new(options).read();
-    let loaded = files.and_then(|files| policy::load(&settings(options), &files));
-    let of_files = loaded.map(|loaded| loaded.warnings).unwrap_or_default();
-    missing_file_warning(options).into_iter().chain(of_files).collect()
+/// The findings of `config check`: the warnings of [`live`], and notes about rules that no file sets.
+pub fn warnings_and_notes(options: &OsloPolicy) -> (Vec<String>, Vec<String>) {
+    let (of_files, notes) = match load(options) {
+        Ok(loaded) => (loaded.warnings, loaded.policy.native_notes()),
+        Err(_) => Default::default(),
+    };
+    let missing_file = missing_file_warning(options).into_iter();
+    (missing_file.chain(of_files).collect(), notes)
 }
 
-/// The notes of `config check` about rules that no file sets.
-pub fn notes(options: &OsloPolicy) -> Vec<String> {
-    let files = DiskFiles::new(options).read();
-    let loaded = files.and_then(|files| policy::load(&settings(options), &files));
-    loaded.map(|loaded| loaded.policy.native_notes()).unwrap_or_default()
+/// The policy of the present files.
+fn load(options: &OsloPolicy) -> Result<Loaded, String> {
+    policy::load(&settings(options), &DiskFiles::new(options).read()?)
 }
 
 fn settings(options: &OsloPolicy) -> PolicySettings {

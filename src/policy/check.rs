@@ -1,8 +1,7 @@
-//! A check of oslo.policy as a syntax tree, and its evaluation.
+//! A check of oslo.policy as a syntax tree.
 
 use std::fmt::{self, Display, Formatter};
 
-use super::caller::{Caller, Target};
 use super::template::{Left, Template};
 
 /// A check, parsed from a text such as `role:admin or (role:reader and project_id:%(project_id)s)`.
@@ -25,69 +24,7 @@ pub enum Check {
     },
 }
 
-/// Looks up the checks that `rule:` refers to.
-pub trait RuleLookup {
-    fn check(&self, name: &str) -> Option<&Check>;
-    /// The number of rules. A longer chain of references is a cycle.
-    fn count(&self) -> usize;
-}
-
 impl Check {
-    /// Whether the check holds for `caller` and `target`. Evaluates from left to right, and stops as soon as the result
-    /// is known.
-    ///
-    /// # Errors
-    /// The reason why the check cannot be evaluated. Access is denied, even if the check is inside a `not`.
-    pub fn holds(&self, caller: &Caller, target: &Target, rules: &impl RuleLookup) -> Result<bool, String> {
-        self.evaluate(caller, target, rules, 0)
-    }
-
-    fn evaluate(
-        &self,
-        caller: &Caller,
-        target: &Target,
-        rules: &impl RuleLookup,
-        depth: usize,
-    ) -> Result<bool, String> {
-        let inner = |check: &Check| check.evaluate(caller, target, rules, depth);
-        match self {
-            Check::Always => Ok(true),
-            Check::Never => Ok(false),
-            Check::Not(check) => inner(check).map(|holds| !holds),
-            Check::All(checks) => {
-                for check in checks {
-                    if !inner(check)? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
-            }
-            Check::Any(checks) => {
-                for check in checks {
-                    if inner(check)? {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
-            }
-            Check::Role(template) => {
-                let required = template.fill(target)?;
-                Ok(required.is_some_and(|required| caller.roles.iter().any(|role| same_role(role, &required))))
-            }
-            Check::Rule(name) => match rules.check(name) {
-                Some(_) if depth > rules.count() => {
-                    Err(format!("rule:{name} refers to itself; remove one of the references"))
-                }
-                Some(check) => check.evaluate(caller, target, rules, depth + 1),
-                None => Ok(false),
-            },
-            Check::Equal { text, left, right } => match right.fill(target)? {
-                Some(right) => left.equals(text, &right, caller),
-                None => Ok(false),
-            },
-        }
-    }
-
     /// The names of all rules that the check refers to.
     pub fn refers_to(&self) -> Vec<&str> {
         match self {
@@ -97,13 +34,6 @@ impl Check {
             _ => Vec::new(),
         }
     }
-}
-
-fn same_role(one: &str, other: &str) -> bool {
-    if one.is_ascii() && other.is_ascii() {
-        return one.eq_ignore_ascii_case(other);
-    }
-    one.to_lowercase() == other.to_lowercase()
 }
 
 impl Display for Check {

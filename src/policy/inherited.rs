@@ -1,9 +1,6 @@
 //! How policy files decide native rules that no file sets.
 
-use std::collections::BTreeSet;
-
 use super::Policy;
-use super::check::Check;
 use super::rules;
 
 impl Policy {
@@ -16,11 +13,11 @@ impl Policy {
         let (mut notes, mut left) = (Vec::new(), Vec::new());
         let native = rules::ALL.iter().filter(|rule| rule.is_native());
         for rule in native.filter(|rule| !self.overrides.contains_key(rule.name)) {
-            let followed = self.followed(rule.name);
+            let of_file = |name: &str| Some(format!("{name} ({})", self.overrides.get(name)?.place));
+            let followed: Vec<String> = self.followed(rule.name).into_iter().filter_map(of_file).collect();
             if followed.is_empty() {
                 left.push(rule.name);
             } else {
-                let followed: Vec<String> = followed.into_iter().collect();
                 notes.push(format!("policy: {} follows {}", rule.name, followed.join(", ")));
             }
         }
@@ -31,21 +28,5 @@ impl Policy {
             ));
         }
         notes
-    }
-
-    /// The rules of files to which the check of this rule refers.
-    fn followed(&self, name: &str) -> BTreeSet<String> {
-        let (mut found, mut visited, mut pending) = (BTreeSet::new(), BTreeSet::new(), vec![name]);
-        while let Some(next) = pending.pop() {
-            for other in self.checks.get(next).map(Check::refers_to).unwrap_or_default() {
-                if let Some(rule_override) = self.overrides.get(other) {
-                    found.insert(format!("{other} ({})", rule_override.place));
-                }
-                if visited.insert(other) {
-                    pending.push(other);
-                }
-            }
-        }
-        found
     }
 }

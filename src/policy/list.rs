@@ -30,7 +30,6 @@ impl Policy {
     fn row<'a>(&'a self, name: &'a str) -> RuleRow<'a> {
         let rule_override = self.overrides.get(name);
         let rule = rules::find(name);
-        let combined = || self.checks.get(name).map(Check::to_string).unwrap_or_default();
         let is_default = |text: &str| {
             let default = super::parse::text(text, &mut super::parse::Diagnostics::default());
             self.checks.get(name) == Some(&default)
@@ -38,7 +37,7 @@ impl Policy {
         let check = match (rule_override, rule) {
             (Some(rule_override), _) => rule_override.text.clone(),
             (None, Some(rule)) if is_default(rule.check) => rule.check.to_owned(),
-            _ => combined(),
+            _ => self.checks.get(name).map(Check::to_string).unwrap_or_default(),
         };
         RuleRow {
             name,

@@ -6,7 +6,7 @@ use super::check::Check;
 use super::parse::{self, Diagnostics};
 use super::rules::{self, OLDER_NAME, Rule};
 use super::yaml::{self, CheckSource};
-use super::{Policy, PolicySettings};
+use super::{Override, Policy, PolicySettings};
 
 /// The name and the text of a policy file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,16 +14,6 @@ pub struct PolicyFile {
     /// The file's name in messages.
     pub name: String,
     pub text: String,
-}
-
-/// A rule of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Override {
-    /// `FILE:LINE`.
-    pub place: String,
-    /// The check as in the file. Lists of lists are converted to the current language.
-    pub text: String,
-    pub check: Check,
 }
 
 /// The loaded policy, and warnings about mistakes in the files.
@@ -38,34 +28,28 @@ pub struct Loaded {
 /// A message with the file and line that cannot be used.
 pub fn load(settings: &PolicySettings, files: &[PolicyFile]) -> Result<Loaded, String> {
     let mut warnings = Vec::new();
-    let mut overrides: HashMap<String, Override> = HashMap::new();
-    for file in files {
-        read(file, &mut overrides, &mut warnings)?;
-    }
-    let mut checks: HashMap<String, Check> = HashMap::new();
-    for (name, rule_override) in &overrides {
-        checks.insert(name.clone(), rule_override.check.clone());
-    }
-    for rule in rules::ALL {
-        if !checks.contains_key(rule.name) {
-            checks.insert(rule.name.to_owned(), default_check(settings, rule, &overrides));
-        }
-    }
-    let policy = Policy {
-        checks,
+    let mut policy = Policy {
+        checks: HashMap::new(),
         default_rule: settings.default_rule.clone(),
-        overrides,
+        overrides: HashMap::new(),
         files: files.iter().map(|file| file.name.clone()).collect(),
     };
+    for file in files {
+        read(file, &mut policy, &mut warnings)?;
+    }
+    for rule in rules::ALL
+        .iter()
+        .filter(|rule| !policy.overrides.contains_key(rule.name))
+    {
+        let check = default_check(settings, rule, policy.checks.get(OLDER_NAME));
+        policy.checks.insert(rule.name.to_owned(), check);
+    }
     warnings.extend(policy.warnings());
     Ok(Loaded { policy, warnings })
 }
 
-fn read(
-    file: &PolicyFile,
-    overrides: &mut HashMap<String, Override>,
-    warnings: &mut Vec<String>,
-) -> Result<(), String> {
+/// Adds the rules of a file.
+fn read(file: &PolicyFile, policy: &mut Policy, warnings: &mut Vec<String>) -> Result<(), String> {
     let entries = yaml::read(&file.text).map_err(|reason| format!("{}:{reason}", file.name))?;
     let mut names = HashSet::new();
     for entry in entries {
@@ -84,32 +68,30 @@ fn read(
         if let Some(reason) = diagnostics.error {
             return Err(format!("{place}: {name}: {reason}"));
         }
-        warnings.extend(
-            diagnostics
-                .warnings
-                .iter()
-                .map(|warning| format!("{place}: {name}: {warning}")),
-        );
+        let found = diagnostics.warnings.iter();
+        warnings.extend(found.map(|warning| format!("{place}: {name}: {warning}")));
         if !names.insert(name.clone()) {
             warnings.push(format!(
                 "{place}: {name} occurs twice in this file; the last one is used"
             ));
         }
-        overrides.insert(name, Override { place, text, check });
+        policy.checks.insert(name.clone(), check);
+        policy.overrides.insert(name, Override { place, text });
     }
     Ok(())
 }
 
-/// The check of a rule outside of all files.
-fn default_check(settings: &PolicySettings, rule: &Rule, overrides: &HashMap<String, Override>) -> Check {
+/// The check of a rule outside of all files. `of_older_name` is the check that a file sets for [`OLDER_NAME`].
+fn default_check(settings: &PolicySettings, rule: &Rule, of_older_name: Option<&Check>) -> Check {
     let default = parse::text(rule.check, &mut Diagnostics::default());
     let Some(older) = rule.older_check else { return default };
     let older = parse::text(older, &mut Diagnostics::default());
-    if let Some(rule_override) = overrides.get(OLDER_NAME) {
-        // A file that sets the rule by its older name means this rule, unless the file only repeats the default.
-        if rule_override.check != older && rule_override.check != Check::Rule(rule.name.to_owned()) {
-            return rule_override.check.clone();
-        }
+    // A file that sets the rule by its older name means this rule, unless the file only repeats the default.
+    if let Some(check) = of_older_name
+        && *check != older
+        && *check != Check::Rule(rule.name.to_owned())
+    {
+        return check.clone();
     }
     if settings.enforce_new_defaults {
         default
@@ -127,7 +109,7 @@ impl Policy {
         names.sort();
         for name in &names {
             let rule_override = &self.overrides[*name];
-            for other in rule_override.check.refers_to() {
+            for other in self.checks[*name].refers_to() {
                 referred.insert(other);
                 if !self.checks.contains_key(other) {
                     let nearest = rules::nearest(other);
@@ -137,7 +119,7 @@ impl Policy {
                     ));
                 }
             }
-            if self.refers_to_itself(name) {
+            if self.followed(name).contains(name.as_str()) {
                 warnings.push(format!(
                     "{}: {name} refers to itself, so requests to its routes get a 500; remove one of the references",
                     rule_override.place
@@ -160,17 +142,5 @@ impl Policy {
             ));
         }
         warnings
-    }
-
-    fn refers_to_itself(&self, name: &str) -> bool {
-        let (mut visited, mut pending) = (HashSet::new(), vec![name]);
-        while let Some(next) = pending.pop() {
-            let references = self.checks.get(next).map(Check::refers_to).unwrap_or_default();
-            if references.contains(&name) {
-                return true;
-            }
-            pending.extend(references.into_iter().filter(|other| visited.insert(*other)));
-        }
-        false
     }
 }

@@ -40,13 +40,13 @@ pub fn lists(lists: &[Vec<String>], diagnostics: &mut Diagnostics) -> Check {
         return Check::Always;
     }
     let filled = lists.iter().filter(|list| !list.is_empty());
-    let checks =
-        filled.map(|list| join_checks(Check::All, list.iter().map(|word| single(word, diagnostics)).collect()));
-    let mut checks: Vec<Check> = checks.collect();
+    let checks: Vec<Check> = filled
+        .map(|list| join_checks(Check::All, list.iter().map(|word| single(word, diagnostics)).collect()))
+        .collect();
     if checks.is_empty() {
         return Check::Never;
     }
-    join_checks(Check::Any, std::mem::take(&mut checks))
+    join_checks(Check::Any, checks)
 }
 
 /// The only check, or all of them joined.
