@@ -2,19 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use log::Level;
+
+use super::log_format;
 use super::log_stream::LogStream;
+use crate::config::LogFormat;
 
 /// The time between two reports on stderr.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
-
-/// Lines that are missing from the log, and the reasons.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DroppedLines {
-    /// The reader of the stream was too slow for this many lines.
-    TooMany(u64),
-    /// The last write failed for this reason.
-    Unwritten { lines: u64, reason: String },
-}
+/// The target of the lines about the log itself.
+const TARGET: &str = "placet::cli::logging";
 
 /// The lines that could not be written, until a line of the log reports the number.
 pub struct Losses {
@@ -23,29 +20,25 @@ pub struct Losses {
     /// The stream for reports about failed writes.
     errors: Option<LogStream>,
     reported: Option<Instant>,
-    dropped_line: Box<dyn Fn(&DroppedLines) -> String + Send>,
+    format: LogFormat,
 }
 
 impl Losses {
-    /// `dropped_line` makes the line about dropped lines.
-    pub fn new(errors: Option<LogStream>, dropped_line: impl Fn(&DroppedLines) -> String + Send + 'static) -> Losses {
+    pub fn new(errors: Option<LogStream>, format: LogFormat) -> Losses {
         Losses {
             lines: 0,
             reason: String::new(),
             errors,
             reported: None,
-            dropped_line: Box::new(dropped_line),
+            format,
         }
     }
 
     /// Writes the number of lost lines, and then lines. Returns the number of newly lost lines.
     pub fn write(&mut self, stream: &LogStream, lines: &[u8]) -> u64 {
         if self.lines > 0 {
-            let lost = DroppedLines::Unwritten {
-                lines: self.lines,
-                reason: self.reason.clone(),
-            };
-            if stream.write((self.dropped_line)(&lost).as_bytes()).is_ok() {
+            let reason = format!("lost, because it could not be written: {}", self.reason);
+            if stream.write(self.line(self.lines, &reason).as_bytes()).is_ok() {
                 self.lines = 0;
             }
         }
@@ -58,10 +51,16 @@ impl Losses {
         unwritten.lines
     }
 
-    /// Writes a line about dropped lines. Returns the number of newly lost lines.
-    pub fn write_dropped(&mut self, stream: &LogStream, dropped: &DroppedLines) -> u64 {
-        let line = (self.dropped_line)(dropped);
+    /// Writes that this number of lines was dropped. Returns the number of newly lost lines.
+    pub fn write_dropped(&mut self, stream: &LogStream, dropped: u64) -> u64 {
+        let line = self.line(dropped, "dropped, because its reader was too slow");
         self.write(stream, line.as_bytes())
+    }
+
+    /// A line of the log about missing lines.
+    fn line(&self, missing: u64, reason: &str) -> String {
+        let message = format!("{} {reason}", lines(missing));
+        log_format::own_line(self.format, Level::Warn, TARGET, &message) + "\n"
     }
 
     /// Reports on stderr that the log cannot be written. Does not wait until stderr is read.
@@ -81,19 +80,6 @@ impl Losses {
         );
         // There is no third stream for the report.
         let _ = errors.write(report.as_bytes());
-    }
-}
-
-impl std::fmt::Display for DroppedLines {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            DroppedLines::TooMany(number) => {
-                write!(f, "{} dropped, because its reader was too slow", lines(*number))
-            }
-            DroppedLines::Unwritten { lines: number, reason } => {
-                write!(f, "{} lost, because it could not be written: {reason}", lines(*number))
-            }
-        }
     }
 }
 

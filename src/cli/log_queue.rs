@@ -8,8 +8,9 @@ use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::log_losses::{DroppedLines, Losses};
+use super::log_losses::Losses;
 use super::log_stream::LogStream;
+use crate::config::LogFormat;
 use crate::db::SetupError;
 use crate::db::thread::spawn;
 use crate::statistics::Counter;
@@ -47,16 +48,11 @@ impl Queue {
 }
 
 impl LogQueue {
-    /// Starts the thread. `dropped_line` makes the line about dropped lines. Failed writes are reported to `errors` at
-    /// once, unless `errors` is the stream itself.
+    /// Starts the thread. Failed writes are reported to `errors` at once, unless `errors` is the stream itself.
     ///
     /// # Errors
     /// [`SetupError::Thread`].
-    pub fn start(
-        stream: LogStream,
-        errors: Option<LogStream>,
-        dropped_line: impl Fn(&DroppedLines) -> String + Send + Sync + 'static,
-    ) -> Result<LogQueue, SetupError> {
+    pub fn start(stream: LogStream, errors: Option<LogStream>, format: LogFormat) -> Result<LogQueue, SetupError> {
         let shared = Arc::new(Shared {
             queue: Mutex::new(Queue {
                 stream,
@@ -66,7 +62,7 @@ impl LogQueue {
             }),
             changed: Condvar::new(),
             dropped: Arc::default(),
-            losses: Mutex::new(Losses::new(errors, dropped_line)),
+            losses: Mutex::new(Losses::new(errors, format)),
         });
         let queue = LogQueue(Arc::clone(&shared));
         spawn("placet-log", move || shared.write_waiting())?;
@@ -141,7 +137,7 @@ impl Shared {
         let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lost = losses.write(stream, lines);
         if dropped > 0 {
-            lost += losses.write_dropped(stream, &DroppedLines::TooMany(dropped));
+            lost += losses.write_dropped(stream, dropped);
         }
         self.dropped.add(lost);
     }
@@ -161,10 +157,7 @@ mod tests {
 
     fn queue() -> (LogQueue, PipeReader) {
         let (reader, writer) = pipe().unwrap();
-        let queue = LogQueue::start(stream(writer), None, |dropped| match dropped {
-            DroppedLines::TooMany(lines) => format!("dropped {lines}\n"),
-            DroppedLines::Unwritten { lines, .. } => format!("lost {lines}\n"),
-        });
+        let queue = LogQueue::start(stream(writer), None, LogFormat::Text);
         (queue.unwrap(), reader)
     }
 
@@ -204,8 +197,9 @@ mod tests {
         let mut expected = 0;
         let mut dropped = 0;
         for line in io::BufRead::lines(io::BufReader::new(reader)).map(Result::unwrap) {
-            if let Some(count) = line.strip_prefix("dropped ") {
-                dropped = count.parse().unwrap();
+            if let Some((_, message)) = line.split_once("] ") {
+                let count = message.strip_suffix(" lines of the log were dropped, because its reader was too slow");
+                dropped = count.and_then(|count| count.parse().ok()).unwrap();
                 break;
             }
             assert_eq!(line.parse(), Ok(expected), "the lines are in order");

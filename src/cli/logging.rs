@@ -9,13 +9,12 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use env_logger::{Builder, Logger, Target, WriteStyle};
-use log::{Level, Log, Metadata, Record};
+use log::{Log, Metadata, Record};
 use rustix::fs::{Access, access};
 
 use super::CommandError;
 use super::log_filter::{self, LogFilter};
 use super::log_format;
-use super::log_losses::DroppedLines;
 use super::log_queue::LogQueue;
 use super::log_stream::LogStream;
 use crate::config::{Configuration, DefaultSection, LogFormat, Options};
@@ -42,11 +41,10 @@ impl Drop for FlushOnDrop {
 }
 
 /// The log in use, whose file and level can be set again.
-#[derive(Clone)]
 pub struct LiveLog {
     queue: LogQueue,
     logger: Arc<ArcSwap<Logger>>,
-    options: Arc<ArcSwap<DefaultSection>>,
+    options: ArcSwap<DefaultSection>,
     format: LogFormat,
 }
 
@@ -82,14 +80,12 @@ fn start_to(
     format: LogFormat,
 ) -> Result<(LiveLog, FlushOnDrop), CommandError> {
     log_context::set_has_fields(format == LogFormat::Json);
-    let queue = LogQueue::start(stream, stderr_stream().ok(), move |dropped| {
-        dropped_line(format, dropped)
-    })?;
+    let queue = LogQueue::start(stream, stderr_stream().ok(), format)?;
     let (logger, warning) = logger(options, format, &queue);
     let log = LiveLog {
         queue: queue.clone(),
         logger: Arc::new(ArcSwap::from_pointee(logger)),
-        options: Arc::new(ArcSwap::from_pointee(options.clone())),
+        options: ArcSwap::from_pointee(options.clone()),
         format,
     };
     // Fails only if logging has been started already, which happens in tests.
@@ -183,8 +179,4 @@ fn stderr_stream() -> Result<LogStream, CommandError> {
             reason,
         }),
     }
-}
-
-fn dropped_line(format: LogFormat, dropped: &DroppedLines) -> String {
-    log_format::own_line(format, Level::Warn, module_path!(), &dropped.to_string()) + "\n"
 }
