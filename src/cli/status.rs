@@ -71,55 +71,50 @@ impl Command {
 }
 
 impl UpgradeCheck {
+    /// With details the check has the level, and without details it has succeeded.
+    fn new(name: &'static str, level: Level, details: Option<String>) -> UpgradeCheck {
+        let level = details.as_ref().map_or(Level::Success, |_| level);
+        UpgradeCheck { name, level, details }
+    }
+
     fn cell(&self) -> String {
-        let details = match &self.details {
-            Some(text) => table::wrapped(text, DETAIL_WIDTH),
-            None => "None".to_owned(),
-        };
+        let details = self.details.as_deref().unwrap_or("None");
         format!("Check: {}\nResult: {:?}\nDetails: {details}", self.name, self.level)
     }
 }
 
 fn roots(conn: &mut DbConnection) -> DbResult<UpgradeCheck> {
-    let missing = upgrade::lacks_roots(conn)?;
-    Ok(UpgradeCheck {
-        name: "Missing Root Provider IDs",
-        level: if missing { Level::Failure } else { Level::Success },
-        details: missing.then(|| {
-            "There is at least one resource provider table record which misses its root provider id. \
-             Run the \"placet db online_data_migrations\" command."
-                .to_owned()
-        }),
-    })
+    let details = upgrade::lacks_roots(conn)?.then(|| {
+        "There is at least one resource provider table record which misses its root provider id. \
+         Run the \"placet db online_data_migrations\" command."
+    });
+    let details = details.map(|text| table::wrapped(text, DETAIL_WIDTH));
+    Ok(UpgradeCheck::new("Missing Root Provider IDs", Level::Failure, details))
 }
 
 fn consumers(conn: &mut DbConnection) -> DbResult<UpgradeCheck> {
     let missing = upgrade::missing_consumers(conn)?;
-    Ok(UpgradeCheck {
-        name: "Incomplete Consumers",
-        level: if missing > 0 { Level::Warning } else { Level::Success },
-        details: (missing > 0).then(|| {
-            format!(
-                "There are {missing} incomplete consumers table records for existing allocations. \
-                 Run the \"placet db online_data_migrations\" command."
-            )
-        }),
-    })
+    let text = format!(
+        "There are {missing} incomplete consumers table records for existing allocations. \
+         Run the \"placet db online_data_migrations\" command."
+    );
+    let details = (missing > 0).then(|| table::wrapped(&text, DETAIL_WIDTH));
+    Ok(UpgradeCheck::new("Incomplete Consumers", Level::Warning, details))
 }
 
-/// placet itself can read JSON, which is a subset of YAML. The message is that of OpenStack's tools.
+/// The message of OpenStack's tools, in lines of [`DETAIL_WIDTH`].
+const JSON_POLICY: &str = "\
+Your policy file is JSON-formatted which is deprecated. You
+  need to switch to YAML-formatted file. Use the
+  ``oslopolicy-convert-json-to-yaml`` tool to convert the
+  existing JSON-formatted files to YAML in a backwards-
+  compatible manner: https://docs.openstack.org/oslo.policy/
+  latest/cli/oslopolicy-convert-json-to-yaml.html.";
+
+/// placet itself can read JSON, which is a subset of YAML.
 fn policy(options: &OsloPolicy) -> UpgradeCheck {
     let text = options.file().and_then(|path| fs::read_to_string(path).ok());
-    let json = text.is_some_and(|text| text.trim_start().starts_with('{'));
-    UpgradeCheck {
-        name: "Policy File JSON to YAML Migration",
-        level: if json { Level::Failure } else { Level::Success },
-        details: json.then(|| {
-            "Your policy file is JSON-formatted which is deprecated. You need to switch to YAML-formatted file. Use \
-             the ``oslopolicy-convert-json-to-yaml`` tool to convert the existing JSON-formatted files to YAML in a \
-             backwards-compatible manner: \
-             https://docs.openstack.org/oslo.policy/latest/cli/oslopolicy-convert-json-to-yaml.html."
-                .to_owned()
-        }),
-    }
+    let json = text.filter(|text| text.trim_start().starts_with('{'));
+    let details = json.map(|_| JSON_POLICY.to_owned());
+    UpgradeCheck::new("Policy File JSON to YAML Migration", Level::Failure, details)
 }
