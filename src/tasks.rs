@@ -3,10 +3,9 @@
 mod background;
 pub mod census;
 pub mod comparison;
-mod database_watch;
+pub mod database_watch;
 mod failures;
 pub mod pending;
 mod rounds;
 
 pub use background::Background;
-pub use database_watch::DatabaseWatch;

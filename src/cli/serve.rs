@@ -20,7 +20,7 @@ use crate::policy::live::LivePolicy;
 use crate::pools::Pools;
 use crate::search;
 use crate::statistics::Counter;
-use crate::tasks::{self, Background, DatabaseWatch};
+use crate::tasks::{self, Background};
 
 /// Serves until a signal to stop, and until the requests in flight have finished. `line` is for commands in messages.
 pub fn run(
@@ -135,19 +135,13 @@ fn first(errors: Vec<CommandError>) -> CommandError {
 
 /// The tasks beside the server, which end after the server.
 struct RunningTasks {
-    comparison: Background,
-    pending: Background,
-    census: Background,
-    watch: DatabaseWatch,
+    background: [Background; 4],
     writer: Running,
 }
 
 impl RunningTasks {
     fn finish(self) -> Result<(), CommandError> {
-        self.comparison.stop();
-        self.pending.stop();
-        self.census.stop();
-        drop(self.watch);
+        self.background.into_iter().for_each(Background::stop);
         self.writer.finish().map_err(|_| CommandError::WriterPanicked)
     }
 }
@@ -177,21 +171,10 @@ fn load(
         lock,
         pools.into(),
     )?;
-    let comparison_interval = Duration::from_secs(options.placet.comparison_interval);
-    let pending_interval = Duration::from_secs(options.placet.pending_interval);
-    let not_started = |reason: std::io::Error| SetupError::Thread {
+    let background = background_tasks(options, &settings, &model).map_err(|reason| SetupError::Thread {
         detail: reason.to_string(),
-    };
-    let workloads = settings.pending_workloads(model.clone()).map_err(not_started)?;
-    let census_interval = Duration::from_secs(options.placet.census_interval);
-    let census = settings.census(model.clone()).map_err(not_started)?;
-    let tasks = RunningTasks {
-        comparison: tasks::comparison::start(model.clone(), comparison_interval).map_err(not_started)?,
-        pending: tasks::pending::start(workloads, pending_interval).map_err(not_started)?,
-        census: tasks::census::start(census, census_interval).map_err(not_started)?,
-        watch: DatabaseWatch::start(model.database_state(), settings.ready_timeout).map_err(not_started)?,
-        writer,
-    };
+    })?;
+    let tasks = RunningTasks { background, writer };
     let service = Service {
         model,
         policy,
@@ -201,6 +184,18 @@ fn load(
         statistics,
     };
     Ok((service, tasks))
+}
+
+fn background_tasks(options: &Options, settings: &api::Settings, model: &Model) -> std::io::Result<[Background; 4]> {
+    let options = &options.placet;
+    let workloads = settings.pending_workloads(model.clone())?;
+    let census = settings.census(model.clone())?;
+    Ok([
+        tasks::comparison::start(model.clone(), Duration::from_secs(options.comparison_interval))?,
+        tasks::pending::start(workloads, Duration::from_secs(options.pending_interval))?,
+        tasks::census::start(census, Duration::from_secs(options.census_interval))?,
+        tasks::database_watch::start(model.database_state(), settings.ready_timeout)?,
+    ])
 }
 
 /// Refuses a missing file before the lock of its database is made beside it.

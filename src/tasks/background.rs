@@ -4,9 +4,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The thread, unless it is disabled.
-pub struct Background {
-    running: Option<(Sender<()>, JoinHandle<()>)>,
+/// The thread; `None` if it is disabled.
+pub struct Background(Option<Running>);
+
+struct Running {
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
     interrupt: Box<dyn FnOnce() + Send>,
 }
 
@@ -14,45 +17,41 @@ pub struct Background {
 pub struct Stopped(Receiver<()>);
 
 impl Background {
-    /// Starts a thread for `work`. An interval of zero starts no thread.
+    /// Starts a thread for `work`. An interval of zero starts no thread. `interrupt` is called when the thread is to
+    /// stop, to end the present work.
     ///
     /// # Errors
     /// If the thread cannot be started.
     pub fn start(
         name: &str,
         interval: Duration,
+        interrupt: impl FnOnce() + Send + 'static,
         work: impl FnOnce(&Stopped) + Send + 'static,
     ) -> std::io::Result<Background> {
-        let interrupt = Box::new(|| {});
         if interval.is_zero() {
-            return Ok(Background {
-                running: None,
-                interrupt,
-            });
+            return Ok(Background(None));
         }
         let (stop, stopped) = channel();
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || work(&Stopped(stopped)))?;
-        Ok(Background {
-            running: Some((stop, thread)),
-            interrupt,
-        })
-    }
-
-    /// Calls `interrupt` when the thread is to stop, to end the present work.
-    pub fn interrupted_by(self, interrupt: impl FnOnce() + Send + 'static) -> Background {
-        Background {
+        Ok(Background(Some(Running {
+            stop,
+            thread,
             interrupt: Box::new(interrupt),
-            ..self
-        }
+        })))
     }
 
     /// Stops the thread, and waits for its present work: the writer cannot end while the thread holds the model.
     pub fn stop(self) {
-        if let Some((stop, thread)) = self.running {
+        if let Some(Running {
+            stop,
+            thread,
+            interrupt,
+        }) = self.0
+        {
             drop(stop);
-            (self.interrupt)();
+            interrupt();
             let name = thread.thread().name().unwrap_or_default().to_owned();
             if thread.join().is_err() {
                 log::error!("The thread {name} has panicked");
@@ -91,8 +90,8 @@ mod tests {
             }
             let _ = end.send(stopped.is_set());
         };
-        let background = Background::start("test", Duration::from_secs(1), work).unwrap();
-        let background = background.interrupted_by(move || interrupted.store(true, Ordering::Relaxed));
+        let interrupt = move || interrupted.store(true, Ordering::Relaxed);
+        let background = Background::start("test", Duration::from_secs(1), interrupt, work).unwrap();
         std::thread::spawn(move || background.stop());
         assert_eq!(ended.recv_timeout(Duration::from_secs(10)), Ok(true));
     }

@@ -17,7 +17,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(5);
 /// If the thread cannot be started.
 pub fn start(census: Census, interval: Duration) -> std::io::Result<Background> {
     let interrupt = census.interrupt();
-    let background = Background::start("placet-census", interval, move |stopped| {
+    Background::start("placet-census", interval, interrupt, move |stopped| {
         census.begin();
         let (mut failures, mut pause) = (Failures::default(), interval.min(FIRST_PAUSE));
         while stopped.sleep(pause) {
@@ -32,8 +32,7 @@ pub fn start(census: Census, interval: Duration) -> std::io::Result<Background> 
             failures.end_round();
             pause = pause_after(interval, began.elapsed());
         }
-    })?;
-    Ok(background.interrupted_by(interrupt))
+    })
 }
 
 fn pause_after(interval: Duration, took: Duration) -> Duration {

@@ -14,9 +14,12 @@ use crate::model::snapshot::comparison::SLICE_PROVIDERS;
 /// # Errors
 /// If the thread cannot be started.
 pub fn start(model: Model, interval: Duration) -> std::io::Result<Background> {
-    Background::start("placet-compare", interval, move |stopped| {
-        work(&model, interval, stopped)
-    })
+    Background::start(
+        "placet-compare",
+        interval,
+        || {},
+        move |stopped| work(&model, interval, stopped),
+    )
 }
 
 fn work(model: &Model, interval: Duration, stopped: &Stopped) {

@@ -6,9 +6,10 @@
 //! The watch also finds a standstill of this process, and logs a line: during a standstill the database was not asked.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+use super::background::{Background, Stopped};
 use crate::model::DatabaseState;
 
 /// The silence after which a probe is sent.
@@ -16,30 +17,22 @@ const PROBE_AFTER: Duration = Duration::from_secs(1);
 /// The time between two looks at the silence.
 const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The threads, which end when the watch is dropped. A hanging probe is not waited for.
-pub struct DatabaseWatch {
-    _stop: Sender<()>,
-}
-
-impl DatabaseWatch {
-    /// Starts the threads. A silence longer than `limit` is logged.
-    ///
-    /// # Errors
-    /// If a thread cannot be started.
-    pub fn start(database: DatabaseState, limit: Duration) -> std::io::Result<DatabaseWatch> {
-        let (stop, stopped) = channel();
-        let (probes, requested) = sync_channel(0);
-        let probed = database.clone();
-        let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
-            std::thread::Builder::new().name(name.to_owned()).spawn(work).map(drop)
-        };
-        spawn("placet-probe", Box::new(move || probe(&probed, &requested)))?;
-        spawn(
-            "placet-watch",
-            Box::new(move || watch(&database, limit, &stopped, &probes)),
-        )?;
-        Ok(DatabaseWatch { _stop: stop })
-    }
+/// Starts the threads. A silence longer than `limit` is logged. When the watch stops, a hanging probe is not waited for.
+///
+/// # Errors
+/// If a thread cannot be started.
+pub fn start(database: DatabaseState, limit: Duration) -> std::io::Result<Background> {
+    let (probes, requested) = sync_channel(0);
+    let probed = database.clone();
+    std::thread::Builder::new()
+        .name("placet-probe".to_owned())
+        .spawn(move || probe(&probed, &requested))?;
+    Background::start(
+        "placet-watch",
+        WATCH_INTERVAL,
+        || {},
+        move |stopped| watch(&database, limit, stopped, &probes),
+    )
 }
 
 /// The thread that sends a probe for each request.
@@ -55,11 +48,11 @@ fn probe(database: &DatabaseState, requested: &Receiver<()>) {
 }
 
 /// The thread that watches.
-fn watch(database: &DatabaseState, limit: Duration, stopped: &Receiver<()>, probes: &SyncSender<()>) {
+fn watch(database: &DatabaseState, limit: Duration, stopped: &Stopped, probes: &SyncSender<()>) {
     let mut silent_since: Option<Instant> = None;
     // The time before this thread is no standstill.
     let _ = database.beat();
-    while stopped.recv_timeout(WATCH_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+    while stopped.sleep(WATCH_INTERVAL) {
         if let Some(stood_still) = database.beat() {
             log::warn!(
                 "This process stood still for {:.0} s: it was stopped, or its machine was suspended or had no processor \

@@ -21,7 +21,7 @@ const PAUSE_FACTOR: u32 = 9;
 /// If the thread cannot be started.
 pub fn start(workloads: PendingWorkloads, interval: Duration) -> std::io::Result<Background> {
     let interrupt = workloads.interrupt();
-    let background = Background::start("placet-pending", interval, move |stopped| {
+    Background::start("placet-pending", interval, interrupt, move |stopped| {
         let (mut seen, mut failures) = (Weak::new(), Failures::default());
         while stopped.sleep(interval) {
             let newest = workloads.newest_snapshot();
@@ -41,8 +41,7 @@ pub fn start(workloads: PendingWorkloads, interval: Duration) -> std::io::Result
                 }
             }
         }
-    })?;
-    Ok(background.interrupted_by(interrupt))
+    })
 }
 
 /// Tries each workload with pending replicas.
