@@ -81,48 +81,17 @@ pub fn panic_as(mutant: Mutant) {
 /// Whether this process runs as `mutant`.
 #[cfg(feature = "mutants")]
 pub fn is(mutant: Mutant) -> bool {
-    static CHOSEN: std::sync::LazyLock<Option<Mutant>> = std::sync::LazyLock::new(|| {
+    /// The name of the variant: `SkipGuard` for `skip-guard`.
+    static CHOSEN: std::sync::LazyLock<Option<String>> = std::sync::LazyLock::new(|| {
         let name = std::env::var("PLACET_MUTANT").ok()?;
         log::warn!(
             "This process runs as the mutant '{name}': it has a defect on purpose. Unset PLACET_MUTANT, except in tests"
         );
-        match name.as_str() {
-            "skip-guard" => Some(Mutant::SkipGuard),
-            "usage-first" => Some(Mutant::UsageFirst),
-            "subtract-unremoved" => Some(Mutant::SubtractUnremoved),
-            "share-in-flight" => Some(Mutant::ShareInFlight),
-            "set-deltas" => Some(Mutant::SetDeltas),
-            "apply-twice" => Some(Mutant::ApplyTwice),
-            "drop-fence" => Some(Mutant::DropFence),
-            "revisions-before" => Some(Mutant::RevisionsBefore),
-            "prune-without-epoch" => Some(Mutant::PruneWithoutEpoch),
-            "ignore-gaps" => Some(Mutant::IgnoreGaps),
-            "drop-published" => Some(Mutant::DropPublished),
-            "trust-reconnect" => Some(Mutant::TrustReconnect),
-            "keep-identity" => Some(Mutant::KeepIdentity),
-            "wait-together" => Some(Mutant::WaitTogether),
-            "keep-lost-gang" => Some(Mutant::KeepLostGang),
-            "first-candidate-only" => Some(Mutant::FirstCandidateOnly),
-            "skip-normal-limit" => Some(Mutant::SkipNormalLimit),
-            "trust-idle" => Some(Mutant::TrustIdle),
-            "skip-state" => Some(Mutant::SkipState),
-            "judge-room" => Some(Mutant::JudgeRoom),
-            "skip-level" => Some(Mutant::SkipLevel),
-            "skip-neighbours" => Some(Mutant::SkipNeighbours),
-            "skip-domains" => Some(Mutant::SkipDomains),
-            "keep-snapshot" => Some(Mutant::KeepSnapshot),
-            "never-in-batch" => Some(Mutant::NeverInBatch),
-            "look-once" => Some(Mutant::LookOnce),
-            "forget-answers" => Some(Mutant::ForgetAnswers),
-            "panic-in-handler" => Some(Mutant::PanicInHandler),
-            "panic-on-pool" => Some(Mutant::PanicOnPool),
-            "panic-in-chunk" => Some(Mutant::PanicInChunk),
-            "panic-in-decision" => Some(Mutant::PanicInDecision),
-            "panic-in-writer" => Some(Mutant::PanicInWriter),
-            _ => None,
-        }
+        let capitalized =
+            |word: &str| word.get(..1).unwrap_or_default().to_uppercase() + word.get(1..).unwrap_or_default();
+        Some(name.split('-').map(capitalized).collect())
     });
-    *CHOSEN == Some(mutant)
+    CHOSEN.as_ref().is_some_and(|chosen| *chosen == format!("{mutant:?}"))
 }
 
 /// Whether this process runs as `mutant`. Always false in this build.

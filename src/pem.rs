@@ -1,8 +1,6 @@
 //! Describes the damage of a PEM file, by line. The crates that read certificates describe the damage for their own
 //! authors, and client libraries do not describe the damage at all.
 
-use std::str::Lines;
-
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 
@@ -14,7 +12,7 @@ pub fn check(text: &[u8]) -> Result<(), String> {
     let text = String::from_utf8_lossy(text);
     let mut section: Option<Section> = None;
     let mut last = 0;
-    for (number, line) in lines(text.lines()) {
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
         last = number;
         section = match (line.strip_prefix(BEGIN), line.strip_prefix(END), section) {
             (Some(_), _, Some(open)) => return Err(format!("{} is not ended before line {number}", open.name())),
@@ -40,10 +38,6 @@ pub fn check(text: &[u8]) -> Result<(), String> {
         )),
         None => Ok(()),
     }
-}
-
-fn lines(lines: Lines<'_>) -> impl Iterator<Item = (usize, &str)> {
-    (1..).zip(lines.map(str::trim))
 }
 
 /// The label of a line `-----BEGIN LABEL-----`.

@@ -26,19 +26,10 @@ impl Detail {
     }
 }
 
-impl From<&'static str> for Detail {
-    fn from(shown: &'static str) -> Detail {
+impl<T: Into<Cow<'static, str>>> From<T> for Detail {
+    fn from(shown: T) -> Detail {
         Detail {
-            shown: Cow::Borrowed(shown),
-            hidden: None,
-        }
-    }
-}
-
-impl From<String> for Detail {
-    fn from(shown: String) -> Detail {
-        Detail {
-            shown: Cow::Owned(shown),
+            shown: shown.into(),
             hidden: None,
         }
     }

@@ -335,17 +335,18 @@ impl ClaimRefusal {
     /// Whether a consumer has a newer generation than the caller expects, or a row changed on which a request without
     /// consumers rests. The caller has to read the row again.
     pub fn is_stale(&self) -> bool {
-        let is_stale = |it: &RefusedConsumer| it.reasons.has(ReasonCode::ConcurrentUpdate);
-        self.consumers.is_empty() || self.refused().any(is_stale)
+        self.consumers.is_empty() || self.first_stale().is_some()
     }
-}
 
-impl ClaimRefusal {
+    fn first_stale(&self) -> Option<&RefusedConsumer> {
+        self.refused()
+            .find(|consumer| consumer.reasons.has(ReasonCode::ConcurrentUpdate))
+    }
+
     /// The consumer that stands for all: the first stale consumer, which decides the code of the refusal, else the
     /// first consumer.
     fn example(&self) -> Option<&RefusedConsumer> {
-        let is_stale = |it: &&RefusedConsumer| it.reasons.has(ReasonCode::ConcurrentUpdate);
-        self.refused().find(is_stale).or_else(|| self.refused().next())
+        self.first_stale().or_else(|| self.refused().next())
     }
 
     /// The first reasons of one refused consumer in a few words, for the log.
@@ -353,17 +354,11 @@ impl ClaimRefusal {
         let Some(first) = self.example() else {
             return String::new();
         };
-        let others = self.refused().count() - 1;
-        format!(
-            "consumer {}: {}{}",
-            first.consumer,
-            first.reasons.short(),
-            if others > 0 {
-                format!("; {others} more consumers")
-            } else {
-                String::new()
-            },
-        )
+        let more = match self.refused().count() - 1 {
+            0 => String::new(),
+            others => format!("; {others} more consumers"),
+        };
+        format!("consumer {}: {}{more}", first.consumer, first.reasons.short())
     }
 }
 
@@ -378,11 +373,7 @@ impl fmt::Display for ClaimRefusal {
             return Ok(());
         };
         write!(f, " Consumer {}:", first.consumer)?;
-        first
-            .reasons
-            .kept()
-            .iter()
-            .take(3)
-            .try_for_each(|reason| write!(f, " {}", reason.detail))
+        let mut reasons = first.reasons.kept().iter().take(3);
+        reasons.try_for_each(|reason| write!(f, " {}", reason.detail))
     }
 }
