@@ -24,7 +24,7 @@ pub use http::front::Front;
 pub use http::server::{Listeners, Served, serve};
 pub use http::statistics::HttpStatistics;
 pub use http::stopping::ignore_other_signals;
-pub use http::tls::{LiveTls, PemFile, TlsFiles, TlsPems};
+pub use http::tls::{LiveTls, PemFile, TlsPems};
 pub use metrics::{Metrics, MetricsAccess, ProcessCounters};
 pub use panics::PanicCount;
 pub use routes::{ROUTES, authorized_by, description as openapi, slave_routes, statistics_paths};

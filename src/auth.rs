@@ -8,7 +8,7 @@ pub mod tokens;
 use std::sync::Arc;
 
 use keystone::{Keystone, KeystoneState, KeystoneStatistics};
-pub use live_tokens::{LiveTokens, TokenFile};
+pub use live_tokens::LiveTokens;
 
 use crate::policy::Caller;
 

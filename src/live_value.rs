@@ -4,6 +4,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, Guard};
 
+/// Access to the files of a value.
+pub trait Files<T>: Send + Sync {
+    /// Whether the files changed since the last reading. Called for every request or connection.
+    fn changed(&self) -> bool;
+    /// The contents of the files that exist now.
+    ///
+    /// # Errors
+    /// Why a file cannot be used.
+    fn read(&self) -> Result<T, String>;
+}
+
 /// A value in force.
 #[derive(Debug)]
 pub struct LiveValue<T> {

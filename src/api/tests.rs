@@ -32,9 +32,10 @@ use super::service::{Service, Settings};
 use crate::auth::Authenticator;
 use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{self, Database};
+use crate::live_value::Files;
 use crate::model::allocations::Owner;
 use crate::model::{Model, Rules, Running};
-use crate::policy::live::{LivePolicy, PolicyFiles};
+use crate::policy::live::LivePolicy;
 use crate::policy::{self, PolicyFile};
 use crate::pools::Pools;
 use crate::search;
@@ -50,7 +51,7 @@ pub struct TestServer {
 /// No policy files: the default rules are in force.
 struct NoFiles;
 
-impl PolicyFiles for NoFiles {
+impl Files<Vec<PolicyFile>> for NoFiles {
     fn changed(&self) -> bool {
         false
     }

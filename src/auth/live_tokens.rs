@@ -1,5 +1,4 @@
-//! The tokens in force, which are read again after a change of their file. The caller provides access to the file:
-//! [`TokenFile`].
+//! The tokens in force, which are read again after a change of their file. The caller provides access to the file.
 
 use std::sync::Arc;
 
@@ -7,25 +6,15 @@ use chrono::Utc;
 
 use super::AuthRequest;
 use super::tokens::{self, TokenTable};
-use crate::live_value::LiveValue;
+use crate::live_value::{Files, LiveValue};
 use crate::policy::Caller;
-
-/// Access to the token file.
-pub trait TokenFile: Send + Sync {
-    /// Whether the file changed since the last reading. Called for every request.
-    fn changed(&self) -> bool;
-    /// The text of the file.
-    ///
-    /// # Errors
-    /// Why the file cannot be used, and what to do.
-    fn read(&self) -> Result<String, String>;
-    /// The name of the file, for messages.
-    fn name(&self) -> String;
-}
 
 /// The tokens in force.
 pub struct LiveTokens {
-    file: Box<dyn TokenFile>,
+    /// The name of the file, for messages.
+    name: String,
+    /// The text of the file.
+    file: Box<dyn Files<String>>,
     current: LiveValue<TokenTable>,
 }
 
@@ -34,9 +23,9 @@ impl LiveTokens {
     ///
     /// # Errors
     /// The file cannot be used. placet refuses to start.
-    pub fn start(file: Box<dyn TokenFile>) -> Result<LiveTokens, String> {
-        let current = LiveValue::new(read(file.as_ref())?);
-        Ok(LiveTokens { file, current })
+    pub fn start(name: String, file: Box<dyn Files<String>>) -> Result<LiveTokens, String> {
+        let current = LiveValue::new(read(&name, file.as_ref())?);
+        Ok(LiveTokens { name, file, current })
     }
 
     /// The caller with the token of the request. Other headers about the caller mean nothing.
@@ -52,8 +41,8 @@ impl LiveTokens {
     }
 
     fn read(&self) -> Result<TokenTable, String> {
-        let table = read(self.file.as_ref())?;
-        log::info!("{} was read again: {} tokens", self.file.name(), table.count());
+        let table = read(&self.name, self.file.as_ref())?;
+        log::info!("{} was read again: {} tokens", self.name, table.count());
         Ok(table)
     }
 
@@ -67,7 +56,7 @@ impl LiveTokens {
     }
 }
 
-fn read(file: &dyn TokenFile) -> Result<TokenTable, String> {
-    let entries = tokens::parse(&file.read()?).map_err(|reason| format!("{}:{reason}", file.name()))?;
+fn read(name: &str, file: &dyn Files<String>) -> Result<TokenTable, String> {
+    let entries = tokens::parse(&file.read()?).map_err(|reason| format!("{name}:{reason}"))?;
     Ok(TokenTable::new(&entries))
 }

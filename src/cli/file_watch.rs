@@ -1,4 +1,4 @@
-//! Detects that files or their permissions changed, without reading the files.
+//! Files on disk: detects that files or their permissions changed, without reading the files.
 //!
 //! Every request looks, so an edit holds from the next request on. A look costs a system call for each file. A new file
 //! is found within 10 ms, because a search costs more.
@@ -14,6 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
+
+use crate::live_value::Files;
 
 /// The properties that differ between two versions of a file or directory.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,10 +37,14 @@ struct FileState {
 /// The time between two searches of the directories for new files.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The state of some files at the last reading. The list of files may differ from reading to reading.
-#[derive(Default)]
-pub struct FileWatch {
-    read: ArcSwap<Vec<FileStamp>>,
+/// Some files. The list of files may differ from reading to reading.
+pub struct DiskFiles<P, R> {
+    /// Searches for the files that exist now.
+    paths: P,
+    /// Reads the files.
+    read: R,
+    /// The state of the files at the last reading.
+    noted: ArcSwap<Vec<FileStamp>>,
     searched: Mutex<Option<Instant>>,
     /// Whether a search has found files that are not noted yet.
     found_others: AtomicBool,
@@ -61,21 +67,37 @@ impl FileStamp {
     }
 }
 
-impl FileWatch {
-    /// Records the state of the files. Read the files after this call, so that no change is missed.
-    pub fn note(&self, paths: Vec<PathBuf>) {
-        self.found_others.store(false, Ordering::SeqCst);
-        self.read.store(stamps(paths).into());
-    }
-
-    /// Whether the files changed since the last note. `paths` searches for the files that exist now.
-    pub fn changed(&self, paths: impl FnOnce() -> Vec<PathBuf>) -> bool {
-        let noted = self.read.load();
-        if self.must_search() && stamps(paths()) != **noted {
+impl<T, P, R> Files<T> for DiskFiles<P, R>
+where
+    P: Fn() -> Vec<PathBuf> + Send + Sync,
+    R: Fn() -> Result<T, String> + Send + Sync,
+{
+    fn changed(&self) -> bool {
+        let noted = self.noted.load();
+        if self.must_search() && stamps((self.paths)()) != **noted {
             self.found_others.store(true, Ordering::SeqCst);
         }
         self.found_others.load(Ordering::SeqCst)
             || noted.iter().any(|stamp| FileStamp::state(&stamp.path) != stamp.state)
+    }
+
+    fn read(&self) -> Result<T, String> {
+        // The state is noted before the reading, so that no change is missed.
+        self.found_others.store(false, Ordering::SeqCst);
+        self.noted.store(stamps((self.paths)()).into());
+        (self.read)()
+    }
+}
+
+impl<P, R> DiskFiles<P, R> {
+    pub fn new(paths: P, read: R) -> DiskFiles<P, R> {
+        DiskFiles {
+            paths,
+            read,
+            noted: ArcSwap::default(),
+            searched: Mutex::default(),
+            found_others: AtomicBool::default(),
+        }
     }
 
     /// Whether the last search was a while ago. A single caller at a time searches.

@@ -2,11 +2,10 @@
 
 use clap::{Subcommand, ValueEnum};
 
-use super::policy_files::DiskFiles;
-use super::{CommandError, stderr, stdout};
+use super::{CommandError, policy_files, stderr, stdout};
 use crate::api;
 use crate::config::OsloPolicy;
-use crate::policy::live::{LivePolicy, PolicyFiles};
+use crate::policy::live::LivePolicy;
 use crate::policy::{self, Loaded, PolicySettings};
 
 #[derive(Debug, Subcommand)]
@@ -49,7 +48,7 @@ pub fn live(options: &OsloPolicy) -> Result<LivePolicy, CommandError> {
     if let Some(warning) = missing_file_warning(options) {
         log::warn!("{warning}");
     }
-    LivePolicy::start(settings(options), Box::new(DiskFiles::new(options))).map_err(CommandError::Policy)
+    LivePolicy::start(settings(options), policy_files::files(options)).map_err(CommandError::Policy)
 }
 
 /// The findings of `config check`: the warnings of [`live`], and notes about rules that no file sets.
@@ -64,7 +63,7 @@ pub fn warnings_and_notes(options: &OsloPolicy) -> (Vec<String>, Vec<String>) {
 
 /// The policy of the present files.
 fn load(options: &OsloPolicy) -> Result<Loaded, String> {
-    policy::load(&settings(options), &DiskFiles::new(options).read()?)
+    policy::load(&settings(options), &policy_files::read(options)?)
 }
 
 fn settings(options: &OsloPolicy) -> PolicySettings {

@@ -4,40 +4,31 @@ use std::fs::{self, DirEntry};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::file_watch::FileWatch;
+use super::file_watch::DiskFiles;
 use crate::config::OsloPolicy;
+use crate::live_value::Files;
 use crate::policy::PolicyFile;
-use crate::policy::live::PolicyFiles;
 
-/// The file of the option `policy_file`, and after it the files in each of `policy_dirs`. A rule in a later file
+/// The policy files, for the service.
+pub fn files(options: &OsloPolicy) -> Box<dyn Files<Vec<PolicyFile>>> {
+    let (watched_options, options) = (options.clone(), options.clone());
+    Box::new(DiskFiles::new(
+        move || watched(&watched_options),
+        move || read(&options),
+    ))
+}
+
+/// Reads the file of the option `policy_file`, and after it the files in each of `policy_dirs`. A rule in a later file
 /// overrides a rule in an earlier file.
-pub struct DiskFiles {
-    options: OsloPolicy,
-    watch: FileWatch,
-}
-
-impl DiskFiles {
-    pub fn new(options: &OsloPolicy) -> DiskFiles {
-        DiskFiles {
-            options: options.clone(),
-            watch: FileWatch::default(),
-        }
+///
+/// # Errors
+/// The file that cannot be read, and why.
+pub fn read(options: &OsloPolicy) -> Result<Vec<PolicyFile>, String> {
+    let mut paths: Vec<PathBuf> = options.file().into_iter().collect();
+    for dir in options.dirs() {
+        paths.extend(files_of(&dir)?);
     }
-}
-
-impl PolicyFiles for DiskFiles {
-    fn changed(&self) -> bool {
-        self.watch.changed(|| watched(&self.options))
-    }
-
-    fn read(&self) -> Result<Vec<PolicyFile>, String> {
-        self.watch.note(watched(&self.options));
-        let mut paths: Vec<PathBuf> = self.options.file().into_iter().collect();
-        for dir in self.options.dirs() {
-            paths.extend(files_of(&dir)?);
-        }
-        paths.iter().map(|path| read(path)).collect()
-    }
+    paths.iter().map(|path| read_file(path)).collect()
 }
 
 /// The files, and the directories to which files may be added. Unreadable files are watched too.
@@ -73,7 +64,7 @@ fn entries_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(entries.iter().map(DirEntry::path).collect())
 }
 
-fn read(path: &Path) -> Result<PolicyFile, String> {
+fn read_file(path: &Path) -> Result<PolicyFile, String> {
     let name = path.display().to_string();
     match fs::read_to_string(path) {
         Ok(text) => Ok(PolicyFile { name, text }),
@@ -98,7 +89,7 @@ mod tests {
     }
 
     /// Asserts that a change is detected until the file is read, and returns the texts of all files.
-    fn text_after_change(disk: &DiskFiles) -> String {
+    fn text_after_change(disk: &dyn Files<Vec<PolicyFile>>) -> String {
         std::thread::sleep(std::time::Duration::from_millis(10));
         assert!(disk.changed(), "a change was not detected");
         let files = disk.read().expect("files that can be read");
@@ -113,31 +104,31 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let dir = folder.path();
         let put = |name: &str, text: &str| fs::write(dir.join(name), text).expect("the file is written");
-        let disk = DiskFiles::new(&options(dir));
+        let disk = files(&options(dir));
         assert_eq!(disk.read(), Ok(Vec::new()));
         put("policy.yaml", "first");
-        assert_eq!(text_after_change(&disk), "first");
+        assert_eq!(text_after_change(disk.as_ref()), "first");
         put("policy.yaml", "one");
-        assert_eq!(text_after_change(&disk), "one");
+        assert_eq!(text_after_change(disk.as_ref()), "one");
         // Replaced by a file of the same size.
         put("new", "two");
         fs::rename(dir.join("new"), dir.join("policy.yaml")).expect("the file is renamed");
-        assert_eq!(text_after_change(&disk), "two");
+        assert_eq!(text_after_change(disk.as_ref()), "two");
         fs::create_dir(dir.join("policy.d")).expect("the directory is created");
         put("policy.d/b.yaml", "b");
         put("policy.d/a.json", "a");
-        assert_eq!(text_after_change(&disk), "two a b");
+        assert_eq!(text_after_change(disk.as_ref()), "two a b");
         put("policy.d/b.yaml", "longer");
-        assert_eq!(text_after_change(&disk), "two a longer");
+        assert_eq!(text_after_change(disk.as_ref()), "two a longer");
         fs::remove_file(dir.join("policy.d/a.json")).expect("the file is removed");
-        assert_eq!(text_after_change(&disk), "two longer");
+        assert_eq!(text_after_change(disk.as_ref()), "two longer");
         // The directory changes, but neither a subdirectory nor a hidden file is read.
         fs::create_dir(dir.join("policy.d/inner")).expect("the directory is created");
         put("policy.d/inner/c.yaml", "c");
         put("policy.d/.hidden", "h");
-        assert_eq!(text_after_change(&disk), "two longer");
+        assert_eq!(text_after_change(disk.as_ref()), "two longer");
         fs::remove_file(dir.join("policy.yaml")).expect("the file is removed");
-        assert_eq!(text_after_change(&disk), "longer");
+        assert_eq!(text_after_change(disk.as_ref()), "longer");
     }
 
     #[test]
@@ -145,9 +136,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("policy.yaml");
         fs::write(&path, b"\xff").expect("the file is written");
-        let message = DiskFiles::new(&options(folder.path()))
-            .read()
-            .expect_err("it is not UTF-8");
+        let message = read(&options(folder.path())).expect_err("it is not UTF-8");
         assert!(message.starts_with(&format!("{}: ", path.display())), "{message}");
     }
 
@@ -158,12 +147,12 @@ mod tests {
         fs::create_dir(folder.path().join("policy.d")).expect("the directory is created");
         // A link to itself, which even root cannot follow.
         symlink(&path, &path).expect("the link is made");
-        let disk = DiskFiles::new(&options(folder.path()));
+        let disk = files(&options(folder.path()));
         let message = disk.read().expect_err("it cannot be followed");
         assert!(message.starts_with(&format!("{}: ", path.display())), "{message}");
         fs::remove_file(&path).expect("the link is removed");
         fs::write(&path, "one").expect("the file is written");
-        assert_eq!(text_after_change(&disk), "one");
+        assert_eq!(text_after_change(disk.as_ref()), "one");
     }
 
     #[test]
@@ -171,9 +160,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("policy.yaml");
         fs::write(&path, "one").expect("the file is written");
-        let disk = DiskFiles::new(&options(folder.path()));
+        let disk = files(&options(folder.path()));
         disk.read().expect("files that can be read");
         fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("the mode is set");
-        assert_eq!(text_after_change(&disk), "one");
+        assert_eq!(text_after_change(disk.as_ref()), "one");
     }
 }

@@ -3,54 +3,30 @@
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::CommandError;
-use super::file_watch::FileWatch;
+use super::file_watch::DiskFiles;
+use crate::auth::LiveTokens;
 use crate::auth::tokens::{self, TokenEntry};
-use crate::auth::{LiveTokens, TokenFile};
+use crate::live_value::Files;
 
 /// Permissions of users outside of the owner and the group.
 const OTHERS: u32 = 0o007;
 const OWNER_ONLY: u32 = 0o600;
 const HEAD: &str = "# Tokens of placet, as hashes. Change it with `placet token create` and `placet token revoke`.\n";
 
-/// The file, for the service.
-struct DiskTokens {
-    path: PathBuf,
-    watch: FileWatch,
-}
-
-impl DiskTokens {
-    fn new(path: &Path) -> DiskTokens {
-        DiskTokens {
-            path: path.to_owned(),
-            watch: FileWatch::default(),
-        }
-    }
-}
-
 /// The tokens of the file, for the service.
 ///
 /// # Errors
 /// The file cannot be used.
 pub fn live(path: &Path) -> Result<LiveTokens, CommandError> {
-    LiveTokens::start(Box::new(DiskTokens::new(path))).map_err(CommandError::Token)
+    LiveTokens::start(path.display().to_string(), file(path)).map_err(CommandError::Token)
 }
 
-impl TokenFile for DiskTokens {
-    fn changed(&self) -> bool {
-        self.watch.changed(|| vec![self.path.clone()])
-    }
-
-    fn read(&self) -> Result<String, String> {
-        self.watch.note(vec![self.path.clone()]);
-        read(&self.path)
-    }
-
-    fn name(&self) -> String {
-        self.path.display().to_string()
-    }
+fn file(path: &Path) -> Box<dyn Files<String>> {
+    let (watched, path) = (path.to_owned(), path.to_owned());
+    Box::new(DiskFiles::new(move || vec![watched.clone()], move || read(&path)))
 }
 
 /// The text of the file.
@@ -183,7 +159,7 @@ mod tests {
     fn a_change_of_the_file_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokens");
-        let disk = DiskTokens::new(&path);
+        let disk = file(&path);
         assert!(disk.read().unwrap_err().contains("placet token create"));
         assert!(!disk.changed());
         change(&path, |_| Ok(())).unwrap();

@@ -50,7 +50,7 @@ macro_rules! options {
 
         impl $section {
             /// The options of this section, in the order in which they are shown.
-            pub(in crate::config) const SPECS: &[crate::config::option_spec::OptionSpec] = &[$(
+            pub const SPECS: &[crate::config::option_spec::OptionSpec] = &[$(
                 crate::config::option_spec::OptionSpec {
                     $(default: Some(concat!($default)),)?
                     repeatable: <$type as crate::config::value::OptionValue>::REPEATABLE,
@@ -63,7 +63,7 @@ macro_rules! options {
                 },
             )+];
 
-            pub(in crate::config) fn read(reader: &mut crate::config::reader::OptionReader) -> Self {
+            pub fn read(reader: &mut crate::config::reader::OptionReader) -> Self {
                 Self {
                     $($name: reader.value($section_name, stringify!($name)),)+
                     $($($extra: ($read_extra)(reader),)+)?

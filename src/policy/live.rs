@@ -1,5 +1,4 @@
-//! The policy in force, which is loaded again after a change of its files. The caller provides access to the files:
-//! [`PolicyFiles`].
+//! The policy in force, which is loaded again after a change of its files. The caller provides access to the files.
 
 use std::sync::Arc;
 
@@ -7,23 +6,13 @@ use arc_swap::Guard;
 
 use super::load::{Loaded, PolicyFile, load};
 use super::{Policy, PolicySettings};
-use crate::live_value::LiveValue;
-
-/// Access to the policy files.
-pub trait PolicyFiles: Send + Sync {
-    /// Whether the files changed since the last reading. Called for every request.
-    fn changed(&self) -> bool;
-    /// All existing files. A rule in a later file overrides the same rule in an earlier file.
-    ///
-    /// # Errors
-    /// The reason why a file cannot be read.
-    fn read(&self) -> Result<Vec<PolicyFile>, String>;
-}
+use crate::live_value::{Files, LiveValue};
 
 /// The policy in force.
 pub struct LivePolicy {
     settings: PolicySettings,
-    files: Box<dyn PolicyFiles>,
+    /// All existing files. A rule in a later file overrides the same rule in an earlier file.
+    files: Box<dyn Files<Vec<PolicyFile>>>,
     current: LiveValue<Policy>,
 }
 
@@ -32,7 +21,7 @@ impl LivePolicy {
     ///
     /// # Errors
     /// A file that cannot be used. placet refuses to start, because the rules in force would not be the intended rules.
-    pub fn start(settings: PolicySettings, files: Box<dyn PolicyFiles>) -> Result<LivePolicy, String> {
+    pub fn start(settings: PolicySettings, files: Box<dyn Files<Vec<PolicyFile>>>) -> Result<LivePolicy, String> {
         let current = LiveValue::new(read(&settings, files.as_ref())?);
         Ok(LivePolicy {
             settings,
@@ -75,7 +64,7 @@ fn log_outcome(subject: &str, replaced: Result<(), String>) {
     }
 }
 
-fn read(settings: &PolicySettings, files: &dyn PolicyFiles) -> Result<Policy, String> {
+fn read(settings: &PolicySettings, files: &dyn Files<Vec<PolicyFile>>) -> Result<Policy, String> {
     let Loaded { policy, warnings } = load(settings, &files.read()?)?;
     for warning in warnings {
         log::warn!("{warning}");

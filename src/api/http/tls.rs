@@ -1,5 +1,5 @@
 //! The certificates of the listener, which are loaded again after a change of their files. The caller provides access
-//! to the files: [`TlsFiles`].
+//! to the files.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,19 +14,8 @@ use tokio_rustls::rustls::{Error, InconsistentKeys, RootCertStore, ServerConfig}
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
-use crate::live_value::LiveValue;
+use crate::live_value::{Files, LiveValue};
 use crate::pem;
-
-/// Access to the files.
-pub trait TlsFiles: Send + Sync {
-    /// Whether the files changed since the last reading. Called for every connection.
-    fn changed(&self) -> bool;
-    /// The present files, and warnings about the files.
-    ///
-    /// # Errors
-    /// The reason why a file cannot be read.
-    fn read(&self) -> Result<(TlsPems, Vec<String>), String>;
-}
 
 /// The contents of the files.
 pub struct TlsPems {
@@ -42,9 +31,12 @@ pub struct PemFile {
     pub text: Vec<u8>,
 }
 
+/// Access to the files, and warnings about the files.
+type TlsFiles = dyn Files<(TlsPems, Vec<String>)>;
+
 /// The certificates in use.
 pub struct LiveTls {
-    files: Box<dyn TlsFiles>,
+    files: Box<TlsFiles>,
     current: LiveValue<ServerConfig>,
 }
 
@@ -53,7 +45,7 @@ impl LiveTls {
     ///
     /// # Errors
     /// A file that cannot be used.
-    pub fn start(files: Box<dyn TlsFiles>) -> Result<LiveTls, String> {
+    pub fn start(files: Box<TlsFiles>) -> Result<LiveTls, String> {
         let current = LiveValue::new(read(files.as_ref())?);
         Ok(LiveTls { files, current })
     }
@@ -85,7 +77,7 @@ fn log_outcome(replaced: Result<(), String>) {
     }
 }
 
-fn read(files: &dyn TlsFiles) -> Result<ServerConfig, String> {
+fn read(files: &TlsFiles) -> Result<ServerConfig, String> {
     let (pems, mut warnings) = files.read()?;
     for file in [Some(&pems.certificate), Some(&pems.key), pems.client_ca.as_ref()] {
         let checked = file.map_or(Ok(()), |file| {

@@ -33,7 +33,7 @@ impl DefaultSection {
 /// Options for use inside further options' values only, as `$state_path`.
 ///
 /// The directory of a Python package has no counterpart in placet: the working directory stands in for it.
-pub(in crate::config) const SUBSTITUTED: &[OptionSpec] = &[
+pub const SUBSTITUTED: &[OptionSpec] = &[
     OptionSpec::honoured(
         "DEFAULT",
         "pybasedir",
@@ -56,7 +56,7 @@ const INSTANCES: &str = "placement knows no instances";
 const RATE: &str = "no log line is dropped; journald limits rates";
 
 /// Options that are accepted but not used.
-pub(in crate::config) const UNUSED: &[OptionSpec] = &[
+pub const UNUSED: &[OptionSpec] = &[
     OptionSpec::unused("DEFAULT", "log_config_append", LEVELS)
         .formerly(&[("DEFAULT", "log-config"), ("DEFAULT", "log_config")]),
     OptionSpec::unused("DEFAULT", "log_date_format", FORMAT),

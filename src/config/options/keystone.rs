@@ -99,7 +99,7 @@ const TOKEN: &str = "placet renews its own token, which needs a password or an a
 const AUDIT: &str = "placet has no audit middleware; each request is one line of the log";
 
 /// Options that are accepted but not used.
-pub(in crate::config) const UNUSED: &[OptionSpec] = &[
+pub const UNUSED: &[OptionSpec] = &[
     OptionSpec::unused("keystone_authtoken", "auth_version", V3),
     OptionSpec::unused("keystone_authtoken", "cache", SWIFT),
     OptionSpec::unused("keystone_authtoken", "enforce_token_bind", BIND),

@@ -25,7 +25,7 @@ const SECTIONS: &[(&str, &str)] = &[
 ];
 
 /// The library of a section.
-pub(in crate::config) fn library(section: &str) -> Option<&'static str> {
+pub fn library(section: &str) -> Option<&'static str> {
     let has_section = |(_, sections): &&(&str, &str)| sections.split(' ').any(|each| each == section);
     SECTIONS.iter().find(has_section).map(|(library, _)| *library)
 }
@@ -42,7 +42,7 @@ const SIGNED: &str = "keystonemiddleware lost it with signed tokens; Keystone va
 const REMOVED: &str = "oslo.db has no such option any more";
 
 /// Options of libraries in sections that OpenStack Placement has too, and former options of its libraries.
-pub(in crate::config) const UNUSED: &[OptionSpec] = &[
+pub const UNUSED: &[OptionSpec] = &[
     OptionSpec::unused("DEFAULT", "transport_url", MESSAGES).secret(),
     OptionSpec::unused(
         "DEFAULT",

@@ -85,7 +85,7 @@ const HEALTH: &str = "GET /health/ready is for balancers and GET /health/live fo
 const TRACING: &str = "this version sends no traces; each request is one line of the log";
 
 /// Options that are accepted but not used.
-pub(in crate::config) const UNUSED: &[OptionSpec] = &[
+pub const UNUSED: &[OptionSpec] = &[
     // oslo.policy has dropped the option; configuration files still have the option.
     OptionSpec::unused("oslo_policy", "enforce_scope", SCOPES),
     OptionSpec::unused(

@@ -152,7 +152,7 @@ const STRICT_ALREADY: &str = "placet always commits durably and checks what it w
 const TRACE: &str = "the environment variable RUST_LOG=placet::db=trace shows the SQL";
 
 /// Options that are accepted but not used.
-pub(in crate::config) const UNUSED: &[OptionSpec] = &[
+pub const UNUSED: &[OptionSpec] = &[
     OptionSpec::unused(
         "placement",
         "allocation_conflict_retry_count",

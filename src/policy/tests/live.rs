@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::super::live::{LivePolicy, PolicyFiles};
+use super::super::live::LivePolicy;
 use super::*;
+use crate::live_value::Files;
 
 /// Files in memory. New content becomes visible at the next reading.
 #[derive(Clone, Default)]
@@ -18,7 +19,7 @@ impl MemoryFiles {
     }
 }
 
-impl PolicyFiles for MemoryFiles {
+impl Files<Vec<PolicyFile>> for MemoryFiles {
     fn changed(&self) -> bool {
         self.next.lock().unwrap().is_some()
     }
