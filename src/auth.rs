@@ -7,7 +7,7 @@ pub mod tokens;
 
 use std::sync::Arc;
 
-use keystone::{Keystone, KeystoneState, KeystoneStatistics};
+use keystone::Keystone;
 pub use live_tokens::LiveTokens;
 
 use crate::policy::Caller;
@@ -82,19 +82,11 @@ impl Authenticator {
         }
     }
 
-    /// The state of Keystone, if the strategy is Keystone.
-    pub fn keystone_state(&self) -> Option<KeystoneState> {
+    /// Keystone, if the strategy is Keystone.
+    pub fn keystone(&self) -> Option<&Keystone> {
         match self {
             Authenticator::NoAuth2 | Authenticator::Tokens(_) => None,
-            Authenticator::Keystone(keystone) => Some(keystone.state()),
-        }
-    }
-
-    /// The counters of authentication by Keystone, if the strategy is Keystone.
-    pub fn keystone_statistics(&self) -> Option<&Arc<KeystoneStatistics>> {
-        match self {
-            Authenticator::NoAuth2 | Authenticator::Tokens(_) => None,
-            Authenticator::Keystone(keystone) => Some(keystone.statistics()),
+            Authenticator::Keystone(keystone) => Some(keystone),
         }
     }
 }

@@ -187,10 +187,9 @@ pub enum CommandError {
     Database(#[from] SetupError),
     #[error(transparent)]
     Keystone(#[from] crate::auth::keystone::SetupError),
+    /// An unusable file of an option. The text is the whole sentence.
     #[error("{0}")]
-    Policy(String),
-    #[error("{0}")]
-    Token(String),
+    File(String),
     #[error("{0}, or set [placement_database] sync_on_startup = true")]
     Unprepared(SetupError),
     #[error("cannot write the log to {}: {reason}", path.display())]
@@ -210,10 +209,6 @@ pub enum CommandError {
     Inherited(String),
     #[error("cannot write the manual pages to {}: {reason}", dir.display())]
     Man { dir: PathBuf, reason: std::io::Error },
-    #[error("{0}")]
-    Tls(String),
-    #[error("{0}")]
-    MetricsToken(String),
     #[error("[placet] slave_routes: {0}")]
     SlaveRoutes(String),
     #[error("cannot write to stdout: {0}")]

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::service::Service;
-use crate::auth::keystone::KeystoneState;
+use crate::auth::keystone::{Keystone, KeystoneState};
 use crate::model::statistics::WriteRefusal;
 
 /// Why some requests fail while others are answered.
@@ -83,7 +83,7 @@ impl Readiness {
             invalid: model.invalid_time(),
             has_stale_reads: model.has_stale_reads(settings.stale_reads),
             write_refusal: model.write_refusal(),
-            keystone: service.auth.keystone_state(),
+            keystone: service.auth.keystone().map(Keystone::state),
         })
     }
 

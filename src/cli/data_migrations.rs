@@ -8,12 +8,6 @@ use crate::model::upgrade::Migration;
 
 const BATCH_ROWS: usize = 50;
 
-/// The rows that a migration changed, in all batches.
-struct MigrationTotal {
-    migration: Migration,
-    count: usize,
-}
-
 pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) -> Result<u8, CommandError> {
     let max_rows = match max_count.map(str::parse::<usize>) {
         None => BATCH_ROWS,
@@ -31,7 +25,8 @@ pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) ->
         user: options.incomplete_consumer_user_id.clone(),
     };
     let conn = &mut database.connect()?;
-    let mut totals: Vec<MigrationTotal> = Vec::new();
+    // For each migration that was tried, the rows that the migration changed in all batches.
+    let mut totals: Vec<usize> = Vec::new();
     // The last batch tries all migrations, so only its failures remain.
     let (ran, failed) = loop {
         let (ran, failed) = batch(conn, max_rows, &owner, &mut totals)?;
@@ -39,15 +34,9 @@ pub fn run(database: &Database, options: &Placement, max_count: Option<&str>) ->
             break (ran, failed);
         }
     };
-    let rows: Vec<_> = totals
-        .iter()
-        .map(|total| {
-            vec![
-                total.migration.name().to_owned(),
-                total.count.to_string(),
-                total.count.to_string(),
-            ]
-        })
+    let named = Migration::ALL.iter().zip(&totals);
+    let rows: Vec<_> = named
+        .map(|(migration, count)| vec![migration.name().to_owned(), count.to_string(), count.to_string()])
         .collect();
     stdout::print(&table::centred(&["Migration", "Total Found", "Completed"], &rows))?;
     let is_to_be_repeated = max_count.is_some() && ran > 0;
@@ -64,10 +53,10 @@ fn batch(
     conn: &mut DbConnection,
     max_rows: usize,
     owner: &Owner,
-    totals: &mut Vec<MigrationTotal>,
+    totals: &mut Vec<usize>,
 ) -> Result<(usize, bool), CommandError> {
     let (mut ran, mut failed) = (0, false);
-    for migration in Migration::ALL {
+    for (index, migration) in Migration::ALL.into_iter().enumerate() {
         let count = match migration.run(conn, max_rows - ran, owner) {
             Ok(count) => count,
             Err(error) => {
@@ -83,9 +72,9 @@ fn batch(
                 migration.name()
             ))?;
         }
-        match totals.iter_mut().find(|total| total.migration == migration) {
-            Some(total) => total.count += count,
-            None => totals.push(MigrationTotal { migration, count }),
+        match totals.get_mut(index) {
+            Some(total) => *total += count,
+            None => totals.push(count),
         }
         ran += count;
         if ran >= max_rows {

@@ -121,16 +121,11 @@ pub fn open(options: &Options) -> Result<Database, CommandError> {
 
 /// A sentence for each ineffective parameter of the databases' URLs.
 pub fn url_warnings(options: &Options) -> Vec<String> {
-    let database = &options.placement_database;
-    let replica = database.slave_connection.as_ref();
     let urls = [
-        ("connection", database.connection.as_ref()),
-        (
-            "slave_connection",
-            replica.filter(|_| !options.placet.slave_routes.is_empty()),
-        ),
+        ("connection", options.placement_database.connection.as_ref()),
+        ("slave_connection", replica_url(options)),
     ];
-    let urls = urls.iter().filter_map(|(option, url)| Some((option, (*url)?)));
+    let urls = urls.into_iter().filter_map(|(option, url)| Some((option, url?)));
     urls.flat_map(|(option, url)| {
         let warnings = url::warnings(url.reveal()).into_iter();
         warnings.map(move |warning| format!("[placement_database] {option}: {warning}"))
@@ -138,14 +133,19 @@ pub fn url_warnings(options: &Options) -> Vec<String> {
     .collect()
 }
 
+/// The URL of the replica. `None` unless a route uses the replica: OpenStack Placement accepts any URL here and never
+/// uses the URL.
+fn replica_url(options: &Options) -> Option<&Secret> {
+    let url = options.placement_database.slave_connection.as_ref();
+    url.filter(|_| !options.placet.slave_routes.is_empty())
+}
+
 /// How long a request waits for a connection to the replica before it uses the primary.
 const REPLICA_POOL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The configured replica, if any, with a pool as large as the primary's. Does not connect.
 pub fn open_replica(options: &Options) -> Result<Option<Replica>, CommandError> {
-    let url = options.placement_database.slave_connection.as_ref();
-    // Ignored unless a route uses the replica: OpenStack Placement accepts any URL here and never uses the URL.
-    let Some(url) = url.filter(|_| !options.placet.slave_routes.is_empty()) else {
+    let Some(url) = replica_url(options) else {
         return Ok(None);
     };
     let mut settings = settings(options, url);

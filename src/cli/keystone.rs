@@ -33,22 +33,14 @@ pub fn check(options: &Options) -> Result<(), CommandError> {
     }
 }
 
-/// The mistakes in the login of the service, if Keystone checks tokens.
-pub fn mistakes(options: &Options) -> Vec<ConfigError> {
-    match options.api.auth_strategy {
-        AuthStrategy::Noauth2 => Vec::new(),
-        AuthStrategy::Keystone => keystone_login::read(&options.keystone_authtoken)
-            .err()
-            .unwrap_or_default(),
+/// The mistakes in the login of the service, and sentences about risky settings. None unless Keystone checks tokens.
+pub fn login_problems(options: &Options) -> (Vec<ConfigError>, Vec<String>) {
+    if options.api.auth_strategy != AuthStrategy::Keystone {
+        return (Vec::new(), Vec::new());
     }
-}
-
-/// Sentences about risky settings, if Keystone checks tokens.
-pub fn warnings(options: &Options) -> Vec<String> {
-    match options.api.auth_strategy {
-        AuthStrategy::Noauth2 => Vec::new(),
-        AuthStrategy::Keystone => keystone_login::warnings(&options.keystone_authtoken),
-    }
+    let options = &options.keystone_authtoken;
+    let mistakes = keystone_login::read(options).err().unwrap_or_default();
+    (mistakes, keystone_login::warnings(options))
 }
 
 /// Asks Keystone for a token with the configured credentials. Returns the token's roles.

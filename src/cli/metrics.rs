@@ -48,7 +48,7 @@ pub fn access(options: &Options) -> Result<MetricsAccess, CommandError> {
     }
     Ok(match options.placet.metrics_token_file.clone() {
         Some(file) => {
-            read_token(&file).map_err(CommandError::MetricsToken)?;
+            read_token(&file).map_err(CommandError::File)?;
             // Read for each scrape, so that a new token counts at once.
             MetricsAccess::Token(Box::new(move || {
                 read_token(&file)

@@ -31,7 +31,7 @@ pub enum Format {
 impl Command {
     pub fn run(&self, options: &OsloPolicy) -> Result<(), CommandError> {
         let Self::List { format } = self;
-        let loaded = load(options).map_err(CommandError::Policy)?;
+        let loaded = load(options).map_err(CommandError::File)?;
         for warning in missing_file_warning(options).iter().chain(&loaded.warnings) {
             stderr::line(&format!("WARN {warning}"));
         }
@@ -48,7 +48,7 @@ pub fn live(options: &OsloPolicy) -> Result<LivePolicy, CommandError> {
     if let Some(warning) = missing_file_warning(options) {
         log::warn!("{warning}");
     }
-    LivePolicy::start(settings(options), policy_files::files(options)).map_err(CommandError::Policy)
+    LivePolicy::start(settings(options), policy_files::files(options)).map_err(CommandError::File)
 }
 
 /// The findings of `config check`: the warnings of [`live`], and notes about rules that no file sets.

@@ -44,11 +44,12 @@ pub fn run(
     }
     let options = &options;
     let panics = panics::count_and_log();
-    if let Some(mistake) = keystone::mistakes(options).into_iter().next() {
+    let (mistakes, keystone_warnings) = keystone::login_problems(options);
+    if let Some(mistake) = mistakes.into_iter().next() {
         return Err(mistake.into());
     }
     let warnings = [
-        keystone::warnings(options),
+        keystone_warnings,
         options.check_serving()?,
         db::url_warnings(options),
         configuration.warnings_by_section(),
@@ -60,7 +61,7 @@ pub fn run(
     let max_connections = open_files::client_connections(options);
     let parts = parts::make(options).map_err(first)?;
     let auth = keystone::authenticator(options)?;
-    let statistics = auth.keystone_statistics().cloned();
+    let statistics = auth.keystone().map(|keystone| Arc::clone(keystone.statistics()));
     // Bind first, so that an address in use is reported before the database is changed.
     let bind = options.placet.bind;
     let is_inherited = inherited.is_some();
@@ -296,22 +297,14 @@ fn scheme(options: &Options) -> &'static str {
 
 /// CORS is off without an allowed origin, as in OpenStack Placement.
 fn cors(options: &config::Cors) -> Option<api::Cors> {
-    // Destructured, so that a new option cannot be forgotten here.
-    let config::Cors {
-        allowed_origin,
-        allow_credentials,
-        expose_headers,
-        max_age,
-        allow_methods,
-        allow_headers,
-    } = options.clone();
-    (!allowed_origin.is_empty()).then(|| api::Cors {
-        allowed_origin,
-        allow_credentials,
-        expose_headers,
-        max_age: max_age.unwrap_or_default(),
-        allow_methods,
-        allow_headers,
+    let options = options.clone();
+    (!options.allowed_origin.is_empty()).then(|| api::Cors {
+        allowed_origin: options.allowed_origin,
+        allow_credentials: options.allow_credentials,
+        expose_headers: options.expose_headers,
+        max_age: options.max_age.unwrap_or_default(),
+        allow_methods: options.allow_methods,
+        allow_headers: options.allow_headers,
     })
 }
 

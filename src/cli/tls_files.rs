@@ -22,7 +22,7 @@ pub fn live(paths: Option<TlsPaths>) -> Result<Option<Arc<LiveTls>>, CommandErro
     let watched = [Some(&paths.certificate), Some(&paths.key), paths.client_ca.as_ref()];
     let watched: Vec<PathBuf> = watched.into_iter().flatten().cloned().collect();
     let files = DiskFiles::new(move || watched.clone(), move || read(&paths));
-    let live = LiveTls::start(Box::new(files)).map_err(CommandError::Tls)?;
+    let live = LiveTls::start(Box::new(files)).map_err(CommandError::File)?;
     Ok(Some(Arc::new(live)))
 }
 

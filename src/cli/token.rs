@@ -62,7 +62,7 @@ impl FileArgument {
     fn path<'a>(&'a self, options: &'a Options) -> Result<&'a Path, CommandError> {
         let path = self.file.as_ref().or(options.placet.token_file.as_ref());
         path.map(PathBuf::as_path)
-            .ok_or_else(|| CommandError::Token("which file? Set [placet] token_file, or give --file".to_owned()))
+            .ok_or_else(|| CommandError::File("which file? Set [placet] token_file, or give --file".to_owned()))
     }
 }
 
@@ -79,7 +79,7 @@ impl Command {
             Self::List { file } => list(file.path(options)?),
             Self::Revoke { ids, file } => revoke(file.path(options)?, ids),
         };
-        result.map_err(CommandError::Token)
+        result.map_err(CommandError::File)
     }
 }
 

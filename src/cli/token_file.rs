@@ -21,7 +21,7 @@ const HEAD: &str = "# Tokens of placet, as hashes. Change it with `placet token 
 /// # Errors
 /// The file cannot be used.
 pub fn live(path: &Path) -> Result<LiveTokens, CommandError> {
-    LiveTokens::start(path.display().to_string(), file(path)).map_err(CommandError::Token)
+    LiveTokens::start(path.display().to_string(), file(path)).map_err(CommandError::File)
 }
 
 fn file(path: &Path) -> Box<dyn Files<String>> {

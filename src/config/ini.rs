@@ -20,6 +20,12 @@ pub struct Entry {
     pub line: usize,
 }
 
+impl Entry {
+    pub fn is(&self, section: &str, key: &str) -> bool {
+        self.section == section && self.key == key
+    }
+}
+
 /// Parses the text of `file`, whose name is only for errors: a [`ConfigError::Syntax`] for each line that oslo.config
 /// would refuse.
 pub fn parse(file: &Path, text: &str) -> (Vec<Entry>, Vec<ConfigError>) {

@@ -82,43 +82,32 @@ impl RawConfig {
         self.files.is_empty() && self.environment.is_empty()
     }
 
-    /// The last file wins, even with an older name over a newer name; inside a file the newest name wins.
+    /// The last file wins, even with an older name over a newer name; inside a file the newest name wins. The values of a
+    /// repeatable option, which has no older name, add up over all files.
     fn assignment_in_files(&self, spec: &OptionSpec) -> Option<Assignment> {
-        let mut found: Option<Assignment> = None;
-        for (path, entries) in self.files.iter().rev() {
-            for (section, name) in [(spec.section, spec.name)].iter().chain(spec.deprecated) {
-                let matching = entries
-                    .iter()
-                    .filter(|entry| entry.section == *section && entry.key == *name);
-                let Some(last) = matching.clone().next_back() else {
-                    continue;
-                };
-                let origin = Origin::File {
-                    path: path.clone(),
-                    line: last.line,
-                };
-                let older_name = ((*section, *name) != (spec.section, spec.name)).then_some((*section, *name));
-                if !spec.repeatable {
-                    return Some(Assignment {
-                        older_name,
-                        ..Assignment::new(&last.value, origin)
-                    });
-                }
-                // Files are visited from the last to the first, so these values come before the values so far.
-                let earlier = matching.map(|entry| entry.value.clone());
-                match &mut found {
-                    Some(found) => drop(found.values.splice(0..0, earlier)),
-                    None => {
-                        found = Some(Assignment {
-                            values: earlier.collect(),
-                            origin,
-                            older_name,
-                        });
-                    }
-                }
-            }
-        }
-        found
+        let names = [(spec.section, spec.name)].into_iter();
+        let names: Vec<_> = names.chain(spec.deprecated.iter().copied()).collect();
+        let (path, last, name) = self.files.iter().rev().find_map(|(path, entries)| {
+            names.iter().find_map(|(section, name)| {
+                let last = entries.iter().rfind(|entry| entry.is(section, name))?;
+                Some((path, last, (*section, *name)))
+            })
+        })?;
+        let values = if spec.repeatable {
+            let all = self.files.iter().flat_map(|(_, entries)| entries);
+            let matching = all.filter(|entry| entry.is(spec.section, spec.name));
+            matching.map(|entry| entry.value.clone()).collect()
+        } else {
+            vec![last.value.clone()]
+        };
+        Some(Assignment {
+            values,
+            origin: Origin::File {
+                path: path.clone(),
+                line: last.line,
+            },
+            older_name: (name != names[0]).then_some(name),
+        })
     }
 
     /// The values of an option with `$name` substituted, and their origin. Empty without a value.

@@ -139,19 +139,14 @@ pub fn summary(raw: &RawConfig) -> Vec<String> {
         }
     }
     let line = |section: &Option<&str>| {
-        let of_section = || notes.iter().filter(|note| note.section() == *section);
-        let mut parts: Vec<String> = of_section()
-            .filter(|note| !matches!(note, Note::Unused(..)))
-            .map(Note::short)
-            .collect();
-        let unused: Vec<String> = of_section()
-            .filter(|note| matches!(note, Note::Unused(..)))
-            .map(Note::short)
-            .collect();
+        let of_section = notes.iter().filter(|note| note.section() == *section);
+        let (unused, others): (Vec<&Note>, Vec<&Note>) = of_section.partition(|note| matches!(note, Note::Unused(..)));
+        let mut parts: Vec<String> = others.iter().map(|note| note.short()).collect();
         if !unused.is_empty() {
+            let unused: Vec<String> = unused.iter().map(|note| note.short()).collect();
             parts.push(format!("accepted, but not used: {}", unused.join(", ")));
         }
-        let place = match (section, of_section().next()) {
+        let place = match (section, others.first()) {
             // The sentence about an unknown section names the section.
             (Some(_), Some(Note::Unknown(Unknown::Section { .. } | Unknown::Library { .. }))) | (None, _) => {
                 String::new()

@@ -75,12 +75,15 @@ impl ConfigSources {
                 Err(error) => errors.push(error),
             }
         }
+        let environment = self.options_in_environment();
+        let others = self.environment.keys().filter(|name| !environment.contains_key(*name));
+        let mistyped = others.filter_map(|name| Some((name.clone(), unknown::mistyped(name)?)));
         let raw = RawConfig {
             specs: &spec::ALL,
             search_dirs: self.search_dirs(&files),
             files,
-            environment: self.options_in_environment(),
-            mistyped: self.mistyped_variables(),
+            mistyped: mistyped.collect(),
+            environment,
             arguments: self.arguments.clone(),
         };
         (raw, errors)
@@ -169,16 +172,6 @@ impl ConfigSources {
                     .is_some_and(|at| prefixes.contains(&name[..at + 2]) && name.len() > at + 2)
             })
             .map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
-    }
-
-    /// The variables that look like an option's but have no known section; and the names that were probably meant.
-    fn mistyped_variables(&self) -> BTreeMap<String, Option<String>> {
-        let options = self.options_in_environment();
-        self.environment
-            .keys()
-            .filter(|name| !options.contains_key(*name))
-            .filter_map(|name| Some((name.clone(), unknown::mistyped(name)?)))
             .collect()
     }
 }

@@ -227,7 +227,7 @@ fn pointed_at(raw: &RawConfig) -> impl Iterator<Item = &str> {
     raw.files
         .iter()
         .flat_map(|(_, entries)| entries)
-        .filter(|entry| (entry.section.as_str(), entry.key.as_str()) == ("keystone_authtoken", "auth_section"))
+        .filter(|entry| entry.is("keystone_authtoken", "auth_section"))
         .map(|entry| entry.value.as_str())
 }
 

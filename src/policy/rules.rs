@@ -18,7 +18,6 @@ pub struct Rule {
     pub about: &'static str,
 }
 
-const ADMIN_OR_SERVICE: &str = "rule:admin_or_service_api";
 const SERVICE: &str = "rule:service_api";
 const ADMIN_OR_PROJECT_READER_OR_SERVICE: &str = "rule:admin_or_project_reader_or_service_api";
 /// Choosing places and claiming them, for any number of consumers.
@@ -45,6 +44,11 @@ const fn authorize(name: &'static str, check: &'static str, about: &'static str)
         older_check: None,
         ..common(name, check, about)
     }
+}
+
+/// A rule that authorizes routes for admins and services, as most rules of OpenStack Placement.
+const fn admin_or_service(name: &'static str, about: &'static str) -> Rule {
+    authorize(name, "rule:admin_or_service_api", about)
 }
 
 impl Rule {
@@ -93,76 +97,60 @@ rules! {
         "Default rule for project level reader APIs.",
     );
 
-    PROVIDERS_LIST = authorize("placement:resource_providers:list", ADMIN_OR_SERVICE, "List resource providers.");
-    PROVIDERS_CREATE = authorize("placement:resource_providers:create", ADMIN_OR_SERVICE, "Create a resource provider.");
-    PROVIDERS_SHOW = authorize("placement:resource_providers:show", ADMIN_OR_SERVICE, "Show resource provider.");
-    PROVIDERS_UPDATE = authorize("placement:resource_providers:update", ADMIN_OR_SERVICE, "Update resource provider.");
-    PROVIDERS_DELETE = authorize("placement:resource_providers:delete", ADMIN_OR_SERVICE, "Delete resource provider.");
+    PROVIDERS_LIST = admin_or_service("placement:resource_providers:list", "List resource providers.");
+    PROVIDERS_CREATE = admin_or_service("placement:resource_providers:create", "Create a resource provider.");
+    PROVIDERS_SHOW = admin_or_service("placement:resource_providers:show", "Show resource provider.");
+    PROVIDERS_UPDATE = admin_or_service("placement:resource_providers:update", "Update resource provider.");
+    PROVIDERS_DELETE = admin_or_service("placement:resource_providers:delete", "Delete resource provider.");
 
-    CLASSES_LIST = authorize("placement:resource_classes:list", ADMIN_OR_SERVICE, "List resource classes.");
-    CLASSES_CREATE = authorize("placement:resource_classes:create", ADMIN_OR_SERVICE, "Create resource class.");
-    CLASSES_SHOW = authorize("placement:resource_classes:show", ADMIN_OR_SERVICE, "Show resource class.");
-    CLASSES_UPDATE = authorize("placement:resource_classes:update", ADMIN_OR_SERVICE, "Update resource class.");
-    CLASSES_DELETE = authorize("placement:resource_classes:delete", ADMIN_OR_SERVICE, "Delete resource class.");
+    CLASSES_LIST = admin_or_service("placement:resource_classes:list", "List resource classes.");
+    CLASSES_CREATE = admin_or_service("placement:resource_classes:create", "Create resource class.");
+    CLASSES_SHOW = admin_or_service("placement:resource_classes:show", "Show resource class.");
+    CLASSES_UPDATE = admin_or_service("placement:resource_classes:update", "Update resource class.");
+    CLASSES_DELETE = admin_or_service("placement:resource_classes:delete", "Delete resource class.");
 
     INVENTORIES_LIST =
-        authorize("placement:resource_providers:inventories:list", ADMIN_OR_SERVICE, "List resource provider inventories.");
-    INVENTORIES_CREATE = authorize(
-        "placement:resource_providers:inventories:create",
-        ADMIN_OR_SERVICE,
-        "Create one resource provider inventory.",
-    );
+        admin_or_service("placement:resource_providers:inventories:list", "List resource provider inventories.");
+    INVENTORIES_CREATE =
+        admin_or_service("placement:resource_providers:inventories:create", "Create one resource provider inventory.");
     INVENTORIES_SHOW =
-        authorize("placement:resource_providers:inventories:show", ADMIN_OR_SERVICE, "Show resource provider inventory.");
-    INVENTORIES_UPDATE = authorize(
-        "placement:resource_providers:inventories:update",
-        ADMIN_OR_SERVICE,
-        "Update resource provider inventory.",
-    );
-    INVENTORIES_DELETE = authorize(
-        "placement:resource_providers:inventories:delete",
-        ADMIN_OR_SERVICE,
-        "Delete resource provider inventory.",
-    );
+        admin_or_service("placement:resource_providers:inventories:show", "Show resource provider inventory.");
+    INVENTORIES_UPDATE =
+        admin_or_service("placement:resource_providers:inventories:update", "Update resource provider inventory.");
+    INVENTORIES_DELETE =
+        admin_or_service("placement:resource_providers:inventories:delete", "Delete resource provider inventory.");
 
     AGGREGATES_LIST =
-        authorize("placement:resource_providers:aggregates:list", ADMIN_OR_SERVICE, "List resource provider aggregates.");
-    AGGREGATES_UPDATE = authorize(
-        "placement:resource_providers:aggregates:update",
-        ADMIN_OR_SERVICE,
-        "Update resource provider aggregates.",
-    );
+        admin_or_service("placement:resource_providers:aggregates:list", "List resource provider aggregates.");
+    AGGREGATES_UPDATE =
+        admin_or_service("placement:resource_providers:aggregates:update", "Update resource provider aggregates.");
 
-    PROVIDER_USAGES =
-        authorize("placement:resource_providers:usages", ADMIN_OR_SERVICE, "List resource provider usages.");
+    PROVIDER_USAGES = admin_or_service("placement:resource_providers:usages", "List resource provider usages.");
     TOTAL_USAGES = authorize(
         "placement:usages",
         ADMIN_OR_PROJECT_READER_OR_SERVICE,
         "List total resource usages for a given project.",
     );
 
-    TRAITS_LIST = authorize("placement:traits:list", ADMIN_OR_SERVICE, "List traits.");
-    TRAITS_SHOW = authorize("placement:traits:show", ADMIN_OR_SERVICE, "Show trait.");
-    TRAITS_UPDATE = authorize("placement:traits:update", ADMIN_OR_SERVICE, "Update trait.");
-    TRAITS_DELETE = authorize("placement:traits:delete", ADMIN_OR_SERVICE, "Delete trait.");
+    TRAITS_LIST = admin_or_service("placement:traits:list", "List traits.");
+    TRAITS_SHOW = admin_or_service("placement:traits:show", "Show trait.");
+    TRAITS_UPDATE = admin_or_service("placement:traits:update", "Update trait.");
+    TRAITS_DELETE = admin_or_service("placement:traits:delete", "Delete trait.");
     PROVIDER_TRAITS_LIST =
-        authorize("placement:resource_providers:traits:list", ADMIN_OR_SERVICE, "List resource provider traits.");
+        admin_or_service("placement:resource_providers:traits:list", "List resource provider traits.");
     PROVIDER_TRAITS_UPDATE =
-        authorize("placement:resource_providers:traits:update", ADMIN_OR_SERVICE, "Update resource provider traits.");
+        admin_or_service("placement:resource_providers:traits:update", "Update resource provider traits.");
     PROVIDER_TRAITS_DELETE =
-        authorize("placement:resource_providers:traits:delete", ADMIN_OR_SERVICE, "Delete resource provider traits.");
+        admin_or_service("placement:resource_providers:traits:delete", "Delete resource provider traits.");
 
-    ALLOCATIONS_MANAGE = authorize("placement:allocations:manage", ADMIN_OR_SERVICE, "Manage allocations.");
-    ALLOCATIONS_LIST = authorize("placement:allocations:list", ADMIN_OR_SERVICE, "List allocations.");
-    ALLOCATIONS_UPDATE = authorize("placement:allocations:update", ADMIN_OR_SERVICE, "Update allocations.");
-    ALLOCATIONS_DELETE = authorize("placement:allocations:delete", ADMIN_OR_SERVICE, "Delete allocations.");
-    PROVIDER_ALLOCATIONS_LIST = authorize(
-        "placement:resource_providers:allocations:list",
-        ADMIN_OR_SERVICE,
-        "List resource provider allocations.",
-    );
+    ALLOCATIONS_MANAGE = admin_or_service("placement:allocations:manage", "Manage allocations.");
+    ALLOCATIONS_LIST = admin_or_service("placement:allocations:list", "List allocations.");
+    ALLOCATIONS_UPDATE = admin_or_service("placement:allocations:update", "Update allocations.");
+    ALLOCATIONS_DELETE = admin_or_service("placement:allocations:delete", "Delete allocations.");
+    PROVIDER_ALLOCATIONS_LIST =
+        admin_or_service("placement:resource_providers:allocations:list", "List resource provider allocations.");
 
-    CANDIDATES_LIST = authorize("placement:allocation_candidates:list", ADMIN_OR_SERVICE, "List allocation candidates.");
+    CANDIDATES_LIST = admin_or_service("placement:allocation_candidates:list", "List allocation candidates.");
     RESHAPE = authorize("placement:reshaper:reshape", SERVICE, "Reshape Inventory and Allocations.");
 
     NATIVE_USE = Rule {
@@ -174,9 +162,8 @@ rules! {
         ..authorize("placet:api:show", "@", "List the operations of the native API.")
     };
     CLAIMS_CREATE = authorize("placet:claims:create", PLACE_AND_CLAIM, "Place and claim in one call.");
-    CLAIMS_CREATE_FOR_OTHERS = authorize(
+    CLAIMS_CREATE_FOR_OTHERS = admin_or_service(
         "placet:claims:create:other_projects",
-        ADMIN_OR_SERVICE,
         "Place and claim for consumers of other projects than the token's.",
     );
     NATIVE_CANDIDATES_LIST = authorize(
@@ -229,9 +216,8 @@ rules! {
     WORKLOADS_UPDATE = authorize("placet:workloads:update", PLACE_AND_CLAIM, "Create or change a workload.");
     WORKLOADS_DELETE =
         authorize("placet:workloads:delete", "rule:placement:allocations:delete", "Delete a workload.");
-    WORKLOADS_UPDATE_FOR_OTHERS = authorize(
+    WORKLOADS_UPDATE_FOR_OTHERS = admin_or_service(
         "placet:workloads:update:other_projects",
-        ADMIN_OR_SERVICE,
         "Create, change or delete workloads of other projects than the token's.",
     );
 }

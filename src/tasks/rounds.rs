@@ -1,21 +1,14 @@
 //! The schedule of the comparison: slices of providers in order of their ids, at a higher rate after a difference was
 //! found.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::failures::Failures;
 use crate::model::snapshot::comparison::{OverCapacity, SLICE_PROVIDERS, SliceResult};
 
 /// The factor by which the rate rises after a difference was found, until the end of the next round. A foreign writer
 /// is likely to write again.
 const FAST_FACTOR: u32 = 10;
-
-/// A provider's uuid, and the name of a class in its inventories.
-type ProviderClass = (String, String);
-
-fn provider_class(over: &OverCapacity) -> ProviderClass {
-    (over.provider.clone(), over.class.clone())
-}
 
 /// The progress of the comparison.
 pub struct Rounds {
@@ -24,10 +17,8 @@ pub struct Rounds {
     pub after: i32,
     /// The number of rounds, including the current one, that run at the higher rate.
     fast_rounds: u32,
-    /// The pairs over capacity, as far as this round has come. A pair is reported once, even if the amounts change.
-    this_round: BTreeSet<ProviderClass>,
-    /// The pairs over capacity in the previous round.
-    previous_round: BTreeSet<ProviderClass>,
+    /// The pairs of a provider and a class over capacity. A pair is reported once, even if the amounts change.
+    over_capacity: Failures,
 }
 
 impl Rounds {
@@ -37,8 +28,7 @@ impl Rounds {
             interval,
             after: 0,
             fast_rounds: 0,
-            this_round: BTreeSet::new(),
-            previous_round: BTreeSet::new(),
+            over_capacity: Failures::default(),
         }
     }
 
@@ -55,14 +45,13 @@ impl Rounds {
             self.fast_rounds = 2;
         }
         let is_new = |over: &&OverCapacity| {
-            let key = provider_class(over);
-            !self.previous_round.contains(&key) && !self.this_round.contains(&key)
+            let pair = format!("{} of {}", over.class, over.provider);
+            self.over_capacity.note(&pair, String::new())
         };
         let new = result.over_capacity.iter().filter(is_new).cloned().collect();
-        self.this_round.extend(result.over_capacity.iter().map(provider_class));
         self.after = result.next.unwrap_or(0);
         if result.next.is_none() {
-            self.previous_round = std::mem::take(&mut self.this_round);
+            self.over_capacity.end_round();
             self.fast_rounds = self.fast_rounds.saturating_sub(1);
         }
         new

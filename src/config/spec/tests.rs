@@ -15,6 +15,10 @@ fn every_name_and_older_name_is_declared_once() {
             spec.section,
             spec.name
         );
+        assert!(
+            !spec.repeatable || spec.deprecated.is_empty(),
+            "the values of an older name would not add up"
+        );
         for older in spec.deprecated {
             assert!(seen.insert(*older), "[{}] {} twice", older.0, older.1);
         }
