@@ -239,7 +239,7 @@ impl Arguments {
         let sources = ConfigSources {
             files: self.config_file,
             dirs: self.config_dir,
-            arguments: self.bind.map(|bind| ("placet", "bind", bind)).into_iter().collect(),
+            bind: self.bind,
             ..ConfigSources::of_process()
         };
         let line = CommandLine::new(program, &sources);

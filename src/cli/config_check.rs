@@ -53,8 +53,18 @@ pub fn with_others(failure: &CommandError, sources: &ConfigSources) -> String {
     };
     match others {
         0 => failure.to_string(),
-        1 => format!("{failure}. `placet config check` shows this and 1 more error"),
-        number => format!("{failure}. `placet config check` shows this and {number} more errors"),
+        _ => format!(
+            "{failure}. `placet config check` shows this and {}",
+            count(others, "more error")
+        ),
+    }
+}
+
+/// The number of things as words, such as `2 errors`.
+fn count(number: usize, thing: &str) -> String {
+    match number {
+        1 => format!("1 {thing}"),
+        number => format!("{number} {thing}s"),
     }
 }
 
@@ -173,10 +183,6 @@ impl Findings {
                 all.push_str(&format!("{level}: {}\n", line.in_message(text)));
             }
         }
-        let count = |number: usize, what: &str| match number {
-            1 => format!("1 {what}"),
-            number => format!("{number} {what}s"),
-        };
         if !quiet {
             all.push_str(&format!(
                 "{}, {}, {}\n",

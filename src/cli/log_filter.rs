@@ -17,11 +17,12 @@ pub struct LogFilter {
 /// `variable` is the value of `RUST_LOG`.
 pub fn choose(variable: Option<&str>, debug: bool) -> LogFilter {
     let default = if debug { DEBUG } else { INFO };
+    let faultless = |filters: &str| LogFilter {
+        filters: filters.to_owned(),
+        warning: None,
+    };
     let Some(asked) = variable.filter(|filters| !filters.trim().is_empty()) else {
-        return LogFilter {
-            filters: default.to_owned(),
-            warning: None,
-        };
+        return faultless(default);
     };
     let (directives, pattern) = asked.split_once('/').map_or((asked, None), |(d, p)| (d, Some(p)));
     let (mut kept, mut mistakes) = (Vec::new(), Vec::new());
@@ -36,10 +37,7 @@ pub fn choose(variable: Option<&str>, debug: bool) -> LogFilter {
         }
     }
     if is_about_placet && mistakes.is_empty() {
-        return LogFilter {
-            filters: asked.to_owned(),
-            warning: None,
-        };
+        return faultless(asked);
     }
     let reason = if mistakes.is_empty() {
         "says nothing of placet".to_owned()

@@ -36,19 +36,18 @@ pub fn make(options: &Options) -> Result<Parts, Vec<CommandError>> {
     let routes = keep(&mut errors, routes);
     let database = keep(&mut errors, db::open(options));
     let replica = keep(&mut errors, db::open_replica(options));
-    match (policy, tls, auth, metrics, routes, database, replica) {
-        (Some(policy), Some(tls), Some(()), Some(metrics), Some(slave_routes), Some(database), Some(replica)) => {
-            Ok(Parts {
-                policy,
-                tls,
-                metrics,
-                slave_routes,
-                database,
-                replica,
-            })
-        }
-        _ => Err(errors),
-    }
+    let parts = || {
+        auth?;
+        Some(Parts {
+            policy: policy?,
+            tls: tls?,
+            metrics: metrics?,
+            slave_routes: routes?,
+            database: database?,
+            replica: replica?,
+        })
+    };
+    parts().ok_or(errors)
 }
 
 fn keep<T>(errors: &mut Vec<CommandError>, made: Result<T, CommandError>) -> Option<T> {

@@ -3,41 +3,24 @@
 use super::logging::{self, LiveLog};
 use crate::config::{self, ConfigSources};
 
-/// Reads the configuration again, and applies the options that may change.
-pub struct Reload {
-    sources: ConfigSources,
-    log: LiveLog,
-}
-
-impl Reload {
-    pub fn new(sources: &ConfigSources, log: LiveLog) -> Reload {
-        Reload {
-            sources: sources.clone(),
-            log,
-        }
+/// Reads the configuration again, and applies the options that may change. An unusable configuration changes nothing,
+/// but the log file is opened again, because the file was probably renamed.
+pub fn run(sources: &ConfigSources, log: &LiveLog) {
+    let loaded = config::load(sources);
+    let reopened = log.reload(loaded.as_ref().ok().map(|configuration| &configuration.options.default));
+    if let Err(error) = &loaded {
+        log::error!("SIGHUP: the configuration cannot be used, and stays as it was: {error}");
     }
-
-    /// Called at SIGHUP. An unusable configuration changes nothing, but the log file is opened again, because the file
-    /// was probably renamed.
-    pub fn run(&self) {
-        let loaded = config::load(&self.sources);
-        let reopened = self
-            .log
-            .reload(loaded.as_ref().ok().map(|configuration| &configuration.options.default));
-        if let Err(error) = &loaded {
-            log::error!("SIGHUP: the configuration cannot be used, and stays as it was: {error}");
-        }
-        match reopened {
-            Ok(()) => log::info!(
-                "SIGHUP: the log file was opened again, and the log level is {}; all other options need a restart",
-                log::max_level().as_str().to_lowercase()
-            ),
-            Err(error) => log::error!("SIGHUP: {error}; the log goes on in the former file"),
-        }
-        if let Ok(configuration) = &loaded
-            && let Err(error) = logging::log_options(configuration)
-        {
-            log::error!("SIGHUP: {error}");
-        }
+    match reopened {
+        Ok(()) => log::info!(
+            "SIGHUP: the log file was opened again, and the log level is {}; all other options need a restart",
+            log::max_level().as_str().to_lowercase()
+        ),
+        Err(error) => log::error!("SIGHUP: {error}; the log goes on in the former file"),
+    }
+    if let Ok(configuration) = &loaded
+        && let Err(error) = logging::log_options(configuration)
+    {
+        log::error!("SIGHUP: {error}");
     }
 }

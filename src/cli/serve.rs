@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::command_line::CommandLine;
 use super::parts::{self, Parts};
-use super::reload::Reload;
 use super::{CommandError, db, keystone, logging, metrics, open_files, panics, sockets};
 use crate::api::{self, BodyMemory, Front, HttpStatistics, Listen, Listeners, Served, Service};
 use crate::auth::Authenticator;
@@ -25,7 +24,7 @@ use crate::tasks::{self, Background};
 /// Serves until a signal to stop, and until the requests in flight have finished. `line` is for commands in messages.
 pub fn run(
     configuration: &Configuration,
-    reload: Reload,
+    on_hangup: Arc<dyn Fn() + Send + Sync>,
     dropped_log_lines: Arc<Counter>,
     line: &CommandLine,
 ) -> Result<(), CommandError> {
@@ -59,7 +58,10 @@ pub fn run(
     }
     logging::log_options(configuration)?;
     let max_connections = open_files::client_connections(options);
-    let parts = parts::make(options).map_err(first)?;
+    let parts = parts::make(options).map_err(|errors| {
+        // `placet config check` shows all.
+        errors.into_iter().next().expect("a part is missing for a reason")
+    })?;
     let auth = keystone::authenticator(options)?;
     let statistics = auth.keystone().map(|keystone| Arc::clone(keystone.statistics()));
     // Bind first, so that an address in use is reported before the database is changed.
@@ -89,7 +91,7 @@ pub fn run(
         keep_alive_timeout: Duration::from_secs(options.placet.keep_alive_timeout),
         is_inherited,
         tls,
-        on_hangup: Arc::new(move || reload.run()),
+        on_hangup,
     };
     let settings = settings(options, slave_routes);
     let http = Arc::new(HttpStatistics::new(options.placet.metrics, api::statistics_paths()));
@@ -127,11 +129,6 @@ pub fn run(
     }
     log::info!("stopped");
     Ok(())
-}
-
-/// The reason to show. `placet config check` shows all.
-fn first(errors: Vec<CommandError>) -> CommandError {
-    errors.into_iter().next().expect("a part is missing for a reason")
 }
 
 /// The tasks beside the server, which end after the server.
@@ -289,10 +286,8 @@ fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings
 }
 
 fn scheme(options: &Options) -> &'static str {
-    match options.placet.tls_certificate {
-        Some(_) => "https",
-        None => "http",
-    }
+    let has_tls = options.placet.tls_certificate.is_some();
+    if has_tls { "https" } else { "http" }
 }
 
 /// CORS is off without an allowed origin, as in OpenStack Placement.

@@ -1,8 +1,9 @@
 //! `placet serve` with its log. The first lines say what starts, and the last line of a failed start says why.
 
+use std::sync::Arc;
+
 use super::command_line::CommandLine;
-use super::reload::Reload;
-use super::{CommandError, config_check, logging, serve, version};
+use super::{CommandError, config_check, logging, reload, serve, version};
 use crate::config::{self, ConfigSources, DefaultSection, Options};
 use crate::db::engines::built_in;
 
@@ -23,7 +24,9 @@ pub fn run(sources: &ConfigSources, line: &CommandLine) -> Result<u8, CommandErr
     let options = &configuration.options;
     let (log, flush) = logging::start(&options.default, options.placet.log_format)?;
     log_versions(options);
-    let served = serve::run(&configuration, Reload::new(sources, log), flush.dropped_lines(), line);
+    let hangup_sources = sources.clone();
+    let on_hangup = Arc::new(move || reload::run(&hangup_sources, &log));
+    let served = serve::run(&configuration, on_hangup, flush.dropped_lines(), line);
     if let Err(failure) = &served {
         log_failure(failure, &options.default, sources, line);
     }

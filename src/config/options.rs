@@ -15,7 +15,7 @@
 ///     }
 ///     with {
 ///         /// A field that is not an option.
-///         name: Type = a_function_of_the_reader;
+///         name: Type = a_function_of_the_raw_configuration;
 ///     }
 /// }
 /// ```
@@ -66,7 +66,7 @@ macro_rules! options {
             pub fn read(reader: &mut crate::config::reader::OptionReader) -> Self {
                 Self {
                     $($name: reader.value($section_name, stringify!($name)),)+
-                    $($($extra: ($read_extra)(reader),)+)?
+                    $($($extra: ($read_extra)(reader.raw),)+)?
                 }
             }
         }
@@ -74,11 +74,11 @@ macro_rules! options {
 }
 
 pub(super) mod default;
-pub(super) mod keystone;
-pub(super) mod libraries;
-pub(super) mod oslo;
-pub(super) mod placement;
-pub(super) mod placet;
+mod keystone;
+mod oslo;
+mod placement;
+mod placet;
+pub(super) mod unused;
 
 pub use default::DefaultSection;
 pub use keystone::KeystoneAuthtoken;

@@ -40,28 +40,31 @@ pub struct RawConfig {
     pub environment: BTreeMap<String, String>,
     /// The variables that look like an option's but are unknown, and the names that were probably meant.
     pub mistyped: BTreeMap<String, Option<String>>,
-    /// From the command line: (section, name, value).
-    pub arguments: Vec<(&'static str, &'static str, String)>,
+    /// `[placet] bind` from the command line.
+    pub bind: Option<String>,
     /// The directories in which files with relative names are searched. The first match wins.
     pub search_dirs: Vec<PathBuf>,
 }
 
-/// The defaults without any configuration: (section, name, value). With any configuration OpenStack Placement's
-/// defaults hold instead.
-const UNCONFIGURED: [(&str, &str, &str); 2] = [
-    ("api", "auth_strategy", "noauth2"),
-    ("placement_database", "connection", "sqlite:///placet.sqlite"),
-];
+/// The default of an option without any configuration. With any configuration OpenStack Placement's defaults hold
+/// instead.
+fn unconfigured_default(spec: &OptionSpec) -> Option<&'static str> {
+    match (spec.section, spec.name) {
+        ("api", "auth_strategy") => Some("noauth2"),
+        ("placement_database", "connection") => Some("sqlite:///placet.sqlite"),
+        _ => None,
+    }
+}
 
 impl RawConfig {
     /// The values that are set for an option; `None` if the default holds.
     pub fn assignment(&self, spec: &OptionSpec) -> Option<Assignment> {
-        let argument = self
-            .arguments
-            .iter()
-            .rfind(|(section, name, _)| (*section, *name) == (spec.section, spec.name));
-        if let Some((_, _, value)) = argument {
-            return Some(Assignment::new(value, Origin::CommandLine));
+        if let Some(bind) = self
+            .bind
+            .as_ref()
+            .filter(|_| (spec.section, spec.name) == ("placet", "bind"))
+        {
+            return Some(Assignment::new(bind, Origin::CommandLine));
         }
         // oslo.config splits the variable of a repeatable option into letters; here the variable is one value.
         let variable = spec.variable();
@@ -69,10 +72,7 @@ impl RawConfig {
             return Some(Assignment::new(value, Origin::Environment(variable)));
         }
         if self.unconfigured() {
-            let default = UNCONFIGURED
-                .iter()
-                .find(|(section, name, _)| (*section, *name) == (spec.section, spec.name));
-            return default.map(|(_, _, value)| Assignment::new(*value, Origin::Unconfigured));
+            return unconfigured_default(spec).map(|value| Assignment::new(value, Origin::Unconfigured));
         }
         self.assignment_in_files(spec)
     }

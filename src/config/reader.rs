@@ -1,7 +1,5 @@
 //! Reads options by name into their types, and keeps an error for each unfit value.
 
-use std::path::PathBuf;
-
 use super::error::ConfigError;
 use super::option_spec::OptionSpec;
 use super::raw::RawConfig;
@@ -9,7 +7,7 @@ use super::value::OptionValue;
 
 /// Typed access to the values that are set.
 pub struct OptionReader<'a> {
-    raw: &'a RawConfig,
+    pub raw: &'a RawConfig,
     /// For each unfit value so far: the option, the value, and the value's origin.
     pub errors: Vec<ConfigError>,
 }
@@ -20,16 +18,6 @@ impl<'a> OptionReader<'a> {
             raw,
             errors: Vec::new(),
         }
-    }
-
-    /// Whether there is no configuration.
-    pub fn unconfigured(&self) -> bool {
-        self.raw.unconfigured()
-    }
-
-    /// The directories in which files with relative names are searched.
-    pub fn search_dirs(&self) -> Vec<PathBuf> {
-        self.raw.search_dirs.clone()
     }
 
     /// The value of an option. The default stands for a missing value, for an empty text if the type allows none, and

@@ -30,9 +30,9 @@ pub struct ConfigSources {
     pub environment: BTreeMap<String, String>,
     /// The directory of an installed service's configuration, `/etc/placement`.
     pub system_dir: Option<PathBuf>,
-    /// Options from the command line: (section, name, value). They override the files. A service with such options
-    /// alone counts as not configured.
-    pub arguments: Vec<(&'static str, &'static str, String)>,
+    /// `[placet] bind` from the command line, over all other sources. A service with this option alone counts as not
+    /// configured.
+    pub bind: Option<String>,
 }
 
 impl ConfigSources {
@@ -84,7 +84,7 @@ impl ConfigSources {
             files,
             mistyped: mistyped.collect(),
             environment,
-            arguments: self.arguments.clone(),
+            bind: self.bind.clone(),
         };
         (raw, errors)
     }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use super::option_spec::OptionSpec;
 use super::options::{
     Api, Cors, DefaultSection, KeystoneAuthtoken, OsloMiddleware, OsloPolicy, Placement, PlacementDatabase, Placet,
-    default, keystone, libraries, oslo, placement,
+    default, unused,
 };
 
 /// Every option, the options of `[placet]` first.
@@ -24,11 +24,7 @@ pub static ALL: LazyLock<Vec<OptionSpec>> = LazyLock::new(|| {
         OsloMiddleware::SPECS,
         Cors::SPECS,
         KeystoneAuthtoken::SPECS,
-        placement::UNUSED,
-        oslo::UNUSED,
-        default::UNUSED,
-        keystone::UNUSED,
-        libraries::UNUSED,
+        unused::UNUSED,
     ];
     let each = |spec: &OptionSpec| {
         let spec = *spec;

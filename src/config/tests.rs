@@ -66,9 +66,9 @@ fn without_configuration_it_is_noauth2_on_an_embedded_file() {
 
 #[test]
 fn an_argument_does_not_count_as_configuration() {
-    let arguments = vec![("placet", "bind", "127.0.0.1:1".to_owned())];
+    let bind = Some("127.0.0.1:1".to_owned());
     let configuration = load(&ConfigSources {
-        arguments,
+        bind,
         ..ConfigSources::default()
     })
     .unwrap();

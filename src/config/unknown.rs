@@ -7,7 +7,7 @@ use std::fmt;
 use super::error::Origin;
 use super::ini::Entry;
 use super::option_spec::OptionSpec;
-use super::options::libraries;
+use super::options::unused;
 use super::raw::RawConfig;
 use super::spec;
 use crate::spelling::nearest;
@@ -137,7 +137,7 @@ pub fn find(raw: &RawConfig) -> Vec<Unknown> {
             }
             continue;
         }
-        let unknown = match libraries::library(section) {
+        let unknown = match unused::library(section) {
             Some(library) => Unknown::Library {
                 name: format!("[{section}]"),
                 library,
@@ -201,8 +201,8 @@ fn unknown_variables(raw: &RawConfig) -> Vec<Unknown> {
             }),
         }
     }
-    let mistyped = raw.mistyped.iter();
-    found.extend(mistyped.map(|(name, nearest)| match library_of_variable(name) {
+    let library = |name: &str| unused::library(&section_and_option(name)?.0.to_lowercase());
+    found.extend(raw.mistyped.iter().map(|(name, nearest)| match library(name) {
         // Without any configuration every such variable is refused.
         Some(library) if !raw.unconfigured() => Unknown::Library {
             name: format!("the environment variable {name}"),
@@ -215,11 +215,6 @@ fn unknown_variables(raw: &RawConfig) -> Vec<Unknown> {
         },
     }));
     found
-}
-
-fn library_of_variable(name: &str) -> Option<&'static str> {
-    let (section, _) = section_and_option(name)?;
-    libraries::library(&section.to_lowercase())
 }
 
 /// `auth_section` names a section of keystoneauth's options, and the operator chooses the name.

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::config::option_spec::OptionSpec;
 use crate::config::value::Password;
 
 options! {
@@ -89,39 +88,3 @@ options! {
         delay_auth_decision: bool = false;
     }
 }
-
-const V3: &str = "placet speaks version 3 of Keystone's API, whatever is set";
-const SWIFT: &str = "it names Swift's cache; placet has a cache of its own";
-const MEMCACHED: &str = "the cache of tokens is in placet's memory, for token_cache_time and at most 65536 tokens";
-const CATALOG: &str = "placet asks for the catalogue if service_type is set, because only access rules need it";
-const BIND: &str = "a token that is bound to Kerberos or another mechanism is refused; Keystone makes none since Pike";
-const TOKEN: &str = "placet renews its own token, which needs a password or an application credential";
-const AUDIT: &str = "placet has no audit middleware; each request is one line of the log";
-
-/// Options that are accepted but not used.
-pub const UNUSED: &[OptionSpec] = &[
-    OptionSpec::unused("keystone_authtoken", "auth_version", V3),
-    OptionSpec::unused("keystone_authtoken", "cache", SWIFT),
-    OptionSpec::unused("keystone_authtoken", "enforce_token_bind", BIND),
-    OptionSpec::unused("keystone_authtoken", "include_service_catalog", CATALOG),
-    OptionSpec::unused("keystone_authtoken", "memcache_password", MEMCACHED).secret(),
-    OptionSpec::unused(
-        "keystone_authtoken",
-        "memcache_pool_conn_get_timeout memcache_pool_dead_retry memcache_pool_maxsize \
-         memcache_pool_socket_timeout memcache_pool_unused_timeout memcache_sasl_enabled",
-        MEMCACHED,
-    ),
-    OptionSpec::unused("keystone_authtoken", "memcache_secret_key", MEMCACHED).secret(),
-    OptionSpec::unused(
-        "keystone_authtoken",
-        "memcache_security_strategy memcache_tls_allowed_ciphers memcache_tls_cafile memcache_tls_certfile \
-         memcache_tls_enabled memcache_tls_keyfile memcache_use_advanced_pool memcache_username",
-        MEMCACHED,
-    ),
-    OptionSpec::unused("keystone_authtoken", "memcached_servers", MEMCACHED)
-        .formerly(&[("keystone_authtoken", "memcache_servers")]),
-    OptionSpec::unused("keystone_authtoken", "token", TOKEN).secret(),
-    OptionSpec::unused("audit_middleware_notifications", "driver topics", AUDIT),
-    OptionSpec::unused("audit_middleware_notifications", "transport_url", AUDIT).secret(),
-    OptionSpec::unused("audit_middleware_notifications", "use_oslo_messaging", AUDIT),
-];

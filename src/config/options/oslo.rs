@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::option_spec::OptionSpec;
-use crate::config::reader::OptionReader;
+use crate::config::raw::RawConfig;
 use crate::config::value::Repeated;
 
 options! {
@@ -21,7 +20,7 @@ options! {
     }
     with {
         /// The directories for relative names. The first match wins.
-        search_dirs: Vec<PathBuf> = OptionReader::search_dirs;
+        search_dirs: Vec<PathBuf> = |raw: &RawConfig| raw.search_dirs.clone();
     }
 }
 
@@ -75,71 +74,3 @@ impl OsloPolicy {
             .find(|path| path.exists())
     }
 }
-
-const REMOTE: &str = "placet asks no policy server, and refuses policy files with http: and https: checks";
-const SCOPES: &str = "scopes are always enforced";
-const OWN_SECTION: &str = "the option of the same name in [placement_database]";
-const ASYNC: &str = "[placement_database] connection";
-const RETRIES: &str = "[placet] commit_timeout bounds how long a commit is tried again";
-const HEALTH: &str = "GET /health/ready is for balancers and GET /health/live for supervisors, both without a token";
-const TRACING: &str = "this version sends no traces; each request is one line of the log";
-
-/// Options that are accepted but not used.
-pub const UNUSED: &[OptionSpec] = &[
-    // oslo.policy has dropped the option; configuration files still have the option.
-    OptionSpec::unused("oslo_policy", "enforce_scope", SCOPES),
-    OptionSpec::unused(
-        "oslo_policy",
-        "remote_content_type remote_ssl_verify_server_crt remote_ssl_ca_crt_file remote_ssl_client_crt_file \
-         remote_ssl_client_key_file remote_timeout",
-        REMOTE,
-    ),
-    OptionSpec::unused("oslo_middleware", "max_request_body_size", "[placet] max_body_size"),
-    OptionSpec::unused(
-        "oslo_middleware",
-        "http_basic_auth_user_file",
-        "[api] auth_strategy; placet has no HTTP basic auth",
-    ),
-    OptionSpec::unused(
-        "healthcheck",
-        "detailed backends allowed_source_ranges ignore_proxied_requests disable_by_file_path \
-         disable_by_file_paths enable_by_file_paths",
-        HEALTH,
-    ),
-    OptionSpec::unused(
-        "oslo_middleware_tracing",
-        "enabled otlp_endpoint otlp_protocol service_name sampling_rate insecure",
-        TRACING,
-    ),
-    // OpenStack Placement registers oslo.db's section too, but reads only the copy, [placement_database].
-    OptionSpec::unused("database", "connection slave_connection", OWN_SECTION).secret(),
-    OptionSpec::unused("database", "asyncio_connection asyncio_slave_connection", ASYNC).secret(),
-    OptionSpec::unused(
-        "database",
-        "synchronous_reader",
-        "every answer shows every acknowledged write",
-    ),
-    OptionSpec::unused(
-        "database",
-        "backend",
-        "the scheme of the URL in [placement_database] connection",
-    ),
-    OptionSpec::unused("database", "sqlite_synchronous mysql_sql_mode", OWN_SECTION),
-    OptionSpec::unused(
-        "database",
-        "mysql_wsrep_sync_wait",
-        "placet waits for other nodes' commits where it must",
-    ),
-    OptionSpec::unused(
-        "database",
-        "connection_recycle_time max_pool_size max_retries retry_interval max_overflow connection_debug \
-         connection_trace pool_timeout connection_parameters",
-        OWN_SECTION,
-    ),
-    OptionSpec::unused("database", "use_db_reconnect", "lost connections are always replaced"),
-    OptionSpec::unused(
-        "database",
-        "db_retry_interval db_inc_retry_interval db_max_retry_interval db_max_retries",
-        RETRIES,
-    ),
-];

@@ -3,8 +3,7 @@
 use std::fmt;
 
 use crate::config::error::{ConfigError, Result};
-use crate::config::option_spec::OptionSpec;
-use crate::config::reader::OptionReader;
+use crate::config::raw::RawConfig;
 use crate::config::value::{Choice, Secret};
 
 options! {
@@ -60,7 +59,7 @@ options! {
     }
     with {
         /// Whether nothing is configured: the database is placet's file, created and upgraded at start.
-        embedded: bool = OptionReader::unconfigured;
+        embedded: bool = RawConfig::unconfigured;
     }
 }
 
@@ -147,32 +146,3 @@ impl Choice for GenerationStrategy {
     const WORDS: &'static str = "depth-first, breadth-first";
     const VALUES: &'static [Self] = &[Self::DepthFirst, Self::BreadthFirst];
 }
-
-const STRICT_ALREADY: &str = "placet always commits durably and checks what it writes";
-const TRACE: &str = "the environment variable RUST_LOG=placet::db=trace shows the SQL";
-
-/// Options that are accepted but not used.
-pub const UNUSED: &[OptionSpec] = &[
-    OptionSpec::unused(
-        "placement",
-        "allocation_conflict_retry_count",
-        "claims are decided in order, without conflicts inside a process; [placet] commit_timeout bounds the rest",
-    ),
-    OptionSpec::unused(
-        "placement_database",
-        "connection_parameters",
-        "write them into the URL of connection",
-    ),
-    OptionSpec::unused(
-        "placement_database",
-        "sqlite_synchronous mysql_sql_mode",
-        STRICT_ALREADY,
-    ),
-    OptionSpec::unused("placement_database", "connection_debug connection_trace", TRACE),
-    OptionSpec::unused(
-        "workarounds",
-        "optimize_for_wide_provider_trees",
-        "candidates are always generated lazily, and equal children are not tried again",
-    ),
-    OptionSpec::unused("DEFAULT", "tempdir", "placet writes no temporary files"),
-];
