@@ -8,7 +8,6 @@ pub mod handlers;
 pub mod http;
 mod metrics;
 mod openapi;
-mod panics;
 mod readiness;
 mod route;
 mod routes;
@@ -26,7 +25,6 @@ pub use http::statistics::HttpStatistics;
 pub use http::stopping::ignore_other_signals;
 pub use http::tls::{LiveTls, PemFile, TlsPems};
 pub use metrics::{Metrics, MetricsAccess, ProcessCounters};
-pub use panics::PanicCount;
 pub use routes::{ROUTES, authorized_by, description as openapi, slave_routes, statistics_paths};
 pub use service::{Listen, METRICS_CONNECTIONS, Service, Settings};
 

@@ -35,9 +35,9 @@ use raw::RawConfig;
 use reader::OptionReader;
 pub use reference::{conf as sample, markdown as reference, sections};
 use show::Note;
-pub use sources::ConfigSources;
+pub use sources::{ConfigSources, visible_entries};
 use unknown::Unknown;
-pub use value::{Password, Secret, seconds};
+pub use value::{DatabaseUrl, Password, seconds};
 
 /// The configuration, and the origin of each value.
 #[derive(Clone)]
@@ -82,7 +82,7 @@ pub struct Report {
     pub configuration: Option<Configuration>,
 }
 
-/// The problems that [`Options::serving_problems`] found.
+/// The problems of a service with its options.
 #[derive(Debug, Default)]
 pub struct Problems {
     /// The errors that keep a service from a start.
@@ -91,6 +91,19 @@ pub struct Problems {
     pub warnings: Vec<String>,
     /// Sentences about options of OpenStack Placement with no effect or less effect in placet.
     pub ineffective: Vec<String>,
+}
+
+impl Problems {
+    /// All warnings, as sentences.
+    ///
+    /// # Errors
+    /// The first error.
+    pub fn into_warnings(self) -> Result<Vec<String>> {
+        match self.errors.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok([self.warnings, self.ineffective].concat()),
+        }
+    }
 }
 
 /// Reads the configuration and finds all problems at once.
@@ -103,7 +116,8 @@ pub fn check(sources: &ConfigSources) -> Report {
         match &note {
             Note::Unknown(name) => match refusal(name, raw.unconfigured(), is_open) {
                 Some(error) => errors.push(error),
-                None if name.is_of_library() => notes.push(note.to_string()),
+                // OpenStack's name is no typing mistake.
+                None if matches!(name, Unknown::Library { .. }) => notes.push(note.to_string()),
                 None => unknown.push(note.to_string()),
             },
             Note::Older { .. } | Note::Unused(..) => notes.push(note.to_string()),
@@ -119,9 +133,9 @@ pub fn check(sources: &ConfigSources) -> Report {
     }
 }
 
-/// The error if an unknown name keeps placet from a start. An unknown option of `[placet]` is certainly a typing mistake; in further sections an unknown option is ignored with
-/// a warning. And a mistyped variable must not begin an empty database (`unconfigured`), and not leave a service
-/// without authentication (`is_open`).
+/// The error if an unknown name keeps placet from a start. An unknown option of `[placet]` is certainly a typing
+/// mistake; in further sections an unknown option is ignored with a warning. A mistyped variable must not begin an
+/// empty database (`unconfigured`), or leave a service without authentication (`is_open`).
 fn refusal(name: &Unknown, unconfigured: bool, is_open: bool) -> Option<ConfigError> {
     match name {
         Unknown::Variable { .. } if unconfigured => Some(ConfigError::MistypedVariable(name.to_string())),
@@ -164,18 +178,6 @@ impl Options {
     /// Whether placet accepts unknown tokens: neither placet nor Keystone checks a token.
     pub fn believes_every_token(&self) -> bool {
         self.api.auth_strategy == AuthStrategy::Noauth2 && self.placet.token_file.is_none()
-    }
-
-    /// Checks that a service may start with these options. Returns warnings, as sentences.
-    ///
-    /// # Errors
-    /// The first error of [`Options::serving_problems`].
-    pub fn check_serving(&self) -> Result<Vec<String>> {
-        let problems = self.serving_problems();
-        match problems.errors.into_iter().next() {
-            Some(error) => Err(error),
-            None => Ok([problems.warnings, problems.ineffective].concat()),
-        }
     }
 
     /// All errors that keep a service from a start, and warnings, but for the options of Keystone. The errors: no

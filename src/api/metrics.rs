@@ -21,7 +21,6 @@ use tokio::sync::{Mutex, oneshot};
 use self::text::Page;
 use super::http::headers::{request_id_header, text as header_text};
 use super::http::statistics::HttpStatistics;
-use super::panics::PanicCount;
 use super::readiness::Readiness;
 use super::service::Service;
 use crate::statistics::Counter;
@@ -47,7 +46,7 @@ pub enum MetricsAccess {
 #[derive(Debug, Clone)]
 pub struct ProcessCounters {
     pub started: SystemTime,
-    pub panics: PanicCount,
+    pub panics: Arc<Counter>,
     pub dropped_log_lines: Arc<Counter>,
 }
 

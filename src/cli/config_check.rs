@@ -88,13 +88,11 @@ fn find(sources: &ConfigSources, extent: Extent) -> Findings {
 }
 
 fn check_serving(options: &Options, extent: Extent, findings: &mut Findings) {
-    let (mistakes, warnings) = keystone::login_problems(options);
-    findings.errors.extend(mistakes.iter().map(ToString::to_string));
-    findings.warnings.extend(warnings);
-    let problems = options.serving_problems();
-    findings.errors.extend(problems.errors.iter().map(ToString::to_string));
-    findings.warnings.extend(problems.warnings);
-    findings.ineffective.extend(problems.ineffective);
+    for problems in [keystone::login_problems(options), options.serving_problems()] {
+        findings.errors.extend(problems.errors.iter().map(ToString::to_string));
+        findings.warnings.extend(problems.warnings);
+        findings.ineffective.extend(problems.ineffective);
+    }
     findings.ineffective.extend(db::url_warnings(options));
     let (warnings, notes) = policy::warnings_and_notes(&options.oslo_policy);
     findings.warnings.extend(warnings);
@@ -130,7 +128,7 @@ fn check_keystone(options: &Options, findings: &mut Findings) {
         findings
             .notes
             .push("auth_strategy is not keystone, so no Keystone is asked".to_owned());
-    } else if keystone::login_problems(options).0.is_empty() && keystone::check(options).is_ok() {
+    } else if keystone::login_problems(options).errors.is_empty() && keystone::check(options).is_ok() {
         match keystone::try_login(options) {
             Ok(roles) if roles.iter().any(|role| VALIDATING_ROLES.contains(&role.as_str())) => {}
             Ok(roles) => findings.warnings.push(format!(

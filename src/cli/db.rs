@@ -7,7 +7,7 @@ use clap::Subcommand;
 
 use super::command_line::CommandLine;
 use super::{CommandError, data_migrations, stderr, stdout};
-use crate::config::{Options, Secret, seconds};
+use crate::config::{DatabaseUrl, Options, seconds};
 use crate::db::connect::url;
 use crate::db::schema::migrate::Synced;
 use crate::db::{Database, DatabaseSettings, Replica};
@@ -135,7 +135,7 @@ pub fn url_warnings(options: &Options) -> Vec<String> {
 
 /// The URL of the replica. `None` unless a route uses the replica: OpenStack Placement accepts any URL here and never
 /// uses the URL.
-fn replica_url(options: &Options) -> Option<&Secret> {
+fn replica_url(options: &Options) -> Option<&DatabaseUrl> {
     let url = options.placement_database.slave_connection.as_ref();
     url.filter(|_| !options.placet.slave_routes.is_empty())
 }
@@ -154,7 +154,7 @@ pub fn open_replica(options: &Options) -> Result<Option<Replica>, CommandError> 
     Ok(Some(Replica::new(Database::open(&settings)?, pause)))
 }
 
-fn settings(options: &Options, url: &Secret) -> DatabaseSettings {
+fn settings(options: &Options, url: &DatabaseUrl) -> DatabaseSettings {
     let commit_timeout = Duration::from_secs(options.placet.commit_timeout);
     let options = &options.placement_database;
     let defaults = DatabaseSettings::new(url.reveal());

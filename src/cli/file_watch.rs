@@ -41,7 +41,6 @@ const SEARCH_INTERVAL: Duration = Duration::from_millis(10);
 pub struct DiskFiles<P, R> {
     /// Searches for the files that exist now.
     paths: P,
-    /// Reads the files.
     read: R,
     /// The state of the files at the last reading.
     noted: ArcSwap<Vec<FileStamp>>,
@@ -50,13 +49,8 @@ pub struct DiskFiles<P, R> {
     found_others: AtomicBool,
 }
 
-impl FileStamp {
-    fn of(path: PathBuf) -> FileStamp {
-        let state = FileStamp::state(&path);
-        FileStamp { path, state }
-    }
-
-    fn state(path: &Path) -> Option<FileState> {
+impl FileState {
+    fn of(path: &Path) -> Option<FileState> {
         let data: Metadata = fs::metadata(path).ok()?;
         Some(FileState {
             changed: (data.ctime(), data.ctime_nsec()),
@@ -77,8 +71,7 @@ where
         if self.must_search() && stamps((self.paths)()) != **noted {
             self.found_others.store(true, Ordering::SeqCst);
         }
-        self.found_others.load(Ordering::SeqCst)
-            || noted.iter().any(|stamp| FileStamp::state(&stamp.path) != stamp.state)
+        self.found_others.load(Ordering::SeqCst) || noted.iter().any(|stamp| FileState::of(&stamp.path) != stamp.state)
     }
 
     fn read(&self) -> Result<T, String> {
@@ -114,5 +107,9 @@ impl<P, R> DiskFiles<P, R> {
 }
 
 fn stamps(paths: Vec<PathBuf>) -> Vec<FileStamp> {
-    paths.into_iter().map(FileStamp::of).collect()
+    let stamp = |path: PathBuf| FileStamp {
+        state: FileState::of(&path),
+        path,
+    };
+    paths.into_iter().map(stamp).collect()
 }

@@ -6,7 +6,7 @@ use super::keystone_login::{self, Login, set};
 use super::{CommandError, token_file};
 use crate::auth::Authenticator;
 use crate::auth::keystone::{ConnectionSettings, Keystone, Settings};
-use crate::config::{AuthStrategy, ConfigError, Options, seconds};
+use crate::config::{AuthStrategy, Options, Problems, seconds};
 
 /// The authenticator that the configuration asks for.
 pub fn authenticator(options: &Options) -> Result<Authenticator, CommandError> {
@@ -25,22 +25,22 @@ pub fn authenticator(options: &Options) -> Result<Authenticator, CommandError> {
 /// Checks the files that [`authenticator`] reads. Asks no server.
 pub fn check(options: &Options) -> Result<(), CommandError> {
     match options.api.auth_strategy {
-        AuthStrategy::Noauth2 => match &options.placet.token_file {
-            Some(path) => token_file::live(path).map(drop),
-            None => Ok(()),
-        },
+        AuthStrategy::Noauth2 => authenticator(options).map(drop),
         AuthStrategy::Keystone => Ok(Keystone::check(&connection(options))?),
     }
 }
 
-/// The mistakes in the login of the service, and sentences about risky settings. None unless Keystone checks tokens.
-pub fn login_problems(options: &Options) -> (Vec<ConfigError>, Vec<String>) {
+/// The mistakes in the login of the service, and risky settings. None unless Keystone checks tokens.
+pub fn login_problems(options: &Options) -> Problems {
     if options.api.auth_strategy != AuthStrategy::Keystone {
-        return (Vec::new(), Vec::new());
+        return Problems::default();
     }
     let options = &options.keystone_authtoken;
-    let mistakes = keystone_login::read(options).err().unwrap_or_default();
-    (mistakes, keystone_login::warnings(options))
+    Problems {
+        errors: keystone_login::read(options).err().unwrap_or_default(),
+        warnings: keystone_login::warnings(options),
+        ineffective: Vec::new(),
+    }
 }
 
 /// Asks Keystone for a token with the configured credentials. Returns the token's roles.

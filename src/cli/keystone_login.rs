@@ -12,8 +12,6 @@ pub struct Login {
 
 const NO_AUTH_TYPE: &str = "auth_type is not set: write auth_type = password, with username, user_domain_name, password, \
                             project_name and project_domain_name, or auth_type = v3applicationcredential";
-const NO_SCOPE: &str = "[keystone_authtoken] project_name is not set: without a project, or another scope, Keystone gives \
-                        placet's user a token for its default project, or one that may validate no tokens";
 const NO_PASSWORD: &str = "password is not set: give the password of placet's user";
 const NO_SECRET: &str = "application_credential_secret is not set: give the secret of the application credential";
 const NO_CREDENTIAL: &str =
@@ -33,36 +31,33 @@ pub fn read(options: &KeystoneAuthtoken) -> Result<Login, Vec<ConfigError>> {
 
 /// Sentences about risky settings.
 pub fn warnings(options: &KeystoneAuthtoken) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if set(&options.www_authenticate_uri).is_none() {
-        warnings.push(
-            "[keystone_authtoken] www_authenticate_uri is not set: clients without a token are sent to auth_url; set it \
-             to the public URL of Keystone"
-                .to_owned(),
-        );
-    }
     let mut reader = LoginReader::new(options);
-    if matches!(options.auth_type.as_deref(), Some("password" | "v3password"))
-        && matches!(reader.scope(), Scope::Unscoped)
-        && reader.errors.is_empty()
-    {
-        warnings.push(NO_SCOPE.to_owned());
-    }
-    if options.insecure {
-        warnings.push(
+    let is_unscoped = matches!(reader.scope(), Scope::Unscoped) && reader.errors.is_empty();
+    let has_password = matches!(options.auth_type.as_deref(), Some("password" | "v3password"));
+    let risks = [
+        (
+            set(&options.www_authenticate_uri).is_none(),
+            "[keystone_authtoken] www_authenticate_uri is not set: clients without a token are sent to auth_url; set it \
+             to the public URL of Keystone",
+        ),
+        (
+            has_password && is_unscoped,
+            "[keystone_authtoken] project_name is not set: without a project, or another scope, Keystone gives placet's \
+             user a token for its default project, or one that may validate no tokens",
+        ),
+        (
+            options.insecure,
             "[keystone_authtoken] insecure = true: Keystone's certificate is not checked, so passwords and tokens may \
-             go to another server; set cafile instead"
-                .to_owned(),
-        );
-    }
-    if !options.service_token_roles_required {
-        warnings.push(
+             go to another server; set cafile instead",
+        ),
+        (
+            !options.service_token_roles_required,
             "[keystone_authtoken] service_token_roles_required = false: every valid token counts as a service's, and \
-             lifts the access rules of the user's; set it to true"
-                .to_owned(),
-        );
-    }
-    warnings
+             lifts the access rules of the user's; set it to true",
+        ),
+    ];
+    let taken = risks.into_iter().filter(|(is_taken, _)| *is_taken);
+    taken.map(|(_, sentence)| sentence.to_owned()).collect()
 }
 
 /// Reads the parts of the login, and keeps an error for each mistake.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::{CommandError, option_file};
-use crate::api::{HttpStatistics, Metrics, MetricsAccess, PanicCount, ProcessCounters};
+use crate::api::{HttpStatistics, Metrics, MetricsAccess, ProcessCounters};
 use crate::config::Options;
 use crate::statistics::Counter;
 
@@ -14,7 +14,7 @@ pub fn metrics(
     options: &Options,
     access: MetricsAccess,
     http: Arc<HttpStatistics>,
-    panics: PanicCount,
+    panics: Arc<Counter>,
     dropped_log_lines: Arc<Counter>,
 ) -> Metrics {
     let counters = ProcessCounters {

@@ -1,16 +1,17 @@
 //! Panics of the service: each is counted, and logged with the place in the code, on whichever thread it happens.
 
 use std::panic::PanicHookInfo;
+use std::sync::Arc;
 use std::thread;
 
-use crate::api::PanicCount;
+use crate::statistics::Counter;
 
 /// From now on each panic is counted, and logged instead of being printed to stderr.
-pub fn count_and_log() -> PanicCount {
-    let count = PanicCount::default();
-    let counted = count.clone();
+pub fn count_and_log() -> Arc<Counter> {
+    let count = Arc::new(Counter::default());
+    let counted = Arc::clone(&count);
     std::panic::set_hook(Box::new(move |panic| {
-        counted.add();
+        counted.increment();
         log::error!("{}", description(panic));
     }));
     count

@@ -1,11 +1,11 @@
 //! Reads oslo.policy's files from disk, and detects their changes.
 
-use std::fs::{self, DirEntry};
-use std::io::{self, ErrorKind};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::file_watch::DiskFiles;
-use crate::config::OsloPolicy;
+use crate::config::{OsloPolicy, visible_entries};
 use crate::live_value::Files;
 use crate::policy::PolicyFile;
 
@@ -35,7 +35,7 @@ pub fn read(options: &OsloPolicy) -> Result<Vec<PolicyFile>, String> {
 fn watched(options: &OsloPolicy) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = options.file().into_iter().collect();
     for dir in options.dirs() {
-        paths.extend(entries_of(&dir).unwrap_or_default());
+        paths.extend(visible_entries(&dir).unwrap_or_default());
         paths.push(dir);
     }
     paths
@@ -44,7 +44,7 @@ fn watched(options: &OsloPolicy) -> Vec<PathBuf> {
 /// The files of a directory. Subdirectories are skipped, and so are links that lead nowhere.
 fn files_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
-    for path in entries_of(dir)? {
+    for path in visible_entries(dir).map_err(|error| format!("{}: {error}", dir.display()))? {
         match fs::metadata(&path) {
             Ok(data) if data.is_file() => files.push(path),
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(format!("{}: {error}", path.display())),
@@ -52,16 +52,6 @@ fn files_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
         }
     }
     Ok(files)
-}
-
-/// The entries of a directory, sorted by name. As in oslo.policy, names that begin with a dot are skipped.
-fn entries_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
-    let failed = |error: io::Error| format!("{}: {error}", dir.display());
-    let entries: io::Result<Vec<DirEntry>> = fs::read_dir(dir).map_err(failed)?.collect();
-    let mut entries = entries.map_err(failed)?;
-    entries.retain(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
-    entries.sort_by_key(DirEntry::file_name);
-    Ok(entries.iter().map(DirEntry::path).collect())
 }
 
 fn read_file(path: &Path) -> Result<PolicyFile, String> {

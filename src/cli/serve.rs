@@ -43,13 +43,9 @@ pub fn run(
     }
     let options = &options;
     let panics = panics::count_and_log();
-    let (mistakes, keystone_warnings) = keystone::login_problems(options);
-    if let Some(mistake) = mistakes.into_iter().next() {
-        return Err(mistake.into());
-    }
     let warnings = [
-        keystone_warnings,
-        options.check_serving()?,
+        keystone::login_problems(options).into_warnings()?,
+        options.serving_problems().into_warnings()?,
         db::url_warnings(options),
         configuration.warnings_by_section(),
     ];
@@ -95,7 +91,13 @@ pub fn run(
     };
     let settings = settings(options, slave_routes);
     let http = Arc::new(HttpStatistics::new(options.placet.metrics, api::statistics_paths()));
-    let metrics = metrics::metrics(options, access, Arc::clone(&http), panics.clone(), dropped_log_lines);
+    let metrics = metrics::metrics(
+        options,
+        access,
+        Arc::clone(&http),
+        Arc::clone(&panics),
+        dropped_log_lines,
+    );
     let front = Front::new(settings.clone(), api::ROUTES, metrics);
     let load = {
         let (options, http) = (options.clone(), Arc::clone(&http));
@@ -116,8 +118,11 @@ pub fn run(
     match api::serve(front, listeners, &listen, load, ready).map_err(CommandError::Serve)? {
         Served::Stopped(running) => {
             let finished = running.finish();
-            if panics.get() > 0 {
-                log::warn!("{} panics since the start: see the lines at level ERROR", panics.get());
+            if panics.value() > 0 {
+                log::warn!(
+                    "{} panics since the start: see the lines at level ERROR",
+                    panics.value()
+                );
             }
             finished?;
         }
@@ -153,7 +158,12 @@ fn load(
     settings: api::Settings,
     statistics: Arc<HttpStatistics>,
 ) -> Result<(Service, RunningTasks), CommandError> {
-    check_exists(&database, options)?;
+    // Refused before the lock of the database is made beside the file.
+    if let Err(missing) = database.check_exists()
+        && !options.placement_database.may_sync()
+    {
+        return Err(CommandError::Unprepared(missing));
+    }
     // Held until the process ends. Taken before the schema is changed, because a second process may use the database.
     let lock = database.lock_for_serving()?;
     database.wait_until_reachable()?;
@@ -194,14 +204,6 @@ fn background_tasks(options: &Options, settings: &api::Settings, model: &Model) 
         tasks::census::start(census, Duration::from_secs(options.census_interval))?,
         tasks::database_watch::start(model.database_state(), settings.ready_timeout)?,
     ])
-}
-
-/// Refuses a missing file before the lock of its database is made beside it.
-fn check_exists(database: &Database, options: &Options) -> Result<(), CommandError> {
-    match database.check_exists() {
-        Err(missing) if !options.placement_database.may_sync() => Err(CommandError::Unprepared(missing)),
-        _ => Ok(()),
-    }
 }
 
 /// Creates or upgrades the schema if the configuration allows an upgrade; otherwise checks the schema.
@@ -250,7 +252,7 @@ fn rules(options: &Options) -> Rules {
 
 fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings {
     api::Settings {
-        url_prefix: options.placet.url_prefix.to_string(),
+        url_prefix: options.placet.url_prefix.0.clone(),
         scheme: scheme(options),
         max_body_size: options.placet.max_body_size,
         parse_proxy_headers: options.oslo_middleware.enable_proxy_headers_parsing,
@@ -314,7 +316,7 @@ fn print_greeting(options: &Options, address: SocketAddr) {
         _ => address,
     };
     let scheme = scheme(options);
-    let base = format!("{scheme}://{reachable}{}", options.placet.url_prefix);
+    let base = format!("{scheme}://{reachable}{}", options.placet.url_prefix.0);
     let data = match &options.placement_database.connection {
         Some(connection) => data_location(connection.reveal()),
         None => String::new(),
@@ -337,7 +339,7 @@ fn print_greeting(options: &Options, address: SocketAddr) {
     let greeting = format!(
         "placet {} listens on {scheme}://{address}{}\n  data: {data}{sync_note}\n  auth: {} ({auth_note})\n  try:  curl -H {token} -H 'OpenStack-API-Version: placement latest' {base}/resource_providers\n",
         env!("CARGO_PKG_VERSION"),
-        options.placet.url_prefix,
+        options.placet.url_prefix.0,
         options.api.auth_strategy,
     );
     // The service also runs with a closed stdout.

@@ -68,7 +68,7 @@ pub fn entries(path: &Path) -> Result<Vec<TokenEntry>, String> {
 
 /// Changes the tokens of the file. Concurrent changes wait for each other, and a reader finds the file before the
 /// change or after the change.
-pub fn change<T>(path: &Path, change: impl FnOnce(&mut Vec<TokenEntry>) -> Result<T, String>) -> Result<T, String> {
+pub fn change(path: &Path, change: impl FnOnce(&mut Vec<TokenEntry>) -> Result<(), String>) -> Result<(), String> {
     // The target of a link, because a rename would replace the link.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let failed = |error: io::Error| format!("cannot write the token file {}: {error}", path.display());
@@ -80,10 +80,9 @@ pub fn change<T>(path: &Path, change: impl FnOnce(&mut Vec<TokenEntry>) -> Resul
     let lock = File::open(folder).map_err(failed)?;
     lock.lock().map_err(failed)?;
     let mut entries = entries(path)?;
-    let result = change(&mut entries)?;
+    change(&mut entries)?;
     let lines: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
-    replace(path, folder, &lock, &format!("{HEAD}{lines}")).map_err(failed)?;
-    Ok(result)
+    replace(path, folder, &lock, &format!("{HEAD}{lines}")).map_err(failed)
 }
 
 fn replace(path: &Path, folder: &Path, opened_folder: &File, text: &str) -> io::Result<()> {

@@ -22,20 +22,14 @@ pub struct OptionSpec {
     pub range: Option<(i64, i64)>,
     /// The unit of a number, such as `seconds`; may be empty.
     pub unit: &'static str,
-    pub treatment: Treatment,
-}
-
-/// How placet treats an option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Treatment {
-    /// With the help text: a paragraph of Markdown.
-    Honoured(&'static str),
-    /// Accepted and ignored. The text names the replacement.
-    Unused(&'static str),
+    /// Whether placet uses the option. An unused option is accepted and ignored.
+    pub is_used: bool,
+    /// The help text, a paragraph of Markdown; of an unused option, the replacement.
+    pub text: &'static str,
 }
 
 impl OptionSpec {
-    const fn new(section: &'static str, name: &'static str, treatment: Treatment) -> Self {
+    const fn new(section: &'static str, name: &'static str, is_used: bool, text: &'static str) -> Self {
         Self {
             section,
             name,
@@ -46,18 +40,19 @@ impl OptionSpec {
             kind: "text",
             range: None,
             unit: "",
-            treatment,
+            is_used,
+            text,
         }
     }
 
     /// An option without a default.
     pub const fn honoured(section: &'static str, name: &'static str, help: &'static str) -> Self {
-        Self::new(section, name, Treatment::Honoured(help.trim_ascii_start()))
+        Self::new(section, name, true, help.trim_ascii_start())
     }
 
     /// Unused options of a section with the same replacement. `names` has blanks between the names.
     pub const fn unused(section: &'static str, names: &'static str, replacement: &'static str) -> Self {
-        Self::new(section, names, Treatment::Unused(replacement))
+        Self::new(section, names, false, replacement)
     }
 
     pub const fn defaults_to(mut self, default: &'static str) -> Self {
@@ -90,13 +85,5 @@ impl OptionSpec {
     /// The environment variable that sets this option, by oslo.config's rule.
     pub fn variable(&self) -> String {
         format!("OS_{}__{}", self.section.to_uppercase(), self.name.to_uppercase())
-    }
-
-    /// The help text, if the option is honoured.
-    pub fn help(&self) -> Option<&'static str> {
-        match self.treatment {
-            Treatment::Honoured(help) => Some(help),
-            Treatment::Unused(_) => None,
-        }
     }
 }

@@ -59,10 +59,8 @@ fn unconfigured_default(spec: &OptionSpec) -> Option<&'static str> {
 impl RawConfig {
     /// The values that are set for an option; `None` if the default holds.
     pub fn assignment(&self, spec: &OptionSpec) -> Option<Assignment> {
-        if let Some(bind) = self
-            .bind
-            .as_ref()
-            .filter(|_| (spec.section, spec.name) == ("placet", "bind"))
+        if let Some(bind) = &self.bind
+            && (spec.section, spec.name) == ("placet", "bind")
         {
             return Some(Assignment::new(bind, Origin::CommandLine));
         }

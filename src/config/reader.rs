@@ -23,14 +23,14 @@ impl<'a> OptionReader<'a> {
     /// The value of an option. The default stands for a missing value, for an empty text if the type allows none, and
     /// for an unfit value.
     pub fn value<T: OptionValue>(&mut self, section: &'static str, name: &'static str) -> T {
-        // Every test reads every option, so a missing declaration or default is found at once.
         let spec = self.raw.spec(section, name);
+        // Every test reads every option, so a missing declaration is found at once.
         let spec = spec.unwrap_or_else(|| panic!("[{section}] {name} is not declared"));
-        let read = self.raw.resolve(spec).and_then(|(texts, origin)| {
+        let resolved = self.raw.resolve(spec).and_then(|(texts, origin)| {
             let shown = texts.last().map_or("", String::as_str);
             read(spec, &texts).map_err(|reason| ConfigError::of_value(spec, shown, reason, origin))
         });
-        let set = match read {
+        let set = match resolved {
             Ok(value) => value,
             Err(error) => {
                 self.errors.push(error);
@@ -39,7 +39,7 @@ impl<'a> OptionReader<'a> {
         };
         let default = || T::from_text(spec.default.unwrap_or_default()).ok().flatten();
         set.or_else(default)
-            .unwrap_or_else(|| panic!("[{section}] {name} has no default that fits"))
+            .expect("every option has a default that fits, and every test reads every option")
     }
 }
 

@@ -23,7 +23,7 @@ pub fn conf(section: Option<&str>) -> String {
 }
 
 fn sample_of(spec: &OptionSpec) -> String {
-    let comment = format!("{}# Value: {}", comment(spec.help().unwrap_or_default()), values(spec));
+    let comment = format!("{}# Value: {}", comment(spec.text), values(spec));
     let assignment = format!("#{} = {}", spec.name, spec.default.unwrap_or_default());
     format!("{comment}\n{}\n", assignment.trim_end())
 }
@@ -67,8 +67,7 @@ fn markdown_row(spec: &OptionSpec) -> String {
         "" => String::new(),
         default => format!("`{default}`"),
     };
-    let help = spec.help().unwrap_or_default();
-    format!("| `{}` | {default} | {} | {help} |\n", spec.name, values(spec))
+    format!("| `{}` | {default} | {} | {} |\n", spec.name, values(spec), spec.text)
 }
 
 /// The allowed values, for example `1 to 600 seconds`.

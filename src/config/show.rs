@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::error::{Origin, Result};
 use super::interpolation;
-use super::option_spec::{OptionSpec, Treatment};
+use super::option_spec::OptionSpec;
 use super::raw::RawConfig;
 use super::spec;
 use super::unknown::{self, Unknown};
@@ -64,7 +64,7 @@ pub enum Note {
         origin: Origin,
     },
     /// An option that is accepted but not used.
-    Unused(&'static OptionSpec, &'static str),
+    Unused(&'static OptionSpec),
 }
 
 impl Note {
@@ -73,7 +73,7 @@ impl Note {
         match self {
             Self::Unknown(unknown) => unknown.section(),
             Self::Older { older, .. } => Some(older.0),
-            Self::Unused(spec, _) => Some(spec.section),
+            Self::Unused(spec) => Some(spec.section),
         }
     }
 
@@ -85,7 +85,7 @@ impl Note {
             Self::Older { older, newer, .. } => {
                 format!("{} is an older name of [{}] {}", older.1, newer.section, newer.name)
             }
-            Self::Unused(spec, _) => spec.name.to_owned(),
+            Self::Unused(spec) => spec.name.to_owned(),
         }
     }
 }
@@ -99,10 +99,10 @@ impl fmt::Display for Note {
                 "[{}] {}: an older name, write [{}] {} ({origin})",
                 older.0, older.1, newer.section, newer.name
             ),
-            Self::Unused(spec, replacement) => write!(
+            Self::Unused(spec) => write!(
                 f,
-                "[{}] {}: accepted, but not used: {replacement}",
-                spec.section, spec.name
+                "[{}] {}: accepted, but not used: {}",
+                spec.section, spec.name, spec.text
             ),
         }
     }
@@ -122,8 +122,8 @@ pub fn notes(raw: &RawConfig) -> Vec<Note> {
                 origin: assignment.origin,
             });
         }
-        if let Treatment::Unused(replacement) = spec.treatment {
-            notes.push(Note::Unused(spec, replacement));
+        if !spec.is_used {
+            notes.push(Note::Unused(spec));
         }
     }
     notes

@@ -8,7 +8,7 @@
 //! oslo.config also searches the home directory; placet, a service, does not.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -66,13 +66,13 @@ impl ConfigSources {
         let mut errors = Vec::new();
         let mut files = Vec::new();
         for path in self.paths(&mut errors) {
-            match text(&path) {
+            match fs::read_to_string(&path) {
                 Ok(text) => {
                     let (entries, bad_lines) = ini::parse(&path, &text);
                     errors.extend(bad_lines);
                     files.push((path, entries));
                 }
-                Err(error) => errors.push(error),
+                Err(error) => errors.push(unreadable(&path, &error)),
             }
         }
         let environment = self.options_in_environment();
@@ -176,33 +176,26 @@ impl ConfigSources {
     }
 }
 
-fn text(path: &Path) -> Result<String> {
-    let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
-    String::from_utf8(bytes).map_err(|_| ConfigError::Unreadable {
-        path: path.to_owned(),
-        reason: "it is not UTF-8".into(),
-    })
+fn conf_files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = visible_entries(dir).map_err(|error| unreadable(dir, &error))?;
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "conf"));
+    Ok(files)
 }
 
-/// Sorted by name. Without hidden files, like a shell's `*.conf`.
-fn conf_files(dir: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |error: io::Error| unreadable(dir, &error);
-    let mut files = Vec::new();
-    for entry in fs::read_dir(dir).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".conf") && !name.starts_with('.') {
-            files.push(entry.path());
-        }
-    }
-    files.sort();
-    Ok(files)
+/// The entries of a directory, sorted by name. As for a shell, names that begin with a dot are hidden.
+pub fn visible_entries(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries: io::Result<Vec<DirEntry>> = fs::read_dir(dir)?.collect();
+    let mut entries = entries?;
+    entries.retain(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
+    entries.sort_by_key(DirEntry::file_name);
+    Ok(entries.iter().map(DirEntry::path).collect())
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> ConfigError {
     let reason = match error.kind() {
         ErrorKind::NotFound => "it does not exist".to_owned(),
         ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        ErrorKind::InvalidData => "it is not UTF-8".to_owned(),
         _ => error.to_string(),
     };
     ConfigError::Unreadable {

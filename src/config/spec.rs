@@ -36,26 +36,22 @@ pub static ALL: LazyLock<Vec<OptionSpec>> = LazyLock::new(|| {
 /// The options that placet uses, in display order: `[placet]` comes last, because an operator of OpenStack Placement
 /// knows the sections before.
 pub fn honoured() -> Vec<&'static OptionSpec> {
-    let mut specs: Vec<_> = ALL.iter().filter(|spec| spec.help().is_some()).collect();
+    let mut specs: Vec<_> = ALL.iter().filter(|spec| spec.is_used).collect();
     specs.sort_by_key(|spec| (spec.section == "placet", spec.section != "DEFAULT", spec.section));
     specs
 }
 
-pub fn find(section: &str, name: &str) -> Option<&'static OptionSpec> {
-    ALL.iter().find(|spec| spec.section == section && spec.name == name)
-}
-
 /// Whether an option has this name, or had this name once.
 pub fn is_known(section: &str, name: &str) -> bool {
-    find(section, name).is_some() || ALL.iter().any(|spec| spec.deprecated.contains(&(section, name)))
+    let has_name = |spec: &OptionSpec| (spec.section, spec.name) == (section, name);
+    ALL.iter()
+        .any(|spec| has_name(spec) || spec.deprecated.contains(&(section, name)))
 }
 
 /// A further section with an option of this name, preferably an option that placet uses.
 pub fn home(section: &str, name: &str) -> Option<&'static str> {
     let elsewhere = ALL.iter().filter(|spec| spec.section != section && spec.name == name);
-    elsewhere
-        .min_by_key(|spec| spec.help().is_none())
-        .map(|spec| spec.section)
+    elsewhere.min_by_key(|spec| !spec.is_used).map(|spec| spec.section)
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ fn without_configuration_it_is_noauth2_on_an_embedded_file() {
     );
     assert_eq!(options.placet.bind.to_string(), "127.0.0.1:8778");
     assert_eq!(options.placet.max_body_size, 32 * 1024 * 1024);
-    assert_eq!(options.check_serving(), Ok(Vec::new()));
+    assert_eq!(options.serving_problems().into_warnings(), Ok(Vec::new()));
 }
 
 #[test]
@@ -103,13 +103,19 @@ fn noauth2_on_other_than_loopback_must_be_allowed() {
         )
     };
     assert!(matches!(
-        options(&text("")).check_serving(),
+        options(&text("")).serving_problems().into_warnings(),
         Err(ConfigError::Noauth2Anywhere { .. })
     ));
-    let warnings = options(&text("allow_noauth2_anywhere = true")).check_serving().unwrap();
+    let warnings = options(&text("allow_noauth2_anywhere = true"))
+        .serving_problems()
+        .into_warnings()
+        .unwrap();
     assert_eq!(warnings.len(), 1);
     // With a token file unknown tokens are refused, but tokens in clear text are worth a warning.
-    let warnings = options(&text("token_file = /t")).check_serving().unwrap();
+    let warnings = options(&text("token_file = /t"))
+        .serving_problems()
+        .into_warnings()
+        .unwrap();
     assert!(
         warnings.len() == 1 && warnings[0].contains("clear text"),
         "{warnings:?}"
@@ -245,10 +251,7 @@ fn an_empty_number_means_its_default() {
 fn a_url_prefix_has_no_slash_at_its_end() {
     for (text, prefix) in [("", ""), ("/", ""), ("/placement/", "/placement"), ("/a/b", "/a/b")] {
         assert_eq!(
-            options(&format!("[placet]\nurl_prefix = {text}"))
-                .placet
-                .url_prefix
-                .to_string(),
+            options(&format!("[placet]\nurl_prefix = {text}")).placet.url_prefix.0,
             prefix
         );
     }
@@ -363,12 +366,16 @@ fn slave_routes_need_a_slave_connection() {
     let text =
         |more: &str| format!("[api]\nauth_strategy=noauth2\n[placement_database]\nconnection=sqlite:///x\n{more}");
     let routes = "[placet]\nslave_routes = GET /usages, GET /traits\n";
-    assert_eq!(options(&text(routes)).check_serving(), Err(ConfigError::NoReplica));
+    assert_eq!(
+        options(&text(routes)).serving_problems().into_warnings(),
+        Err(ConfigError::NoReplica)
+    );
     let both = options(&text(&format!("slave_connection=sqlite:///y\n{routes}")));
-    assert_eq!(both.check_serving(), Ok(Vec::new()));
+    assert_eq!(both.serving_problems().into_warnings(), Ok(Vec::new()));
     assert_eq!(both.placet.slave_routes, ["GET /usages", "GET /traits"]);
     let warnings = options(&text("slave_connection=sqlite:///y\n"))
-        .check_serving()
+        .serving_problems()
+        .into_warnings()
         .unwrap();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
 }

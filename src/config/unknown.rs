@@ -34,9 +34,8 @@ pub enum Unknown {
     Section {
         section: String,
         options: usize,
-        nearest: Option<String>,
-        /// The first option whose name is also an option of a section of placement's own, and this section.
-        option: Option<(String, &'static str)>,
+        /// The section that was probably meant, as the end of the sentence; may be empty.
+        meant: String,
         origin: Origin,
     },
     /// An option of a known section.
@@ -60,11 +59,6 @@ impl Unknown {
             Self::Variable { .. } => None,
         }
     }
-
-    /// Whether the name is OpenStack's, and so no typing mistake.
-    pub fn is_of_library(&self) -> bool {
-        matches!(self, Self::Library { .. })
-    }
 }
 
 impl fmt::Display for Unknown {
@@ -77,16 +71,10 @@ impl fmt::Display for Unknown {
             Self::Section {
                 section,
                 options,
-                nearest,
-                option,
+                meant,
                 origin,
             } => {
                 let options = if *options == 1 { "option has" } else { "options have" };
-                let meant = match (nearest, option) {
-                    (Some(nearest), _) => format!("; did you mean [{nearest}]?"),
-                    (None, Some((name, home))) => format!("; {name} is an option of [{home}]"),
-                    (None, None) => String::new(),
-                };
                 write!(
                     f,
                     "[{section}] is no section of OpenStack Placement or placet, and its {options} no effect{meant} \
@@ -173,12 +161,14 @@ fn unknown_section(raw: &RawConfig, section: &str, known: &BTreeSet<&str>, origi
         .map(|(_, entry)| entry.key.as_str())
         .collect();
     // All sections outside of `OWN_SECTIONS` have options that every service of a cloud has.
-    let home = |name: &&str| spec::home(section, name).filter(|home| OWN_SECTIONS.contains(home));
+    let home = |name: &str| spec::home(section, name).filter(|home| OWN_SECTIONS.contains(home));
+    let of_home = |name: &&str| Some(format!("; {name} is an option of [{}]", home(name)?));
+    let nearest = nearest(section, known.iter().copied()).map(|nearest| format!("; did you mean [{nearest}]?"));
+    let meant = nearest.or_else(|| options.iter().find_map(of_home));
     Unknown::Section {
         section: section.to_owned(),
         options: options.len(),
-        nearest: nearest(section, known.iter().copied()).map(str::to_owned),
-        option: options.iter().find_map(|name| Some(((*name).to_owned(), home(name)?))),
+        meant: meant.unwrap_or_default(),
         origin,
     }
 }
@@ -239,10 +229,9 @@ pub fn mistyped(variable: &str) -> Option<Option<String>> {
     if OTHER_VARIABLES.contains(&variable) || known_variables().contains(variable) {
         return None;
     }
-    match (nearest_variable(&upper), section_and_option(&upper)) {
-        (Some(nearest), _) => Some(Some(nearest)),
-        (None, Some(_)) => Some(None),
-        (None, None) => None,
+    match nearest_variable(&upper) {
+        Some(nearest) => Some(Some(nearest)),
+        None => section_and_option(&upper).map(|_| None),
     }
 }
 

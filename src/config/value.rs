@@ -89,14 +89,14 @@ pub fn seconds(number: u64) -> Duration {
 }
 
 /// A type with a few values, each with a word.
-pub trait Choice: Copy + 'static {
+pub trait ChoiceValue: Copy + 'static {
     /// The words, separated by `, `.
     const WORDS: &'static str;
     /// The values, in the order of the words.
     const VALUES: &'static [Self];
 }
 
-impl<T: Choice> OptionValue for T {
+impl<T: ChoiceValue> OptionValue for T {
     const KIND: &'static str = T::WORDS;
 
     fn from_text(text: &str) -> Result<Option<Self>, String> {
@@ -163,50 +163,28 @@ impl OptionValue for SocketAddr {
     }
 }
 
-/// A database URL, which may contain a password. `Debug` masks the password.
+/// A text that logs must not show: a database URL, which may contain a password, or a password.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct Secret<const IS_URL: bool>(String);
 
-impl Secret {
-    /// The URL with its password.
+pub type DatabaseUrl = Secret<true>;
+pub type Password = Secret<false>;
+
+impl<const IS_URL: bool> Secret<IS_URL> {
+    /// The text with its secret.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Debug for Secret {
+impl<const IS_URL: bool> fmt::Debug for Secret<IS_URL> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&mask::url(&self.0))
+        f.write_str(mask::MASK)
     }
 }
 
-impl OptionValue for Secret {
-    const KIND: &'static str = "URL";
-    const SECRET: bool = true;
-
-    fn from_text(text: &str) -> Result<Option<Self>, String> {
-        Ok((!text.is_empty()).then(|| Self(text.to_owned())))
-    }
-}
-
-/// A password, or a further text that logs must not show.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Password(String);
-
-impl Password {
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
-impl OptionValue for Password {
-    const KIND: &'static str = "text";
+impl<const IS_URL: bool> OptionValue for Secret<IS_URL> {
+    const KIND: &'static str = if IS_URL { "URL" } else { "text" };
     const SECRET: bool = true;
 
     fn from_text(text: &str) -> Result<Option<Self>, String> {

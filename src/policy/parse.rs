@@ -181,8 +181,8 @@ fn single(word: &str, diagnostics: &mut Diagnostics) -> Check {
             .warnings
             .push(format!("{reason}; until then requests to its routes get a 500"));
     }
-    if let Left::Path(path) = &left
-        && !Caller::may_have(&path[0])
+    if let Left::Credential { name, .. } = &left
+        && !Caller::may_have(name)
     {
         diagnostics.warnings.push(format!(
             "{word:?} compares the credential {kind}, which no token has, and never holds; role:NAME compares roles, \

@@ -89,8 +89,11 @@ impl Template {
 pub enum Left {
     /// `'text'`, `20`, `True` or `None`.
     Literal(String),
-    /// A credential of the caller, and the path of a value inside the credential.
-    Path(Vec<String>),
+    /// A credential of the caller. Members of a credential, as in `user_id.name`, cannot be compared.
+    Credential {
+        name: String,
+        has_members: bool,
+    },
     Unreadable,
 }
 
@@ -102,11 +105,13 @@ impl Left {
         if ["True", "False", MISSING_VALUE].contains(&text) {
             return Left::Literal(text.to_owned());
         }
-        let path = text.split('.').map(str::to_owned).collect::<Vec<_>>();
-        if path.iter().all(|name| is_name(name)) {
-            Left::Path(path)
-        } else {
-            Left::Unreadable
+        if !text.split('.').all(is_name) {
+            return Left::Unreadable;
+        }
+        let (name, has_members) = text.split_once('.').map_or((text, false), |(name, _)| (name, true));
+        Left::Credential {
+            name: name.to_owned(),
+            has_members,
         }
     }
 
@@ -115,18 +120,14 @@ impl Left {
     /// # Errors
     /// A left side that cannot be parsed, or a path into a value without members.
     pub fn equals(&self, text: &str, right: &str, caller: &Caller) -> Result<bool, String> {
-        let (name, members) = match self {
+        let (name, has_members) = match self {
             Left::Literal(literal) => return Ok(literal == right),
             Left::Unreadable => return Err(unreadable(text)),
-            Left::Path(path) => match path.split_first() {
-                Some(split) => split,
-                None => return Ok(false),
-            },
+            Left::Credential { name, has_members } => (name, *has_members),
         };
-        let no_members = || Err(format!("{text}: {name} has no members; write {name} alone"));
         Ok(match caller.credential(name) {
             None | Some(Credential::List([])) => false,
-            Some(_) if !members.is_empty() => return no_members(),
+            Some(_) if has_members => return Err(format!("{text}: {name} has no members; write {name} alone")),
             Some(Credential::Text(value)) => value.unwrap_or(MISSING_VALUE) == right,
             Some(Credential::Flag(flag)) => right == if flag { "True" } else { "False" },
             Some(Credential::List(items)) => items.iter().any(|item| item == right),

@@ -191,7 +191,13 @@ fn check_source(node: Node) -> Result<CheckSource, String> {
                 Node::Null => Ok(Vec::new()),
                 Node::Text(text) if text.is_empty() => Ok(Vec::new()),
                 Node::Text(text) => Ok(vec![text]),
-                Node::List(words) => words.into_iter().map(check_text).collect(),
+                Node::List(words) => words
+                    .into_iter()
+                    .map(|word| match word {
+                        Node::Text(text) => Ok(text),
+                        _ => Err(NOT_A_CHECK.to_owned()),
+                    })
+                    .collect(),
                 Node::Bare(_) | Node::Tagged(_) | Node::Mapping(_) => Err(NOT_A_CHECK.to_owned()),
             })
             .collect::<Result<_, _>>()
@@ -200,10 +206,3 @@ fn check_source(node: Node) -> Result<CheckSource, String> {
 }
 
 const NOT_A_CHECK: &str = "is neither a text nor lists of texts; write one text, as in \"role:reader or role:admin\"";
-
-fn check_text(node: Node) -> Result<String, String> {
-    match node {
-        Node::Text(text) => Ok(text),
-        _ => Err(NOT_A_CHECK.to_owned()),
-    }
-}

@@ -5,9 +5,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The thread; `None` if it is disabled.
-pub struct Background(Option<Running>);
+pub struct Background(Option<BackgroundThread>);
 
-struct Running {
+struct BackgroundThread {
     stop: Sender<()>,
     thread: JoinHandle<()>,
     interrupt: Box<dyn FnOnce() + Send>,
@@ -35,7 +35,7 @@ impl Background {
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || work(&Stopped(stopped)))?;
-        Ok(Background(Some(Running {
+        Ok(Background(Some(BackgroundThread {
             stop,
             thread,
             interrupt: Box::new(interrupt),
@@ -44,18 +44,12 @@ impl Background {
 
     /// Stops the thread, and waits for its present work: the writer cannot end while the thread holds the model.
     pub fn stop(self) {
-        if let Some(Running {
-            stop,
-            thread,
-            interrupt,
-        }) = self.0
-        {
-            drop(stop);
-            interrupt();
-            let name = thread.thread().name().unwrap_or_default().to_owned();
-            if thread.join().is_err() {
-                log::error!("The thread {name} has panicked");
-            }
+        let Some(running) = self.0 else { return };
+        drop(running.stop);
+        (running.interrupt)();
+        let name = running.thread.thread().name().unwrap_or_default().to_owned();
+        if running.thread.join().is_err() {
+            log::error!("The thread {name} has panicked");
         }
     }
 }

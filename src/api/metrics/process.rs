@@ -16,7 +16,7 @@ pub fn write(page: &mut Page, counters: &ProcessCounters) {
         "placet_panics_total",
         Kind::Counter,
         "Panics, each a defect of placet",
-        counters.panics.get(),
+        counters.panics.value(),
     );
     page.one(
         "placet_log_lines_dropped_total",
@@ -92,14 +92,13 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::api::panics::PanicCount;
 
     #[test]
     fn the_process_knows_its_memory_files_threads_and_start() {
         let mut page = Page::default();
         let counters = ProcessCounters {
             started: UNIX_EPOCH + Duration::from_millis(1_500),
-            panics: PanicCount::default(),
+            panics: Arc::default(),
             dropped_log_lines: Arc::default(),
         };
         write(&mut page, &counters);

@@ -34,16 +34,8 @@ impl DefaultSection {
 ///
 /// The directory of a Python package has no counterpart in placet: the working directory stands in for it.
 pub const SUBSTITUTED: &[OptionSpec] = &[
-    OptionSpec::honoured(
-        "DEFAULT",
-        "pybasedir",
-        "A directory that other values may name as `$pybasedir`.",
-    )
-    .defaults_to("."),
-    OptionSpec::honoured(
-        "DEFAULT",
-        "state_path",
-        "A directory that other values may name as `$state_path`.",
-    )
-    .defaults_to("$pybasedir"),
+    OptionSpec::honoured("DEFAULT", "pybasedir", PYBASEDIR).defaults_to("."),
+    OptionSpec::honoured("DEFAULT", "state_path", STATE_PATH).defaults_to("$pybasedir"),
 ];
+const PYBASEDIR: &str = "A directory that other values may name as `$pybasedir`.";
+const STATE_PATH: &str = "A directory that other values may name as `$state_path`.";

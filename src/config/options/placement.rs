@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::config::error::{ConfigError, Result};
 use crate::config::raw::RawConfig;
-use crate::config::value::{Choice, Secret};
+use crate::config::value::{ChoiceValue, DatabaseUrl};
 
 options! {
     /// `[api]`
@@ -38,9 +38,9 @@ options! {
     /// `[placement_database]`
     PlacementDatabase in "placement_database" {
         /// The URL of the database, as SQLAlchemy writes it.
-        connection: Option<Secret>;
+        connection: Option<DatabaseUrl>;
         /// The URL of a replica of the database, for the routes in `[placet] slave_routes`.
-        slave_connection: Option<Secret>;
+        slave_connection: Option<DatabaseUrl>;
         /// The age in seconds at which a connection is replaced before its next use. 0 replaces a connection each time,
         /// -1 never.
         connection_recycle_time: i64 = 3600, formerly "placement_database" "idle_timeout";
@@ -73,7 +73,7 @@ impl PlacementDatabase {
     ///
     /// # Errors
     /// The configuration has no URL. As in OpenStack Placement there is no default.
-    pub fn required(&self) -> Result<&Secret> {
+    pub fn required(&self) -> Result<&DatabaseUrl> {
         self.connection.as_ref().ok_or(ConfigError::NoConnection)
     }
 
@@ -119,7 +119,7 @@ pub enum AuthStrategy {
     Noauth2,
 }
 
-impl Choice for AuthStrategy {
+impl ChoiceValue for AuthStrategy {
     const WORDS: &'static str = "keystone, noauth2";
     const VALUES: &'static [Self] = &[Self::Keystone, Self::Noauth2];
 }
@@ -142,7 +142,7 @@ pub enum GenerationStrategy {
     BreadthFirst,
 }
 
-impl Choice for GenerationStrategy {
+impl ChoiceValue for GenerationStrategy {
     const WORDS: &'static str = "depth-first, breadth-first";
     const VALUES: &'static [Self] = &[Self::DepthFirst, Self::BreadthFirst];
 }

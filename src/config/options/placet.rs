@@ -1,11 +1,10 @@
 //! `[placet]`: placet's own options.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::config::error::{ConfigError, Result};
-use crate::config::value::{Choice, OptionValue};
+use crate::config::value::{ChoiceValue, OptionValue};
 
 options! {
     /// `[placet]`: options without a counterpart in OpenStack Placement, or left to its web server.
@@ -151,7 +150,7 @@ pub enum DefaultRank {
     Random,
 }
 
-impl Choice for DefaultRank {
+impl ChoiceValue for DefaultRank {
     const WORDS: &'static str = "any, fullest, emptiest, tightest, random";
     const VALUES: &'static [Self] = &[Self::Any, Self::Fullest, Self::Emptiest, Self::Tightest, Self::Random];
 }
@@ -164,14 +163,14 @@ pub enum LogFormat {
     Oslo,
 }
 
-impl Choice for LogFormat {
+impl ChoiceValue for LogFormat {
     const WORDS: &'static str = "text, json, oslo";
     const VALUES: &'static [Self] = &[Self::Text, Self::Json, Self::Oslo];
 }
 
 /// A path without a slash at its end: empty, or like `/placement`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UrlPrefix(String);
+pub struct UrlPrefix(pub String);
 
 impl OptionValue for UrlPrefix {
     const KIND: &'static str = "path";
@@ -185,11 +184,5 @@ impl OptionValue for UrlPrefix {
         } else {
             Err("must be empty or a path like /placement".to_owned())
         }
-    }
-}
-
-impl fmt::Display for UrlPrefix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }

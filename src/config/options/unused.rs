@@ -7,7 +7,7 @@ use crate::config::option_spec::OptionSpec;
 const CLAIMS_IN_ORDER: &str =
     "claims are decided in order, without conflicts inside a process; [placet] commit_timeout bounds the rest";
 const URL: &str = "write them into the URL of connection";
-const STRICT_ALREADY: &str = "placet always commits durably and checks what it writes";
+const DURABLE: &str = "placet always commits durably and checks what it writes";
 const TRACE: &str = "the environment variable RUST_LOG=placet::db=trace shows the SQL";
 const LAZY_CANDIDATES: &str = "candidates are always generated lazily, and equal children are not tried again";
 const SCOPES: &str = "scopes are always enforced";
@@ -51,11 +51,7 @@ const SIGNED: &str = "keystonemiddleware lost it with signed tokens; Keystone va
 pub const UNUSED: &[OptionSpec] = &[
     OptionSpec::unused("placement", "allocation_conflict_retry_count", CLAIMS_IN_ORDER),
     OptionSpec::unused("placement_database", "connection_parameters", URL),
-    OptionSpec::unused(
-        "placement_database",
-        "sqlite_synchronous mysql_sql_mode",
-        STRICT_ALREADY,
-    ),
+    OptionSpec::unused("placement_database", "sqlite_synchronous mysql_sql_mode", DURABLE),
     OptionSpec::unused("placement_database", "connection_debug connection_trace", TRACE),
     OptionSpec::unused("workarounds", "optimize_for_wide_provider_trees", LAZY_CANDIDATES),
     OptionSpec::unused("DEFAULT", "tempdir", "placet writes no temporary files"),
