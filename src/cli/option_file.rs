@@ -9,11 +9,9 @@ use std::path::Path;
 /// Why the file cannot be read, and which user must be able to read the file.
 pub fn read(option: &str, path: &Path) -> Result<(String, Vec<u8>), String> {
     let name = format!("[placet] {option} = {}", path.display());
-    match fs::read(path) {
-        Ok(content) => Ok((name, content)),
-        Err(error) => Err(format!(
-            "{name}: {error}; the user that runs placet (id {}) must be able to read it",
-            rustix::process::geteuid().as_raw(),
-        )),
-    }
+    let content = fs::read(path).map_err(|error| {
+        let user = rustix::process::geteuid().as_raw();
+        format!("{name}: {error}; the user that runs placet (id {user}) must be able to read it")
+    })?;
+    Ok((name, content))
 }

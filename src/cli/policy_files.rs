@@ -56,10 +56,8 @@ fn files_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
 
 fn read_file(path: &Path) -> Result<PolicyFile, String> {
     let name = path.display().to_string();
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(PolicyFile { name, text }),
-        Err(error) => Err(format!("{name}: {error}")),
-    }
+    let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+    Ok(PolicyFile { name, text })
 }
 
 #[cfg(test)]

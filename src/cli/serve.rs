@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::command_line::CommandLine;
-use super::parts::{self, Parts};
-use super::{CommandError, db, keystone, logging, metrics, open_files, panics, sockets};
+use super::{CommandError, db, keystone, logging, metrics, open_files, panics, parts, sockets};
 use crate::api::{self, BodyMemory, Front, HttpStatistics, Listen, Listeners, Served, Service};
 use crate::auth::Authenticator;
 use crate::config::{self, AuthStrategy, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
@@ -69,31 +68,23 @@ pub fn run(
     };
     let metrics_port = options.placet.metrics_bind.filter(|_| options.placet.metrics);
     let metrics_port = metrics_port.map(listen).transpose()?;
-    let Parts {
-        policy,
-        tls,
-        metrics: access,
-        slave_routes,
-        database,
-        replica,
-    } = parts;
-    let replica_readers = replica.as_ref().map_or(0, Replica::readers);
+    let replica_readers = parts.replica.as_ref().map_or(0, Replica::readers);
     let listen = Listen {
         workers: options.placet.workers,
         max_connections,
-        waiting_threads: database.readers().saturating_add(replica_readers),
+        waiting_threads: parts.database.readers().saturating_add(replica_readers),
         drain_time: Duration::from_secs(options.placet.drain_time),
         shutdown_timeout: Duration::from_secs(options.placet.shutdown_timeout),
         keep_alive_timeout: Duration::from_secs(options.placet.keep_alive_timeout),
         is_inherited,
-        tls,
+        tls: parts.tls,
         on_hangup,
     };
-    let settings = settings(options, slave_routes);
+    let settings = settings(options, parts.slave_routes);
     let http = Arc::new(HttpStatistics::new(options.placet.metrics, api::statistics_paths()));
     let metrics = metrics::metrics(
         options,
-        access,
+        parts.metrics,
         Arc::clone(&http),
         Arc::clone(&panics),
         dropped_log_lines,
@@ -101,7 +92,8 @@ pub fn run(
     let front = Front::new(settings.clone(), api::ROUTES, metrics);
     let load = {
         let (options, http) = (options.clone(), Arc::clone(&http));
-        move || load(&options, (database, replica), policy, auth, settings, http)
+        let database = (parts.database, parts.replica);
+        move || load(&options, database, parts.policy, auth, settings, http)
     };
     let metrics_address = metrics_port.as_ref().map(|(_, address)| *address);
     let ready = || {

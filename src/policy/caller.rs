@@ -78,11 +78,8 @@ impl Caller {
 
     /// Whether a token can have the credential of this name.
     pub fn may_have(name: &str) -> bool {
-        let widest = Caller {
-            system_scope: Some("all".to_owned()),
-            ..Caller::default()
-        };
-        widest.credential(name).is_some()
+        // Only a token with system scope has `system`.
+        name == "system" || Caller::default().credential(name).is_some()
     }
 
     /// Whether the token has system scope.

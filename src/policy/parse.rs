@@ -2,6 +2,9 @@
 //!
 //! A text that cannot be parsed never holds, and is reported. As in oslo.policy, its negation with `not` holds.
 
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
 use super::caller::Caller;
 use super::check::Check;
 use super::template::{self, Left, Template};
@@ -21,11 +24,10 @@ pub fn text(text: &str, diagnostics: &mut Diagnostics) -> Check {
         return Check::Always;
     }
     let mut tokens = Tokens {
-        words: words(text),
-        next: 0,
+        words: words(text).into_iter().peekable(),
         diagnostics,
     };
-    let check = tokens.any().filter(|_| tokens.peek().is_none());
+    let check = tokens.any().filter(|_| tokens.words.peek().is_none());
     check.unwrap_or_else(|| {
         diagnostics.warnings.push(format!(
             "{text:?} cannot be parsed and never holds; check its parentheses, and, or and not"
@@ -89,25 +91,15 @@ fn words(text: &str) -> Vec<Word<'_>> {
 }
 
 struct Tokens<'a, 'f> {
-    words: Vec<Word<'a>>,
-    next: usize,
+    words: Peekable<IntoIter<Word<'a>>>,
     diagnostics: &'f mut Diagnostics,
 }
 
 impl<'a> Tokens<'a, '_> {
-    fn peek(&self) -> Option<Word<'a>> {
-        self.words.get(self.next).copied()
-    }
-
-    fn take(&mut self, accepts: impl Fn(Word<'a>) -> bool) -> bool {
-        let found = self.peek().is_some_and(accepts);
-        self.next += usize::from(found);
-        found
-    }
-
     /// Takes the next word if it is `word`, ignoring case.
     fn take_word(&mut self, word: &str) -> bool {
-        self.take(|next| matches!(next, Word::Plain(text) if text.eq_ignore_ascii_case(word)))
+        let is_word = |next: &Word| matches!(next, Word::Plain(text) if text.eq_ignore_ascii_case(word));
+        self.words.next_if(is_word).is_some()
     }
 
     fn any(&mut self) -> Option<Check> {
@@ -130,13 +122,12 @@ impl<'a> Tokens<'a, '_> {
         if self.take_word("not") {
             return Some(Check::Not(Box::new(self.one()?)));
         }
-        if self.take(|next| next == Word::Open) {
-            let check = self.any()?;
-            return self.take(|next| next == Word::Close).then_some(check);
-        }
-        match self.peek()? {
+        match self.words.next()? {
+            Word::Open => {
+                let check = self.any()?;
+                self.words.next_if_eq(&Word::Close).map(|_| check)
+            }
             Word::Plain(word) if !["and", "or"].contains(&word.to_lowercase().as_str()) => {
-                self.next += 1;
                 Some(single(word, self.diagnostics))
             }
             _ => None,

@@ -95,13 +95,10 @@ impl PlacementDatabase {
     pub fn limit_warning(&self) -> Option<String> {
         let (size, overflow, connections) = (self.max_pool_size, self.max_overflow, self.connections());
         let options = format!("[placement_database] max_pool_size = {size} and max_overflow = {overflow}");
-        if self.is_unlimited() {
-            return Some(format!(
-                "{options} set no limit: placet opens at most {connections} connections for reads"
-            ));
-        }
         let is_lowered = size.saturating_add(overflow) > i64::from(connections);
-        is_lowered.then(|| format!("{options}: placet opens at most {connections} connections for reads"))
+        let no_limit = if self.is_unlimited() { " set no limit" } else { "" };
+        (is_lowered || self.is_unlimited())
+            .then(|| format!("{options}{no_limit}: placet opens at most {connections} connections for reads"))
     }
 
     /// Whether serving may create and upgrade the schema: always for the embedded file, otherwise if configured.
