@@ -100,8 +100,8 @@ impl Policy {
             Check::All(checks) => joined(checks, false),
             Check::Any(checks) => joined(checks, true),
             Check::Role(template) => {
-                let required = template.fill(target)?;
-                Ok(required.is_some_and(|required| caller.roles.iter().any(|role| same_role(role, &required))))
+                let required = template.fill(target)?.map(|role| role.to_lowercase());
+                Ok(required.is_some_and(|required| caller.roles.iter().any(|role| role.to_lowercase() == required)))
             }
             Check::Rule(name) => {
                 let rule = self.checks.get(name).or_else(|| self.checks.get(&self.default_rule));
@@ -130,11 +130,4 @@ impl Policy {
         }
         followed
     }
-}
-
-fn same_role(one: &str, other: &str) -> bool {
-    if one.is_ascii() && other.is_ascii() {
-        return one.eq_ignore_ascii_case(other);
-    }
-    one.to_lowercase() == other.to_lowercase()
 }

@@ -159,7 +159,6 @@ fn settings(options: &Options, url: &DatabaseUrl) -> DatabaseSettings {
     let options = &options.placement_database;
     let defaults = DatabaseSettings::new(url.reveal());
     DatabaseSettings {
-        url: defaults.url,
         max_pool_size: options.connections(),
         pool_timeout: seconds(options.pool_timeout),
         recycle_time: u64::try_from(options.connection_recycle_time).map_or(Duration::MAX, seconds),
@@ -167,5 +166,6 @@ fn settings(options: &Options, url: &DatabaseUrl) -> DatabaseSettings {
         lock_timeout: defaults.lock_timeout.min(commit_timeout),
         max_retries: options.max_retries,
         retry_interval: seconds(options.retry_interval),
+        ..defaults
     }
 }

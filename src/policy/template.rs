@@ -1,7 +1,5 @@
 //! The two sides of `left:right` in a check, and their comparison.
 
-use std::borrow::Cow;
-
 use super::caller::{Caller, Credential, MISSING_VALUE, Target};
 
 /// The right side: a text with placeholders `%(name)s` for values of the target.
@@ -65,10 +63,7 @@ impl Template {
     ///
     /// # Errors
     /// A `%` outside of a known placeholder.
-    pub fn fill<'a>(&'a self, target: &Target) -> Result<Option<Cow<'a, str>>, String> {
-        if let [TemplatePart::Text(text)] = self.parts.as_slice() {
-            return Ok(Some(Cow::Borrowed(text)));
-        }
+    pub fn fill(&self, target: &Target) -> Result<Option<String>, String> {
         let mut filled = String::new();
         for part in &self.parts {
             match part {
@@ -80,7 +75,7 @@ impl Template {
                 TemplatePart::Unreadable => return Err(format!("{:?} has a % that is not %(name)s or %%", self.text)),
             }
         }
-        Ok(Some(Cow::Owned(filled)))
+        Ok(Some(filled))
     }
 }
 
