@@ -113,15 +113,10 @@ impl TraceParent {
         let is_hex = |text: &str, length: usize| {
             text.len() == length && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
         };
-        let is_null = |text: &str| text.bytes().all(|b| b == b'0');
+        let is_id = |text: &str, length: usize| is_hex(text, length) && text.bytes().any(|b| b != b'0');
         // Later versions may append parts, version 00 has none.
         let is_version = is_hex(version, 2) && version != "ff" && (version != "00" || parts.next().is_none());
-        let is_valid = is_version
-            && is_hex(trace_id, 32)
-            && !is_null(trace_id)
-            && is_hex(parent_id, 16)
-            && !is_null(parent_id)
-            && is_hex(flags, 2);
+        let is_valid = is_version && is_id(trace_id, 32) && is_id(parent_id, 16) && is_hex(flags, 2);
         is_valid.then(|| TraceParent {
             trace_id: trace_id.to_owned(),
             parent_id: parent_id.to_owned(),

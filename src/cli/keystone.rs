@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::keystone_login::{self, Login, set};
+use super::keystone_login::{self, set};
 use super::{CommandError, token_file};
 use crate::auth::Authenticator;
 use crate::auth::keystone::{ConnectionSettings, Keystone, Settings};
@@ -70,19 +70,15 @@ fn settings(options: &Options) -> Result<Settings, CommandError> {
     let limit = Duration::from_secs(options.placet.commit_timeout);
     let connection = connection(options);
     let options = &options.keystone_authtoken;
-    let Login {
-        auth_url,
-        credentials,
-        scope,
-    } = keystone_login::read(options).map_err(|errors| {
+    let login = keystone_login::read(options).map_err(|errors| {
         let first = errors.into_iter().next();
         CommandError::Config(first.expect("a login is refused for a reason"))
     })?;
     Ok(Settings {
-        www_authenticate_uri: set(&options.www_authenticate_uri).unwrap_or_else(|| auth_url.clone()),
-        auth_url,
-        credentials,
-        scope,
+        www_authenticate_uri: set(&options.www_authenticate_uri).unwrap_or_else(|| login.auth_url.clone()),
+        auth_url: login.auth_url,
+        credentials: login.credentials,
+        scope: login.scope,
         interface: options.interface.clone(),
         region_name: set(&options.region_name),
         delay_auth_decision: options.delay_auth_decision,

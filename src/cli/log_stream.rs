@@ -13,7 +13,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 #[derive(Clone)]
 pub struct LogStream {
     file: Arc<File>,
-    /// The name of the file; `None` for stderr.
     path: Option<Arc<PathBuf>>,
     /// A regular file has room at any time.
     is_regular: bool,

@@ -46,16 +46,14 @@ fn read(path: &Path) -> Result<String, String> {
 
 /// A hash is no token, but the file says who has which roles. A program that can write the file can add a token.
 fn check_mode(path: &Path, data: &Metadata) -> Result<(), String> {
-    match data.mode() & OTHERS {
-        0 => Ok(()),
-        _ => Err(format!(
-            "every user of this machine can use the token file {} (mode {:04o}): run chmod 600 {}, or chmod 640 if placet reads \
-             it by its group",
-            path.display(),
-            data.mode() & 0o7777,
-            path.display(),
-        )),
+    if data.mode() & OTHERS == 0 {
+        return Ok(());
     }
+    let (name, mode) = (path.display(), data.mode() & 0o7777);
+    Err(format!(
+        "every user of this machine can use the token file {name} (mode {mode:04o}): run chmod 600 {name}, or chmod 640 if \
+         placet reads it by its group"
+    ))
 }
 
 /// The tokens of the file; none if the file does not exist yet.

@@ -141,7 +141,6 @@ pub fn find(raw: &RawConfig) -> Vec<Unknown> {
     found
 }
 
-/// The entries of all files, with their origins.
 fn entries(raw: &RawConfig) -> impl Iterator<Item = (Origin, &Entry)> {
     raw.files.iter().flat_map(|(path, entries)| {
         entries.iter().map(move |entry| {

@@ -49,9 +49,9 @@ impl Display for Check {
             Check::Not(check) => write!(f, "not {check}"),
             Check::All(checks) => f.write_str(&joined(checks, " and ")),
             Check::Any(checks) => f.write_str(&joined(checks, " or ")),
-            Check::Role(template) => write!(f, "role:{}", template.text()),
+            Check::Role(template) => write!(f, "role:{}", template.text),
             Check::Rule(name) => write!(f, "rule:{name}"),
-            Check::Equal { text, right, .. } => write!(f, "{text}:{}", right.text()),
+            Check::Equal { text, right, .. } => write!(f, "{text}:{}", right.text),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::caller::{Caller, Credential, MISSING_VALUE, Target};
 /// The right side: a text with placeholders `%(name)s` for values of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    text: String,
+    pub text: String,
     parts: Vec<TemplatePart>,
 }
 
@@ -48,10 +48,6 @@ impl Template {
             text: text.to_owned(),
             parts,
         }
-    }
-
-    pub fn text(&self) -> &str {
-        &self.text
     }
 
     /// Whether [`Template::fill`] can fail.
