@@ -4,6 +4,7 @@ mod parameters;
 mod server;
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -37,69 +38,49 @@ impl Target {
         }
     }
 
-    /// Whether two connections may reach different servers.
-    pub fn names_several_hosts(&self) -> bool {
+    /// The server of the database; `None` for an embedded database.
+    fn server(&self) -> Option<&Server> {
         match self {
-            Target::Sqlite(_) => false,
+            Target::Sqlite(_) => None,
             #[cfg(feature = "postgresql")]
-            Target::Postgresql(server) => server.names_several_hosts(),
+            Target::Postgresql(server) => Some(server),
             #[cfg(feature = "mariadb")]
-            Target::Mariadb(server) => server.names_several_hosts(),
+            Target::Mariadb(server) => Some(server),
         }
     }
-}
 
-impl Target {
+    /// Whether two connections may reach different servers.
+    pub fn names_several_hosts(&self) -> bool {
+        self.server().is_some_and(Server::names_several_hosts)
+    }
+
     /// Checks the files in the URL.
     ///
     /// # Errors
     /// A PEM file that cannot be read, or is not whole.
     pub fn check_files(&self) -> Result<(), SetupError> {
-        match self {
-            Target::Sqlite(_) => Ok(()),
-            #[cfg(feature = "postgresql")]
-            Target::Postgresql(server) => server.check_tls_files(),
-            #[cfg(feature = "mariadb")]
-            Target::Mariadb(server) => server.check_tls_files(),
-        }
+        self.server().map_or(Ok(()), Server::check_tls_files)
+    }
+
+    /// The command of a server's own tool for a backup to a file; `None` for an embedded database.
+    pub fn backup_command(&self, file: &Path) -> Option<String> {
+        Some(self.server()?.backup_command(file))
+    }
+
+    /// The command of a server's own tool for restoring a backup; `None` for an embedded database.
+    pub fn restore_command(&self, file: &Path) -> Option<String> {
+        Some(self.server()?.restore_command(file))
     }
 }
 
 /// The absolute path of a file, or a server without its user and password.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        if let Some(path) = self.file() {
             // A reader of a message may be in a different directory than this process.
-            Target::Sqlite(path) => std::path::absolute(path).as_ref().unwrap_or(path).display().fmt(f),
-            #[cfg(feature = "postgresql")]
-            Target::Postgresql(server) => server.fmt(f),
-            #[cfg(feature = "mariadb")]
-            Target::Mariadb(server) => server.fmt(f),
+            return std::path::absolute(path).as_deref().unwrap_or(path).display().fmt(f);
         }
-    }
-}
-
-impl Target {
-    /// The command of a server's own tool for a backup to a file; `None` for an embedded database.
-    pub fn backup_command(&self, _file: &Path) -> Option<String> {
-        match self {
-            Target::Sqlite(_) => None,
-            #[cfg(feature = "postgresql")]
-            Target::Postgresql(server) => Some(server.backup_command(_file)),
-            #[cfg(feature = "mariadb")]
-            Target::Mariadb(server) => Some(server.backup_command(_file)),
-        }
-    }
-
-    /// The command of a server's own tool for restoring a backup; `None` for an embedded database.
-    pub fn restore_command(&self, _file: &Path) -> Option<String> {
-        match self {
-            Target::Sqlite(_) => None,
-            #[cfg(feature = "postgresql")]
-            Target::Postgresql(server) => Some(server.restore_command(_file)),
-            #[cfg(feature = "mariadb")]
-            Target::Mariadb(server) => Some(server.restore_command(_file)),
-        }
+        self.server().map_or(Ok(()), |server| server.fmt(f))
     }
 }
 
@@ -194,8 +175,16 @@ fn redacted(url: &str) -> String {
     }
 }
 
+/// The error of a system call on the file of an embedded database, or on a file beside the database.
+pub(in crate::db) fn connect_error(path: &Path, error: &io::Error) -> SetupError {
+    SetupError::Connect {
+        place: Target::of_file(path).to_string(),
+        detail: error.to_string(),
+    }
+}
+
 /// Returns a path as a `file:` URI for SQLite.
-pub(in crate::db) fn file_uri(path: &std::path::Path, mode: &str) -> std::io::Result<String> {
+pub(in crate::db) fn file_uri(path: &Path, mode: &str) -> io::Result<String> {
     const ENCODED_CHARS: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
     let absolute = std::path::absolute(path)?;
     let encoded = utf8_percent_encode(&absolute.to_string_lossy(), &ENCODED_CHARS).to_string();

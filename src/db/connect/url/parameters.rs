@@ -90,6 +90,9 @@ pub const POSTGRESQL: Parameters = Parameters {
     refused: &[],
 };
 
+const BEFORE_HOST: &str = "write it before the host, as in mysql://user:password@host/database";
+const BEHIND_HOST: &str = "write it behind the host, as in mysql://user:password@host/database";
+
 pub const MYSQL: Parameters = Parameters {
     engine: "MySQL",
     used: &[
@@ -135,23 +138,11 @@ pub const MYSQL: Parameters = Parameters {
         "write_timeout",
     ],
     refused: &[
-        (
-            "database",
-            "write it behind the host, as in mysql://user:password@host/database",
-        ),
-        (
-            "db",
-            "write it behind the host, as in mysql://user:password@host/database",
-        ),
+        ("database", BEHIND_HOST),
+        ("db", BEHIND_HOST),
         ("named_pipe", "name a socket with unix_socket"),
-        (
-            "passwd",
-            "write it before the host, as in mysql://user:password@host/database",
-        ),
-        (
-            "password",
-            "write it before the host, as in mysql://user:password@host/database",
-        ),
+        ("passwd", BEFORE_HOST),
+        ("password", BEFORE_HOST),
         (
             "port",
             "write it behind the host, as in mysql://user:password@host:3307/database",
@@ -163,10 +154,7 @@ pub const MYSQL: Parameters = Parameters {
             "ssl_key_password",
             "give a key without a password, which only placet's user can read",
         ),
-        (
-            "user",
-            "write it before the host, as in mysql://user:password@host/database",
-        ),
+        ("user", BEFORE_HOST),
     ],
 };
 

@@ -6,17 +6,13 @@ mod libpq;
 mod mysql;
 #[cfg(feature = "mariadb")]
 mod option_file;
-#[cfg(any(feature = "postgresql", feature = "mariadb"))]
 mod tls_files;
-#[cfg(any(feature = "postgresql", feature = "mariadb"))]
 mod tools;
 
 use std::fmt;
 
 use crate::db::SetupError;
-use percent_encoding::percent_decode_str;
-#[cfg(any(feature = "postgresql", feature = "mariadb"))]
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// A database on a server.
 #[derive(Clone, PartialEq, Eq)]
@@ -78,6 +74,37 @@ impl Server {
             is_pymysql: _driver == "pymysql",
         })
     }
+
+    /// The parameters of the URL, and of its option file.
+    pub fn options(&self) -> &[UrlOption] {
+        &self.options
+    }
+
+    /// The value of an option of the URL.
+    pub fn option(&self, name: &str) -> Option<&str> {
+        let named = self.options.iter().rev().filter(|option| option.name == name);
+        named
+            .map(|option| option.value.as_str())
+            .find(|value| !value.is_empty())
+    }
+
+    /// Whether the client may connect to more than one host.
+    pub fn names_several_hosts(&self) -> bool {
+        self.hosts.len() > 1
+    }
+
+    /// The hosts with their ports, as in a URL. An IPv6 address is in brackets, and a name is encoded.
+    fn addresses(&self, encode: impl Fn(&str) -> String) -> String {
+        let address = |Host { name, port }: &Host| {
+            let port = port.as_deref().map(|port| format!(":{port}")).unwrap_or_default();
+            if name.contains(':') {
+                format!("[{name}]{port}")
+            } else {
+                format!("{}{port}", encode(name))
+            }
+        };
+        self.hosts.iter().map(address).collect::<Vec<_>>().join(",")
+    }
 }
 
 /// The parameters of a query, in their order.
@@ -91,13 +118,6 @@ pub fn parameters(query: &str) -> Option<Vec<UrlOption>> {
         })
     });
     read.collect()
-}
-
-impl Server {
-    /// The parameters of the URL, and of its option file.
-    pub fn options(&self) -> &[UrlOption] {
-        &self.options
-    }
 }
 
 #[cfg(any(feature = "postgresql", feature = "mariadb"))]
@@ -139,19 +159,6 @@ impl Server {
             }
         }
         Ok(())
-    }
-
-    /// The value of an option of the URL.
-    pub fn option(&self, name: &str) -> Option<&str> {
-        let named = self.options.iter().rev().filter(|option| option.name == name);
-        named
-            .map(|option| option.value.as_str())
-            .find(|value| !value.is_empty())
-    }
-
-    /// Whether the client may connect to more than one host.
-    pub fn names_several_hosts(&self) -> bool {
-        self.hosts.len() > 1
     }
 
     /// Whether the URL asks for TLS, so a connection without TLS is refused.
@@ -226,7 +233,6 @@ fn decoded(text: &str) -> Option<String> {
     Some(percent_decode_str(text).decode_utf8().ok()?.into_owned())
 }
 
-#[cfg(any(feature = "postgresql", feature = "mariadb"))]
 fn encoded(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }

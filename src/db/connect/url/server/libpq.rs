@@ -1,7 +1,7 @@
 //! The URI of PostgreSQL servers, in libpq's form.
 
 use super::super::parameters::POSTGRESQL;
-use super::{Host, Server, UrlOption, encoded};
+use super::{Server, UrlOption, encoded};
 
 /// Options for libpq, unless the URL sets the options. The timeouts notice a vanished server, for example after a power
 /// cut.
@@ -17,18 +17,6 @@ const LIBPQ_DEFAULTS: [(&str, &str); 6] = [
 impl Server {
     /// The URI for libpq, which tries the hosts one after the other.
     pub fn libpq_uri(&self) -> String {
-        let hosts: Vec<String> = self
-            .hosts
-            .iter()
-            .map(|Host { name, port }| {
-                let port = port.as_deref().map(|port| format!(":{port}")).unwrap_or_default();
-                if name.contains(':') {
-                    format!("[{name}]{port}")
-                } else {
-                    format!("{}{port}", encoded(name))
-                }
-            })
-            .collect();
         let mut options: Vec<String> = Vec::new();
         for UrlOption { name, value } in &self.options {
             // The hosts have been read from this option.
@@ -45,7 +33,7 @@ impl Server {
         let (account, database) = (self.account(), encoded(&self.database));
         format!(
             "postgresql://{account}{}/{database}?{}",
-            hosts.join(","),
+            self.addresses(encoded),
             options.join("&")
         )
     }

@@ -32,21 +32,16 @@ impl Server {
 
     /// The URL of a PostgreSQL server without its password and options.
     fn address(&self) -> String {
-        let host = |Host { name, port }: &Host| {
-            let port = port.as_deref().map(|port| format!(":{port}")).unwrap_or_default();
-            if name.contains(':') {
-                format!("[{name}]{port}")
-            } else {
-                format!("{name}{port}")
-            }
-        };
-        let hosts: Vec<String> = self.hosts.iter().map(host).collect();
         let user = if self.user.is_empty() {
             String::new()
         } else {
             format!("{}@", encoded(&self.user))
         };
-        let url = format!("postgresql://{user}{}/{}", hosts.join(","), encoded(&self.database));
+        let url = format!(
+            "postgresql://{user}{}/{}",
+            self.addresses(str::to_owned),
+            encoded(&self.database)
+        );
         quoted(&url)
     }
 
