@@ -4,13 +4,11 @@ mod attempts;
 pub mod connection;
 mod last_answer;
 pub mod lock;
-mod open_connections;
 mod opener;
 pub mod pool;
 mod pool_limit;
 mod pool_state;
 pub mod replica;
-mod running_clock;
 mod slot;
 #[cfg(all(feature = "mariadb", target_os = "linux"))]
 pub mod tcp_keepalive;

@@ -31,3 +31,21 @@ connection!(
     Postgresql(PgConnection),
     Mariadb(MysqlConnection)
 );
+
+/// Runs one diesel expression on the connection inside a [`DbConnection`].
+///
+/// Only queries that diesel builds for one backend at a time need this: inserts of many rows, `on_conflict`,
+/// `returning`. All further queries run on the [`DbConnection`] itself.
+macro_rules! on_each {
+    ($conn:expr, $inner:ident => $run:expr) => {
+        match $conn {
+            $crate::db::DbConnection::Sqlite($inner) => $run,
+            #[cfg(feature = "postgresql")]
+            $crate::db::DbConnection::Postgresql($inner) => $run,
+            #[cfg(feature = "mariadb")]
+            $crate::db::DbConnection::Mariadb($inner) => $run,
+        }
+    };
+}
+
+pub(crate) use on_each;

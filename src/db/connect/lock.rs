@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Access, access};
 
-use crate::db::connect::url::Target;
+use crate::db::connect::url::connect_error;
 use crate::db::file::inode_lock::LockedDatabase;
 use crate::db::file::log_record;
 use crate::db::file::paths::FilePaths;
@@ -21,21 +21,10 @@ use crate::db::{Database, SetupError};
 /// Held while a process serves an embedded database, or restores the database. The kernel releases the lock at every
 /// end of the process.
 pub struct ServingLock {
-    file: File,
+    /// The locked file, with the record of the log.
+    pub(in crate::db) file: File,
     /// `None` while a restore finds no database to lock.
     database: Option<Arc<LockedDatabase>>,
-}
-
-impl ServingLock {
-    /// Checks that the log belongs to the database.
-    pub(in crate::db) fn check(&self, paths: &FilePaths) -> Result<(), SetupError> {
-        log_record::check(paths, &self.file)
-    }
-
-    /// Removes the record of the process that last served, because the database was replaced.
-    pub(in crate::db) fn forget_record(&self) -> io::Result<()> {
-        log_record::forget(&self.file)
-    }
 }
 
 impl Database {
@@ -51,7 +40,7 @@ impl Database {
         let connect = |error: io::Error| connect_error(path, &error);
         let paths = FilePaths::of(path).map_err(connect)?;
         let mut lock = lock_name(&paths)?;
-        lock.check(&paths)?;
+        log_record::check(&paths, &lock.file)?;
         let database = Arc::new(lock_database(&paths)?);
         log_record::forget_if_replaced(&paths, &lock.file).map_err(connect)?;
         self.guard()
@@ -154,12 +143,5 @@ pub(in crate::db) fn check_log_of(path: &Path) -> Result<bool, SetupError> {
     match checked {
         Err(error) if !is_served => Err(error),
         _ => Ok(is_served),
-    }
-}
-
-fn connect_error(path: &Path, error: &io::Error) -> SetupError {
-    SetupError::Connect {
-        place: Target::of_file(path).to_string(),
-        detail: error.to_string(),
     }
 }

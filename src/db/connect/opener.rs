@@ -9,10 +9,10 @@ use diesel::connection::InstrumentationEvent;
 
 use super::attempts::ConnectAttempts;
 use super::last_answer::LastAnswer;
-use super::open_connections::OpenConnections;
 use super::url::Target;
 use crate::db::engines::dialect::{self, Purpose};
 use crate::db::file::guard::FileGuard;
+use crate::db::live_count::LiveCount;
 use crate::db::{DbConnection, SetupError};
 
 /// How long after the last answer a connection is used without a ping. If the connection broke since, the read is
@@ -23,7 +23,7 @@ const TRUSTED_AFTER_ANSWER: Duration = Duration::from_secs(1);
 const STATEMENT_LOG: &str = "placet::statements";
 
 /// Opens connections, in the pool and outside of it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Opener {
     pub target: Target,
     pub lock_timeout: Duration,
@@ -34,9 +34,9 @@ pub(super) struct Opener {
     pub lost: Arc<Mutex<Option<Instant>>>,
     pub last_answer: LastAnswer,
     /// Open connections, in the pool and outside of it.
-    pub open: OpenConnections,
+    pub open: LiveCount,
     /// Open connections of the pool.
-    pub pooled: OpenConnections,
+    pub pooled: LiveCount,
     pub guard: FileGuard,
 }
 

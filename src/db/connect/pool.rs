@@ -12,11 +12,11 @@ use tokio::time::timeout;
 
 use super::attempts::ConnectAttempts;
 use super::last_answer::LastAnswer;
-use super::open_connections::OpenConnections;
 use super::opener::Opener;
 use super::url::{self, Target};
 use crate::db::engines::dialect::{self, Purpose};
 use crate::db::file::guard::FileGuard;
+use crate::db::live_count::LiveCount;
 use crate::db::{DbConnection, SetupError};
 use crate::error::Error;
 
@@ -88,8 +88,8 @@ impl Database {
             attempts: ConnectAttempts::default(),
             lost: Arc::default(),
             last_answer: LastAnswer::new(),
-            open: OpenConnections::default(),
-            pooled: OpenConnections::default(),
+            open: LiveCount::default(),
+            pooled: LiveCount::default(),
             guard: FileGuard::default(),
             recycle_time: settings.recycle_time,
         };
@@ -169,7 +169,7 @@ impl Database {
                     _permit: permit,
                 });
             }
-            self.check_wait(began, left, "every connection of the pool is busy")?;
+            self.check_wait(began, left)?;
         }
     }
 
@@ -213,7 +213,7 @@ impl Database {
         loop {
             let left = self.left(began);
             let Ok(mut slot) = self.readers.get_timeout(left.min(RETRY_INTERVAL)) else {
-                self.check_wait(began, left, "every connection of the pool is busy")?;
+                self.check_wait(began, left)?;
                 continue;
             };
             if slot.is_empty()
@@ -222,7 +222,7 @@ impl Database {
                 return Ok(returned);
             }
             // The server may have no free connection, and a busy read of this process may return its connection.
-            if slot.is_empty() && self.opener.pooled.count() > 0 && self.opener.attempts.is_paused() && !left.is_zero()
+            if slot.is_empty() && self.opener.pooled.value() > 0 && self.opener.attempts.is_paused() && !left.is_zero()
             {
                 drop(slot);
                 std::thread::sleep(RETURN_PAUSE);
@@ -230,7 +230,7 @@ impl Database {
             }
             match slot.connection(&self.opener).map(drop) {
                 Ok(()) => return Ok(slot),
-                Err(_) if self.opener.pooled.count() > 0 && !left.is_zero() => {}
+                Err(_) if self.opener.pooled.value() > 0 && !left.is_zero() => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -241,10 +241,10 @@ impl Database {
     }
 
     /// Ends a wait that began at `began`, if no time is `left` or if no connection can be opened.
-    fn check_wait(&self, began: Instant, left: Duration, why: &'static str) -> Result<(), Error> {
+    fn check_wait(&self, began: Instant, left: Duration) -> Result<(), Error> {
         let failure = self.opener.attempts.failed_since(began);
-        if left.is_zero() || self.opener.pooled.count() == 0 && failure.is_some() {
-            let detail = failure.unwrap_or_else(|| why.into());
+        if left.is_zero() || self.opener.pooled.value() == 0 && failure.is_some() {
+            let detail = failure.unwrap_or_else(|| "every connection of the pool is busy".into());
             return Err(Error::Unavailable { detail });
         }
         Ok(())
@@ -287,13 +287,14 @@ impl Database {
         self.opener.lock_timeout
     }
 
-    /// Counts of the connections and permits in use.
-    pub(in crate::db) fn use_count(&self) -> UseCount {
-        UseCount {
-            open: self.opener.open.clone(),
-            read_permits: self.read_permits.clone(),
-            max_readers: self.max_readers.clone(),
-        }
+    /// A test whether no connection is open, and no read is about to open a connection. The test outlives the pool.
+    pub(in crate::db) fn is_unused(&self) -> impl Fn() -> bool + use<> {
+        let (open, permits, max) = (
+            self.opener.open.clone(),
+            self.read_permits.clone(),
+            self.max_readers.clone(),
+        );
+        move || open.value() == 0 && permits.available_permits() >= max.load(Ordering::Relaxed)
     }
 
     /// The guard of the embedded database's file that this process serves.
@@ -308,20 +309,6 @@ impl Database {
     /// The number of statements that all connections together have sent so far.
     pub fn statements(&self) -> u64 {
         self.opener.statements.load(Ordering::Relaxed)
-    }
-}
-
-/// Shows whether connections are open, or permits to read are taken.
-pub(in crate::db) struct UseCount {
-    open: OpenConnections,
-    read_permits: Arc<Semaphore>,
-    max_readers: Arc<AtomicUsize>,
-}
-
-impl UseCount {
-    /// Whether no connection is open, and no read is about to open one.
-    pub fn is_zero(&self) -> bool {
-        self.open.count() == 0 && self.read_permits.available_permits() >= self.max_readers.load(Ordering::Relaxed)
     }
 }
 

@@ -28,9 +28,9 @@ impl Database {
         let state = self.readers.state();
         PoolState {
             max: self.readers(),
-            connections: self.opener.pooled.count(),
+            connections: self.opener.pooled.value(),
             idle: usize::try_from(state.idle_connections).unwrap_or(usize::MAX),
-            open: self.opener.open.count(),
+            open: self.opener.open.value(),
             failures: self.opener.attempts.failures(),
             statements: self.statements(),
             silence: self.silence(),

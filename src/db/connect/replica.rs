@@ -12,14 +12,10 @@ use crate::error::Error;
 /// A replica of the database. Clones share one pool.
 #[derive(Clone)]
 pub struct Replica {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
     database: Database,
     /// How long the replica is unused after a failure.
     pause: Duration,
-    state: Mutex<ReplicaState>,
+    state: Arc<Mutex<ReplicaState>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,10 +30,8 @@ enum ReplicaState {
 impl Replica {
     /// Opens no connection yet, so that placet starts without its replica.
     pub fn new(database: Database, pause: Duration) -> Replica {
-        let state = Mutex::new(ReplicaState::Unknown);
-        Replica {
-            inner: Arc::new(Inner { database, pause, state }),
-        }
+        let state = Arc::new(Mutex::new(ReplicaState::Unknown));
+        Replica { database, pause, state }
     }
 
     /// Waits for a permit to read from the replica. `None` if the replica is not to be used now.
@@ -45,12 +39,7 @@ impl Replica {
         if matches!(self.state(), ReplicaState::PausedUntil(moment) if Instant::now() < moment) {
             return None;
         }
-        self.inner
-            .database
-            .read_permit()
-            .await
-            .map_err(|error| self.fail(error))
-            .ok()
+        self.database.read_permit().await.map_err(|error| self.fail(error)).ok()
     }
 
     /// Reads from the replica. `None` if the replica cannot answer; the caller then reads from `main`.
@@ -74,7 +63,7 @@ impl Replica {
 
     /// The maximum number of concurrent reads.
     pub fn readers(&self) -> usize {
-        self.inner.database.readers()
+        self.database.readers()
     }
 
     /// Pauses the replica. If many reads fail at once, only the first failure is logged.
@@ -110,9 +99,9 @@ impl Replica {
     /// Checks that the replica has the schema of this placet and is a copy of `main`. Epochs and writers have random
     /// names, so an unrelated database has neither the same epoch nor a writer in common.
     fn probe(&self, main: &Database) -> Result<(), Error> {
-        self.inner.database.check()?;
-        self.inner.database.fit_pool()?;
-        let copied = self.inner.database.read(|conn| Ok(change_feed::revisions(conn)?))?;
+        self.database.check()?;
+        self.database.fit_pool()?;
+        let copied = self.database.read(|conn| Ok(change_feed::revisions(conn)?))?;
         let own = main.read(|conn| Ok(change_feed::revisions(conn)?))?;
         let in_common = copied.writers.keys().any(|writer| own.writers.contains_key(writer));
         if copied.epoch == own.epoch && in_common {
@@ -124,26 +113,25 @@ impl Replica {
     }
 
     fn warn(&self, error: Error) {
-        let pause = self.inner.pause;
         let detail = match error {
             Error::Unavailable { detail } => detail.hidden().map_or_else(|| detail.to_string(), str::to_owned),
             Error::Internal { detail } => detail,
             other => other.to_string(),
         };
-        log::warn!("slave_connection is not read from for {pause:?}: {detail}");
+        log::warn!("slave_connection is not read from for {:?}: {detail}", self.pause);
     }
 
     fn paused(&self) -> ReplicaState {
-        ReplicaState::PausedUntil(Instant::now() + self.inner.pause)
+        ReplicaState::PausedUntil(Instant::now() + self.pause)
     }
 
     fn state(&self) -> ReplicaState {
-        *self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the previous state.
     fn set(&self, state: ReplicaState) -> ReplicaState {
-        let mut current = self.inner.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut current, state)
     }
 }

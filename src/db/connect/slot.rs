@@ -5,13 +5,14 @@
 //! [`super::attempts`] allows an attempt. r2d2 hands out the slot that was used last. Unused slots become idle, and
 //! their connections are closed.
 
+use std::fmt;
 use std::time::Instant;
 
 use diesel::r2d2::R2D2Connection;
 
-use super::open_connections::OpenConnection;
 use super::opener::Opener;
 use crate::db::engines::dialect::{self, Purpose};
+use crate::db::live_count::Counted;
 use crate::db::{DbConnection, SetupError};
 use crate::error::Error;
 
@@ -30,7 +31,7 @@ pub(super) struct TrackedConnection {
     failed: bool,
     /// Whether the pool handed the connection out without a ping, because the last answer was recent.
     pub skipped_ping: bool,
-    _counted: OpenConnection,
+    _counted: Counted,
 }
 
 impl PoolSlot {
@@ -66,34 +67,24 @@ impl TrackedConnection {
 
 impl r2d2::ManageConnection for Opener {
     type Connection = PoolSlot;
-    type Error = SetupError;
+    /// r2d2 discards the error, and opens a further slot.
+    type Error = fmt::Error;
 
     /// Adds an empty slot.
-    fn connect(&self) -> Result<PoolSlot, SetupError> {
+    fn connect(&self) -> Result<PoolSlot, fmt::Error> {
         Ok(PoolSlot::default())
     }
 
     /// Refuses a slot whose connection is too old or lost. r2d2 calls the check before it hands a slot out, and removes
     /// a refused slot.
-    fn is_valid(&self, slot: &mut PoolSlot) -> Result<(), SetupError> {
+    fn is_valid(&self, slot: &mut PoolSlot) -> Result<(), fmt::Error> {
         let Some(tracked) = &mut slot.0 else {
             return Ok(());
         };
-        let refuse = |detail: &str| {
-            Err(SetupError::Connect {
-                place: "the pool".to_string(),
-                detail: detail.to_string(),
-            })
-        };
-        if tracked.opened.elapsed() > self.recycle_time {
-            return refuse("connection too old");
-        }
         tracked.skipped_ping = tracked.answered.is_some_and(|moment| self.trusts(moment));
-        if tracked.skipped_ping || dialect::is_alive(&mut tracked.conn) {
-            Ok(())
-        } else {
-            refuse("connection lost")
-        }
+        let is_usable = tracked.opened.elapsed() <= self.recycle_time
+            && (tracked.skipped_ping || dialect::is_alive(&mut tracked.conn));
+        is_usable.then_some(()).ok_or(fmt::Error)
     }
 
     fn has_broken(&self, slot: &mut PoolSlot) -> bool {

@@ -54,11 +54,11 @@ impl Database {
     }
 
     fn close_file(self) -> Result<(), SetupError> {
-        let (target, lock_timeout, use_count) = (self.target().clone(), self.lock_timeout(), self.use_count());
+        let (target, lock_timeout, is_unused) = (self.target().clone(), self.lock_timeout(), self.is_unused());
         // Closes the unused connections of the pool.
         drop(self);
         let began = Instant::now();
-        while !use_count.is_zero() && began.elapsed() < CLOSE_TIMEOUT {
+        while !is_unused() && began.elapsed() < CLOSE_TIMEOUT {
             std::thread::sleep(POLL_INTERVAL);
         }
         let mut conn = dialect::connect(&target, Purpose::Write, lock_timeout)?;

@@ -7,7 +7,6 @@
 //! So the caller may cancel its command after a second, longer timeout. The gate makes the cancellation safe: a command
 //! is either cancelled or committed, never both.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,6 +18,7 @@ use super::batch::{Batch, BatchCommand, Decision, RowNames};
 use super::settings::WriterSettings;
 use super::statistics::WriterStatistics;
 use crate::db::boot_instant::BootInstant;
+use crate::db::live_count::{Counted, LiveCount};
 use crate::error::{Error, Result};
 
 /// Extra time for the caller, so that the writer's more precise answer arrives first.
@@ -33,28 +33,8 @@ pub(in crate::db) struct Job<B: Batch> {
     pub from_database: bool,
     pub when_held: WhenHeld,
     reply: oneshot::Sender<Result<Submitted<B>>>,
+    /// `None` while the job waits for held rows.
     counted: Option<Counted>,
-}
-
-/// Counts the jobs without an answer, except the jobs that wait for held rows.
-#[derive(Clone, Default)]
-struct Unanswered(Arc<AtomicUsize>);
-
-/// A counted job.
-struct Counted(Unanswered);
-
-impl Unanswered {
-    /// Counts a further job; `None` if there are `max` already.
-    fn add(&self, max: usize) -> Option<Counted> {
-        let counted = Counted(self.clone());
-        (self.0.fetch_add(1, Ordering::Relaxed) < max).then_some(counted)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// The treatment of a command that needs a row which a concurrent transaction has locked.
@@ -191,7 +171,7 @@ pub(in crate::db) fn queue<B: Batch>(settings: &WriterSettings) -> (WriterHandle
     let (queue, jobs) = channel();
     let handle = WriterHandle {
         queue,
-        unanswered: Unanswered::default(),
+        unanswered: LiveCount::default(),
         queue_size: settings.queue_size,
         timeout: settings.commit_timeout,
         statistics: Arc::default(),
@@ -202,7 +182,7 @@ pub(in crate::db) fn queue<B: Batch>(settings: &WriterSettings) -> (WriterHandle
 /// Submits commands to the writer. Clones share the queue; the writer ends when the last clone is dropped.
 pub struct WriterHandle<B: Batch> {
     queue: Sender<Job<B>>,
-    unanswered: Unanswered,
+    unanswered: LiveCount,
     queue_size: usize,
     timeout: Duration,
     statistics: Arc<WriterStatistics>,
@@ -228,7 +208,7 @@ impl<B: Batch> WriterHandle<B> {
 
     /// How many commands have no answer yet, without the commands that wait for held rows.
     pub fn unanswered(&self) -> usize {
-        self.unanswered.0.load(Ordering::Relaxed)
+        self.unanswered.value()
     }
 
     /// The deadline of a command that arrives now.
@@ -263,7 +243,7 @@ impl<B: Batch> WriterHandle<B> {
         from_database: bool,
         when_held: WhenHeld,
     ) -> Result<Submitted<B>> {
-        let counted = self.unanswered.add(self.queue_size).ok_or_else(|| Error::Busy {
+        let counted = self.unanswered.add_below(self.queue_size).ok_or_else(|| Error::Busy {
             detail: "Too many writes are waiting.".to_owned(),
         })?;
         let (reply, mut answer) = oneshot::channel();
