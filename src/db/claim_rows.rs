@@ -13,7 +13,7 @@ use diesel::sql_types::{BigInt, Double, Integer, Nullable, Text};
 
 use super::engines::dialect::{bigint_cast, on_each, text_cast};
 use super::engines::rows::Value;
-use super::engines::rows::statement::{Bound, Statement};
+use super::engines::rows::statement::{Bound, Fragment, Statement};
 use super::{DbConnection, DbResult};
 
 /// The maximum number of keys of a kind in the statement.
@@ -112,7 +112,7 @@ pub fn read(conn: &mut DbConnection, keys: &ClaimKeys<'_>) -> DbResult<Option<Ve
     Ok(Some(rows.into_iter().map(ClaimRow::from).collect()))
 }
 
-fn statement(conn: &DbConnection, keys: &ClaimKeys<'_>) -> Option<Statement<Bound, ColumnTypes>> {
+fn statement(conn: &DbConnection, keys: &ClaimKeys<'_>) -> Option<Statement<ColumnTypes>> {
     let ClaimKeys {
         consumers,
         providers,
@@ -156,10 +156,8 @@ fn statement(conn: &DbConnection, keys: &ClaimKeys<'_>) -> Option<Statement<Boun
          UNION ALL SELECT {ALLOCATION}, a.resource_provider_id, a.resource_class_id, CAST(a.consumer_id AS {char}), a.used, \
          NULL, NULL, NULL, NULL, NULL, NULL FROM allocations a WHERE a.consumer_id IN ({keys})"
     );
-    Some(Statement::cached(
-        text,
-        bound.into_iter().flatten().map(Bound::Value).collect(),
-    ))
+    let bound = bound.into_iter().flatten().map(Bound::Value).collect();
+    Some(Fragment { text, bound }.cached())
 }
 
 /// The keys, padded to `width` with the last key. Without keys, `absent`, which no row has.

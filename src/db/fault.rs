@@ -90,11 +90,7 @@ impl WriteError {
 
 /// Why a statement failed, for a client and for the log.
 pub fn detail(error: &DieselError) -> Detail {
-    let message = match error {
-        DieselError::DatabaseError(_, information) => information.message(),
-        _ => "",
-    };
-    let known = dialect::for_clients(message);
+    let known = dialect::for_clients(dialect::message(error));
     let shown = known.unwrap_or(match classify(error) {
         Fault::Retry => "another transaction was in the way",
         Fault::ConnectionLost => "the connection to it was lost",

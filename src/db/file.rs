@@ -9,5 +9,4 @@ pub mod inode_lock;
 pub mod log_record;
 mod log_tie;
 pub mod paths;
-mod rescue;
 mod restore;

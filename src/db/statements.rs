@@ -4,14 +4,13 @@
 //! engine's form (`src/db/engines/rows/`).
 
 pub mod allocations {
-    use crate::db::engines::rows::{Clock, CountKeys, InsertFromRows};
+    use crate::db::engines::rows::{CountKeys, InsertFromRows};
 
-    pub const INSERT: InsertFromRows = InsertFromRows {
-        table: "allocations",
-        columns: &["resource_provider_id", "consumer_id", "resource_class_id", "used"],
-        clock: Clock::Host,
-        is_repeatable: true,
-    };
+    pub const INSERT: InsertFromRows = InsertFromRows::new(
+        "allocations",
+        &["resource_provider_id", "consumer_id", "resource_class_id", "used"],
+    )
+    .repeatable();
 
     /// The allocations of consumers.
     pub const OF_CONSUMERS: CountKeys = CountKeys {
@@ -33,7 +32,7 @@ pub mod claims {
 }
 
 pub mod consumers {
-    use crate::db::engines::rows::{Clock, InsertFromRows, UpdateFromRows};
+    use crate::db::engines::rows::{InsertFromRows, UpdateFromRows};
 
     /// Guarded by the generation.
     pub const UPDATE: UpdateFromRows = UpdateFromRows {
@@ -60,20 +59,19 @@ pub mod consumers {
         filter: "consumers.id = v.id",
     };
 
-    pub const INSERT: InsertFromRows = InsertFromRows {
-        table: "consumers",
-        columns: &["uuid", "generation", "project_id", "user_id", "consumer_type_id"],
-        clock: Clock::Host,
-        is_repeatable: true,
-    };
+    pub const INSERT: InsertFromRows = InsertFromRows::new(
+        "consumers",
+        &["uuid", "generation", "project_id", "user_id", "consumer_type_id"],
+    )
+    .repeatable();
 }
 
 pub mod descriptions {
-    use crate::db::engines::rows::{Clock, DeleteRows, InsertFromRows};
+    use crate::db::engines::rows::{DeleteRows, InsertFromRows};
 
-    pub const INSERT: InsertFromRows = InsertFromRows {
-        table: "placet_descriptions",
-        columns: &[
+    pub const INSERT: InsertFromRows = InsertFromRows::new(
+        "placet_descriptions",
+        &[
             "resource_provider_id",
             "uuid",
             "generation",
@@ -81,15 +79,10 @@ pub mod descriptions {
             "sets_trait",
             "body",
         ],
-        clock: Clock::Host,
-        is_repeatable: false,
-    };
+    );
 
     /// Guarded by the generation.
-    pub const DELETE: DeleteRows = DeleteRows {
-        table: "placet_descriptions",
-        columns: ["resource_provider_id", "generation"],
-    };
+    pub const DELETE: DeleteRows = DeleteRows::new("placet_descriptions", ["resource_provider_id", "generation"]);
 }
 
 pub mod inventories {
@@ -112,10 +105,7 @@ pub mod inventories {
         filter: "inventories.resource_provider_id = v.provider AND inventories.resource_class_id = v.class",
     };
 
-    pub const DELETE: DeleteRows = DeleteRows {
-        table: "inventories",
-        columns: ["resource_provider_id", "resource_class_id"],
-    };
+    pub const DELETE: DeleteRows = DeleteRows::new("inventories", ["resource_provider_id", "resource_class_id"]);
 }
 
 /// The rows with an id and a name, of tables whose ids are references in further tables.
@@ -136,39 +126,27 @@ pub mod names {
 }
 
 pub mod placement_aggregates {
-    use crate::db::engines::rows::{Clock, InsertFromRows};
+    use crate::db::engines::rows::InsertFromRows;
 
-    pub const INSERT: InsertFromRows = InsertFromRows {
-        table: "placement_aggregates",
-        columns: &["uuid"],
-        clock: Clock::Host,
-        is_repeatable: false,
-    };
+    pub const INSERT: InsertFromRows = InsertFromRows::new("placement_aggregates", &["uuid"]);
 }
 
 pub mod resource_provider_aggregates {
-    use crate::db::engines::rows::{Clock, DeleteRows, InsertFromRows};
+    use crate::db::engines::rows::{DeleteRows, InsertFromRows};
 
-    pub const INSERT: InsertFromRows = InsertFromRows {
-        table: "resource_provider_aggregates",
-        columns: &["resource_provider_id", "aggregate_id"],
-        clock: Clock::Host,
-        is_repeatable: false,
-    };
+    pub const INSERT: InsertFromRows = InsertFromRows::new(
+        "resource_provider_aggregates",
+        &["resource_provider_id", "aggregate_id"],
+    );
 
-    pub const DELETE: DeleteRows = DeleteRows {
-        table: "resource_provider_aggregates",
-        columns: ["resource_provider_id", "aggregate_id"],
-    };
+    pub const DELETE: DeleteRows =
+        DeleteRows::new("resource_provider_aggregates", ["resource_provider_id", "aggregate_id"]);
 }
 
 pub mod resource_provider_traits {
     use crate::db::engines::rows::DeleteRows;
 
-    pub const DELETE: DeleteRows = DeleteRows {
-        table: "resource_provider_traits",
-        columns: ["resource_provider_id", "trait_id"],
-    };
+    pub const DELETE: DeleteRows = DeleteRows::new("resource_provider_traits", ["resource_provider_id", "trait_id"]);
 }
 
 pub mod resource_providers {
@@ -199,11 +177,11 @@ pub mod resource_providers {
 }
 
 pub mod workloads {
-    use crate::db::engines::rows::{Clock, InsertFromRows};
+    use crate::db::engines::rows::InsertFromRows;
 
-    pub const INSERT: InsertFromRows = InsertFromRows {
-        table: "placet_workloads",
-        columns: &[
+    pub const INSERT: InsertFromRows = InsertFromRows::new(
+        "placet_workloads",
+        &[
             "uuid",
             "project_id",
             "name",
@@ -213,21 +191,12 @@ pub mod workloads {
             "body",
             "named",
         ],
-        clock: Clock::Host,
-        is_repeatable: false,
-    };
+    );
 
-    pub const INSERT_NEIGHBOURS: InsertFromRows = InsertFromRows {
-        table: "placet_neighbours",
-        columns: &["workload", "neighbour"],
-        clock: Clock::Host,
-        is_repeatable: false,
-    };
+    pub const INSERT_NEIGHBOURS: InsertFromRows = InsertFromRows::new("placet_neighbours", &["workload", "neighbour"]);
 
-    pub const INSERT_REPLICAS: InsertFromRows = InsertFromRows {
-        table: "placet_replicas",
-        columns: &["consumer_id", "workload", "replica", "role", "revision", "adopted"],
-        clock: Clock::Host,
-        is_repeatable: false,
-    };
+    pub const INSERT_REPLICAS: InsertFromRows = InsertFromRows::new(
+        "placet_replicas",
+        &["consumer_id", "workload", "replica", "role", "revision", "adopted"],
+    );
 }

@@ -35,36 +35,11 @@ use std::time::{Duration, Instant};
 
 use super::engines::dialect::{self, CheckpointMode, Purpose, WalStatus};
 use super::{Database, DbConnection, SetupError, thread};
+use crate::db::connect::url::connect_error;
 use crate::db::file::paths::FilePaths;
 use handshake::{Handshake, Wakeup};
 use room::DiskRoom;
-
-/// The limits for checkpoints, in pages that are not in the database file yet, or pages of the WAL.
-#[derive(Debug, Clone, Copy)]
-pub struct WalLimits {
-    /// Checkpoint at this many pages while the writer commits. Until this limit, many pages are written several times,
-    /// and copied once.
-    pub checkpoint_pages: i32,
-    /// Checkpoint at this many pages when the writer is idle.
-    pub idle_checkpoint_pages: i32,
-    /// Leave at most this many pages to the writer: less work than a commit.
-    pub remainder_pages: i32,
-    /// Ask the writer at this length of the WAL, with any number of remaining pages: the writer writes faster than the
-    /// disk.
-    pub force_pages: i32,
-}
-
-impl Default for WalLimits {
-    /// 96 MB, 4 MB, 4 MB and 192 MB, in pages of 4 KB.
-    fn default() -> Self {
-        WalLimits {
-            checkpoint_pages: 24_000,
-            idle_checkpoint_pages: 1_000,
-            remainder_pages: 1_000,
-            force_pages: 48_000,
-        }
-    }
-}
+pub use room::WalLimits;
 
 /// The interval at which the WAL is polled while the writer commits.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -98,12 +73,19 @@ impl WalCheckpointer {
         let Some(path) = database.target().file() else {
             return Ok(None);
         };
-        let paths = FilePaths::of(path).map_err(|error| SetupError::Connect {
-            place: path.display().to_string(),
-            detail: error.to_string(),
-        })?;
+        let paths = FilePaths::of(path).map_err(|error| connect_error(path, &error))?;
         let handshake = Arc::new(Handshake::default());
-        let mut checkpointer = CheckpointThread::new(database.clone(), paths.clone(), limits, handshake.clone());
+        let mut checkpointer = CheckpointThread {
+            database: database.clone(),
+            paths: paths.clone(),
+            roomy_limits: limits,
+            limits,
+            handshake: handshake.clone(),
+            conn: None,
+            file: None,
+            incomplete: None,
+            inspected: Instant::now(),
+        };
         let thread = thread::spawn("placet-checkpt", move || checkpointer.run())?;
         Ok(Some(WalCheckpointer {
             handshake,
@@ -131,7 +113,7 @@ impl WalCheckpointer {
     /// If the disk is still full.
     pub fn before_batch(&self, conn: &mut DbConnection) -> diesel::QueryResult<()> {
         if self.is_disk_full.load(Ordering::Relaxed) {
-            let wal = dialect::wal_checkpoint(conn, CheckpointMode::Passive)?.unwrap_or_default();
+            let wal = dialect::wal_checkpoint(conn, CheckpointMode::Passive)?;
             self.is_disk_full.store(wal.remaining() > 0, Ordering::Relaxed);
         }
         Ok(())
@@ -199,20 +181,6 @@ struct Incomplete {
 }
 
 impl CheckpointThread {
-    fn new(database: Database, paths: FilePaths, limits: WalLimits, handshake: Arc<Handshake>) -> CheckpointThread {
-        CheckpointThread {
-            database,
-            paths,
-            roomy_limits: limits,
-            limits,
-            handshake,
-            conn: None,
-            file: None,
-            incomplete: None,
-            inspected: Instant::now(),
-        }
-    }
-
     fn run(&mut self) {
         // The first round polls, because an earlier process may have left a long WAL.
         let (mut timeout, mut pause) = (Some(POLL_INTERVAL), POLL_INTERVAL);
@@ -319,10 +287,7 @@ impl CheckpointThread {
 
     /// Flushes the copied pages to the disk, so the writer has less to flush while copying the rest.
     fn flush(&mut self) -> Result<(), SetupError> {
-        let failed = |error: std::io::Error| SetupError::Connect {
-            place: self.paths.database.display().to_string(),
-            detail: error.to_string(),
-        };
+        let failed = |error: std::io::Error| connect_error(&self.paths.database, &error);
         let file = match self.file.take() {
             Some(file) => file,
             None => ManuallyDrop::new(File::open(&self.paths.database).map_err(failed)?),
@@ -338,9 +303,8 @@ impl CheckpointThread {
             None => self.database.connect_uncounted(Purpose::Write)?,
         };
         let conn = self.conn.insert(conn);
-        let wal = dialect::wal_checkpoint(conn, mode)
-            .inspect_err(|error| self.database.guard().note_error(&error.to_string()))?;
-        Ok(wal.unwrap_or_default())
+        Ok(dialect::wal_checkpoint(conn, mode)
+            .inspect_err(|error| self.database.guard().note_error(&error.to_string()))?)
     }
 }
 

@@ -9,7 +9,7 @@ use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use super::{Revisions, pruning};
 use crate::db::engines::dialect::{self, on_each};
 use crate::db::engines::rows::Value;
-use crate::db::engines::rows::statement::{Bound, Statement};
+use crate::db::engines::rows::statement::{Bound, Fragment, Statement};
 use crate::db::{DbConnection, DbResult};
 
 /// The epoch, a writer with its position, or a change.
@@ -59,12 +59,12 @@ type PositionColumns = (Text, Nullable<Text>, Nullable<BigInt>, Nullable<Text>);
 pub fn positions(conn: &mut DbConnection) -> DbResult<Vec<PositionRow>> {
     const POSITIONS: &str =
         "SELECT e.epoch, w.id, w.revision, w.token FROM placet_epoch e LEFT JOIN placet_writers w ON 1 = 1";
-    let statement = Statement::<Bound>::cached::<PositionColumns>(POSITIONS.to_owned(), Vec::new());
+    let statement = Fragment::new(POSITIONS, []).cached::<PositionColumns>();
     on_each!(conn, inner => statement.load(inner))
 }
 
 /// The statement of [`read`]. The ids and the revisions of known writers are bound.
-fn statement(conn: &DbConnection, known: &Revisions) -> Statement<Bound, FeedColumns> {
+fn statement(conn: &DbConnection, known: &Revisions) -> Statement<FeedColumns> {
     let mut text = format!(
         "SELECT {EPOCH}, '', CAST(0 AS {bigint}), e.epoch, '' FROM placet_epoch e \
          UNION ALL SELECT {WRITER}, w.id, w.revision, w.token, '' FROM placet_writers w",
@@ -76,7 +76,8 @@ fn statement(conn: &DbConnection, known: &Revisions) -> Statement<Bound, FeedCol
     }
     let positions = known.writers.iter();
     let values = positions.flat_map(|(id, position)| [Value::Text(id.clone()), Value::Int(position.revision)]);
-    Statement::cached(text, values.map(Bound::Value).collect())
+    let bound = values.map(Bound::Value).collect();
+    Fragment { text, bound }.cached()
 }
 
 #[cfg(test)]

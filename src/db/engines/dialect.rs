@@ -11,7 +11,6 @@ mod lock_rows;
 #[cfg(feature = "mariadb")]
 pub(in crate::db) mod mariadb;
 mod messages;
-mod migrations;
 #[cfg(feature = "postgresql")]
 pub(in crate::db) mod postgresql;
 mod precision;
@@ -24,9 +23,10 @@ use std::time::Duration;
 
 use diesel::connection::CacheSize;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel_migrations::EmbeddedMigrations;
 
 use crate::db::connect::url::Target;
+use crate::db::engines::rows::statement::Statement;
 use crate::db::{DbConnection, SetupError};
 
 pub use among::among;
@@ -41,9 +41,8 @@ pub use lock_rows::LOCK_WAIT;
 pub(crate) use lock_rows::{free_rows, load_from_server, lock_rows};
 pub use messages::{
     RESTORE_ADVICE, advice, classify_message, constraint_name, for_clients, is_disk_full, is_lock_timeout,
-    is_unreachable, says_damaged, was_rolled_back,
+    is_unreachable, message, says_damaged, was_rolled_back,
 };
-pub use migrations::{migrations, placet_migrations};
 pub use precision::{Precision, now, ratio, row_time};
 pub use transactions::{
     begin_write, change_schema, checked_rollback, commit, data_version, hold_registrations, hold_writers,
@@ -51,22 +50,6 @@ pub use transactions::{
 };
 pub use wal::{CheckpointMode, WalStatus, database_size, set_user_version, set_wal_limit, wal_checkpoint};
 pub use write_refusals::{WriteRefusal, write_refusal};
-
-/// Runs one diesel expression on the connection inside a [`DbConnection`].
-///
-/// Only queries that diesel builds for one backend at a time need this: inserts of many rows, `on_conflict`,
-/// `returning`. All further queries run on the [`DbConnection`] itself.
-macro_rules! on_each {
-    ($conn:expr, $inner:ident => $run:expr) => {
-        match $conn {
-            $crate::db::DbConnection::Sqlite($inner) => $run,
-            #[cfg(feature = "postgresql")]
-            $crate::db::DbConnection::Postgresql($inner) => $run,
-            #[cfg(feature = "mariadb")]
-            $crate::db::DbConnection::Mariadb($inner) => $run,
-        }
-    };
-}
 
 /// Calls a function of the engine's own file with the connection inside: `engine!(conn, commit)`.
 macro_rules! engine {
@@ -113,8 +96,9 @@ macro_rules! insert_rows {
     };
 }
 
+pub(crate) use crate::db::connect::connection::on_each;
 use engine;
-pub(crate) use {insert_rows, on_each};
+pub(crate) use insert_rows;
 
 /// How long a transaction may be idle before the server ends the transaction and releases its locks. Longer than any
 /// pause of a live process.
@@ -192,11 +176,6 @@ pub fn probe(conn: &mut DbConnection) -> QueryResult<()> {
 
 /// How many connections the server gives to all its clients. `None` if the database is embedded.
 pub fn max_connections(conn: &mut DbConnection) -> QueryResult<Option<usize>> {
-    #[derive(QueryableByName)]
-    struct Row {
-        #[diesel(sql_type = BigInt)]
-        value: i64,
-    }
     let sql = match conn {
         DbConnection::Sqlite(_) => return Ok(None),
         #[cfg(feature = "postgresql")]
@@ -204,8 +183,7 @@ pub fn max_connections(conn: &mut DbConnection) -> QueryResult<Option<usize>> {
         #[cfg(feature = "mariadb")]
         DbConnection::Mariadb(_) => "SELECT CAST(@@max_connections AS SIGNED) AS value",
     };
-    let row: Row = diesel::sql_query(sql).get_result(conn)?;
-    Ok(usize::try_from(row.value).ok())
+    Ok(usize::try_from(Statement::of(sql).number(conn)?).ok())
 }
 
 /// Runs queries with many rows. On MariaDB the statement cache is off during these queries: libmariadb keeps the rows
@@ -238,11 +216,6 @@ pub fn has_old_tables(conn: &mut DbConnection) -> QueryResult<bool> {
 
 /// The names of all tables.
 pub fn table_names(conn: &mut DbConnection) -> QueryResult<Vec<String>> {
-    #[derive(QueryableByName)]
-    struct Table {
-        #[diesel(sql_type = diesel::sql_types::Text)]
-        name: String,
-    }
     let sql = match conn {
         DbConnection::Sqlite(_) => sqlite::TABLE_NAMES,
         #[cfg(feature = "postgresql")]
@@ -250,8 +223,7 @@ pub fn table_names(conn: &mut DbConnection) -> QueryResult<Vec<String>> {
         #[cfg(feature = "mariadb")]
         DbConnection::Mariadb(_) => mariadb::TABLE_NAMES,
     };
-    let tables: Vec<Table> = diesel::sql_query(sql).load(conn)?;
-    Ok(tables.into_iter().map(|table| table.name).collect())
+    Statement::of(sql).texts(conn)
 }
 
 /// The type of a column that keeps a time to the microsecond.
@@ -263,4 +235,33 @@ pub fn moment_type(conn: &DbConnection) -> &'static str {
         #[cfg(feature = "mariadb")]
         DbConnection::Mariadb(_) => "DATETIME(6)",
     }
+}
+
+/// The files of `migrations/` in the SQL of one engine, which are compiled into the binary.
+pub struct Migrations {
+    /// Creates OpenStack's tables at their newest revision.
+    pub openstack: EmbeddedMigrations,
+    /// Creates placet's own tables.
+    pub placet: EmbeddedMigrations,
+    /// Upgrades OpenStack's tables to revision 422ece571366.
+    pub to_422ece571366: &'static str,
+    /// Upgrades OpenStack's tables to revision a082b8bb98d0.
+    pub to_a082b8bb98d0: &'static str,
+}
+
+/// The migrations of a connection's engine.
+pub fn migrations(conn: &DbConnection) -> &'static Migrations {
+    match conn {
+        DbConnection::Sqlite(_) => &sqlite::MIGRATIONS,
+        #[cfg(feature = "postgresql")]
+        DbConnection::Postgresql(_) => &postgresql::MIGRATIONS,
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(_) => &mariadb::MIGRATIONS,
+    }
+}
+
+/// placet's own migrations, to list their versions. These are the same on every engine, so those of SQLite are
+/// returned, which every build has.
+pub fn placet_migrations() -> &'static EmbeddedMigrations {
+    &sqlite::MIGRATIONS.placet
 }

@@ -50,12 +50,17 @@ impl GuardedWrite {
 
     /// Whether the write changes and finds nothing, for lack of rows or keys.
     pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of rows or keys.
+    fn len(&self) -> usize {
         match self {
+            GuardedWrite::UpdateOne(..) | GuardedWrite::AssertExists(..) => 1,
             GuardedWrite::Update(_, rows) | GuardedWrite::Insert(_, rows) | GuardedWrite::AssertMatches(_, rows) => {
-                rows.is_empty()
+                rows.len()
             }
-            GuardedWrite::AssertNone(_, keys) => keys.is_empty(),
-            GuardedWrite::UpdateOne(..) | GuardedWrite::AssertExists(..) => false,
+            GuardedWrite::AssertNone(_, keys) => keys.len(),
         }
     }
 
@@ -70,11 +75,8 @@ impl GuardedWrite {
     /// The number of rows that the write must change or find.
     fn expected(&self) -> usize {
         match self {
-            GuardedWrite::UpdateOne(..) | GuardedWrite::AssertExists(..) => 1,
-            GuardedWrite::Update(_, rows) | GuardedWrite::Insert(_, rows) | GuardedWrite::AssertMatches(_, rows) => {
-                rows.len()
-            }
             GuardedWrite::AssertNone(..) => 0,
+            others => others.len(),
         }
     }
 

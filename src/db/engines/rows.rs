@@ -14,25 +14,12 @@ pub(in crate::db) mod statement;
 
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
-use serde::Serialize;
 
 use super::dialect::rows_at_once;
 use crate::db::DbConnection;
 pub use delete::DeleteRows;
-use statement::{Bound, Fragment};
-
-/// One value of a row.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Value {
-    Int(i64),
-    /// A whole number or NULL.
-    MaybeInt(Option<i64>),
-    Real(f64),
-    Text(String),
-    /// A text for comparison with a column, byte by byte. MariaDB refuses to compare texts of different collations.
-    Key(String),
-}
+pub use statement::Value;
+use statement::{Bound, Fragment, Statement};
 
 /// Rows of values. The statement names the values by its `columns`.
 pub type Rows = Vec<Vec<Value>>;
@@ -93,29 +80,32 @@ pub struct CountMatches {
 #[derive(Debug, Clone, Copy)]
 pub struct OneRow(pub &'static str);
 
-/// Builds a statement with the engine's own module, and runs the statement by `execute` or `count`.
-macro_rules! run {
-    ($conn:expr, $function:ident($($argument:expr),*), $how:ident) => {
+/// Builds a fragment with the engine's own module.
+macro_rules! build {
+    ($conn:expr, $function:ident($($argument:expr),*)) => {
         match $conn {
-            DbConnection::Sqlite(conn) => $how!(conn, sqlite::$function($($argument),*)),
+            DbConnection::Sqlite(_) => sqlite::$function($($argument),*),
             #[cfg(feature = "postgresql")]
-            DbConnection::Postgresql(conn) => $how!(conn, postgresql::$function($($argument),*)),
+            DbConnection::Postgresql(_) => postgresql::$function($($argument),*),
             #[cfg(feature = "mariadb")]
-            DbConnection::Mariadb(conn) => $how!(conn, mariadb::$function($($argument),*)),
+            DbConnection::Mariadb(_) => mariadb::$function($($argument),*),
         }
     };
 }
 
-macro_rules! execute {
-    ($conn:ident, $statement:expr) => {
-        $statement.execute($conn)
-    };
+/// The statement over rows. On MariaDB the text differs with the number of rows.
+fn over_rows(conn: &DbConnection, fragment: Fragment) -> Statement {
+    match conn {
+        #[cfg(feature = "mariadb")]
+        DbConnection::Mariadb(_) => fragment.uncached(),
+        _ => fragment.cached(),
+    }
 }
 
-macro_rules! count {
-    ($conn:ident, $statement:expr) => {
-        $statement.get_result::<i64>($conn).map(|count| count as usize)
-    };
+/// Counts rows by a statement over rows. `from` is the text after FROM.
+fn count(conn: &mut DbConnection, from: Fragment) -> QueryResult<usize> {
+    let statement = over_rows(conn, from.prefixed("SELECT COUNT(*) FROM "));
+    Ok(statement.number(conn)? as usize)
 }
 
 impl UpdateFromRows {
@@ -123,52 +113,69 @@ impl UpdateFromRows {
     pub fn run(&self, conn: &mut DbConnection, now: NaiveDateTime, rows: &[Vec<Value>]) -> QueryResult<usize> {
         let chunks = rows.chunks(rows_at_once(conn, self.columns.len() + 1));
         chunks
-            .map(|rows| run!(&mut *conn, update(self, now, rows), execute))
+            .map(|rows| over_rows(conn, build!(&*conn, update(self, now, rows))).run(conn))
             .sum()
     }
 }
 
 impl InsertFromRows {
+    /// By this host's clock, and not repeatable.
+    pub const fn new(table: &'static str, columns: &'static [&'static str]) -> InsertFromRows {
+        InsertFromRows {
+            table,
+            columns,
+            clock: Clock::Host,
+            is_repeatable: false,
+        }
+    }
+
+    /// A second plan of the same commands inserts the same rows.
+    pub const fn repeatable(self) -> InsertFromRows {
+        InsertFromRows {
+            is_repeatable: true,
+            ..self
+        }
+    }
+
     /// Inserts all `rows`. Returns the number of inserted rows.
     pub fn run(&self, conn: &mut DbConnection, now: NaiveDateTime, rows: &[Vec<Value>]) -> QueryResult<usize> {
         let chunks = rows.chunks(rows_at_once(conn, self.columns.len() + 1));
         chunks
-            .map(|rows| run!(&mut *conn, insert(self, now, rows), execute))
+            .map(|rows| over_rows(conn, build!(&*conn, insert(self, now, rows))).run(conn))
             .sum()
+    }
+
+    /// The INSERT with a bind parameter for each value. `database_time` is the engine's SQL for its current time.
+    fn with_placeholders(&self, now: NaiveDateTime, database_time: &str, rows: &[Vec<Value>]) -> Fragment {
+        let (time, host_time) = match self.clock {
+            Clock::Host => ("?", Some(Bound::Time(now))),
+            Clock::Database => (database_time, None),
+        };
+        let row = format!("({time}, {})", vec!["?"; self.columns.len()].join(", "));
+        let (table, columns, placeholders) = (self.table, self.columns.join(", "), vec![row; rows.len()].join(", "));
+        let mut bound = Vec::new();
+        for row in rows {
+            bound.extend(host_time.clone());
+            bound.extend(row.iter().cloned().map(Bound::Value));
+        }
+        let text = format!("INSERT INTO {table} (created_at, {columns}) VALUES {placeholders}");
+        Fragment { text, bound }
     }
 }
 
 impl OneRow {
     /// Runs the statement. Returns the number of changed rows.
     pub fn run(&self, conn: &mut DbConnection, values: &[Value]) -> QueryResult<usize> {
-        run!(conn, one_row(self, values), execute)
-    }
-}
-
-impl InsertFromRows {
-    /// The INSERT with a bind parameter for each value. `database_time` is the engine's SQL for its current time.
-    fn with_placeholders(&self, now: NaiveDateTime, database_time: &str, rows: &[Vec<Value>]) -> Fragment {
-        let (time, host_time) = match self.clock {
-            Clock::Host => ("?", Some(now)),
-            Clock::Database => (database_time, None),
-        };
-        let row = format!("({time}, {})", vec!["?"; self.columns.len()].join(", "));
-        let (table, columns, placeholders) = (self.table, self.columns.join(", "), vec![row; rows.len()].join(", "));
-        let values = |row: &Vec<Value>| {
-            (host_time.into_iter().map(Bound::from))
-                .chain(row.iter().cloned().map(Bound::from))
-                .collect()
-        };
-        let bound = rows.iter().flat_map(|row| -> Vec<Bound> { values(row) }).collect();
-        let text = format!("INSERT INTO {table} (created_at, {columns}) VALUES {placeholders}");
-        Fragment { text, bound }
+        let statement: Statement = Fragment::new(self.0, values).cached();
+        statement.run(conn)
     }
 }
 
 impl CountFrom {
     /// Counts the rows.
     pub fn run(&self, conn: &mut DbConnection, values: &[Value]) -> QueryResult<usize> {
-        run!(conn, count_rows(self, values), count)
+        let statement: Statement = Fragment::new(format!("SELECT COUNT(*) FROM {}", self.0), values).cached();
+        Ok(statement.number(conn)? as usize)
     }
 }
 
@@ -176,7 +183,9 @@ impl CountKeys {
     /// Counts the rows with one of the `keys`.
     pub fn run(&self, conn: &mut DbConnection, keys: &[String]) -> QueryResult<usize> {
         let chunks = keys.chunks(rows_at_once(conn, 1));
-        chunks.map(|keys| run!(&mut *conn, count_keys(self, keys), count)).sum()
+        chunks
+            .map(|keys| count(conn, build!(&*conn, with_keys(self, keys))))
+            .sum()
     }
 }
 
@@ -185,7 +194,7 @@ impl CountMatches {
     pub fn run(&self, conn: &mut DbConnection, rows: &[Vec<Value>]) -> QueryResult<usize> {
         let chunks = rows.chunks(rows_at_once(conn, self.columns.len()));
         chunks
-            .map(|rows| run!(&mut *conn, count_matches(self, rows), count))
+            .map(|rows| count(conn, build!(&*conn, matching(self, rows))))
             .sum()
     }
 }

@@ -9,14 +9,19 @@
 mod mariadb;
 #[cfg(feature = "postgresql")]
 mod postgresql;
+
 #[cfg(any(feature = "postgresql", feature = "mariadb"))]
-mod settings;
+use diesel::QueryResult;
 
 use crate::db::connect::url::Target;
 use crate::db::{Database, SetupError};
 
 /// Why placet cannot serve from a server.
 type Refusal = String;
+
+/// The result of a check: warnings for the log, or the reason to refuse the server.
+#[cfg(any(feature = "postgresql", feature = "mariadb"))]
+type Checked = QueryResult<Result<Vec<String>, Refusal>>;
 
 impl Database {
     /// Checks the server and the path to the server. Returns warnings, each one line.

@@ -1,16 +1,18 @@
-//! Finds damage of a served file that no statement has met yet, by the headers and lengths of file and log.
+//! Finds damage of a served file that no statement has met yet, by the headers and lengths of file and log; and saves
+//! the rows after the file or its log was removed or replaced.
 //!
 //! Only wrong content that was read counts as damage. A failed read says nothing: the process may have no file
 //! descriptor left, or the disk may answer again. So the handles are kept open, and no read opens a file.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use super::header::Header;
 use super::inode_lock::LockedDatabase;
-use crate::db::engines::dialect::{self, CheckpointMode, WalStatus};
+use crate::db::engines::dialect::{self, CheckpointMode};
 use crate::db::{DbConnection, DbResult};
 
 /// How often a too short length is checked again. A foreign program may have shortened the file by a VACUUM between two
@@ -28,6 +30,26 @@ pub struct OpenFiles {
     pub log: File,
 }
 
+impl OpenFiles {
+    /// Copies the log into the file. False if a row of the log may be missing in the file.
+    pub fn save_log(&self, conn: &mut DbConnection) -> bool {
+        let copied = dialect::wal_checkpoint(conn, CheckpointMode::Passive).is_ok_and(|wal| wal.remaining() == 0);
+        copied && self.database.sync_all().is_ok()
+    }
+
+    /// The advice while only this process has some of the rows.
+    pub fn rescue_advice(&self) -> String {
+        format!(
+            "Before you stop placet, copy the files that it still has open: /proc/{process}/fd/{database} to NEW, and \
+             /proc/{process}/fd/{log} to NEW-wal. They have every row. Then stop it, restore NEW or restore a backup \
+             (`placet db restore NEW`), and start it again",
+            process = std::process::id(),
+            database = self.database.as_raw_fd(),
+            log = self.log.as_raw_fd(),
+        )
+    }
+}
+
 /// The fault of the headers or lengths of the file and the log, if any is known.
 pub fn find(open: &OpenFiles, conn: &mut DbConnection) -> DbResult<Option<&'static str>> {
     if matches!(Header::read(&open.database), Ok(None)) {
@@ -36,7 +58,7 @@ pub fn find(open: &OpenFiles, conn: &mut DbConnection) -> DbResult<Option<&'stat
     let mut found = None;
     for _ in 0..LENGTH_CHECKS {
         let size = dialect::database_size(conn)?;
-        let wal: WalStatus = dialect::wal_checkpoint(conn, CheckpointMode::Noop)?.unwrap_or_default();
+        let wal = dialect::wal_checkpoint(conn, CheckpointMode::Noop)?;
         let wal_pages = u64::try_from(wal.pages).unwrap_or_default();
         let file_bytes = (size.pages * size.page_bytes).saturating_sub(wal_pages * size.page_bytes);
         let log_bytes = LOG_HEADER_BYTES + wal_pages * (FRAME_HEADER_BYTES + size.page_bytes);

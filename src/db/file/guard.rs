@@ -18,7 +18,7 @@ use super::damage::{self, OpenFiles};
 use super::inode_lock::LockedDatabase;
 use super::log_tie::LogTie;
 use super::paths::FilePaths;
-use super::rescue;
+use crate::db::connect::url::connect_error;
 use crate::db::engines::dialect::{self, Purpose};
 use crate::db::{Database, DbConnection, DbResult, SetupError};
 
@@ -68,12 +68,6 @@ impl From<Metadata> for FileId {
     }
 }
 
-impl std::fmt::Debug for FileGuard {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("FileGuard")
-    }
-}
-
 impl FileGuard {
     /// Hands over the locked files of this process: the record of the log, and the database.
     pub fn set_lock(&self, record: File, database: Arc<LockedDatabase>) {
@@ -86,10 +80,7 @@ impl FileGuard {
         let (Some(path), Some((record, file))) = (database.target().file(), locks) else {
             return Ok(());
         };
-        let failed = |error: std::io::Error| SetupError::Connect {
-            place: path.display().to_string(),
-            detail: error.to_string(),
-        };
+        let failed = |error: std::io::Error| connect_error(path, &error);
         let paths = FilePaths::of(path).map_err(failed)?;
         let mut keeper = dialect::connect(database.target(), Purpose::Write, database.lock_timeout())?;
         let tie = LogTie::begin(record, &file, &mut keeper, writer).map_err(failed)?;
@@ -162,22 +153,24 @@ impl FileGuard {
         let detail = format!("{} was removed or replaced while placet serves it", path.display());
         if self.inner.lost.set(detail.clone()).is_ok() {
             let advice = if self.save_log(served) {
-                rescue::advice_when_saved(&served.paths)
+                let file = served.paths.database.display();
+                format!("Every row is in {file}. Stop placet, and start it again")
             } else {
-                rescue::advice(&served.open)
+                served.open.rescue_advice()
             };
             log::error!("{detail}: rows are neither written nor read any more. {advice}");
         }
         SetupError::FileLost { detail }
     }
 
-    /// If only the log was removed, copies the log into the file. False if a row may be in no file with a name.
+    /// If only the log was removed, copies the log into the file, durably: SQLite has both files open, so no row is lost
+    /// before the process ends. False if a row may be in no file with a name.
     fn save_log(&self, served: &ServedFile) -> bool {
         is_at(&served.paths.database, served.file_id)
             && is_missing(&served.paths.log)
             && served.keeper().as_mut().is_some_and(|conn| {
                 let looked = self.look_for_damage(served, conn);
-                looked.is_ok() && self.inner.damaged.get().is_none() && rescue::save_log(&served.open, conn)
+                looked.is_ok() && self.inner.damaged.get().is_none() && served.open.save_log(conn)
             })
     }
 

@@ -21,6 +21,7 @@ use std::os::unix::fs::FileExt;
 use super::header::Header;
 use super::paths::FilePaths;
 use crate::db::SetupError;
+use crate::db::connect::url::connect_error;
 
 /// The length of a log without a commit, which is the header.
 const EMPTY_LOG_BYTES: u64 = 32;
@@ -88,10 +89,7 @@ fn write(lock: &File, text: &str) -> io::Result<()> {
 /// # Errors
 /// [`SetupError::ForeignLog`] if the log belongs to a different file, or to an earlier state of this file.
 pub fn check(paths: &FilePaths, lock: &File) -> Result<(), SetupError> {
-    let failed = |error: io::Error| SetupError::Connect {
-        place: paths.database.display().to_string(),
-        detail: error.to_string(),
-    };
+    let failed = |error: io::Error| connect_error(&paths.database, &error);
     let Some(record) = LogRecord::read(lock).map_err(failed)? else {
         return Ok(());
     };

@@ -1,6 +1,5 @@
 //! The paths of a database file and of the files beside it.
 
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,15 +19,10 @@ impl FilePaths {
     /// The paths for a database file. The file may be missing; the directory must exist.
     pub fn of(path: &Path) -> io::Result<FilePaths> {
         let database = resolve(path)?;
-        let beside = |suffix: &str| {
-            let mut name: OsString = database.clone().into();
-            name.push(suffix);
-            PathBuf::from(name)
-        };
         Ok(FilePaths {
-            log: beside("-wal"),
-            index: beside("-shm"),
-            lock: beside("-placet-lock"),
+            log: with_suffix(&database, "-wal"),
+            index: with_suffix(&database, "-shm"),
+            lock: with_suffix(&database, "-placet-lock"),
             database,
         })
     }
@@ -37,6 +31,13 @@ impl FilePaths {
     pub fn log_bytes(&self) -> u64 {
         std::fs::metadata(&self.log).map_or(0, |log| log.len())
     }
+}
+
+/// The path with a suffix at its name.
+pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 fn resolve(path: &Path) -> io::Result<PathBuf> {

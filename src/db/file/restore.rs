@@ -13,7 +13,8 @@ use rustix::process::{Flock, FlockType, fcntl_getlk};
 use uuid::Uuid;
 
 use super::backup::{PartialFile, check_integrity, file_error, sync, sync_folder};
-use super::paths::FilePaths;
+use super::log_record;
+use super::paths::{FilePaths, with_suffix};
 use crate::db::connect::lock::check_log_of;
 use crate::db::connect::url::Target;
 use crate::db::engines::dialect::{self, CheckpointMode, Purpose};
@@ -44,7 +45,7 @@ impl Database {
         self.prepare_copy(from, &copy)?;
         own_as(&copy.database, &paths.database).map_err(failed)?;
         sync(&copy.database).map_err(failed)?;
-        if lock.check(&paths).is_ok() {
+        if log_record::check(&paths, &lock.file).is_ok() {
             self.end_log(&paths)?;
         } else if is_open_elsewhere(&paths.database).map_err(failed)? {
             // No connection is opened, because SQLite would play the log.
@@ -59,7 +60,7 @@ impl Database {
             }
         }
         sync_folder(&paths.database).map_err(failed)?;
-        lock.forget_record().map_err(failed)?;
+        log_record::forget(&lock.file).map_err(failed)?;
         Ok(log)
     }
 
@@ -180,10 +181,4 @@ fn own_as(file: &Path, other: &Path) -> io::Result<()> {
         chown(file, Some(other.uid()), Some(other.gid()))?;
     }
     fs::set_permissions(file, other.permissions())
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }

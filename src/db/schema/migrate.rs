@@ -7,7 +7,7 @@
 
 use diesel::backend::Backend;
 use diesel::connection::BoxableConnection;
-use diesel::migration::MigrationSource;
+use diesel::migration::{Migration, MigrationSource};
 use diesel::prelude::*;
 use diesel_migrations::EmbeddedMigrations;
 
@@ -201,25 +201,23 @@ where
 {
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| SetupError::Migration(error.to_string());
     let mut pending = MigrationSource::<DB>::migrations(source).map_err(failed)?;
-    pending.sort_by_key(|migration| migration.name().version().to_string());
-    pending.retain(|migration| !done.contains(&migration.name().version().to_string()));
+    pending.sort_by_key(version);
+    pending.retain(|migration| !done.contains(&version(migration)));
     for migration in &pending {
         migration.run(conn).map_err(failed)?;
     }
-    Ok(pending
-        .iter()
-        .map(|migration| migration.name().version().to_string())
-        .collect())
+    Ok(pending.iter().map(version).collect())
+}
+
+fn version<DB: Backend>(migration: &impl Migration<DB>) -> String {
+    migration.name().version().to_string()
 }
 
 /// The versions of placet's migrations, oldest first: the same on every engine.
 fn known() -> Result<Vec<String>, SetupError> {
     let migrations = MigrationSource::<diesel::sqlite::Sqlite>::migrations(dialect::placet_migrations())
         .map_err(|error| SetupError::Migration(error.to_string()))?;
-    let mut versions: Vec<_> = migrations
-        .iter()
-        .map(|migration| migration.name().version().to_string())
-        .collect();
+    let mut versions: Vec<_> = migrations.iter().map(version).collect();
     versions.sort();
     Ok(versions)
 }

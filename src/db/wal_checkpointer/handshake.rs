@@ -3,7 +3,6 @@
 //! The writer reports commits; the thread may ask the writer to finish the checkpoint. The writer never waits for the
 //! thread. The thread waits until the writer begins, at most for a timeout, and then until the writer is done.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,10 +11,6 @@ use std::time::Duration;
 pub struct Handshake {
     state: Mutex<HandshakeState>,
     changed: Condvar,
-    /// There were commits since the thread last woke up.
-    committed: AtomicBool,
-    /// Whether a request is pending. The writer reads the flag after each batch, without the lock.
-    is_requested: AtomicBool,
 }
 
 /// Why the thread woke up.
@@ -30,6 +25,8 @@ pub enum Wakeup {
 #[derive(Default)]
 struct HandshakeState {
     stopped: bool,
+    /// There were commits since the thread last woke up.
+    committed: bool,
     request: CheckpointRequest,
 }
 
@@ -43,19 +40,16 @@ enum CheckpointRequest {
 }
 
 impl Handshake {
-    /// For the writer: reports a commit. Takes no lock if the thread has yet to notice an earlier commit.
+    /// For the writer: reports a commit. Wakes the thread unless the thread has yet to notice an earlier commit.
     pub fn notify_commit(&self) {
-        if !self.committed.swap(true, Ordering::AcqRel) {
-            let _state = self.state();
+        if !std::mem::replace(&mut self.state().committed, true) {
             self.changed.notify_all();
         }
     }
 
     /// For the writer: runs `finish` if a request is pending.
     pub fn serve<T>(&self, finish: impl FnOnce() -> T) -> Option<T> {
-        if !self.is_requested.load(Ordering::Acquire)
-            || !self.change(CheckpointRequest::Pending, CheckpointRequest::Running)
-        {
+        if !self.change(CheckpointRequest::Pending, CheckpointRequest::Running) {
             return None;
         }
         let _guard = ServeGuard(self);
@@ -75,7 +69,7 @@ impl Handshake {
     /// For the thread: waits up to `timeout` for a commit. After a commit the thread also waits for `pause`, to
     /// coalesce more commits. `None` after a stop.
     pub fn wait_for_commit(&self, timeout: Option<Duration>, pause: Duration) -> Option<Wakeup> {
-        let is_idle = |state: &mut HandshakeState| !state.stopped && !self.committed.load(Ordering::Acquire);
+        let is_idle = |state: &mut HandshakeState| !state.stopped && !state.committed;
         let state = self.state();
         let state = match timeout {
             Some(timeout) => self.wait(state, timeout, is_idle),
@@ -84,11 +78,11 @@ impl Handshake {
                 .wait_while(state, is_idle)
                 .unwrap_or_else(PoisonError::into_inner),
         };
-        if !self.committed.load(Ordering::Acquire) {
+        if !state.committed {
             return (!state.stopped).then_some(Wakeup::Idle);
         }
-        let state = self.wait(state, pause, |state| !state.stopped);
-        self.committed.store(false, Ordering::Release);
+        let mut state = self.wait(state, pause, |state| !state.stopped);
+        state.committed = false;
         (!state.stopped).then_some(Wakeup::Commits)
     }
 
@@ -110,8 +104,6 @@ impl Handshake {
         let matches = state.request == from;
         if matches {
             state.request = to;
-            self.is_requested
-                .store(to == CheckpointRequest::Pending, Ordering::Release);
             self.changed.notify_all();
         }
         matches
@@ -160,7 +152,7 @@ mod tests {
             requester.request(timeout);
             began.elapsed()
         });
-        while !handshake.is_requested.load(Ordering::Acquire) && !thread.is_finished() {
+        while handshake.state().request != CheckpointRequest::Pending && !thread.is_finished() {
             std::thread::yield_now();
         }
         thread

@@ -1,4 +1,4 @@
-//! Bounds the WAL by the room on its disk, to leave room for the growth of the database.
+//! The limits of the WAL, which are lower on a small disk, to leave room for the growth of the database.
 //!
 //! Naively, the WAL grows to its limits on any disk. On a small or nearly full disk the WAL takes all the room. A
 //! checkpoint may need room too, for pages that the database does not have yet, and so cannot free any.
@@ -8,7 +8,6 @@
 
 use std::io;
 
-use super::WalLimits;
 use crate::db::file::paths::FilePaths;
 
 /// The size of a page and its header in the WAL. placet's databases have pages of 4 KB.
@@ -17,6 +16,33 @@ const FRAME_BYTES: u64 = 4_096 + 24;
 /// A disk with less free room counts as full, after a write found the disk full: 256 pages, more than most commits
 /// write.
 const MIN_FREE_BYTES: u64 = 256 * FRAME_BYTES;
+
+/// The limits for checkpoints, in pages that are not in the database file yet, or pages of the WAL.
+#[derive(Debug, Clone, Copy)]
+pub struct WalLimits {
+    /// Checkpoint at this many pages while the writer commits. Until this limit, many pages are written several times,
+    /// and copied once.
+    pub checkpoint_pages: i32,
+    /// Checkpoint at this many pages when the writer is idle.
+    pub idle_checkpoint_pages: i32,
+    /// Leave at most this many pages to the writer: less work than a commit.
+    pub remainder_pages: i32,
+    /// Ask the writer at this length of the WAL, with any number of remaining pages: the writer writes faster than the
+    /// disk.
+    pub force_pages: i32,
+}
+
+impl Default for WalLimits {
+    /// 96 MB, 4 MB, 4 MB and 192 MB, in pages of 4 KB.
+    fn default() -> Self {
+        WalLimits {
+            checkpoint_pages: 24_000,
+            idle_checkpoint_pages: 1_000,
+            remainder_pages: 1_000,
+            force_pages: 48_000,
+        }
+    }
+}
 
 /// The room for the WAL, in bytes.
 #[derive(Debug, Clone, Copy)]

@@ -62,9 +62,7 @@ impl CommitLoad {
     }
 
     fn status(&mut self) -> WalStatus {
-        dialect::wal_checkpoint(&mut self.conn, CheckpointMode::Noop)
-            .unwrap()
-            .unwrap()
+        dialect::wal_checkpoint(&mut self.conn, CheckpointMode::Noop).unwrap()
     }
 
     /// Waits until fewer pages are left than the thread copies under load.

@@ -50,17 +50,6 @@ impl WriteState {
     }
 }
 
-/// For the log.
-impl std::fmt::Display for WriteRefusal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            WriteRefusal::DiskFull => "its disk is full",
-            WriteRefusal::ReadOnly => "it is read-only",
-            WriteRefusal::DiskFailed => "its disk reports errors",
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

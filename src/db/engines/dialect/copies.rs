@@ -5,6 +5,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 
 use crate::db::DbConnection;
+use crate::db::engines::rows::statement::Statement;
 
 /// Writes a consistent copy to a new file without a log. Concurrent connections may write.
 pub fn copy_into(conn: &mut DbConnection, path: &str) -> QueryResult<()> {
@@ -22,11 +23,6 @@ pub fn allow_writes(conn: &mut DbConnection) -> QueryResult<()> {
 
 /// The first fault in the whole file according to SQLite; `None` for a sound file.
 pub fn integrity_fault(conn: &mut DbConnection) -> QueryResult<Option<String>> {
-    #[derive(QueryableByName)]
-    struct Row {
-        #[diesel(sql_type = Text)]
-        integrity_check: String,
-    }
-    let row: Row = diesel::sql_query("PRAGMA integrity_check(1)").get_result(conn)?;
-    Ok(Some(row.integrity_check).filter(|found| found != "ok"))
+    let found = Statement::of("PRAGMA integrity_check(1)").texts(conn)?;
+    Ok(found.into_iter().find(|fault| fault != "ok"))
 }

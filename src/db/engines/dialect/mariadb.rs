@@ -9,13 +9,12 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use diesel_migrations::embed_migrations;
 
-use super::migrations::Migrations;
-use super::{Capabilities, Purpose};
+use super::{Capabilities, Migrations, Purpose};
 use crate::db::SetupError;
 #[cfg(target_os = "linux")]
 use crate::db::connect::tcp_keepalive;
 use crate::db::connect::url::Server;
-use crate::db::engines::rows::statement::{Bound, Statement};
+use crate::db::engines::rows::statement::{Fragment, Statement};
 
 pub const MIGRATIONS: Migrations = Migrations {
     openstack: embed_migrations!("migrations/mariadb/openstack"),
@@ -64,24 +63,15 @@ pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Res
     Err(server.connect_error(&first_error.unwrap_or_default()))
 }
 
-#[derive(QueryableByName)]
-struct Variable {
-    #[diesel(sql_type = Text, column_name = "Variable_name")]
-    name: String,
-    #[diesel(sql_type = Text, column_name = "Value")]
-    value: String,
-}
-
 /// The variables that only some servers have. The server does not know a missing variable.
 fn variables(conn: &mut MysqlConnection) -> QueryResult<HashMap<String, String>> {
-    let rows: Vec<Variable> = diesel::sql_query(
+    let statement = Statement::<(Text, Text)>::of(
         "SHOW SESSION VARIABLES WHERE Variable_name IN \
          ('wsrep_on', 'idle_write_transaction_timeout', 'idle_readonly_transaction_timeout', \
          'idle_transaction_timeout', 'max_statement_time', 'max_execution_time', \
          'in_predicate_conversion_threshold', 'eq_range_index_dive_limit')",
-    )
-    .load(conn)?;
-    Ok(rows.into_iter().map(|row| (row.name, row.value)).collect())
+    );
+    Ok(statement.load::<(String, String)>(conn)?.into_iter().collect())
 }
 
 /// Sets up the session:
@@ -158,8 +148,9 @@ fn set_up_session(
 }
 
 fn is_encrypted(conn: &mut MysqlConnection) -> QueryResult<bool> {
-    let cipher: Variable = diesel::sql_query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").get_result(conn)?;
-    Ok(!cipher.value.is_empty())
+    let status = Statement::<(Text, Text)>::of("SHOW SESSION STATUS LIKE 'Ssl_cipher'");
+    let (_, cipher): (String, String) = status.get_result(conn)?;
+    Ok(!cipher.is_empty())
 }
 
 /// The setting for the lock timeout, in whole seconds. Below one second the timeout is 0 on MariaDB, which does not
@@ -188,23 +179,20 @@ pub const BEGIN_IN_COMPOUND: &str = "SET autocommit = 0, wait_timeout = 30; STAR
 /// off, and [`end_write`] commits only a transaction that still has the savepoint.
 pub fn begin_write(conn: &mut MysqlConnection) -> QueryResult<()> {
     let begun = conn.batch_execute(BEGIN_IN_COMPOUND.trim_end_matches("; "));
-    if begun.is_err() {
-        // The first error says more than an error of the rollback.
-        drop(rollback(conn));
-    }
-    begun
+    or_roll_back(conn, begun)
+}
+
+/// Rolls back after an error, which says more than an error of the rollback.
+fn or_roll_back(conn: &mut MysqlConnection, result: QueryResult<()>) -> QueryResult<()> {
+    result.inspect_err(|_| drop(rollback(conn)))
 }
 
 /// Commits as [`end_write`] does, by one prepared statement. Several statements in plain text take three round trips,
 /// because the client library turns the option for such texts on before and off after.
 pub fn commit_prepared(conn: &mut MysqlConnection) -> QueryResult<()> {
     let text = format!("BEGIN NOT ATOMIC RELEASE SAVEPOINT placet; COMMIT; SET autocommit = 1, {WAIT_TIMEOUT}; END");
-    let committed = Statement::<Bound>::cached::<BigInt>(text, Vec::new()).execute(conn);
-    if committed.is_err() {
-        // The first error says more than an error of the rollback.
-        drop(rollback(conn));
-    }
-    committed.map(|_| ())
+    let committed = Fragment::new(text, []).cached::<BigInt>().execute(conn);
+    or_roll_back(conn, committed.map(|_| ()))
 }
 
 /// Begins without a savepoint: DDL commits the transaction, and the savepoint would be gone.
@@ -218,11 +206,7 @@ pub fn end_write(conn: &mut MysqlConnection, end: &str) -> QueryResult<()> {
     let ended = conn.batch_execute(&format!(
         "RELEASE SAVEPOINT placet; {end}; SET autocommit = 1, {WAIT_TIMEOUT}"
     ));
-    if ended.is_err() {
-        // The first error says more than an error of the rollback.
-        drop(rollback(conn));
-    }
-    ended
+    or_roll_back(conn, ended)
 }
 
 /// Lets a statement wait for locks in the writer's session, which does not wait otherwise. The comment is code for
@@ -272,15 +256,10 @@ fn forget_prepared_statements(conn: &mut MysqlConnection) {
 /// Takes a named lock, because each change of the schema commits the transaction and its locks. Further nodes of a
 /// cluster do not see the lock, so two syncs there can run the statements of `migrations/mariadb` at the same time.
 pub fn lock_schema(conn: &mut MysqlConnection) -> QueryResult<()> {
-    #[derive(QueryableByName)]
-    struct Locked {
-        #[diesel(sql_type = Nullable<Integer>)]
-        locked: Option<i32>,
-    }
     let sql = format!(
         "SELECT CAST(GET_LOCK(CONCAT('placet ', LEFT(DATABASE(), 50)), {SCHEMA_LOCK_TIMEOUT_SECONDS}) AS SIGNED INTEGER) AS locked"
     );
-    match diesel::sql_query(sql).get_result::<Locked>(conn)?.locked {
+    match Statement::<Nullable<Integer>>::of(&sql).get_result::<Option<i32>>(conn)? {
         Some(1) => Ok(()),
         _ => Err(diesel::result::Error::NotFound),
     }
@@ -295,17 +274,13 @@ pub fn unlock_schema(conn: &mut MysqlConnection) {
 
 /// Counts the signs of OpenStack's oldest revision: indexes that only it has, and a column that it lacks.
 pub fn has_old_tables(conn: &mut MysqlConnection) -> QueryResult<bool> {
-    #[derive(QueryableByName)]
-    struct Signs {
-        #[diesel(sql_type = BigInt)]
-        signs: i64,
-    }
     let sql = "SELECT CAST((SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() \
                AND index_name IN ('inventories_resource_provider_id_idx', 'ix_placement_aggregates_uuid', \
                'resource_providers_name_idx')) \
                + (NOT EXISTS (SELECT 1 FROM information_schema.columns WHERE table_schema = DATABASE() \
                AND table_name = 'consumers' AND column_name = 'consumer_type_id')) AS SIGNED INTEGER) AS signs";
-    Ok(diesel::sql_query(sql).get_result::<Signs>(conn)?.signs > 0)
+    let signs: i64 = Statement::<BigInt>::of(sql).get_result(conn)?;
+    Ok(signs > 0)
 }
 
 /// Rounds to six digits, as MariaDB prints a FLOAT of four bytes. diesel reads 0.9 as 0.89999998.
@@ -317,13 +292,8 @@ pub fn ratio(read: f64) -> f64 {
 /// roll a transaction back before its end is sent, and never answer a prepared statement. So on Galera the commit is
 /// not prepared.
 pub fn capabilities(conn: &mut MysqlConnection) -> QueryResult<Capabilities> {
-    #[derive(QueryableByName)]
-    struct ServerVersion {
-        #[diesel(sql_type = Text)]
-        version: String,
-    }
-    let found: ServerVersion = diesel::sql_query("SELECT VERSION() AS version").get_result(conn)?;
-    let compound_writes = has_compound_statements(&found.version);
+    let version: String = Statement::<Text>::of("SELECT VERSION() AS version").get_result(conn)?;
+    let compound_writes = has_compound_statements(&version);
     let prepared_commit = compound_writes && !is_on_galera(&variables(conn)?);
     Ok(Capabilities {
         compound_writes,

@@ -1,7 +1,7 @@
 //! Classifies errors by the engines' own messages, because diesel gives some errors no kind. The engines keep their
 //! texts stable, because programs read the texts.
 
-use diesel::result::DatabaseErrorInformation;
+use diesel::result::{DatabaseErrorInformation, Error as DieselError};
 
 use crate::db::Fault;
 
@@ -61,13 +61,31 @@ const KNOWN: [(&str, Fault); 43] = [
     ("Transaction characteristics can't be changed", Fault::ConnectionLost),
 ];
 
+/// The database's own message; empty for an error of diesel.
+pub fn message(error: &DieselError) -> &str {
+    match error {
+        DieselError::DatabaseError(_, information) => information.message(),
+        _ => "",
+    }
+}
+
 /// Classifies an error for which diesel has no kind.
 pub fn classify_message(message: &str) -> Fault {
-    let found = KNOWN.iter().find(|(text, _)| message.starts_with(text));
-    if message.starts_with("The table '") && message.ends_with("' is full") {
+    if is_table_full(message) {
         return Fault::Stop;
     }
-    found.map_or(Fault::Unknown, |(_, fault)| fault.clone())
+    found(&KNOWN, message).cloned().unwrap_or(Fault::Unknown)
+}
+
+/// MariaDB: 1114.
+pub(super) fn is_table_full(message: &str) -> bool {
+    message.starts_with("The table '") && message.ends_with("' is full")
+}
+
+/// The value for the first known beginning of the message.
+fn found<'a, T>(known: &'a [(&str, T)], message: &str) -> Option<&'a T> {
+    let (_, value) = known.iter().find(|(text, _)| message.starts_with(text))?;
+    Some(value)
 }
 
 const WRITABLE: &str = "; let placet write the file, and make files beside it, and start it again";
@@ -96,8 +114,7 @@ const ADVICE: [(&str, &str); 9] = [
 
 /// The operator's remedy for an error, to be appended to its `message`. Empty for an unknown error.
 pub fn advice(message: &str) -> &'static str {
-    let known = ADVICE.iter().find(|(text, _)| message.starts_with(text));
-    known.map_or("", |(_, advice)| advice)
+    found(&ADVICE, message).copied().unwrap_or_default()
 }
 
 /// Beginnings of messages, and the texts for clients.
@@ -122,15 +139,16 @@ const FOR_CLIENTS: [(&str, &str); 13] = [
 
 /// The client's text for a message; `None` for an unknown message.
 pub fn for_clients(message: &str) -> Option<&'static str> {
-    let known = FOR_CLIENTS.iter().find(|(text, _)| message.starts_with(text));
-    known.map(|(_, shown)| *shown)
+    found(&FOR_CLIENTS, message).copied()
 }
 
 /// Whether SQLite reports that the file is damaged.
 pub fn says_damaged(message: &str) -> bool {
-    ["database disk image is malformed", "file is not a database"]
-        .iter()
-        .any(|text| message.starts_with(text))
+    begins_with(message, &["database disk image is malformed", "file is not a database"])
+}
+
+fn begins_with(message: &str, texts: &[&str]) -> bool {
+    texts.iter().any(|text| message.starts_with(text))
 }
 
 /// Beginnings of messages about a too long wait for a lock.
@@ -141,25 +159,18 @@ const LOCK_TIMEOUTS: [&str; 3] = [
 ];
 
 /// Whether a statement waited too long for the lock of a row, or of a table. Not on SQLite, which has one lock.
-pub fn is_lock_timeout(error: &diesel::result::Error) -> bool {
-    let diesel::result::Error::DatabaseError(_, information) = error else {
-        return false;
-    };
-    LOCK_TIMEOUTS.iter().any(|text| information.message().starts_with(text))
+pub fn is_lock_timeout(error: &DieselError) -> bool {
+    begins_with(message(error), &LOCK_TIMEOUTS)
 }
 
 /// Whether SQLite reports that the disk is full. A COMMIT with this error has certainly not happened: there is no
 /// server on which the COMMIT could still run.
-pub fn is_disk_full(error: &diesel::result::Error) -> bool {
-    let diesel::result::Error::DatabaseError(_, information) = error else {
-        return false;
-    };
-    information.message().starts_with("database or disk is full")
+pub fn is_disk_full(error: &DieselError) -> bool {
+    message(error).starts_with("database or disk is full")
 }
 
 /// Beginnings of the messages by which MariaDB reports that it has rolled a transaction back. Galera answers a COMMIT
 /// with such a message if a second node's commit came first.
-#[cfg(feature = "mariadb")]
 const ROLLED_BACK: [&str; 3] = [
     "SAVEPOINT placet does not exist",
     "Deadlock found when trying to get lock",
@@ -168,18 +179,8 @@ const ROLLED_BACK: [&str; 3] = [
 
 /// Whether the server has rolled the transaction back, according to the error. Nothing of the transaction is or will be
 /// committed.
-#[cfg(feature = "mariadb")]
-pub fn was_rolled_back(error: &diesel::result::Error) -> bool {
-    let diesel::result::Error::DatabaseError(_, information) = error else {
-        return false;
-    };
-    ROLLED_BACK.iter().any(|text| information.message().starts_with(text))
-}
-
-/// Always false: only MariaDB answers COMMIT so.
-#[cfg(not(feature = "mariadb"))]
-pub fn was_rolled_back(_: &diesel::result::Error) -> bool {
-    false
+pub fn was_rolled_back(error: &DieselError) -> bool {
+    begins_with(message(error), &ROLLED_BACK)
 }
 
 /// Parts of messages of client libraries and servers after which a later attempt may succeed.

@@ -7,8 +7,7 @@ use diesel::pg::PgConnection;
 use diesel::prelude::*;
 use diesel_migrations::embed_migrations;
 
-use super::Purpose;
-use super::migrations::Migrations;
+use super::{Migrations, Purpose};
 use crate::db::SetupError;
 use crate::db::connect::url::Server;
 

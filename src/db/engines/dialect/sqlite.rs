@@ -11,11 +11,10 @@ use diesel::sqlite::SqliteConnection;
 use diesel_migrations::embed_migrations;
 use rustix::fs::{Access, access};
 
-use super::Purpose;
-use super::migrations::Migrations;
+use super::{Migrations, Purpose};
 use crate::db::SetupError;
 use crate::db::connect::url;
-use crate::db::engines::rows::statement::{Bound, Statement};
+use crate::db::engines::rows::statement::Fragment;
 
 pub const MIGRATIONS: Migrations = Migrations {
     openstack: embed_migrations!("migrations/sqlite/openstack"),
@@ -127,7 +126,9 @@ pub fn begin_write(conn: &mut SqliteConnection) -> QueryResult<()> {
 /// A number that changes with each commit of a second connection. A checkpoint that does not truncate the WAL is no
 /// commit.
 pub fn data_version(conn: &mut SqliteConnection) -> QueryResult<i64> {
-    Statement::<Bound>::cached::<BigInt>("PRAGMA data_version".to_owned(), Vec::new()).get_result(conn)
+    Fragment::new("PRAGMA data_version", [])
+        .cached::<BigInt>()
+        .get_result(conn)
 }
 
 /// Does nothing: `begin_write` holds the only lock.

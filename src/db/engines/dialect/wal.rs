@@ -6,8 +6,10 @@
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::Integer;
+use diesel::sqlite::SqliteConnection;
 
 use crate::db::DbConnection;
+use crate::db::engines::rows::statement::Statement;
 
 /// The length of the log, and its checkpointed part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, QueryableByName)]
@@ -42,8 +44,8 @@ pub enum CheckpointMode {
 }
 
 /// Runs a checkpoint. Returns the length of the log at the beginning, and how many of these pages are in the file now.
-/// `None` on a server, which checkpoints by itself.
-pub fn wal_checkpoint(conn: &mut DbConnection, mode: CheckpointMode) -> QueryResult<Option<WalStatus>> {
+/// No pages on a server, which checkpoints by itself.
+pub fn wal_checkpoint(conn: &mut DbConnection, mode: CheckpointMode) -> QueryResult<WalStatus> {
     let name = match mode {
         CheckpointMode::Noop => "NOOP",
         CheckpointMode::Passive => "PASSIVE",
@@ -51,11 +53,9 @@ pub fn wal_checkpoint(conn: &mut DbConnection, mode: CheckpointMode) -> QueryRes
         CheckpointMode::Truncate => "TRUNCATE",
     };
     match conn {
-        DbConnection::Sqlite(inner) => diesel::sql_query(format!("PRAGMA wal_checkpoint({name})"))
-            .get_result(inner)
-            .map(Some),
+        DbConnection::Sqlite(inner) => diesel::sql_query(format!("PRAGMA wal_checkpoint({name})")).get_result(inner),
         #[cfg(any(feature = "postgresql", feature = "mariadb"))]
-        _ => Ok(None),
+        _ => Ok(WalStatus::default()),
     }
 }
 
@@ -64,8 +64,7 @@ pub fn wal_checkpoint(conn: &mut DbConnection, mode: CheckpointMode) -> QueryRes
 pub fn set_wal_limit(conn: &mut DbConnection, pages: i32) -> QueryResult<()> {
     match conn {
         DbConnection::Sqlite(inner) => {
-            let page: PageSize = diesel::sql_query("PRAGMA page_size").get_result(inner)?;
-            let bytes = i64::from(pages) * i64::from(page.page_size);
+            let bytes = i64::from(pages) * i64::from(pragma(inner, "page_size")?);
             inner.batch_execute(&format!(
                 "PRAGMA wal_autocheckpoint = {pages}; PRAGMA journal_size_limit = {bytes}"
             ))
@@ -75,20 +74,12 @@ pub fn set_wal_limit(conn: &mut DbConnection, pages: i32) -> QueryResult<()> {
     }
 }
 
-#[derive(QueryableByName)]
-struct PageSize {
-    #[diesel(sql_type = Integer)]
-    page_size: i32,
-}
-
-#[derive(QueryableByName)]
-struct PageCount {
-    #[diesel(sql_type = Integer)]
-    page_count: i32,
+fn pragma(conn: &mut SqliteConnection, name: &str) -> QueryResult<i32> {
+    Statement::<Integer>::of(&format!("PRAGMA {name}")).get_result(conn)
 }
 
 /// The size of the database with its log, in pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DatabaseSize {
     pub pages: u64,
     pub page_bytes: u64,
@@ -98,18 +89,14 @@ pub struct DatabaseSize {
 pub fn database_size(conn: &mut DbConnection) -> QueryResult<DatabaseSize> {
     match conn {
         DbConnection::Sqlite(inner) => {
-            let count: PageCount = diesel::sql_query("PRAGMA page_count").get_result(inner)?;
-            let size: PageSize = diesel::sql_query("PRAGMA page_size").get_result(inner)?;
+            let mut number = |name| pragma(inner, name).map(|number| u64::try_from(number).unwrap_or_default());
             Ok(DatabaseSize {
-                pages: u64::try_from(count.page_count).unwrap_or_default(),
-                page_bytes: u64::try_from(size.page_size).unwrap_or_default(),
+                pages: number("page_count")?,
+                page_bytes: number("page_size")?,
             })
         }
         #[cfg(any(feature = "postgresql", feature = "mariadb"))]
-        _ => Ok(DatabaseSize {
-            pages: 0,
-            page_bytes: 0,
-        }),
+        _ => Ok(DatabaseSize::default()),
     }
 }
 

@@ -1,13 +1,18 @@
 //! Why an answering database refuses writes, by the messages of the engines and of their client libraries.
 
+use super::messages::is_table_full;
+
 /// Why an answering database refuses every write, or every write that needs more room.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WriteRefusal {
     /// The disk has no room, or a quota is used up.
+    #[error("its disk is full")]
     DiskFull,
     /// The file, the server or the session is read-only, as on a standby.
+    #[error("it is read-only")]
     ReadOnly,
     /// The disk reports errors.
+    #[error("its disk reports errors")]
     DiskFailed,
 }
 
@@ -40,8 +45,7 @@ const KNOWN: [(&str, WriteRefusal); 15] = [
 
 /// The reason in the message of a failed write; `None` if a second write may succeed.
 pub fn write_refusal(message: &str) -> Option<WriteRefusal> {
-    // MariaDB: 1114.
-    if message.starts_with("The table '") && message.ends_with("' is full") {
+    if is_table_full(message) {
         return Some(DiskFull);
     }
     let found = KNOWN.iter().find(|(text, _)| message.contains(text));

@@ -8,7 +8,7 @@
 
 use chrono::NaiveDateTime;
 
-use crate::db::engines::rows::mariadb::insert_sql;
+use crate::db::engines::rows::mariadb;
 use crate::db::engines::rows::statement::{Bound, Fragment};
 use crate::db::engines::rows::{InsertFromRows, Value};
 
@@ -26,7 +26,7 @@ pub fn has_cacheable_text(rows: usize) -> bool {
 /// The statements that insert the rows, and after this set the variable `placet_found` to the number of inserted rows.
 pub fn chunked_insert_sql(insert: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
     if rows.len() <= PLAIN_ROWS_MAX || !has_cacheable_text(rows.len()) {
-        let Fragment { text, bound } = insert_sql(insert, now, rows);
+        let Fragment { text, bound } = mariadb::insert(insert, now, rows);
         let text = format!("{text}; SET placet_found = ROW_COUNT()");
         return Fragment { text, bound };
     }
@@ -41,7 +41,7 @@ pub fn chunked_insert_sql(insert: &InsertFromRows, now: NaiveDateTime, rows: &[V
             vec![null_row.clone(); size]
         };
         let (chunk, rest) = left.split_at(if is_used { size } else { 0 });
-        let part = insert_sql(insert, now, if is_used { chunk } else { &unused });
+        let part = mariadb::insert(insert, now, if is_used { chunk } else { &unused });
         text += &format!(
             "; IF ? THEN {}; SET placet_found = placet_found + ROW_COUNT(); END IF",
             part.text

@@ -4,15 +4,12 @@
 use chrono::NaiveDateTime;
 use diesel::mysql::MysqlConnection;
 use diesel::prelude::*;
-use diesel::result::Error::DatabaseError;
 
 use super::insert_chunks::{chunked_insert_sql, has_cacheable_text};
 use super::{ExecMode, GuardedWrite};
-use crate::db::engines::dialect::mariadb::BEGIN_IN_COMPOUND;
+use crate::db::engines::dialect::{self, mariadb::BEGIN_IN_COMPOUND};
 use crate::db::engines::rows::Value;
-use crate::db::engines::rows::mariadb::{
-    count_keys_sql, count_matches_sql, count_sql, json_rows, update_by_ids, update_sql,
-};
+use crate::db::engines::rows::mariadb::{json_rows, matching, update_by_ids, update_sql, with_keys};
 use crate::db::engines::rows::statement::{Bound, Fragment, Statement};
 
 /// The maximum number of placeholders in a prepared text. The server keeps some hundred bytes for each placeholder.
@@ -40,11 +37,7 @@ pub fn run(
     let mut bound = Vec::new();
     for (at, write) in writes.iter().enumerate() {
         let (statement, counted) = match write {
-            GuardedWrite::UpdateOne(change, values) => {
-                let bound = values.iter().cloned().map(Bound::from).collect();
-                let text = change.0.to_owned();
-                (Fragment { text, bound }, CHANGED_ROWS)
-            }
+            GuardedWrite::UpdateOne(change, values) => (Fragment::new(change.0, values), CHANGED_ROWS),
             GuardedWrite::Update(update, rows) => {
                 let sql = match update_by_ids::update_sql(update, now, rows) {
                     Some(sql) => sql,
@@ -53,11 +46,9 @@ pub fn run(
                 (sql, CHANGED_ROWS)
             }
             GuardedWrite::Insert(insert, rows) => (chunked_insert_sql(insert, now, rows), FOUND_ROWS),
-            GuardedWrite::AssertExists(count, values) => (count_sql(count, values, "INTO placet_found "), FOUND_ROWS),
-            GuardedWrite::AssertMatches(count, rows) => {
-                (count_matches_sql(count, rows, "INTO placet_found "), FOUND_ROWS)
-            }
-            GuardedWrite::AssertNone(count, keys) => (count_keys_sql(count, keys, "INTO placet_found "), FOUND_ROWS),
+            GuardedWrite::AssertExists(count, values) => (Fragment::new(&count.0, values).prefixed(COUNT), FOUND_ROWS),
+            GuardedWrite::AssertMatches(count, rows) => (matching(count, rows).prefixed(COUNT), FOUND_ROWS),
+            GuardedWrite::AssertNone(count, keys) => (with_keys(count, keys).prefixed(COUNT), FOUND_ROWS),
         };
         bound.extend(statement.bound);
         bound.push(Bound::Value(Value::Int(write.expected() as i64)));
@@ -68,14 +59,11 @@ pub fn run(
         ));
     }
     text.push_str("END");
-    let mut statement: Statement = Statement::uncached(text, bound);
+    let mut statement: Statement = Fragment { text, bound }.cached();
     statement.is_cached = statement.bound.len() <= CACHED_PLACEHOLDERS_MAX && writes.iter().all(is_cacheable);
     match statement.execute(conn) {
         Ok(_) => Ok(None),
-        Err(error) => match failed_guard(&error) {
-            Some(at) => Ok(Some(at)),
-            None => Err(error),
-        },
+        Err(error) => failed_guard(&error).map(Some).ok_or(error),
     }
 }
 
@@ -85,6 +73,8 @@ const CHANGED_ROWS: &str = "ROW_COUNT()";
 /// The number of rows that the statement before counted. The statement counts into a variable: a query within the
 /// condition itself would lock all rows of the query, and wait for transactions that write the rows.
 const FOUND_ROWS: &str = "placet_found";
+/// Counts rows into [`FOUND_ROWS`].
+const COUNT: &str = "SELECT COUNT(*) INTO placet_found FROM ";
 
 /// Whether the text of the write is one of few, for any number of rows. The server keeps every prepared text.
 fn is_cacheable(write: &GuardedWrite) -> bool {
@@ -99,8 +89,5 @@ fn is_cacheable(write: &GuardedWrite) -> bool {
 
 /// The index of the write with the failed guard, if the error names a write.
 fn failed_guard(error: &diesel::result::Error) -> Option<usize> {
-    let DatabaseError(_, information) = error else {
-        return None;
-    };
-    information.message().strip_prefix(GUARD_FAILED)?.parse().ok()
+    dialect::message(error).strip_prefix(GUARD_FAILED)?.parse().ok()
 }

@@ -9,10 +9,8 @@ use diesel::sql_types::{Array as ArrayOf, BigInt};
 use super::{ExecMode, GuardedWrite};
 use crate::db::engines::dialect::postgresql::begin_write;
 use crate::db::engines::rows::Value;
-use crate::db::engines::rows::postgresql::{
-    Array, LockedRows, insert_sql, matches_sql, matching_keys_sql, unnest, update_sql,
-};
-use crate::db::engines::rows::statement::Statement;
+use crate::db::engines::rows::postgresql::{LockedRows, insert_sql, matching, unnest, update_sql, with_keys};
+use crate::db::engines::rows::statement::{Bound, Fragment};
 
 pub fn run(
     conn: &mut PgConnection,
@@ -35,7 +33,8 @@ pub fn run(
     if mode == ExecMode::CombinedWithBegin {
         begin_write(conn)?;
     }
-    let counts: Vec<i64> = Statement::cached::<ArrayOf<BigInt>>(text, with.bound).get_result(conn)?;
+    let bound = with.bound;
+    let counts: Vec<i64> = Fragment { text, bound }.cached::<ArrayOf<BigInt>>().get_result(conn)?;
     let holds = |(write, count): (&GuardedWrite, i64)| usize::try_from(count) == Ok(write.expected());
     Ok(writes.iter().zip(counts).position(|counted| !holds(counted)))
 }
@@ -44,7 +43,7 @@ pub fn run(
 #[derive(Default)]
 struct With {
     parts: Vec<String>,
-    bound: Vec<Array>,
+    bound: Vec<Bound>,
     /// The number of writes so far.
     added: usize,
     /// The last write with changes.
@@ -64,9 +63,8 @@ impl With {
         self.added += 1;
         match write {
             GuardedWrite::UpdateOne(change, values) => {
-                self.parts.push(format!("w{at} AS ({} RETURNING 1)", change.0));
-                self.bound.extend(values.iter().cloned().map(Array::Value));
-                self.preceding = Some(PrecedingWrite { at, expected: 1 });
+                let change = Fragment::new(format!("{} RETURNING 1", change.0), values);
+                self.add_part(at, change);
             }
             GuardedWrite::Update(update, rows) => {
                 self.add_rows(at, update.columns, rows);
@@ -80,35 +78,28 @@ impl With {
                     lock = sql.lock,
                     update = sql.update
                 ));
-                self.preceding = Some(PrecedingWrite {
-                    at,
-                    expected: rows.len(),
-                });
             }
             GuardedWrite::Insert(insert, rows) => {
                 self.add_rows(at, insert.columns, rows);
                 let sql = insert_sql(insert, &format!("v{at}"), now, &mut self.bound);
                 self.parts.push(format!("w{at} AS ({sql} RETURNING 1)"));
-                self.preceding = Some(PrecedingWrite {
-                    at,
-                    expected: rows.len(),
-                });
             }
-            GuardedWrite::AssertExists(count, values) => {
-                self.parts.push(format!("w{at} AS (SELECT 1 FROM {})", count.0));
-                self.bound.extend(values.iter().cloned().map(Array::Value));
-            }
-            GuardedWrite::AssertMatches(count, rows) => {
-                let found = matches_sql(count, rows);
-                self.parts.push(format!("w{at} AS (SELECT 1 FROM {})", found.text));
-                self.bound.extend(found.bound);
-            }
-            GuardedWrite::AssertNone(count, keys) => {
-                self.parts
-                    .push(format!("w{at} AS (SELECT 1 FROM {})", matching_keys_sql(count)));
-                self.bound.push(Array::Texts(keys.iter().cloned().map(Some).collect()));
-            }
+            GuardedWrite::AssertExists(count, values) => return self.add_found(at, Fragment::new(&count.0, values)),
+            GuardedWrite::AssertMatches(count, rows) => return self.add_found(at, matching(count, rows)),
+            GuardedWrite::AssertNone(count, keys) => return self.add_found(at, with_keys(count, keys)),
         }
+        let expected = write.expected();
+        self.preceding = Some(PrecedingWrite { at, expected });
+    }
+
+    /// Adds the rows of a query. `from` is the text after FROM.
+    fn add_found(&mut self, at: usize, from: Fragment) {
+        self.add_part(at, from.prefixed("SELECT 1 FROM "));
+    }
+
+    fn add_part(&mut self, at: usize, part: Fragment) {
+        self.parts.push(format!("w{at} AS ({})", part.text));
+        self.bound.extend(part.bound);
     }
 
     /// Adds the rows of a change. The rows depend on the change before: there are no rows unless the change before has
@@ -119,7 +110,7 @@ impl With {
         self.bound.extend(source.bound);
         let condition = match &self.preceding {
             Some(PrecedingWrite { at: before, expected }) => {
-                self.bound.push(Array::Value(Value::Int(*expected as i64)));
+                self.bound.push(Bound::Value(Value::Int(*expected as i64)));
                 format!(" WHERE (SELECT count(*) FROM w{before}) = ?")
             }
             None => String::new(),

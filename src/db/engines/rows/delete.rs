@@ -2,47 +2,37 @@
 
 use diesel::prelude::*;
 
-use super::Value;
-#[cfg(feature = "postgresql")]
-use super::postgresql::Array;
-use super::statement::{Bound, Statement};
+use super::statement::{Bound, Fragment, Statement, Value};
 use crate::db::DbConnection;
 use crate::db::engines::dialect::LIST_MAX;
 
 /// Deletes the rows whose two columns have one of the pairs.
 pub struct DeleteRows {
-    pub table: &'static str,
-    pub columns: [&'static str; 2],
+    table: &'static str,
+    columns: [&'static str; 2],
 }
+
 impl DeleteRows {
+    pub const fn new(table: &'static str, columns: [&'static str; 2]) -> DeleteRows {
+        DeleteRows { table, columns }
+    }
+
     /// Runs the delete over all pairs. Returns the number of deleted rows.
     pub fn run(&self, conn: &mut DbConnection, rows: &[(i32, i32)]) -> QueryResult<usize> {
-        let mut deleted = 0;
-        for chunk in rows.chunks(LIST_MAX / 2) {
-            let numbers = chunk
-                .iter()
-                .flat_map(|(first, second)| [i64::from(*first), i64::from(*second)]);
-            deleted += match conn {
-                DbConnection::Sqlite(conn) => Statement::uncached(
-                    self.sqlite(chunk.len()),
-                    numbers.map(|it| Bound::Value(Value::Int(it))).collect(),
-                )
-                .execute(conn)?,
+        let delete = |pairs: &[(i32, i32)]| {
+            let text = match &*conn {
+                DbConnection::Sqlite(_) => self.sqlite(pairs.len()),
                 #[cfg(feature = "postgresql")]
-                DbConnection::Postgresql(conn) => Statement::uncached(
-                    self.postgresql(chunk.len()),
-                    numbers.map(|it| Array::Value(Value::Int(it))).collect(),
-                )
-                .execute(conn)?,
+                DbConnection::Postgresql(_) => self.postgresql(pairs.len()),
                 #[cfg(feature = "mariadb")]
-                DbConnection::Mariadb(conn) => Statement::uncached(
-                    self.mariadb(chunk.len()),
-                    numbers.map(|it| Bound::Value(Value::Int(it))).collect(),
-                )
-                .execute(conn)?,
+                DbConnection::Mariadb(_) => self.mariadb(pairs.len()),
             };
-        }
-        Ok(deleted)
+            let numbers = pairs.iter().flat_map(|(first, second)| [*first, *second]);
+            let bound = numbers.map(|number| Bound::Value(Value::Int(number.into()))).collect();
+            let statement: Statement = Fragment { text, bound }.uncached();
+            statement.run(conn)
+        };
+        rows.chunks(LIST_MAX / 2).map(delete).sum()
     }
 
     fn sqlite(&self, rows: usize) -> String {

@@ -6,37 +6,12 @@ use chrono::NaiveDateTime;
 use diesel::QueryResult;
 use diesel::result::Error::SerializationError;
 
-use super::statement::{Bound, Fragment, Statement, bind_time};
-use super::{CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, UpdateFromRows, Value};
+use super::statement::{Bound, Fragment, bind_time};
+use super::{CountKeys, CountMatches, InsertFromRows, UpdateFromRows, Value};
 use crate::db::engines::dialect::padded;
 
-pub fn update(update: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
-    let Fragment { text, bound } = update_sql(update, now, union_rows(update.columns, rows));
-    Statement::uncached(text, bound)
-}
-
-pub fn insert(insert: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement {
-    let Fragment { text, bound } = insert_sql(insert, now, rows);
-    Statement::uncached(text, bound)
-}
-
-pub fn one_row(change: &OneRow, values: &[Value]) -> Statement {
-    Statement::cached(change.0.to_owned(), values.iter().cloned().map(Bound::from).collect())
-}
-
-pub fn count_rows(count: &CountFrom, values: &[Value]) -> Statement {
-    let Fragment { text, bound } = count_sql(count, values, "");
-    Statement::cached(text, bound)
-}
-
-pub fn count_keys(count: &CountKeys, keys: &[String]) -> Statement {
-    let Fragment { text, bound } = count_keys_sql(count, keys, "");
-    Statement::uncached(text, bound)
-}
-
-pub fn count_matches(count: &CountMatches, rows: &[Vec<Value>]) -> Statement {
-    let Fragment { text, bound } = count_matches_sql(count, rows, "");
-    Statement::uncached(text, bound)
+pub fn update(update: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
+    update_sql(update, now, union_rows(update.columns, rows))
 }
 
 /// The UPDATE over `rows`, a table of [`union_rows`] or [`json_rows`]. `STRAIGHT_JOIN` puts the rows first, and each
@@ -58,45 +33,30 @@ pub fn update_sql(update: &UpdateFromRows, now: NaiveDateTime, rows: Fragment) -
 
 /// The INSERT with a placeholder for each value. An INSERT from a table of rows would hold the table's AUTO_INCREMENT
 /// lock until the end; during a wait for a row, no concurrent transaction could insert.
-pub fn insert_sql(insert: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
+pub fn insert(insert: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
     insert.with_placeholders(now, "CURRENT_TIMESTAMP", rows)
 }
 
-/// `into` is empty, or an INTO clause with the variable for the count.
-pub fn count_sql(count: &CountFrom, values: &[Value], into: &str) -> Fragment {
-    let bound = values.iter().cloned().map(Bound::from).collect();
-    let text = format!("SELECT COUNT(*) {into}FROM {}", count.0);
-    Fragment { text, bound }
-}
-
-/// As [`count_sql`]. The keys are padded, for few texts.
-pub fn count_keys_sql(count: &CountKeys, keys: &[String], into: &str) -> Fragment {
-    let bound = padded(keys).map(|key| Bound::Value(Value::Text(key.clone())));
-    let bound: Vec<Bound> = bound.collect();
+/// The text after FROM in a query for the rows with one of the keys, which are padded, for few texts.
+pub fn with_keys(count: &CountKeys, keys: &[String]) -> Fragment {
+    let bound: Vec<Bound> = padded(keys).map(|key| Value::Text(key.clone()).into()).collect();
     let placeholders = vec!["?"; bound.len()].join(", ");
-    let text = format!(
-        "SELECT COUNT(*) {into}FROM {} WHERE {} IN ({placeholders})",
-        count.table, count.column
-    );
+    let text = format!("{} WHERE {} IN ({placeholders})", count.table, count.column);
     Fragment { text, bound }
 }
 
-/// As [`count_keys_sql`]. The rows are found by the list of keys, because MariaDB uses no index for a list of rows.
-pub fn count_matches_sql(count: &CountMatches, rows: &[Vec<Value>], into: &str) -> Fragment {
-    let keys = padded(rows).filter_map(|row| row.first());
-    let bound = keys.chain(padded(rows).flatten()).cloned().map(Bound::from);
-    let bound: Vec<Bound> = bound.collect();
-    let many = padded(rows).count();
-    let ([key, other], keys, pairs) = (
-        count.columns,
-        vec!["?"; many].join(", "),
-        vec!["(?, ?)"; many].join(", "),
-    );
-    let text = format!(
-        "SELECT COUNT(*) {into}FROM {} WHERE {key} IN ({keys}) AND ({key}, {other}) IN ({pairs})",
-        count.table
-    );
-    Fragment { text, bound }
+/// As [`with_keys`], for the rows that match one of the given rows. The rows are found by the list of keys, because
+/// MariaDB uses no index for a list of rows.
+pub fn matching(count: &CountMatches, rows: &[Vec<Value>]) -> Fragment {
+    let (many, [key, other]) = (padded(rows).count(), count.columns);
+    let (keys, pairs) = (vec!["?"; many].join(", "), vec!["(?, ?)"; many].join(", "));
+    Fragment::new(
+        format!(
+            "{} WHERE {key} IN ({keys}) AND ({key}, {other}) IN ({pairs})",
+            count.table
+        ),
+        padded(rows).filter_map(|row| row.first()).chain(padded(rows).flatten()),
+    )
 }
 
 /// The rows as a table: a SELECT for each row, which every version of MariaDB and MySQL accepts.
@@ -115,9 +75,7 @@ fn union_rows(columns: &[&str], rows: &[Vec<Value>]) -> Fragment {
         .enumerate()
         .map(|(at, row)| format!("SELECT {}", if at == 0 { first(row) } else { other(row) }))
         .collect();
-    let bound = rows.iter().flatten().cloned().map(Bound::from).collect();
-    let text = format!("({})", selects.join(" UNION ALL "));
-    Fragment { text, bound }
+    Fragment::new(format!("({})", selects.join(" UNION ALL ")), rows.iter().flatten())
 }
 
 /// The rows as a table that is bound as one JSON text: the statement's text does not depend on the number of rows. From
@@ -143,6 +101,5 @@ pub fn json_rows(columns: &[&str], rows: &[Vec<Value>]) -> QueryResult<Fragment>
         json_columns.join(", ")
     );
     let rows = serde_json::to_string(rows).map_err(|error| SerializationError(error.into()))?;
-    let bound = vec![Bound::Value(Value::Text(rows))];
-    Ok(Fragment { text, bound })
+    Ok(Fragment::new(text, &[Value::Text(rows)]))
 }

@@ -6,63 +6,27 @@
 
 use chrono::NaiveDateTime;
 
-use super::statement::{Fragment, Statement, bind_time};
-use super::{Clock, CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, UpdateFromRows, Value};
+use super::statement::{Array, Bound, Fragment, bind_time};
+use super::{Clock, CountKeys, CountMatches, InsertFromRows, UpdateFromRows, Value};
 
-/// A bound value, or a bound column of values.
-#[derive(Debug)]
-pub enum Array {
-    Value(Value),
-    Time(NaiveDateTime),
-    Ints(Vec<Option<i64>>),
-    Reals(Vec<f64>),
-    Texts(Vec<Option<String>>),
-}
-
-impl From<NaiveDateTime> for Array {
-    fn from(time: NaiveDateTime) -> Array {
-        Array::Time(time)
-    }
-}
-
-pub fn update(update: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement<Array> {
+pub fn update(update: &UpdateFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
     let Fragment {
         text: source,
         mut bound,
     } = unnest(update.columns, rows);
     let sql = update_sql(update, "v", "l", LockedRows::Wait, now, &mut bound);
-    Statement::cached(
-        format!("WITH v AS (SELECT * FROM {source}), l AS ({}) {}", sql.lock, sql.update),
-        bound,
-    )
+    let text = format!("WITH v AS (SELECT * FROM {source}), l AS ({}) {}", sql.lock, sql.update);
+    Fragment { text, bound }
 }
 
-pub fn insert(insert: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Statement<Array> {
+pub fn insert(insert: &InsertFromRows, now: NaiveDateTime, rows: &[Vec<Value>]) -> Fragment {
     let Fragment {
         text: source,
         mut bound,
     } = unnest(insert.columns, rows);
     let sql = insert_sql(insert, "v", now, &mut bound);
-    Statement::cached(format!("WITH v AS (SELECT * FROM {source}) {sql}"), bound)
-}
-
-pub fn one_row(change: &OneRow, values: &[Value]) -> Statement<Array> {
-    Statement::cached(change.0.to_owned(), values.iter().cloned().map(Array::Value).collect())
-}
-
-pub fn count_rows(count: &CountFrom, values: &[Value]) -> Statement<Array> {
-    let bound = values.iter().cloned().map(Array::Value).collect();
-    Statement::cached(format!("SELECT count(*) FROM {}", count.0), bound)
-}
-
-pub fn count_keys(count: &CountKeys, keys: &[String]) -> Statement<Array> {
-    let keys = Array::Texts(keys.iter().cloned().map(Some).collect());
-    Statement::cached(format!("SELECT count(*) FROM {}", matching_keys_sql(count)), vec![keys])
-}
-
-pub fn count_matches(count: &CountMatches, rows: &[Vec<Value>]) -> Statement<Array> {
-    let Fragment { text, bound } = matches_sql(count, rows);
-    Statement::cached(format!("SELECT count(*) FROM {text}"), bound)
+    let text = format!("WITH v AS (SELECT * FROM {source}) {sql}");
+    Fragment { text, bound }
 }
 
 /// The treatment of rows that a concurrent transaction has locked.
@@ -97,7 +61,7 @@ pub fn update_sql(
     locks: &str,
     locked_rows: LockedRows,
     now: NaiveDateTime,
-    bound: &mut Vec<Array>,
+    bound: &mut Vec<Bound>,
 ) -> UpdateSql {
     let (table, filter) = (update.table, update.filter);
     let set = bind_time(update.set, now, "?::timestamp", bound);
@@ -112,7 +76,7 @@ pub fn update_sql(
 }
 
 /// The insert of the table `rows`.
-pub fn insert_sql(insert: &InsertFromRows, rows: &str, now: NaiveDateTime, bound: &mut Vec<Array>) -> String {
+pub fn insert_sql(insert: &InsertFromRows, rows: &str, now: NaiveDateTime, bound: &mut Vec<Bound>) -> String {
     let time = match insert.clock {
         Clock::Host => {
             bound.push(now.into());
@@ -125,12 +89,16 @@ pub fn insert_sql(insert: &InsertFromRows, rows: &str, now: NaiveDateTime, bound
 }
 
 /// The text after FROM in a query for the rows with one of the keys. The keys are bound as one array.
-pub fn matching_keys_sql(count: &CountKeys) -> String {
-    format!("{} WHERE {} = ANY(?::text[])", count.table, count.column)
+pub fn with_keys(count: &CountKeys, keys: &[String]) -> Fragment {
+    let keys = Array::Texts(keys.iter().cloned().map(Some).collect());
+    Fragment {
+        text: format!("{} WHERE {} = ANY(?::text[])", count.table, count.column),
+        bound: vec![Bound::Array(keys)],
+    }
 }
 
 /// The text after FROM in a query for the rows that match one of the given rows.
-pub fn matches_sql(count: &CountMatches, rows: &[Vec<Value>]) -> Fragment<Array> {
+pub fn matching(count: &CountMatches, rows: &[Vec<Value>]) -> Fragment {
     let Fragment { text, bound } = unnest(&count.columns, rows);
     let (table, [key, other]) = (count.table, count.columns);
     let text = format!("{text} JOIN {table} ON {table}.{key} = v.{key} AND {table}.{other} = v.{other}");
@@ -138,39 +106,39 @@ pub fn matches_sql(count: &CountMatches, rows: &[Vec<Value>]) -> Fragment<Array>
 }
 
 /// The rows as a table: each column is bound as an array, and `unnest` turns the arrays into rows again.
-pub fn unnest(columns: &[&str], rows: &[Vec<Value>]) -> Fragment<Array> {
-    let (mut placeholders, mut bound) = (Vec::new(), Vec::new());
-    for at in 0..columns.len() {
-        let Column { sql_type, values } = column(rows, at);
-        placeholders.push(format!("?::{sql_type}[]"));
-        bound.push(values);
-    }
+pub fn unnest(columns: &[&str], rows: &[Vec<Value>]) -> Fragment {
+    let bound: Vec<Array> = (0..columns.len()).map(|at| column(rows, at)).collect();
+    let placeholders: Vec<&str> = bound.iter().map(placeholder).collect();
+    let bound = bound.into_iter().map(Bound::Array).collect();
     let text = format!("unnest({}) v({})", placeholders.join(", "), columns.join(", "));
     Fragment { text, bound }
 }
 
-struct Column {
-    sql_type: &'static str,
-    values: Array,
+fn placeholder(column: &Array) -> &'static str {
+    match column {
+        Array::Ints(_) => "?::bigint[]",
+        Array::Reals(_) => "?::float8[]",
+        Array::Texts(_) => "?::text[]",
+    }
 }
 
 /// The first row decides the type of the column, because all values of a column have the same type.
-fn column(rows: &[Vec<Value>], at: usize) -> Column {
+fn column(rows: &[Vec<Value>], at: usize) -> Array {
     let values = rows.iter().map(|row| &row[at]);
-    let (sql_type, values) = match rows.first().map(|row| &row[at]) {
+    match rows.first().map(|row| &row[at]) {
         Some(Value::Real(_)) => {
             let reals = values.filter_map(|value| match value {
                 Value::Real(real) => Some(*real),
                 _ => None,
             });
-            ("float8", Array::Reals(reals.collect()))
+            Array::Reals(reals.collect())
         }
         Some(Value::Text(_) | Value::Key(_)) => {
             let texts = values.map(|value| match value {
                 Value::Text(text) | Value::Key(text) => Some(text.clone()),
                 _ => None,
             });
-            ("text", Array::Texts(texts.collect()))
+            Array::Texts(texts.collect())
         }
         _ => {
             let ints = values.map(|value| match value {
@@ -178,8 +146,7 @@ fn column(rows: &[Vec<Value>], at: usize) -> Column {
                 Value::MaybeInt(int) => *int,
                 _ => None,
             });
-            ("bigint", Array::Ints(ints.collect()))
+            Array::Ints(ints.collect())
         }
-    };
-    Column { sql_type, values }
+    }
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
-use super::Refusal;
-use super::settings::{Checked, values};
+use super::{Checked, Refusal};
 use crate::db::DbConnection;
-use crate::db::engines::dialect;
+use crate::db::engines::dialect::{self, on_each};
+use crate::db::engines::rows::statement::Statement;
 
 /// The number of reads whose server is compared with a write's server. A proxy may send some to the primary.
 const READS: usize = 5;
@@ -31,10 +31,10 @@ pub fn check(conn: &mut DbConnection, names_several_hosts: bool) -> Checked {
 fn servers(conn: &mut DbConnection) -> QueryResult<BTreeSet<String>> {
     let server = "SELECT CONCAT(@@hostname, ':', @@port, ' with server_id ', @@server_id) AS value";
     dialect::begin_write(conn)?;
-    let mut servers: BTreeSet<String> = values(conn, server)?.into_iter().collect();
+    let mut servers: BTreeSet<String> = Statement::of(server).texts(conn)?.into_iter().collect();
     dialect::rollback(conn)?;
     for _ in 0..READS {
-        servers.extend(values(conn, server)?);
+        servers.extend(Statement::of(server).texts(conn)?);
     }
     Ok(servers)
 }
@@ -53,19 +53,12 @@ fn one_server(servers: &BTreeSet<String>) -> Result<(), Refusal> {
 }
 
 fn variables(conn: &mut DbConnection) -> QueryResult<HashMap<String, String>> {
-    #[derive(QueryableByName)]
-    struct Row {
-        #[diesel(sql_type = Text, column_name = "Variable_name")]
-        name: String,
-        #[diesel(sql_type = Text, column_name = "Value")]
-        value: String,
-    }
-    let rows: Vec<Row> = diesel::sql_query(
+    let statement = Statement::<(Text, Text)>::of(
         "SHOW VARIABLES WHERE Variable_name IN \
          ('log_bin', 'binlog_format', 'sync_binlog', 'innodb_flush_log_at_trx_commit', 'wsrep_on')",
-    )
-    .load(conn)?;
-    Ok(rows.into_iter().map(|row| (row.name, row.value)).collect())
+    );
+    let rows: Vec<(String, String)> = on_each!(conn, inner => statement.load(inner))?;
+    Ok(rows.into_iter().collect())
 }
 
 /// The warnings about a server's variables, or the reason to refuse the server.
