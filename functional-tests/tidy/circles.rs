@@ -12,10 +12,6 @@ pub const KNOWN: &[(&str, usize)] = &[
     ("src/api/http/connections/members.rs", 2),
     ("src/auth/keystone.rs", 2),
     ("src/auth/keystone/client.rs", 4),
-    ("src/db/change_feed/query.rs", 3),
-    ("src/db/engines/dialect/migrations.rs", 4),
-    ("src/db/engines/rows/statement.rs", 3),
-    ("src/db/wal_checkpointer/room.rs", 2),
     ("src/model/batch/decider/transaction.rs", 2),
     ("src/model/batch/savepoint.rs", 2),
 ];

@@ -10,48 +10,18 @@
 mod pruned;
 pub mod pruning;
 mod query;
+mod revisions;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use super::engines::dialect::Purpose;
 use super::engines::guarded::GuardedWrite;
 use super::engines::rows::{CountFrom, Value};
 use super::{Database, DbConnection, DbResult, SetupError};
 use crate::mutants::{self, Mutant};
-pub use pruned::{carry_over, forget as forget_epochs, record as record_pruned};
+pub use pruned::carry_over;
 use query::FeedRow;
-
-/// The last followed commit of a writer: its revision and its commit token. The default is the position of a new
-/// writer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Position {
-    pub revision: i64,
-    pub token: String,
-}
-
-/// The position of every writer, under one epoch. The epoch changes when a writer is pruned.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Revisions {
-    pub epoch: String,
-    pub writers: BTreeMap<String, Position>,
-}
-
-impl Revisions {
-    /// The last followed revision of a writer; 0 for an unknown or new writer.
-    pub fn of(&self, writer: &str) -> i64 {
-        self.writers.get(writer).map_or(0, |position| position.revision)
-    }
-
-    /// Takes over each position of `newer` that is not behind the own position.
-    pub fn advance(&mut self, newer: Revisions) {
-        for (writer, position) in newer.writers {
-            if position.revision >= self.of(&writer) {
-                self.writers.insert(writer, position);
-            }
-        }
-    }
-}
+pub use revisions::{Position, Revisions};
 
 /// A row of `placet_changes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,13 +70,8 @@ impl FeedPage {
         for (writer, expected) in &known.writers {
             match self.revisions.writers.get(writer) {
                 None => return Err(FeedError::WriterMissing(writer.clone())),
-                Some(found) if found.revision < expected.revision => {
-                    return Err(FeedError::WriterRewound(writer.clone()));
-                }
-                Some(found) if found.revision == expected.revision && found.token != expected.token => {
-                    return Err(FeedError::WriterRewound(writer.clone()));
-                }
-                Some(_) => {}
+                Some(found) if found.revision > expected.revision || found == expected => {}
+                Some(_) => return Err(FeedError::WriterRewound(writer.clone())),
             }
         }
         for (writer, position) in &self.revisions.writers {

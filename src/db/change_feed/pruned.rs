@@ -12,7 +12,7 @@
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
-use super::{Position, Revisions};
+use super::revisions::{Position, Revisions};
 use crate::db::schema::placet_changes;
 use crate::db::{DbConnection, DbResult};
 

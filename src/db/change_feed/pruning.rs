@@ -9,7 +9,8 @@ use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use uuid::Uuid;
 
-use crate::db::change_feed::{self, Position};
+use super::pruned;
+use super::revisions::Position;
 use crate::db::engines::dialect;
 use crate::db::schema::{placet_changes, placet_epoch, placet_writers};
 use crate::db::{DbConnection, DbResult};
@@ -39,7 +40,7 @@ pub fn prune_own_changes(conn: &mut DbConnection, writer: &str, revision: i64) -
 
 /// Deletes silent writers with their changes, and replaces the epoch in the same transaction. A process that lacks a
 /// commit of a silent writer notices the new epoch. Any up-to-date process finds the writer's last position
-/// (`change_feed::carry_over`), and goes on.
+/// ([`pruned::carry_over`]), and goes on.
 pub fn prune_silent_writers(conn: &mut DbConnection, own: &str) -> DbResult<usize> {
     use {placet_changes as c, placet_writers as w};
     let oldest = seen_at(conn, own)? - SILENT_AFTER;
@@ -80,8 +81,8 @@ fn replace_epoch(conn: &mut DbConnection, pruned: &[(String, Position)], oldest:
     let next = Uuid::new_v4().to_string();
     // There is no epoch if only OpenStack's tables were restored.
     if let Some(epoch) = e::table.select(e::epoch).first::<String>(conn).optional()? {
-        change_feed::record_pruned(conn, &epoch, &next, pruned)?;
-        change_feed::forget_epochs(conn, &next, oldest)?;
+        pruned::record(conn, &epoch, &next, pruned)?;
+        pruned::forget(conn, &next, oldest)?;
     }
     diesel::update(e::table).set(e::epoch.eq(next)).execute(conn)?;
     Ok(())

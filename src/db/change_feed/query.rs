@@ -6,7 +6,8 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 
-use super::{Revisions, pruning};
+use super::pruning;
+use super::revisions::Revisions;
 use crate::db::engines::dialect::{self, on_each};
 use crate::db::engines::rows::Value;
 use crate::db::engines::rows::statement::{Bound, Fragment, Statement};
