@@ -72,19 +72,16 @@ impl WriterConnection {
 
     /// Sets how long statements wait for a lock, on this connection and on later connections. Returns the former time.
     pub fn set_lock_wait(&mut self, lock_wait: Duration) -> Duration {
-        let is_set = |conn| dialect::set_lock_timeout(conn, lock_wait).is_ok();
-        if !self.conn.as_mut().is_some_and(is_set) {
-            self.conn = None;
-        }
+        drop(
+            self.conn
+                .take_if(|conn| dialect::set_lock_timeout(conn, lock_wait).is_err()),
+        );
         std::mem::replace(&mut self.lock_wait, lock_wait)
     }
 
     /// Rolls the transaction back, or closes the connection.
     pub fn roll_back(&mut self) {
-        let is_rolled_back = |conn| dialect::rollback(conn).is_ok();
-        if !self.conn.as_mut().is_some_and(is_rolled_back) {
-            self.conn = None;
-        }
+        drop(self.conn.take_if(|conn| dialect::rollback(conn).is_err()));
     }
 
     /// Whether a second connection reaches the same server for sure, and gains time.
@@ -117,10 +114,11 @@ impl WriterConnection {
     /// Reports the commit to the checkpointer, and finishes its checkpoint on request. The callers of the batch do not
     /// wait, because their answers were sent.
     pub fn after_batch(&mut self) {
-        if let (Some(checkpointer), Some(conn)) = (&self.checkpointer, &mut self.conn)
-            && !checkpointer.after_batch(conn, self.lock_wait)
-        {
-            self.conn = None;
+        if let Some(checkpointer) = &self.checkpointer {
+            drop(
+                self.conn
+                    .take_if(|conn| !checkpointer.after_batch(conn, self.lock_wait)),
+            );
         }
     }
 

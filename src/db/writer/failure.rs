@@ -13,26 +13,41 @@ pub(super) const RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// The result of a step of an attempt.
 pub(super) type BatchResult<T> = Result<T, BatchFailure>;
 
-/// Why an attempt to commit a batch failed.
+/// Why an attempt to commit a batch failed. The `Display` is for the log.
+#[derive(Debug, thiserror::Error)]
 pub(in crate::db) enum BatchFailure {
-    Database(diesel::result::Error),
+    #[error(transparent)]
+    Database(#[from] diesel::result::Error),
+    #[error(transparent)]
     Setup(SetupError),
     /// A concurrent writer changed rows of the batch: decide again.
+    #[error("another writer changed the same rows")]
     Conflict,
     /// As a conflict. Met again and again, the command itself is the cause.
+    #[error("another writer may have written the row first: {0}")]
     Constraint(diesel::result::Error),
     /// COMMIT was sent, and its outcome could not be determined.
+    #[error("{}", for_log(.0))]
     UnknownOutcome(Detail),
     /// A defect of placet, met before COMMIT was sent.
+    #[error("a defect of placet")]
     Panicked,
     /// A caller cancelled its command before COMMIT was sent.
+    #[error("a caller stopped waiting for its command")]
     Cancelled,
     /// The writer's row is not as this writer left the row: the database was restored, or the row was pruned.
+    #[error("the writer's row changed (restored backup?)")]
     IdentityLost,
     /// The snapshot lacks commits of peers. Nothing was decided.
+    #[error("another process committed first, and its changes are read now")]
     Stale,
     /// The locked strategy could not decide on the snapshot: a command needs data from the database.
+    #[error("the snapshot is not enough to decide it, so the database decides")]
     NeedsDatabase,
+}
+
+fn for_log(detail: &Detail) -> String {
+    detail.hidden().map_or_else(|| detail.to_string(), str::to_owned)
 }
 
 /// Why the database refuses writes, if an error says so. A constraint's message has values of clients, and is not read.
@@ -46,12 +61,6 @@ pub(super) fn write_refusal(error: &diesel::result::Error) -> Option<WriteRefusa
 /// Runs code that may panic because of a defect, which must not end the writer.
 pub(super) fn catch_panic<T>(run: impl FnOnce() -> T) -> BatchResult<T> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|_| BatchFailure::Panicked)
-}
-
-impl From<diesel::result::Error> for BatchFailure {
-    fn from(error: diesel::result::Error) -> Self {
-        BatchFailure::Database(error)
-    }
 }
 
 impl From<WriteError> for BatchFailure {
@@ -171,35 +180,11 @@ impl BatchFailure {
         match self {
             BatchFailure::Database(error) | BatchFailure::Constraint(error) => error.into(),
             BatchFailure::Setup(error) => error.into(),
-            BatchFailure::IdentityLost
-            | BatchFailure::Conflict
-            | BatchFailure::Stale
-            | BatchFailure::NeedsDatabase
-            | BatchFailure::Cancelled => self.timeout_error(),
             BatchFailure::UnknownOutcome(detail) => Error::UnknownOutcome { detail },
             BatchFailure::Panicked => Error::Internal {
                 detail: "The request met a defect of placet; nothing was done.".into(),
             },
-        }
-    }
-}
-
-/// The failure, for the log.
-impl std::fmt::Display for BatchFailure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            BatchFailure::Database(error) => error.fmt(f),
-            BatchFailure::Setup(error) => error.fmt(f),
-            BatchFailure::Conflict => f.write_str("another writer changed the same rows"),
-            BatchFailure::Constraint(error) => write!(f, "another writer may have written the row first: {error}"),
-            BatchFailure::Stale => f.write_str("another process committed first, and its changes are read now"),
-            BatchFailure::NeedsDatabase => {
-                f.write_str("the snapshot is not enough to decide it, so the database decides")
-            }
-            BatchFailure::UnknownOutcome(detail) => f.write_str(detail.hidden().unwrap_or(&detail.to_string())),
-            BatchFailure::Panicked => f.write_str("a defect of placet"),
-            BatchFailure::Cancelled => f.write_str("a caller stopped waiting for its command"),
-            BatchFailure::IdentityLost => f.write_str("the writer's row changed (restored backup?)"),
+            conflict => conflict.timeout_error(),
         }
     }
 }
