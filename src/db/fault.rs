@@ -9,15 +9,12 @@ use super::engines::dialect;
 use crate::error::{Detail, Error};
 
 /// The reaction to a database error.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The transaction conflicted with a concurrent transaction and changed nothing: run the whole transaction again.
     Retry,
     /// A constraint refused a row: refuse the command.
-    Refuse {
-        /// The name of the constraint, if known.
-        constraint: Option<String>,
-    },
+    Refuse,
     /// The connection is lost: open a new connection. If the connection was lost during COMMIT, the commit is in doubt.
     ConnectionLost,
     /// The database is corrupt, full or read-only: accept no more writes. A retry cannot help.
@@ -34,9 +31,7 @@ pub fn classify(error: &DieselError) -> Fault {
     match error {
         DieselError::DatabaseError(kind, information) => match kind {
             Kind::UniqueViolation | Kind::ForeignKeyViolation | Kind::NotNullViolation | Kind::CheckViolation => {
-                Fault::Refuse {
-                    constraint: dialect::constraint_name(information.as_ref()),
-                }
+                Fault::Refuse
             }
             Kind::SerializationFailure => Fault::Retry,
             // A server is read-only after a failover; the new primary accepts writes, so connect again.
@@ -112,7 +107,7 @@ impl From<DieselError> for Error {
                     "The database cannot store a text that has a NUL character or one outside of its character set."
                         .into(),
             },
-            Fault::Refuse { .. } | Fault::Unknown => {
+            Fault::Refuse | Fault::Unknown => {
                 // The database's own message is for the operator. It may show data, and a client cannot act on it.
                 log::error!("The database refused a statement: {error}");
                 Error::Internal {

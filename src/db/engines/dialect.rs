@@ -40,8 +40,8 @@ pub(crate) use lock_rows::BoundedWait;
 pub use lock_rows::LOCK_WAIT;
 pub(crate) use lock_rows::{free_rows, load_from_server, lock_rows};
 pub use messages::{
-    RESTORE_ADVICE, advice, classify_message, constraint_name, for_clients, is_disk_full, is_lock_timeout,
-    is_unreachable, message, says_damaged, was_rolled_back,
+    RESTORE_ADVICE, advice, classify_message, for_clients, is_disk_full, is_lock_timeout, is_unreachable, message,
+    says_damaged, was_rolled_back,
 };
 pub use precision::{Precision, now, ratio, row_time};
 pub use transactions::{

@@ -53,7 +53,7 @@ fn for_log(detail: &Detail) -> String {
 /// Why the database refuses writes, if an error says so. A constraint's message has values of clients, and is not read.
 pub(super) fn write_refusal(error: &diesel::result::Error) -> Option<WriteRefusal> {
     match fault::classify(error) {
-        Fault::Refuse { .. } | Fault::Retry | Fault::Unstorable => None,
+        Fault::Refuse | Fault::Retry | Fault::Unstorable => None,
         Fault::ConnectionLost | Fault::Stop | Fault::Unknown => dialect::write_refusal(&error.to_string()),
     }
 }
@@ -143,10 +143,7 @@ impl BatchFailure {
 
     pub fn may_be_caused_by_one_command(&self) -> bool {
         matches!(self, BatchFailure::Panicked)
-            || matches!(
-                self.fault(),
-                Some(Fault::Refuse { .. } | Fault::Unstorable | Fault::Unknown)
-            )
+            || matches!(self.fault(), Some(Fault::Refuse | Fault::Unstorable | Fault::Unknown))
     }
 
     /// The answer to a caller whose deadline passed before a further attempt. Nothing was done.

@@ -1,7 +1,7 @@
 //! Classifies errors by the engines' own messages, because diesel gives some errors no kind. The engines keep their
 //! texts stable, because programs read the texts.
 
-use diesel::result::{DatabaseErrorInformation, Error as DieselError};
+use diesel::result::Error as DieselError;
 
 use crate::db::Fault;
 
@@ -74,7 +74,7 @@ pub fn classify_message(message: &str) -> Fault {
     if is_table_full(message) {
         return Fault::Stop;
     }
-    found(&KNOWN, message).cloned().unwrap_or(Fault::Unknown)
+    found(&KNOWN, message).copied().unwrap_or(Fault::Unknown)
 }
 
 /// MariaDB: 1114.
@@ -208,39 +208,6 @@ const UNREACHABLE: [&str; 18] = [
 /// Whether a connection failed for a temporary reason.
 pub fn is_unreachable(detail: &str) -> bool {
     UNREACHABLE.iter().any(|text| detail.contains(text))
-}
-
-/// The name of the violated constraint, as in the schema.
-pub fn constraint_name(information: &dyn DatabaseErrorInformation) -> Option<String> {
-    if let Some(name) = information.constraint_name() {
-        return Some(name.to_string());
-    }
-    let message = information.message();
-    mariadb_constraint(message).or_else(|| sqlite_constraint(message))
-}
-
-/// MariaDB: "Duplicate entry 'A' for key 'uniq_traits0name'", on MySQL with the table before the name; or
-/// "… CONSTRAINT `name` …".
-fn mariadb_constraint(message: &str) -> Option<String> {
-    if let Some((_, key)) = message.rsplit_once(" for key '") {
-        let key = key.trim_end_matches('\'');
-        return Some(key.rsplit_once('.').map_or(key, |(_, key)| key).to_owned());
-    }
-    let (_, constraint) = message.split_once("CONSTRAINT `")?;
-    Some(constraint.split_once('`')?.0.to_owned())
-}
-
-/// SQLite names the columns: "UNIQUE constraint failed: inventories.resource_provider_id, inventories.…".
-fn sqlite_constraint(message: &str) -> Option<String> {
-    let (_, columns) = message.split_once("constraint failed: ")?;
-    let (table, column) = columns.split(", ").next()?.split_once('.')?;
-    match (table, column, columns.contains(", ")) {
-        ("inventories", "resource_provider_id", true) => {
-            Some("uniq_inventories0resource_provider_resource_class".to_string())
-        }
-        (_, "id", _) | (_, _, true) => Some(format!("{table}_pkey")),
-        _ => Some(format!("uniq_{table}0{column}")),
-    }
 }
 
 #[cfg(all(test, feature = "mariadb"))]

@@ -12,13 +12,10 @@ use super::{engine, sqlite};
 use crate::db::{DbConnection, SetupError};
 
 /// A consistent read of the database. Later commits are not visible.
-pub fn read_transaction<T, E>(
+pub fn read_transaction<T, E: From<diesel::result::Error>>(
     conn: &mut DbConnection,
     read: impl FnOnce(&mut DbConnection) -> Result<T, E>,
-) -> Result<T, E>
-where
-    E: From<diesel::result::Error>,
-{
+) -> Result<T, E> {
     transaction(conn, begin_read, read, commit_plainly)
 }
 
@@ -92,27 +89,21 @@ pub fn rollback(conn: &mut DbConnection) -> QueryResult<()> {
 }
 
 /// Runs `write` in one transaction. Rolls back if it fails.
-pub fn write_transaction<T, E>(
+pub fn write_transaction<T, E: From<diesel::result::Error>>(
     conn: &mut DbConnection,
     write: impl FnOnce(&mut DbConnection) -> Result<T, E>,
-) -> Result<T, E>
-where
-    E: From<diesel::result::Error>,
-{
+) -> Result<T, E> {
     transaction(conn, begin_write, write, commit)
 }
 
 type Step = fn(&mut DbConnection) -> QueryResult<()>;
 
-fn transaction<T, E>(
+fn transaction<T, E: From<diesel::result::Error>>(
     conn: &mut DbConnection,
     begin: Step,
     run: impl FnOnce(&mut DbConnection) -> Result<T, E>,
     commit: Step,
-) -> Result<T, E>
-where
-    E: From<diesel::result::Error>,
-{
+) -> Result<T, E> {
     if let Err(error) = begin(conn) {
         // A Galera node that times out in the wait for foreign commits has begun the transaction all the same.
         drop(rollback(conn));
@@ -122,14 +113,11 @@ where
 }
 
 /// Runs the body of a transaction, and commits or rolls back.
-fn finish<T, E>(
+fn finish<T, E: From<diesel::result::Error>>(
     conn: &mut DbConnection,
     run: impl FnOnce(&mut DbConnection) -> Result<T, E>,
     commit: Step,
-) -> Result<T, E>
-where
-    E: From<diesel::result::Error>,
-{
+) -> Result<T, E> {
     let result = run(conn);
     match &result {
         Ok(_) => commit(conn)?,
