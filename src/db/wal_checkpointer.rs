@@ -26,10 +26,7 @@
 mod handshake;
 mod room;
 
-use std::fs::File;
-use std::mem::ManuallyDrop;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -63,7 +60,7 @@ pub struct WalCheckpointer {
     limits: WalLimits,
     paths: FilePaths,
     /// Whether a commit found the disk full, and not all pages were copied since.
-    is_disk_full: AtomicBool,
+    is_disk_full: bool,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -75,23 +72,13 @@ impl WalCheckpointer {
         };
         let paths = FilePaths::of(path).map_err(|error| connect_error(path, &error))?;
         let handshake = Arc::new(Handshake::default());
-        let mut checkpointer = CheckpointThread {
-            database: database.clone(),
-            paths: paths.clone(),
-            roomy_limits: limits,
-            limits,
-            handshake: handshake.clone(),
-            conn: None,
-            file: None,
-            incomplete: None,
-            inspected: Instant::now(),
-        };
+        let mut checkpointer = CheckpointThread::new(database.clone(), paths.clone(), limits, handshake.clone());
         let thread = thread::spawn("placet-checkpt", move || checkpointer.run())?;
         Ok(Some(WalCheckpointer {
             handshake,
             limits,
             paths,
-            is_disk_full: AtomicBool::new(false),
+            is_disk_full: false,
             thread: Some(thread),
         }))
     }
@@ -103,18 +90,18 @@ impl WalCheckpointer {
     }
 
     /// Reports that a batch found the disk full.
-    pub fn note_full_disk(&self) {
-        self.is_disk_full.store(true, Ordering::Relaxed);
+    pub fn note_full_disk(&mut self) {
+        self.is_disk_full = true;
     }
 
     /// After a full disk: copies the pages into the database before the WAL takes more room.
     ///
     /// # Errors
     /// If the disk is still full.
-    pub fn before_batch(&self, conn: &mut DbConnection) -> diesel::QueryResult<()> {
-        if self.is_disk_full.load(Ordering::Relaxed) {
+    pub fn before_batch(&mut self, conn: &mut DbConnection) -> diesel::QueryResult<()> {
+        if self.is_disk_full {
             let wal = dialect::wal_checkpoint(conn, CheckpointMode::Passive)?;
-            self.is_disk_full.store(wal.remaining() > 0, Ordering::Relaxed);
+            self.is_disk_full = wal.remaining() > 0;
         }
         Ok(())
     }
@@ -161,13 +148,8 @@ struct CheckpointThread {
     paths: FilePaths,
     /// The limits on a disk with enough room.
     roomy_limits: WalLimits,
-    /// The limits with the room at the last look.
-    limits: WalLimits,
     handshake: Arc<Handshake>,
     conn: Option<DbConnection>,
-    /// The database file, from the first flush on. The handle is never closed: closing any handle of a file releases
-    /// all POSIX locks of this process on the file, and SQLite's connections rely on their locks.
-    file: Option<ManuallyDrop<File>>,
     /// The last incomplete checkpoint.
     incomplete: Option<Incomplete>,
     inspected: Instant,
@@ -181,6 +163,18 @@ struct Incomplete {
 }
 
 impl CheckpointThread {
+    fn new(database: Database, paths: FilePaths, limits: WalLimits, handshake: Arc<Handshake>) -> CheckpointThread {
+        CheckpointThread {
+            database,
+            paths,
+            roomy_limits: limits,
+            handshake,
+            conn: None,
+            incomplete: None,
+            inspected: Instant::now(),
+        }
+    }
+
     fn run(&mut self) {
         // The first round polls, because an earlier process may have left a long WAL.
         let (mut timeout, mut pause) = (Some(POLL_INTERVAL), POLL_INTERVAL);
@@ -218,7 +212,7 @@ impl CheckpointThread {
     /// The time until the WAL is polled even without a commit.
     fn next_timeout(&self, wal: WalStatus) -> Duration {
         match self.incomplete {
-            _ if wal.remaining() < self.limits.idle_checkpoint_pages => INSPECT_INTERVAL,
+            _ if wal.remaining() < self.limits().idle_checkpoint_pages => INSPECT_INTERVAL,
             Some(_) => RETRY_INTERVAL,
             None => IDLE_AFTER,
         }
@@ -229,13 +223,9 @@ impl CheckpointThread {
     /// The file is inspected before pages are copied into the file. A copied page may cover the only visible damage,
     /// such as a damaged header, while further damaged pages remain.
     fn checkpoint_if_due(&mut self, wakeup: Wakeup) -> Result<WalStatus, SetupError> {
-        self.limits = match DiskRoom::of(&self.paths) {
-            Ok(room) => self.roomy_limits.within(room),
-            Err(_) => self.roomy_limits,
-        };
         let limit = match wakeup {
-            Wakeup::Commits => self.limits.checkpoint_pages,
-            Wakeup::Idle => self.limits.idle_checkpoint_pages,
+            Wakeup::Commits => self.limits().checkpoint_pages,
+            Wakeup::Idle => self.limits().idle_checkpoint_pages,
         };
         let wal = self.checkpoint(CheckpointMode::Noop)?;
         let is_due = wal.remaining() >= limit && self.is_worth_trying(wal);
@@ -257,12 +247,17 @@ impl CheckpointThread {
         Ok(wal)
     }
 
+    /// The limits with the present room on the disk.
+    fn limits(&self) -> WalLimits {
+        DiskRoom::of(&self.paths).map_or(self.roomy_limits, |room| self.roomy_limits.within(room))
+    }
+
     /// Whether the reader that made the last checkpoint incomplete may be gone.
     fn is_worth_trying(&self, wal: WalStatus) -> bool {
         self.incomplete.is_none_or(|incomplete| {
             incomplete.at.elapsed() >= RETRY_INTERVAL
                 || wal.pages < incomplete.pages
-                || wal.pages - incomplete.pages >= self.limits.checkpoint_pages
+                || wal.pages - incomplete.pages >= self.limits().checkpoint_pages
         })
     }
 
@@ -276,25 +271,16 @@ impl CheckpointThread {
                 return Ok(false);
             }
             copied = wal.checkpointed;
-            self.flush()?;
+            // The writer then has less to flush while it copies the rest.
+            let flushed = self.database.guard().flush();
+            flushed.map_err(|error| connect_error(&self.paths.database, &error))?;
             let wal = self.checkpoint(CheckpointMode::Noop)?;
-            if wal.remaining() <= self.limits.remainder_pages || wal.pages >= self.limits.force_pages {
+            let limits = self.limits();
+            if wal.remaining() <= limits.remainder_pages || wal.pages >= limits.force_pages {
                 break;
             }
         }
         Ok(true)
-    }
-
-    /// Flushes the copied pages to the disk, so the writer has less to flush while copying the rest.
-    fn flush(&mut self) -> Result<(), SetupError> {
-        let failed = |error: std::io::Error| connect_error(&self.paths.database, &error);
-        let file = match self.file.take() {
-            Some(file) => file,
-            None => ManuallyDrop::new(File::open(&self.paths.database).map_err(failed)?),
-        };
-        let flushed = file.sync_data().map_err(failed);
-        self.file = Some(file);
-        flushed
     }
 
     fn checkpoint(&mut self, mode: CheckpointMode) -> Result<WalStatus, SetupError> {

@@ -9,7 +9,7 @@
 //! until the process is restarted. Searches are answered from memory.
 
 use std::fs::{File, Metadata};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -80,7 +80,7 @@ impl FileGuard {
         let (Some(path), Some((record, file))) = (database.target().file(), locks) else {
             return Ok(());
         };
-        let failed = |error: std::io::Error| connect_error(path, &error);
+        let failed = |error: io::Error| connect_error(path, &error);
         let paths = FilePaths::of(path).map_err(failed)?;
         let mut keeper = dialect::connect(database.target(), Purpose::Write, database.lock_timeout())?;
         let tie = LogTie::begin(record, &file, &mut keeper, writer).map_err(failed)?;
@@ -102,10 +102,12 @@ impl FileGuard {
     /// # Errors
     /// The reason why writing is refused.
     pub fn check_writable(&self) -> Result<(), SetupError> {
-        if let Some(detail) = self.inner.damaged.get() {
-            return Err(SetupError::FileDamaged { detail: detail.clone() });
-        }
-        self.check_path()
+        self.damage_found().map_or_else(|| self.check_path(), Err)
+    }
+
+    fn damage_found(&self) -> Option<SetupError> {
+        let detail = self.inner.damaged.get()?.clone();
+        Some(SetupError::FileDamaged { detail })
     }
 
     /// Whether rows may be read: the file was not found removed or replaced.
@@ -143,10 +145,8 @@ impl FileGuard {
         if let Some(conn) = &mut *served.keeper() {
             drop(self.look_for_damage(served, conn));
         }
-        match self.inner.damaged.get() {
-            Some(detail) => SetupError::FileDamaged { detail: detail.clone() },
-            None => self.lose(served, &served.paths.log),
-        }
+        self.damage_found()
+            .unwrap_or_else(|| self.lose(served, &served.paths.log))
     }
 
     fn lose(&self, served: &ServedFile, path: &Path) -> SetupError {
@@ -181,6 +181,12 @@ impl FileGuard {
             self.damage(detail);
         }
         Ok(())
+    }
+
+    /// Flushes the guarded file to the disk.
+    pub fn flush(&self) -> io::Result<()> {
+        let served = self.inner.served.get();
+        served.map_or(Ok(()), |served| served.open.database.sync_data())
     }
 
     /// Notes an error of the database: after a report that the file is damaged, nothing more is written.
@@ -254,7 +260,7 @@ fn is_missing(path: &Path) -> bool {
     std::fs::metadata(path).is_err_and(|error| is_absence(&error))
 }
 
-fn is_absence(error: &std::io::Error) -> bool {
+fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 

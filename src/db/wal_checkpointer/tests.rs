@@ -1,5 +1,7 @@
 //! Tests of checkpoints of a growing WAL, with and without readers.
 
+use std::fs::File;
+use std::mem::ManuallyDrop;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
@@ -128,17 +130,8 @@ fn the_writer_is_asked_although_a_reader_has_just_begun() {
     let mut load = commit_load();
     load.checkpointer = None;
     load.conn.batch_execute("PRAGMA wal_autocheckpoint = 0").unwrap();
-    let mut thread = CheckpointThread {
-        database: load.database.clone(),
-        paths: FilePaths::of(&load.wal.with_file_name("placet.sqlite")).unwrap(),
-        roomy_limits: SMALL,
-        limits: SMALL,
-        handshake: Arc::default(),
-        conn: None,
-        file: None,
-        incomplete: None,
-        inspected: Instant::now(),
-    };
+    let paths = FilePaths::of(&load.wal.with_file_name("placet.sqlite")).unwrap();
+    let mut thread = CheckpointThread::new(load.database.clone(), paths, SMALL, Arc::default());
     let mut copies_after = |load: &mut CommitLoad, pages: i32| {
         let least = load.status().pages + pages;
         while load.status().pages < least {

@@ -105,7 +105,7 @@ impl WriterConnection {
     /// Checks that batches may be written. After a full disk, makes room first.
     pub fn before_batch(&mut self) -> BatchResult<()> {
         self.database.guard().check_writable()?;
-        if let (Some(checkpointer), Some(conn)) = (&self.checkpointer, &mut self.conn) {
+        if let (Some(checkpointer), Some(conn)) = (&mut self.checkpointer, &mut self.conn) {
             checkpointer.before_batch(conn)?;
         }
         Ok(())
@@ -132,7 +132,9 @@ impl WriterConnection {
         if failure.is_connection_lost() {
             self.conn = None;
         }
-        if let Some(checkpointer) = self.checkpointer.as_ref().filter(|_| failure.is_disk_full()) {
+        if let Some(checkpointer) = &mut self.checkpointer
+            && failure.is_disk_full()
+        {
             checkpointer.note_full_disk();
         }
     }
@@ -141,7 +143,7 @@ impl WriterConnection {
     /// row, which is rolled back.
     pub fn has_room(&mut self, identity: &Identity) -> BatchResult<bool> {
         let conn = self.conn.as_mut().ok_or(BatchFailure::Conflict)?;
-        let Some(checkpointer) = &self.checkpointer else {
+        let Some(checkpointer) = &mut self.checkpointer else {
             identity.try_room(conn)?;
             return Ok(true);
         };
