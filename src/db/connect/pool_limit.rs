@@ -19,8 +19,8 @@ impl Database {
     /// # Errors
     /// [`crate::error::Error::Unavailable`] if the server does not answer.
     pub(in crate::db) fn fit_pool(&self) -> Result<Option<String>> {
-        // A reader of an embedded database that is opened before the sync knows no table. SQLite loads the tables at the
-        // next read, but says "no such table" if the process has no file descriptor left for the log.
+        // A reader of an embedded database that is opened before the sync knows no table. SQLite loads the tables at
+        // the next read, but says "no such table" if the process has no file descriptor left for the log.
         if self.target().file().is_some() {
             return Ok(None);
         }

@@ -90,11 +90,13 @@ impl Database {
 pub fn check_integrity(conn: &mut crate::db::DbConnection, file: &Path) -> Result<(), SetupError> {
     match dialect::integrity_fault(conn)? {
         None => Ok(()),
-        Some(fault) => Err(SetupError::BadBackup {
-            place: file.display().to_string(),
-            detail: fault.lines().collect::<Vec<_>>().join("; "),
-        }),
+        Some(fault) => Err(bad_backup(file, fault.lines().collect::<Vec<_>>().join("; "))),
     }
+}
+
+pub fn bad_backup(file: &Path, detail: String) -> SetupError {
+    let place = file.display().to_string();
+    SetupError::BadBackup { place, detail }
 }
 
 /// Flushes a file to the disk.

@@ -163,8 +163,8 @@ impl FileGuard {
         SetupError::FileLost { detail }
     }
 
-    /// If only the log was removed, copies the log into the file, durably: SQLite has both files open, so no row is lost
-    /// before the process ends. False if a row may be in no file with a name.
+    /// If only the log was removed, copies the log into the file, durably. SQLite has both files open, so no row is
+    /// lost before the process ends. False if a row may be in no file with a name.
     fn save_log(&self, served: &ServedFile) -> bool {
         is_at(&served.paths.database, served.file_id)
             && is_missing(&served.paths.log)

@@ -12,7 +12,7 @@ use diesel::prelude::*;
 use rustix::process::{Flock, FlockType, fcntl_getlk};
 use uuid::Uuid;
 
-use super::backup::{PartialFile, check_integrity, file_error, sync, sync_folder};
+use super::backup::{PartialFile, bad_backup, check_integrity, file_error, sync, sync_folder};
 use super::log_record;
 use super::paths::{FilePaths, with_suffix};
 use crate::db::connect::lock::check_log_of;
@@ -66,10 +66,7 @@ impl Database {
 
     /// Checks the copy of a backup, and turns it into a single file that every process takes for a new database.
     fn prepare_copy(&self, from: &Path, copy: &FilePaths) -> Result<(), SetupError> {
-        let bad = |error: SetupError| SetupError::BadBackup {
-            place: from.display().to_string(),
-            detail: error.to_string(),
-        };
+        let bad = |error: SetupError| bad_backup(from, error.to_string());
         let target = Target::of_file(&copy.database);
         let mut conn = dialect::connect(&target, Purpose::Write, self.lock_timeout()).map_err(bad)?;
         check_integrity(&mut conn, from)?;
@@ -131,10 +128,7 @@ fn is_open_elsewhere(database: &Path) -> io::Result<bool> {
 
 /// Checks that a backup is not the database itself, and that a log beside the backup belongs to the backup.
 fn check_source(from: &Path, paths: &FilePaths) -> Result<(), SetupError> {
-    let bad = |detail: &str| SetupError::BadBackup {
-        place: from.display().to_string(),
-        detail: detail.to_owned(),
-    };
+    let bad = |detail: &str| bad_backup(from, detail.to_owned());
     let source = FilePaths::of(from).map_err(|error| file_error(from, &error))?;
     if source.database == paths.database {
         return Err(bad("it is the database itself"));

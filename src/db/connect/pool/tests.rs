@@ -100,3 +100,11 @@ async fn a_waiting_read_fails_at_once_if_no_connection_can_be_opened() {
     assert!(began.elapsed() < Duration::from_secs(60), "after {:?}", began.elapsed());
     drop(held);
 }
+
+/// Found in a log: without a file descriptor left, a reader that was opened before the sync knew no table.
+#[test]
+fn the_check_of_an_embedded_database_opens_no_reader_before_the_sync() {
+    let (_folder, database) = database(1, PERMIT_TIMEOUT);
+    assert_eq!(database.check_server().unwrap(), Vec::<String>::new());
+    assert_eq!(database.pool_state().connections, 0);
+}

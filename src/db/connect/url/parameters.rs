@@ -1,6 +1,8 @@
 //! The parameters of a database's URL, by name: placet's, and the parameters of Python's drivers without effect here.
 //! An unknown name is a typing mistake, which could turn off TLS.
 
+use std::collections::BTreeSet;
+
 use super::server::UrlOption;
 use crate::db::SetupError;
 use crate::spelling;
@@ -192,13 +194,8 @@ impl Parameters {
             is_ignored.then(|| format!("'{name}' in the URL has no effect: it is for Python's drivers"))
         });
         // A parameter may be repeated.
-        let mut warnings: Vec<String> = Vec::new();
-        for warning in without {
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
-        warnings
+        let mut seen = BTreeSet::new();
+        without.filter(|warning| seen.insert(warning.clone())).collect()
     }
 
     /// Whether a parameter has an effect.

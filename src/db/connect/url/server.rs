@@ -137,25 +137,20 @@ impl Server {
     /// # Errors
     /// [`SetupError::Parameter`].
     pub fn check_values(&self) -> Result<(), SetupError> {
-        let bad = |option: &UrlOption, allowed: &[&str]| SetupError::Parameter {
-            name: option.name.clone(),
-            reason: format!("'{}' is none of {}", option.value, allowed.join(", ")),
-        };
         for option in self.options.iter().filter(|option| !option.value.is_empty()) {
-            let allowed = match option.name.as_str() {
-                "sslmode" => spellings::SSLMODES,
-                "ssl_mode" => spellings::SSL_MODES,
+            let (allowed, value) = match option.name.as_str() {
+                "sslmode" => (spellings::SSLMODES, option.value.clone()),
+                "ssl_mode" => (spellings::SSL_MODES, option.value.to_lowercase()),
                 "ssl" | "ssl_disabled" | "ssl_verify_cert" | "ssl_verify_identity" | "ssl_check_hostname" => {
-                    spellings::BOOLEANS
+                    (spellings::BOOLEANS, option.value.to_lowercase())
                 }
                 _ => continue,
             };
-            let value = match option.name.as_str() {
-                "sslmode" => option.value.clone(),
-                _ => option.value.to_lowercase(),
-            };
             if !allowed.contains(&value.as_str()) {
-                return Err(bad(option, allowed));
+                return Err(SetupError::Parameter {
+                    name: option.name.clone(),
+                    reason: format!("'{}' is none of {}", option.value, allowed.join(", ")),
+                });
             }
         }
         Ok(())

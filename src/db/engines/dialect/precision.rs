@@ -57,11 +57,7 @@ pub fn ratio(conn: &DbConnection, read: f64) -> f64 {
 /// The time is never a whole millisecond, so SQLite's text always has the six digits that Python writes and reads.
 pub fn now() -> NaiveDateTime {
     let now = Utc::now().naive_utc();
-    let micros = now.nanosecond() / 1_000;
-    let micros = if micros.is_multiple_of(1_000) {
-        micros + 1
-    } else {
-        micros
-    };
+    let mut micros = now.nanosecond() / 1_000;
+    micros += u32::from(micros.is_multiple_of(1_000));
     now.with_nanosecond(micros * 1_000).unwrap_or(now)
 }
