@@ -187,12 +187,12 @@ pub enum SetupError {
     NotCurrent,
     #[error(
         "the database is at alembic revision {found}, which this placet does not know; the newest that it knows is {}",
-        super::schema::migrate::ALEMBIC_HEAD
+        super::schema::alembic::HEAD
     )]
     OtherRevision { found: String },
     #[error(
         "the database is at alembic revision {found}, placet needs {}: run `placet db sync`",
-        super::schema::migrate::ALEMBIC_HEAD
+        super::schema::alembic::HEAD
     )]
     OldRevision { found: String },
     #[error(

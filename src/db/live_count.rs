@@ -23,6 +23,7 @@ impl LiveCount {
         (self.0.fetch_add(1, Ordering::AcqRel) < max).then_some(counted)
     }
 
+    /// The number now.
     pub fn value(&self) -> usize {
         self.0.load(Ordering::Acquire)
     }

@@ -14,7 +14,8 @@ use tempfile::TempDir;
 
 use super::engines::dialect::{self, insert_rows};
 use super::fault::{Fault, classify};
-use super::schema::migrate::{ALEMBIC_HEAD, SchemaVersions, Synced};
+use super::schema::alembic::HEAD as ALEMBIC_HEAD;
+use super::schema::migrate::{SchemaVersions, Synced};
 use super::schema::{alembic_version, resource_providers, traits};
 use super::{Database, DatabaseSettings, DbConnection, SetupError};
 use crate::error::Error;

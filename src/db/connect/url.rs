@@ -98,7 +98,7 @@ pub fn parse(url: &str) -> Result<Target, SetupError> {
         Ok::<_, SetupError>(server)
     };
     match dialect {
-        "sqlite" => sqlite(rest).ok_or_else(unknown)?,
+        "sqlite" => sqlite(rest, &unknown),
         "postgresql" | "postgres" => postgresql(server("postgresql", POSTGRESQL)?),
         "mysql" | "mariadb" => mariadb(server("mysql", MYSQL)?),
         _ => Err(unknown()),
@@ -152,17 +152,14 @@ fn mariadb(_: Server) -> Result<Target, SetupError> {
 
 /// Parses the text after `sqlite://`: nothing, or a slash and a path. The path is absolute if it begins with a second
 /// slash.
-fn sqlite(rest: &str) -> Option<Result<Target, SetupError>> {
+fn sqlite(rest: &str, unknown: impl Fn() -> SetupError) -> Result<Target, SetupError> {
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let options = server::parameters(query)?;
-    if let Err(refused) = SQLITE.check(&options) {
-        return Some(Err(refused));
-    }
+    SQLITE.check(&server::parameters(query).ok_or_else(&unknown)?)?;
     match path.strip_prefix('/') {
-        None if path.is_empty() => Some(Err(SetupError::InMemory)),
-        None => None,
-        Some("" | ":memory:") => Some(Err(SetupError::InMemory)),
-        Some(path) => Some(Ok(Target::Sqlite(PathBuf::from(path)))),
+        None if path.is_empty() => Err(SetupError::InMemory),
+        None => Err(unknown()),
+        Some("" | ":memory:") => Err(SetupError::InMemory),
+        Some(path) => Ok(Target::Sqlite(PathBuf::from(path))),
     }
 }
 

@@ -94,6 +94,7 @@ pub fn check_integrity(conn: &mut crate::db::DbConnection, file: &Path) -> Resul
     }
 }
 
+/// The error of a file that is no usable backup.
 pub fn bad_backup(file: &Path, detail: String) -> SetupError {
     let place = file.display().to_string();
     SetupError::BadBackup { place, detail }

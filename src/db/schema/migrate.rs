@@ -16,9 +16,6 @@ use super::{alembic_version, placet_migrations};
 use crate::db::engines::dialect::{self, Purpose, insert_rows, on_each};
 use crate::db::{Database, DbConnection, SetupError};
 
-/// The alembic revision of OpenStack's tables that placet creates and works on.
-pub const ALEMBIC_HEAD: &str = alembic::HEAD;
-
 /// The versions of both parts of the schema; `None` if a part is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SchemaVersions {
@@ -84,7 +81,7 @@ impl Database {
 pub(in crate::db) fn check_schema(conn: &mut DbConnection) -> Result<(), SetupError> {
     let found = find_schema(conn)?;
     found.refuse_unknown()?;
-    if let Some(old) = found.alembic.as_ref().filter(|found| *found != ALEMBIC_HEAD) {
+    if let Some(old) = found.alembic.as_ref().filter(|found| *found != alembic::HEAD) {
         return Err(SetupError::OldRevision { found: old.clone() });
     }
     match (found.alembic, found.placet.last() == known()?.last()) {

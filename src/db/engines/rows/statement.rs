@@ -64,6 +64,7 @@ pub struct Fragment {
 }
 
 impl Fragment {
+    /// A text with a `?` for each of the values.
     pub fn new<'a>(text: impl Into<String>, values: impl IntoIterator<Item = &'a Value>) -> Fragment {
         Fragment {
             text: text.into(),
