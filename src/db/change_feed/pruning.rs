@@ -40,7 +40,7 @@ pub fn prune_own_changes(conn: &mut DbConnection, writer: &str, revision: i64) -
 
 /// Deletes silent writers with their changes, and replaces the epoch in the same transaction. A process that lacks a
 /// commit of a silent writer notices the new epoch. Any up-to-date process finds the writer's last position
-/// ([`pruned::carry_over`]), and goes on.
+/// (`change_feed::carry_over`), and goes on.
 pub fn prune_silent_writers(conn: &mut DbConnection, own: &str) -> DbResult<usize> {
     use {placet_changes as c, placet_writers as w};
     let oldest = seen_at(conn, own)? - SILENT_AFTER;
