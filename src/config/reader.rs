@@ -1,5 +1,7 @@
 //! Reads options by name into their types, and keeps an error for each unfit value.
 
+use validator::ValidateRange;
+
 use super::error::ConfigError;
 use super::option_spec::OptionSpec;
 use super::raw::RawConfig;
@@ -51,7 +53,7 @@ fn read<T: OptionValue>(spec: &OptionSpec, texts: &[String]) -> Result<Option<T>
     let value = T::from_texts(texts)?;
     if let (Some((min, max)), Some(text)) = (spec.range, texts.last()) {
         let number = i64::from_text(text).map_err(|_| outside(min, max))?;
-        if number.is_some_and(|number| !(min..=max).contains(&number)) {
+        if !number.validate_range(Some(min), Some(max), None, None) {
             return Err(outside(min, max));
         }
     }
