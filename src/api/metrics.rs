@@ -5,6 +5,7 @@
 
 mod census;
 mod cloud;
+mod families;
 mod keystone;
 mod process;
 mod service;
@@ -60,27 +61,10 @@ pub struct Metrics {
     pub http: Arc<HttpStatistics>,
     pub process: ProcessCounters,
     /// Held during a scrape.
-    scrape: Mutex<()>,
+    pub scrape: Mutex<()>,
 }
 
 impl Metrics {
-    pub fn new(
-        access: MetricsAccess,
-        has_own_port: bool,
-        max_aggregates: usize,
-        http: Arc<HttpStatistics>,
-        process: ProcessCounters,
-    ) -> Metrics {
-        Metrics {
-            access,
-            has_own_port,
-            max_aggregates,
-            http,
-            process,
-            scrape: Mutex::new(()),
-        }
-    }
-
     /// Refuses a request that may not read the metrics.
     fn refusal(&self, request: &HttpRequest) -> Option<HttpResponse> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {

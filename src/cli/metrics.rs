@@ -17,24 +17,24 @@ pub fn metrics(
     panics: Arc<Counter>,
     dropped_log_lines: Arc<Counter>,
 ) -> Metrics {
-    let counters = ProcessCounters {
-        started: SystemTime::now(),
-        panics,
-        dropped_log_lines,
-    };
     if matches!(access, MetricsAccess::Closed) {
         log::info!(
             "/metrics is refused, because every client of the API could read it: set [placet] metrics_token_file or \
              metrics_bind"
         );
     }
-    Metrics::new(
+    Metrics {
         access,
-        options.placet.metrics_bind.is_some(),
-        options.placet.metrics_aggregates,
+        has_own_port: options.placet.metrics_bind.is_some(),
+        max_aggregates: options.placet.metrics_aggregates,
         http,
-        counters,
-    )
+        process: ProcessCounters {
+            started: SystemTime::now(),
+            panics,
+            dropped_log_lines,
+        },
+        scrape: Default::default(),
+    }
 }
 
 /// The clients that may read the metrics. The metrics say how full the cloud is. So on a port whose clients must

@@ -8,7 +8,7 @@ use crate::statistics::Counter;
 
 /// From now on each panic is counted, and logged instead of being printed to stderr.
 pub fn count_and_log() -> Arc<Counter> {
-    let count = Arc::new(Counter::default());
+    let count = Arc::<Counter>::default();
     let counted = Arc::clone(&count);
     std::panic::set_hook(Box::new(move |panic| {
         counted.increment();

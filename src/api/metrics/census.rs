@@ -1,6 +1,6 @@
 //! The last count of workloads, their replicas, and their broken rules.
 
-use super::text::{Kind, Page};
+use super::text::Page;
 use crate::error::ReasonCode;
 use crate::model::census::{Censuses, Figures, LastCensus};
 use crate::model::workloads::Level;
@@ -11,12 +11,7 @@ const LEVELS: [(&str, Level); 3] = [("hard", Level::Hard), ("soft", Level::Soft)
 pub fn write(page: &mut Page, counts: &Censuses) {
     let since = counts.last.as_ref().map(|last| last.ended).or(counts.began);
     if let Some(since) = since {
-        page.one(
-            "placet_census_age_seconds",
-            Kind::Gauge,
-            "Time since the last count of workloads, replicas and violations, or since the start, in seconds",
-            since.elapsed().as_secs_f64(),
-        );
+        page.one("placet_census_age_seconds", since.elapsed().as_secs_f64());
     }
     if let Some(last) = &counts.last {
         write_last(page, last);
@@ -25,46 +20,17 @@ pub fn write(page: &mut Page, counts: &Censuses) {
 
 fn write_last(page: &mut Page, last: &LastCensus) {
     let LastCensus { figures, took, .. } = last;
-    page.one(
-        "placet_census_duration_seconds",
-        Kind::Gauge,
-        "Time that the last count took in seconds",
-        took.as_secs_f64(),
-    );
-    page.one(
-        "placet_workloads",
-        Kind::Gauge,
-        "Workloads at the last count",
-        figures.workloads,
-    );
-    page.one(
-        "placet_workloads_unsafe",
-        Kind::Gauge,
-        "Workloads at the last count with safe false",
-        figures.not_safe,
-    );
-    page.one(
-        "placet_workloads_unreadable",
-        Kind::Gauge,
-        "Workloads at the last count that cannot be judged",
-        figures.unreadable,
-    );
-    page.family(
-        "placet_replicas",
-        Kind::Gauge,
-        "Replicas of workloads at the last count, placed and pending",
-    );
-    page.sample(&[("state", "placed")], figures.placed);
-    page.sample(&[("state", "pending")], figures.pending);
+    page.one("placet_census_duration_seconds", took.as_secs_f64());
+    page.one("placet_workloads", figures.workloads);
+    page.one("placet_workloads_unsafe", figures.not_safe);
+    page.one("placet_workloads_unreadable", figures.unreadable);
+    let replicas = [("placed", figures.placed), ("pending", figures.pending)];
+    page.by("state", "placet_replicas", replicas);
     write_violations(page, figures);
 }
 
 fn write_violations(page: &mut Page, figures: &Figures) {
-    page.family(
-        "placet_violations",
-        Kind::Gauge,
-        "Violations at the last count, by rule and level as in GET /v1/violations",
-    );
+    page.family("placet_violations");
     for (rule, code) in rules() {
         for (name, level) in LEVELS {
             let count = figures.violations.get(&(code, level)).copied().unwrap_or_default();

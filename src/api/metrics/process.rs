@@ -4,55 +4,33 @@ use std::fs;
 use std::time::UNIX_EPOCH;
 
 use super::ProcessCounters;
-use super::text::{Kind, Page};
+use super::text::Page;
 
 /// Ticks of `/proc/self/stat` in a second: the same on all architectures of Linux with a build of placet.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 pub fn write(page: &mut Page, counters: &ProcessCounters) {
-    page.family("placet_build_info", Kind::Gauge, "1, with the version of placet");
-    page.sample(&[("version", env!("CARGO_PKG_VERSION"))], 1);
-    page.one(
-        "placet_panics_total",
-        Kind::Counter,
-        "Panics, each a defect of placet",
-        counters.panics.value(),
-    );
-    page.one(
-        "placet_log_lines_dropped_total",
-        Kind::Counter,
-        "Lines of the log that were lost: its reader was too slow, or it could not be written",
-        counters.dropped_log_lines.value(),
-    );
-    let mut gauge = |name, help, value: Option<f64>| {
-        if let Some(value) = value {
-            page.one(name, Kind::Gauge, help, value);
-        }
-    };
-    gauge(
-        "process_resident_memory_bytes",
-        "Resident memory in bytes",
-        resident_bytes(),
-    );
+    page.by("version", "placet_build_info", [(env!("CARGO_PKG_VERSION"), 1)]);
+    page.one("placet_panics_total", counters.panics.value());
+    page.one("placet_log_lines_dropped_total", counters.dropped_log_lines.value());
     let open = fs::read_dir("/proc/self/fd").ok().map(|files| files.count() as f64);
-    gauge("process_open_fds", "Open file descriptors", open);
-    gauge(
-        "process_max_fds",
-        "The most file descriptors that may be open",
-        max_files(),
-    );
     let stat = Stat::read();
     // Not from /proc/stat, which the unit hides.
     let started = counters.started.duration_since(UNIX_EPOCH).ok();
-    gauge(
-        "process_start_time_seconds",
-        "Start of the process since the Unix epoch in seconds",
-        started.map(|time| time.as_secs_f64()),
-    );
-    gauge("process_threads", "Threads", stat.as_ref().map(|stat| stat.threads));
-    if let Some(stat) = stat {
-        let help = "User and system time of the processors in seconds";
-        page.one("process_cpu_seconds_total", Kind::Counter, help, stat.processor_time);
+    for (name, value) in [
+        ("process_resident_memory_bytes", resident_bytes()),
+        ("process_open_fds", open),
+        ("process_max_fds", max_files()),
+        ("process_start_time_seconds", started.map(|time| time.as_secs_f64())),
+        ("process_threads", stat.as_ref().map(|stat| stat.threads)),
+        (
+            "process_cpu_seconds_total",
+            stat.as_ref().map(|stat| stat.processor_time),
+        ),
+    ] {
+        if let Some(value) = value {
+            page.one(name, value);
+        }
     }
 }
 

@@ -2,15 +2,8 @@
 
 use std::fmt::{Display, Write};
 
+use super::families::FAMILIES;
 use crate::statistics::Distribution;
-
-/// The type of a family.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Counter,
-    Gauge,
-    Histogram,
-}
 
 type Labels<'a> = &'a [(&'a str, &'a str)];
 
@@ -22,13 +15,12 @@ pub struct Page {
 }
 
 impl Page {
-    /// Begins a family. `help` is a sentence without the full stop.
-    pub fn family(&mut self, name: &'static str, kind: Kind, help: &str) {
-        let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
-        };
+    /// Begins the family with this name in [`FAMILIES`].
+    pub fn family(&mut self, name: &'static str) {
+        let row = FAMILIES
+            .lines()
+            .find_map(|row| row.strip_prefix(name)?.strip_prefix(' '));
+        let (kind, help) = row.and_then(|row| row.split_once(' ')).unwrap_or(("untyped", name));
         self.family = name;
         self.line(format_args!("# HELP {name} {help}.\n# TYPE {name} {kind}\n"));
     }
@@ -39,9 +31,28 @@ impl Page {
     }
 
     /// A family of one sample without labels.
-    pub fn one(&mut self, name: &'static str, kind: Kind, help: &str, value: impl Display) {
-        self.family(name, kind, help);
+    pub fn one(&mut self, name: &'static str, value: impl Display) {
+        self.family(name);
         self.sample(&[], value);
+    }
+
+    /// A family whose samples differ by one label.
+    pub fn by<L: AsRef<str>, V: Display>(
+        &mut self,
+        label: &str,
+        name: &'static str,
+        samples: impl IntoIterator<Item = (L, V)>,
+    ) {
+        self.family(name);
+        for (text, value) in samples {
+            self.sample(&[(label, text.as_ref())], value);
+        }
+    }
+
+    /// A family of one histogram without labels.
+    pub fn one_histogram(&mut self, name: &'static str, read: &Distribution) {
+        self.family(name);
+        self.histogram(&[], read);
     }
 
     /// The samples of a histogram.
@@ -88,8 +99,8 @@ mod tests {
     #[test]
     fn a_page_has_families_with_samples_whose_labels_are_escaped() {
         let mut page = Page::default();
-        page.one("a", Kind::Gauge, "First", 1.5);
-        page.family("b", Kind::Histogram, "Second");
+        page.one("process_threads", 1.5);
+        page.family("placet_writer_batch_size");
         page.histogram(
             &[("x", "1\"\\\n")],
             &Distribution {
@@ -99,11 +110,11 @@ mod tests {
             },
         );
         let expected = concat!(
-            "# HELP a First.\n# TYPE a gauge\na 1.5\n",
-            "# HELP b Second.\n# TYPE b histogram\n",
+            "# HELP process_threads Threads.\n# TYPE process_threads gauge\nprocess_threads 1.5\n",
+            "# HELP b Commands in a committed transaction.\n# TYPE b histogram\n",
             "b_bucket{x=\"1\\\"\\\\\\n\",le=\"0.5\"} 1\nb_bucket{x=\"1\\\"\\\\\\n\",le=\"1\"} 2\n",
             "b_bucket{x=\"1\\\"\\\\\\n\",le=\"+Inf\"} 3\nb_sum{x=\"1\\\"\\\\\\n\"} 2.25\nb_count{x=\"1\\\"\\\\\\n\"} 3\n",
         );
-        assert_eq!(page.into_text(), expected);
+        assert_eq!(page.into_text().replace("placet_writer_batch_size", "b"), expected);
     }
 }
