@@ -11,7 +11,6 @@ use super::source::{Source, name};
 pub const KNOWN: &[(&str, usize)] = &[
     ("src/api/http/connections/members.rs", 2),
     ("src/auth/keystone.rs", 2),
-    ("src/auth/keystone/client.rs", 4),
     ("src/model/batch/decider/transaction.rs", 2),
     ("src/model/batch/savepoint.rs", 2),
 ];

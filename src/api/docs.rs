@@ -77,7 +77,7 @@ pub fn answer(request: &HttpRequest, path: &str) -> Option<HttpResponse> {
             .content_type("text/plain; charset=utf-8");
         return Some(response.body("The page can be read alone: use GET.\n"));
     }
-    Some(paced(response.content_type(file.media_type).body(file.text)))
+    Some(paced(response.content_type(file.media_type).body(file.text), None))
 }
 
 #[cfg(test)]

@@ -23,7 +23,6 @@ pub mod refusal;
 pub mod reply;
 pub mod request_context;
 pub mod request_head;
-pub mod served_body;
 pub mod server;
 pub mod statistics;
 pub mod stopping;

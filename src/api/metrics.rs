@@ -139,8 +139,8 @@ fn page(metrics: &Metrics, service: Option<&Service>) -> String {
         census::write(&mut page, &numbers.census);
         service::write_degraded(&mut page, &Readiness::of(service));
         cloud::write(&mut page, &numbers, metrics.max_aggregates);
-        if let Some(statistics) = service.auth.keystone().map(|keystone| keystone.statistics()) {
-            keystone::write(&mut page, statistics);
+        if let Some(keystone) = service.auth.keystone() {
+            keystone::write(&mut page, keystone);
         }
     }
     page.into_text()

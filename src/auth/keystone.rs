@@ -9,6 +9,7 @@ mod asker;
 mod availability;
 mod cache;
 mod client;
+mod failure;
 mod identity_service;
 mod login;
 mod outage;
@@ -27,12 +28,13 @@ mod validation;
 use std::sync::Arc;
 
 pub use availability::KeystoneState;
-use client::{Client, Failure};
-pub use client::{ConnectionSettings, SetupError};
+use client::Client;
+use failure::Failure;
+pub use failure::SetupError;
 use identity_service::IdentityService;
 pub use login::{Credentials, Domain, Scope, User};
 use outage::Outage;
-pub use settings::Settings;
+pub use settings::{ConnectionSettings, Settings};
 pub use statistics::{Call, CallOutcome, Eviction, KeystoneStatistics, LookUp};
 use token::ValidToken;
 use tokio::runtime::Builder;
@@ -106,17 +108,22 @@ impl Keystone {
 
     /// Reads the certificates for connections to Keystone again.
     pub fn reload(&self) {
-        self.validator.reload();
+        self.validator.asker.keystone.reload();
     }
 
     /// The counters, which stay readable after the end of this value.
     pub fn statistics(&self) -> &Arc<KeystoneStatistics> {
-        self.validator.statistics()
+        &self.validator.asker.statistics
     }
 
     /// The state of Keystone for this process.
     pub fn state(&self) -> KeystoneState {
-        self.validator.state()
+        self.validator.asker.availability.state()
+    }
+
+    /// Whether the last question to Keystone failed.
+    pub fn is_failing(&self) -> bool {
+        self.validator.asker.availability.has_failed()
     }
 
     /// The caller of a request. Identity headers of the client, such as `X-Roles`, are never read.

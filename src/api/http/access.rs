@@ -1,6 +1,6 @@
 //! The access log: one line for each request.
 
-use std::fmt::{self, Display, Write};
+use std::fmt::{self, Display};
 use std::time::Duration;
 
 use actix_web::body::{BodySize, MessageBody};
@@ -91,12 +91,15 @@ pub fn log(
         Escaped(&head.remote),
         Escaped(method),
         Escaped(path),
-        length.map_or("-".to_owned(), |length| length.to_string()),
-        NegotiatedVersion(head),
-        Id(caller.and_then(|caller| caller.user.as_deref())),
-        Id(caller.and_then(|caller| caller.project.as_deref())),
+        or_dash(length),
+        or_dash(head.version),
+        id(caller.and_then(|caller| caller.user.as_deref())),
+        id(caller.and_then(|caller| caller.project.as_deref())),
         Escaped(agent),
-        Outcome(decided),
+        decided.map_or_else(String::new, |decided| {
+            let (name, text) = decided.field();
+            format!(" {name}: {}", Escaped(text))
+        }),
     );
 }
 
@@ -167,39 +170,15 @@ impl Display for Escaped<'_> {
     }
 }
 
+/// A value of the log line; `-` without a value.
+fn or_dash(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
 /// The id of a user or a project, as one word; `-` without an id.
-struct Id<'a>(Option<&'a str>);
-
-impl Display for Id<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(id) if !id.is_empty() => Escaped(&id.replace(' ', "_")).fmt(f),
-            _ => f.write_char('-'),
-        }
-    }
-}
-
-/// The decision about the request's claim, if any.
-struct Outcome<'a>(Option<&'a Decided>);
-
-impl Display for Outcome<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .map(Decided::field)
-            .map_or(Ok(()), |(name, text)| write!(f, " {name}: {}", Escaped(text)))
-    }
-}
-
-/// The microversion of the request; `-` without a negotiated version.
-struct NegotiatedVersion<'a>(&'a RequestHead);
-
-impl Display for NegotiatedVersion<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.version {
-            Some(version) => version.fmt(f),
-            None => f.write_char('-'),
-        }
-    }
+fn id(text: Option<&str>) -> String {
+    let id = text.filter(|text| !text.is_empty());
+    or_dash(id.map(|id| Escaped(&id.replace(' ', "_")).to_string()))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::future::pending;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use tokio::sync::watch::{Receiver, Sender, channel};
+use tokio::sync::watch::Receiver;
 use tokio::time::sleep;
 
 /// How much processor time the process may use, and the least duration of work with nothing to send, after the client
@@ -23,27 +23,9 @@ const LONGEST_GRACE_PERIOD: Duration = Duration::from_secs(1);
 /// The interval at which the processor time is read.
 const READ_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The sender of the watch, for the connection.
-pub struct DisconnectSignal(Sender<bool>);
-
-impl DisconnectSignal {
-    pub fn open() -> DisconnectSignal {
-        DisconnectSignal(channel(false).0)
-    }
-
-    /// Reports that the client has closed its side.
-    pub fn set(&self) {
-        self.0.send_replace(true);
-    }
-
-    pub fn watch(&self) -> DisconnectWatch {
-        DisconnectWatch(self.0.subscribe())
-    }
-}
-
-/// The receiver of the watch, for a request.
+/// Watches the client for a request. The connection sends true when the client has closed its side.
 #[derive(Clone)]
-pub struct DisconnectWatch(Receiver<bool>);
+pub struct DisconnectWatch(pub Receiver<bool>);
 
 impl DisconnectWatch {
     /// Whether the client has closed its side.

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
-use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::header::{HeaderName, HeaderValue, VARY};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::web::{Data, Payload};
@@ -28,7 +27,6 @@ use super::refusal::Refusal;
 use super::reply::Reply;
 use super::request_context::RequestContext;
 use super::request_head::RequestHead;
-use super::served_body::ServedBody;
 use super::{access, checks, streaming};
 use crate::api::route::{self, Media, Route};
 use crate::api::service::Service;
@@ -108,13 +106,8 @@ async fn answer_logged(
     };
     add_headers(&mut response, &head, varies);
     streaming::set_framing(&request, &mut response);
-    response = paced(response);
     let body_read = arrived.as_ref().map(|arrived| arrived.at);
-    if response.body().size() == BodySize::Stream
-        && let Some(served) = arrived.and_then(|arrived| arrived.served)
-    {
-        response = response.map_body(|_, body| ServedBody::new(body, served).boxed());
-    }
+    response = paced(response, arrived.and_then(|arrived| arrived.served));
     if let Some(cors) = &service.settings.cors {
         response = cors.add_headers(&request, response);
     }

@@ -12,6 +12,7 @@ use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::web::Bytes;
 
 use super::chunks::WHOLE_ANSWER_BYTES;
+use super::connections::ServedGuard;
 
 /// The most bytes of a part.
 const PART_BYTES: usize = WHOLE_ANSWER_BYTES;
@@ -23,10 +24,13 @@ struct PacedBody {
     rest: Bytes,
     /// Whether a part was sent since the last pause.
     is_due: bool,
+    /// The request of an unfinished answer, which counts as being served until the end.
+    _served: Option<ServedGuard>,
 }
 
-/// The response, with a pausing body if the body is longer than a part.
-pub fn paced(response: HttpResponse) -> HttpResponse {
+/// The response, with a pausing body if the body is longer than a part. If the answer is still being made, its request
+/// is `served` until the body is dropped.
+pub fn paced(response: HttpResponse, served: Option<ServedGuard>) -> HttpResponse {
     let is_short = match response.body().size() {
         BodySize::None => true,
         BodySize::Sized(length) => length <= PART_BYTES as u64,
@@ -35,10 +39,14 @@ pub fn paced(response: HttpResponse) -> HttpResponse {
     if is_short {
         return response;
     }
-    response.map_body(|_, body| {
-        let (rest, is_due) = (Bytes::new(), false);
-        PacedBody { body, rest, is_due }.boxed()
-    })
+    let served = served.filter(|_| response.body().size() == BodySize::Stream);
+    let pausing = |body| PacedBody {
+        body,
+        rest: Bytes::new(),
+        is_due: false,
+        _served: served,
+    };
+    response.map_body(|_, body| pausing(body).boxed())
 }
 
 impl MessageBody for PacedBody {
@@ -73,7 +81,7 @@ mod tests {
 
     /// The lengths of the parts of a body, and the number of pauses.
     async fn parts(body: Vec<u8>) -> (Vec<usize>, usize) {
-        let mut body = paced(HttpResponse::Ok().body(body)).into_body();
+        let mut body = paced(HttpResponse::Ok().body(body), None).into_body();
         let (mut lengths, mut pauses) = (Vec::new(), 0);
         let mut next = |task: &mut Context<'_>| {
             let part = Pin::new(&mut body).poll_next(task);

@@ -1,6 +1,6 @@
 //! Error answers, in a form that the client accepts: JSON, HTML or plain text; in the native API always JSON.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use actix_web::HttpResponse;
 use actix_web::http::{Method, StatusCode, header};
@@ -11,7 +11,7 @@ use super::errors::{self, UNDEFINED};
 use super::native_codes::{UNAUTHENTICATED, native_code};
 use super::request_head::RequestHead;
 use crate::auth::{Denied, UnauthenticatedBody};
-use crate::error::{ClaimRefusal, Error};
+use crate::error::Error;
 use crate::version::{self, Version};
 use crate::wire::python::cut_at;
 use crate::wire::{claims, reasons};
@@ -31,10 +31,8 @@ pub struct Refusal {
     explanation: Explanation,
     detail: String,
     code: &'static str,
-    /// The consumers of a refused claim, for the native API.
-    consumers: Option<Arc<ClaimRefusal>>,
-    /// The error of a refused claim, for the log; a refused workload's or description's error also for the native API.
-    claim: Option<Box<Error>>,
+    /// An error with more than its sentence, for the log and for the native API: of a refused claim, for example.
+    error: Option<Box<Error>>,
     /// The methods of the URL, for `Allow`.
     allow: Option<Box<str>>,
     /// The value of `WWW-Authenticate`.
@@ -60,15 +58,10 @@ enum Explanation {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         let (status, code) = errors::status_and_code(&error);
-        let consumers = match &error {
-            Error::ClaimRefused(refusal) => Some(Arc::clone(refusal)),
-            _ => None,
-        };
         let has_more = error.log_reason().is_some() || error.reasons().is_some();
         Refusal {
             code,
-            consumers,
-            claim: has_more.then(|| Box::new(error.clone())),
+            error: has_more.then(|| Box::new(error.clone())),
             varies: errors::varies(&error),
             ..Refusal::new(status, error.to_string())
         }
@@ -103,8 +96,7 @@ impl Refusal {
             explanation: Explanation::Standard,
             detail: cut_at(detail.into(), MAX_DETAIL_BYTES),
             code: UNDEFINED,
-            consumers: None,
-            claim: None,
+            error: None,
             allow: None,
             www_authenticate: None,
             before_placement: false,
@@ -166,7 +158,7 @@ impl Refusal {
 
     /// The text for the log, beside the sentence for the client.
     pub fn log_reason(&self) -> Option<String> {
-        self.claim.as_ref().and_then(|error| error.log_reason())
+        self.error.as_ref().and_then(|error| error.log_reason())
     }
 
     pub fn status(&self) -> StatusCode {
@@ -265,15 +257,15 @@ impl Refusal {
             "code": native_code(self.status, self.code),
             "request_id": head.request_id,
         }]});
-        if let Some(refusal) = &self.consumers {
+        if let Some(Error::ClaimRefused(refusal)) = self.error.as_deref() {
             body["consumers"] = json!(claims::refused_consumers(refusal));
         }
-        if let Some(reasons) = self.claim.as_deref().and_then(Error::reasons) {
+        if let Some(reasons) = self.error.as_deref().and_then(Error::reasons) {
             let (reasons, counts) = reasons::reasons_and_counts(&reasons);
             body["reasons"] = json!(reasons);
             body["counts"] = json!(counts);
         }
-        if let Some(Error::NoPlace { refusal }) = self.claim.as_deref() {
+        if let Some(Error::NoPlace { refusal }) = self.error.as_deref() {
             body["exact"] = refusal.is_exact.into();
         }
         body

@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::connections::{Connection, OpenConnection};
-use super::disconnect::{DisconnectSignal, DisconnectWatch};
+use super::disconnect::DisconnectWatch;
 use super::expectation::{Expectation, Step};
 use super::headers::new_request_id;
 use super::refusal::Refusal;
@@ -38,7 +39,8 @@ pub struct Stream<S> {
     last_read: Vec<u8>,
     /// The replacement that is being written, and the number of written bytes.
     replacement: Option<(Vec<u8>, usize)>,
-    disconnect: DisconnectSignal,
+    /// Whether the client has closed its side.
+    has_closed: watch::Sender<bool>,
     open: OpenConnection,
     head: Option<HeadDeadline>,
     /// Wakes the task no later than at the deadline of a head. Kept for many requests, because most heads are complete
@@ -90,7 +92,7 @@ impl<S> Stream<S> {
             inner,
             last_read: Vec::new(),
             replacement: None,
-            disconnect: DisconnectSignal::open(),
+            has_closed: watch::channel(false).0,
             head: None,
             timer: None,
             open,
@@ -99,7 +101,7 @@ impl<S> Stream<S> {
 
     /// Watches the client at the other end.
     pub fn disconnect_watch(&self) -> DisconnectWatch {
-        self.disconnect.watch()
+        DisconnectWatch(self.has_closed.subscribe())
     }
 
     pub fn connection(&self) -> Rc<Connection> {
@@ -190,7 +192,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
             this.open.moved(new.len());
         }
         if new.is_empty() && buffer.remaining() > 0 {
-            this.disconnect.set();
+            this.has_closed.send_replace(true);
         } else {
             this.expect_head(new);
         }

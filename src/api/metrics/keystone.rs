@@ -1,9 +1,10 @@
 //! Authentication by Keystone: requests to Keystone, and the cache of tokens.
 
 use super::text::Page;
-use crate::auth::keystone::{Call, CallOutcome, Eviction, KeystoneStatistics, LookUp};
+use crate::auth::keystone::{Call, CallOutcome, Eviction, Keystone, LookUp};
 
-pub fn write(page: &mut Page, keystone: &KeystoneStatistics) {
+pub fn write(page: &mut Page, service: &Keystone) {
+    let keystone = service.statistics();
     page.family("placet_keystone_requests_total");
     for (call, name) in Call::ALL {
         for (outcome, result) in CallOutcome::ALL {
@@ -19,5 +20,5 @@ pub fn write(page: &mut Page, keystone: &KeystoneStatistics) {
     page.one("placet_keystone_cached_tokens", keystone.cached_tokens());
     let evicted = Eviction::ALL.map(|(eviction, name)| (name, keystone.evicted(eviction)));
     page.by("reason", "placet_keystone_evicted_tokens_total", evicted);
-    page.one("placet_keystone_failing", u8::from(keystone.is_failing()));
+    page.one("placet_keystone_failing", u8::from(service.is_failing()));
 }

@@ -9,12 +9,13 @@ use std::time::Duration;
 use actix_web::body::MessageBody;
 use actix_web::web::Bytes;
 use serde_json::json;
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::candidates::{uuid, write};
 use super::{TestServer, admin};
 use crate::api::http::chunks::{CHUNK_BYTES, ChunkSource, FirstChunks, InlineResult, PartialAnswer};
-use crate::api::http::disconnect::DisconnectSignal;
+use crate::api::http::disconnect::DisconnectWatch;
 use crate::api::http::streaming::{ChunkThreads, LogContext, StreamingBody};
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, InterruptOnDrop};
@@ -241,7 +242,7 @@ async fn dropping_the_body_interrupts_the_search() {
 /// A client with a closed side still gets chunks that are ready within the grace period.
 #[actix_web::test]
 async fn a_slow_chunk_is_given_up_if_the_client_closed_its_side() {
-    let (side, interrupt) = (DisconnectSignal::open(), Interrupt::default());
+    let (side, interrupt) = (watch::channel(false).0, Interrupt::default());
     let seen = interrupt.clone();
     let write = move |out: &mut Vec<u8>, _| {
         out.push(b'1');
@@ -252,8 +253,14 @@ async fn a_slow_chunk_is_given_up_if_the_client_closed_its_side() {
     };
     let waiting = InterruptOnDrop(interrupt.clone());
     let chunks = first_chunks(FunctionSource { write, found: false });
-    let mut body = StreamingBody::new(log_context(), Some(side.watch()), threads(), waiting, chunks);
-    side.set();
+    let mut body = StreamingBody::new(
+        log_context(),
+        Some(DisconnectWatch(side.subscribe())),
+        threads(),
+        waiting,
+        chunks,
+    );
+    side.send_replace(true);
     assert_eq!(next(&mut body).await, Some(Ok(Bytes::from("0"))));
     assert!(matches!(next(&mut body).await, Some(Err(Error::BadRequest { .. }))));
     drop(body);

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::availability::Availability;
 use super::cache::{TokenCache, TokenHash};
-use super::client::Failure;
+use super::failure::Failure;
 use super::identity_service::IdentityService;
 use super::outage::{Outage, Probe};
 use super::single_flight::Validation;
@@ -47,7 +47,6 @@ impl Asker {
             Ok(own) => {
                 log::info!("Tokens are validated by Keystone at {}", own.endpoint);
                 self.availability.logged_in();
-                self.statistics.set_failing(false);
             }
             Err(failure) => self.note_failure(&failure),
         }
@@ -90,7 +89,10 @@ impl Asker {
         };
         self.statistics.count_validation(outcome);
         match &found {
-            Ok(_) => self.note_answer(),
+            Ok(_) => {
+                self.keep(None);
+                log_end(self.availability.validated());
+            }
             Err(failure) if failure.is_about_one_token() => {
                 log::debug!("Keystone did not take a token: {failure}");
             }
@@ -120,33 +122,13 @@ impl Asker {
             self.keystone.validate(&own.token, false).await
         };
         match validated.await {
-            Ok(_) => {
-                self.availability.logged_in();
-                self.end_failure();
-            }
+            Ok(_) => log_end(self.availability.logged_in()),
             Err(failure) => self.note_failure(&failure),
-        }
-    }
-
-    /// Keystone has answered for a client's token.
-    fn note_answer(&self) {
-        self.availability.validated();
-        self.keep(None);
-        self.end_failure();
-    }
-
-    /// Writes a line if Keystone did not answer before.
-    fn end_failure(&self) {
-        let failed = self.statistics.is_failing();
-        self.statistics.set_failing(false);
-        if failed {
-            log::info!("Keystone validates tokens again");
         }
     }
 
     /// Writes a line if Keystone stops to answer.
     fn note_failure(&self, failure: &Failure) {
-        self.statistics.set_failing(true);
         if self.availability.failed(failure) {
             log::error!(
                 "Keystone cannot validate tokens: {failure}. Requests whose token is not cached are answered with 503 \
@@ -160,5 +142,12 @@ impl Asker {
 
     fn keep(&self, refused_for: Option<RefusedFor>) {
         *self.refused_for.lock().unwrap_or_else(PoisonError::into_inner) = refused_for;
+    }
+}
+
+/// Writes a line if Keystone validates tokens again.
+fn log_end(had_failed: bool) {
+    if had_failed {
+        log::info!("Keystone validates tokens again");
     }
 }

@@ -7,7 +7,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::client::Failure;
+use super::failure::Failure;
 
 /// The state of Keystone for this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,59 +32,63 @@ struct Answers {
     has_login: bool,
     /// Keystone has answered for a client's token.
     has_validated: bool,
-    failed: Option<Failed>,
     /// Failures in a row.
     failures: u32,
+    /// The last failure was Keystone's refusal of placet's credentials.
+    refuses_credentials: bool,
+}
+
+impl Answers {
+    /// Keystone has answered. Returns whether the call before failed.
+    fn end_failures(&mut self) -> bool {
+        self.refuses_credentials = false;
+        std::mem::take(&mut self.failures) > 0
+    }
 }
 
 /// This many failures in a row show that Keystone cannot be asked.
 const SURE_FAILURES: u32 = 2;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Failed {
-    Credentials,
-    Other,
-}
-
 impl Availability {
     pub fn state(&self) -> KeystoneState {
         let answers = self.lock();
         let has_answered = answers.has_validated || answers.has_login;
-        match answers.failed {
-            Some(Failed::Credentials) => KeystoneState::RefusesCredentials,
-            _ if has_answered && answers.failures < SURE_FAILURES => KeystoneState::Available,
-            Some(Failed::Other) if answers.has_validated => KeystoneState::Gone,
-            None | Some(Failed::Other) => KeystoneState::NeverAvailable,
+        if answers.refuses_credentials {
+            KeystoneState::RefusesCredentials
+        } else if has_answered && answers.failures < SURE_FAILURES {
+            KeystoneState::Available
+        } else if answers.has_validated {
+            KeystoneState::Gone
+        } else {
+            KeystoneState::NeverAvailable
         }
     }
 
     /// Whether the last call failed.
     pub fn has_failed(&self) -> bool {
-        self.lock().failed.is_some()
+        self.lock().failures > 0
     }
 
-    /// Keystone has given placet its own token.
-    pub fn logged_in(&self) {
+    /// Keystone has given placet its own token. Returns whether the call before failed.
+    pub fn logged_in(&self) -> bool {
         let mut answers = self.lock();
-        (answers.has_login, answers.failed, answers.failures) = (true, None, 0);
+        answers.has_login = true;
+        answers.end_failures()
     }
 
-    /// Keystone has answered for a client's token.
-    pub fn validated(&self) {
+    /// Keystone has answered for a client's token. Returns whether the call before failed.
+    pub fn validated(&self) -> bool {
         let mut answers = self.lock();
-        (answers.has_validated, answers.failed, answers.failures) = (true, None, 0);
+        answers.has_validated = true;
+        answers.end_failures()
     }
 
     /// A login or a validation failed. Returns whether the call before succeeded.
     pub fn failed(&self, failure: &Failure) -> bool {
-        let failed = if failure.refuses_credentials() {
-            Failed::Credentials
-        } else {
-            Failed::Other
-        };
         let mut answers = self.lock();
+        answers.refuses_credentials = failure.refuses_credentials();
         answers.failures = answers.failures.saturating_add(1);
-        answers.failed.replace(failed).is_none()
+        answers.failures == 1
     }
 
     fn lock(&self) -> MutexGuard<'_, Answers> {

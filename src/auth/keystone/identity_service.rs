@@ -5,7 +5,8 @@ use std::sync::Arc;
 use reqwest::StatusCode;
 use reqwest::header::HeaderValue;
 
-use super::client::{self, Client, Failure};
+use super::client::{self, Client};
+use super::failure::Failure;
 use super::own_token::{OwnToken, TokenSource};
 use super::settings::Settings;
 use super::statistics::Call;

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::client::Failure;
+use super::failure::Failure;
 
 /// Whether Keystone answers.
 pub struct Outage {

@@ -7,7 +7,8 @@ use reqwest::StatusCode;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use tokio::sync::Mutex;
 
-use super::client::{Client, Failure};
+use super::client::Client;
+use super::failure::Failure;
 use super::login;
 use super::settings::Settings;
 use super::statistics::Call;

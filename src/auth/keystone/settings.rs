@@ -1,9 +1,25 @@
 //! The settings of authentication by Keystone: `[keystone_authtoken]`, checked.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use super::client::ConnectionSettings;
 use super::login::{Credentials, Scope};
+
+/// How Keystone is reached.
+#[derive(Debug, Clone)]
+pub struct ConnectionSettings {
+    /// How long one request may take, from the connection to the end of the answer.
+    pub timeout: Duration,
+    /// How many times a request is repeated if there is no connection or no answer in time.
+    pub max_retries: u32,
+    /// The authorities that sign Keystone's certificate, instead of the system's.
+    pub cafile: Option<PathBuf>,
+    /// Believe any certificate.
+    pub insecure: bool,
+    /// The client certificate, and its key if the key has a file of its own.
+    pub certfile: Option<PathBuf>,
+    pub keyfile: Option<PathBuf>,
+}
 
 /// Contains a password, so it has no `Debug`.
 pub struct Settings {

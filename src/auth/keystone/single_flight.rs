@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::cache::TokenHash;
-use super::client::Failure;
+use super::failure::Failure;
 use super::statistics::{KeystoneStatistics, LookUp};
 use super::token::ValidToken;
 

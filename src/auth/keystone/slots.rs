@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
-use super::client::Failure;
+use super::failure::Failure;
 
 /// Validations at a time; more wait.
 const MAX_RUNNING: usize = 64;

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::statistics::{Counter, Distribution, Gauge, Histogram};
+use crate::statistics::{Counter, Distribution, Histogram};
 
 /// The question to Keystone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,8 +109,6 @@ pub struct KeystoneStatistics {
     validations: [Counter; Outcome::ALL.len()],
     cached: Counter,
     evicted: [Counter; Eviction::ALL.len()],
-    /// 1 if the last validation or the first log-in failed.
-    failing: Gauge,
 }
 
 impl Default for KeystoneStatistics {
@@ -122,7 +120,6 @@ impl Default for KeystoneStatistics {
             validations: Default::default(),
             cached: Counter::default(),
             evicted: Default::default(),
-            failing: Gauge::default(),
         }
     }
 }
@@ -156,11 +153,6 @@ impl KeystoneStatistics {
         self.cached.value().saturating_sub(evicted)
     }
 
-    /// Whether the last question to Keystone failed.
-    pub fn is_failing(&self) -> bool {
-        self.failing.value() > 0
-    }
-
     pub(super) fn count_call(&self, call: Call, outcome: CallOutcome, took: Duration) {
         self.calls[call as usize][outcome as usize].increment();
         self.call_times[call as usize].record_time(took);
@@ -179,10 +171,6 @@ impl KeystoneStatistics {
         self.cached.add(added as u64);
         self.evicted[Eviction::Aged as usize].add(aged as u64);
         self.evicted[Eviction::Full as usize].add(displaced as u64);
-    }
-
-    pub(super) fn set_failing(&self, failing: bool) {
-        self.failing.set(usize::from(failing));
     }
 }
 

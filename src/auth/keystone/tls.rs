@@ -18,7 +18,8 @@ use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-use super::client::{ConnectionSettings, SetupError, chain};
+use super::failure::{SetupError, chain};
+use super::settings::ConnectionSettings;
 use crate::pem;
 
 /// Applies the options for certificates to the builder.

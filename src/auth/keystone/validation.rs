@@ -8,9 +8,10 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout_at};
 
 use super::asker::Asker;
-use super::availability::{Availability, KeystoneState};
+use super::availability::Availability;
 use super::cache::{TokenCache, TokenHash};
-use super::client::{Client, Failure, SetupError};
+use super::client::Client;
+use super::failure::{Failure, SetupError};
 use super::identity_service::IdentityService;
 use super::outage::Outage;
 use super::settings::Settings;
@@ -34,7 +35,7 @@ pub struct Wait<'a> {
 pub struct Validator {
     cache: Arc<TokenCache>,
     flights: Arc<SingleFlight>,
-    asker: Arc<Asker>,
+    pub(super) asker: Arc<Asker>,
     runtime: Handle,
     /// Dropped with the validator, which ends the thread.
     _stop: oneshot::Sender<()>,
@@ -90,19 +91,6 @@ impl Validator {
         })
     }
 
-    /// As [`Client::reload`].
-    pub fn reload(&self) {
-        self.asker.keystone.reload();
-    }
-
-    pub fn state(&self) -> KeystoneState {
-        self.asker.availability.state()
-    }
-
-    pub fn statistics(&self) -> &Arc<KeystoneStatistics> {
-        &self.asker.statistics
-    }
-
     /// The token; `None` if the token is not valid. If the token `may_be_expired`, its expiry is not checked.
     ///
     /// # Errors
@@ -115,11 +103,11 @@ impl Validator {
         if let Some(token) = self.cache.get(&hash) {
             let in_time = in_time(token, may_be_expired);
             let look_up = in_time.as_ref().map_or(LookUp::Expired, |_| LookUp::Hit);
-            self.statistics().count_look_up(look_up);
+            self.asker.statistics.count_look_up(look_up);
             return Ok(in_time);
         }
         let probe = self.asker.outage.admit().inspect_err(|_| {
-            self.statistics().count_look_up(LookUp::Refused);
+            self.asker.statistics.count_look_up(LookUp::Refused);
         })?;
         let work = || {
             let asker = Arc::clone(&self.asker);

@@ -6,6 +6,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::*;
+use crate::auth::keystone::KeystoneState;
 use crate::auth::keystone::tests::server::TestKeystone;
 use crate::auth::keystone::tests::{settings, valid_token};
 

@@ -1,0 +1,75 @@
+//! Why Keystone cannot be asked, or has not answered.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why authentication by Keystone cannot start.
+#[derive(Debug, Error)]
+pub enum SetupError {
+    #[error("cannot read [keystone_authtoken] {option} = {}: {reason}", path.display())]
+    Unreadable {
+        option: &'static str,
+        path: PathBuf,
+        reason: String,
+    },
+    #[error("cannot prepare connections to Keystone: {0}")]
+    Client(String),
+    #[error("cannot start the thread that asks Keystone: {0}")]
+    Thread(std::io::Error),
+    #[error("[keystone_authtoken] does not suffice to validate tokens: {0}")]
+    Login(Failure),
+}
+
+/// Why Keystone did not say whether a token is valid.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Failure {
+    #[error("{url} cannot be reached: {reason}")]
+    Unreachable { url: String, reason: String },
+    #[error("{url} answers {status}: {message}")]
+    Status { url: String, status: u16, message: String },
+    #[error("{url} answers with what is not Keystone's API: {reason}")]
+    NotKeystone { url: String, reason: String },
+    #[error("{url} gives the service no token ({status}: {message}); check the credentials in [keystone_authtoken]")]
+    Credentials { url: String, status: u16, message: String },
+    #[error("Keystone refuses the service's own token, even a new one; check the roles of its user")]
+    OwnTokenRefused,
+    #[error("too many tokens wait for Keystone")]
+    TooMany,
+    #[error("no time was left to ask Keystone")]
+    NoTime,
+    #[error("Keystone is down, and another request asks whether it is back")]
+    Down,
+    #[error("placet stops")]
+    Stopped,
+}
+
+impl Failure {
+    /// Whether Keystone refuses the service's credentials, or their rights: waiting does not help.
+    pub fn refuses_credentials(&self) -> bool {
+        match self {
+            Failure::Credentials { status, .. } => matches!(status, 400 | 401 | 403),
+            Failure::Status { status, .. } => *status == 403,
+            Failure::OwnTokenRefused => true,
+            _ => false,
+        }
+    }
+
+    /// Whether the answer to a validation concerns the client's token alone: for example, a server limits the length of
+    /// a header. Keystone may well answer for the next token.
+    pub fn is_about_one_token(&self) -> bool {
+        matches!(self, Failure::Status { status, .. } if matches!(status, 400 | 413 | 414 | 431))
+    }
+}
+
+/// The error with its causes, which name the address and the system's reason.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
