@@ -18,7 +18,6 @@ pub mod health;
 pub mod native_codes;
 pub mod negotiate;
 pub mod paced_body;
-pub mod phase;
 pub mod refusal;
 pub mod reply;
 pub mod request_context;

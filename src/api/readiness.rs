@@ -88,26 +88,19 @@ impl Readiness {
     }
 
     fn judge(observed: Observed) -> Readiness {
-        let Observed {
-            silence,
-            limit,
-            invalid,
-            has_stale_reads,
-            write_refusal,
-            keystone,
-        } = observed;
-        let is_silent = silence > limit;
-        let silent = || format!("the database has not answered for {} s", silence.as_secs());
-        let keystone_reason = match keystone {
+        let is_silent = observed.silence > observed.limit;
+        let silent = || format!("the database has not answered for {} s", observed.silence.as_secs());
+        let keystone_reason = match observed.keystone {
             Some(KeystoneState::RefusesCredentials) => Some("Keystone refuses the credentials of placet"),
             Some(KeystoneState::NeverAvailable) => Some("Keystone has not answered for a token since the start"),
             Some(KeystoneState::Available | KeystoneState::Gone) | None => None,
         };
-        let unready = (is_silent && !has_stale_reads).then(silent);
+        let unready = (is_silent && !observed.has_stale_reads).then(silent);
+        let has_stale_answers = observed.has_stale_reads && (is_silent || observed.invalid > observed.limit);
         let degraded = [
-            (keystone == Some(KeystoneState::Gone)).then_some(Degradation::KeystoneGone),
-            write_refusal.map(Degradation::from),
-            (has_stale_reads && (is_silent || invalid > limit)).then_some(Degradation::StaleReads),
+            (observed.keystone == Some(KeystoneState::Gone)).then_some(Degradation::KeystoneGone),
+            observed.write_refusal.map(Degradation::from),
+            has_stale_answers.then_some(Degradation::StaleReads),
         ];
         Readiness {
             unready: unready.or(keystone_reason.map(str::to_owned)),

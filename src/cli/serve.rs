@@ -110,11 +110,9 @@ pub fn run(
     match api::serve(front, listeners, &listen, load, ready).map_err(CommandError::Serve)? {
         Served::Stopped(running) => {
             let finished = running.finish();
-            if panics.value() > 0 {
-                log::warn!(
-                    "{} panics since the start: see the lines at level ERROR",
-                    panics.value()
-                );
+            let panics = panics.value();
+            if panics > 0 {
+                log::warn!("{panics} panics since the start: see the lines at level ERROR");
             }
             finished?;
         }

@@ -48,18 +48,21 @@ pub struct Connection {
     progress: Cell<u64>,
     /// Bytes since the last progress.
     bytes: Cell<usize>,
-    /// The number of requests that have begun, and the number of answered requests.
-    begun: Cell<u64>,
+    /// The number of requests whose heads have arrived, and the number of answered requests.
+    pub begun: Cell<u64>,
     answered: Cell<u64>,
     /// The requests that are being served, with an accepted token or without a token.
     served: Cell<u64>,
-    has_token: Cell<bool>,
-    write_is_blocked: Cell<bool>,
+    /// Whether a request had an accepted token.
+    pub has_token: Cell<bool>,
+    /// Whether a part of an answer waits for the client to read.
+    pub write_is_blocked: Cell<bool>,
     /// Whether a part of a head has arrived.
-    has_head: Cell<bool>,
+    pub has_head: Cell<bool>,
     /// When the connection was opened, or last carried a part of a body or of an answer.
     idle_since: Cell<Instant>,
-    expectation: Cell<Expectation>,
+    /// Whether the client of the present request waits before sending the body.
+    pub expectation: Cell<Expectation>,
     /// Whether the client announced a request as the last.
     had_last: Cell<bool>,
     closing: Cell<Closing>,
@@ -132,22 +135,12 @@ impl Connections {
 }
 
 impl Connection {
-    /// The number of requests whose heads have arrived.
-    pub fn begun(&self) -> u64 {
-        self.begun.get()
-    }
-
     /// Counts a request as begun, and as answered when the result is dropped.
     pub fn begin_request(self: &Rc<Self>) -> RequestGuard {
         self.begun.set(self.begun.get() + 1);
         self.has_head.set(false);
         self.advance();
         RequestGuard(Rc::clone(self))
-    }
-
-    /// The first part of a head has arrived.
-    pub fn begin_head(&self) {
-        self.has_head.set(true);
     }
 
     /// Completes when nothing has come for `limit` since the last answer, or since the connection was opened.
@@ -159,9 +152,9 @@ impl Connection {
                 sleep_until(since + limit).await;
                 continue;
             }
-            let before = self.progress();
+            let before = self.progress.get();
             look_at_socket().await;
-            if self.is_idle() && self.progress() == before {
+            if self.is_idle() && self.progress.get() == before {
                 return;
             }
         }
@@ -171,15 +164,6 @@ impl Connection {
     fn is_idle(&self) -> bool {
         let is_answering = self.served.get() > 0 || self.write_is_blocked.get();
         self.awaits_request() && !self.has_head.get() && !is_answering
-    }
-
-    /// Whether the client of the present request waits before sending the body.
-    pub fn expectation(&self) -> Expectation {
-        self.expectation.get()
-    }
-
-    pub fn set_expectation(&self, expectation: Expectation) {
-        self.expectation.set(expectation);
     }
 
     /// The body of the present request is read: a waiting client may send the body.
@@ -193,11 +177,6 @@ impl Connection {
     pub fn serve_request(self: &Rc<Self>) -> ServedGuard {
         self.served.set(self.served.get() + 1);
         ServedGuard(Rc::clone(self))
-    }
-
-    /// A request had an accepted token.
-    pub fn accept_token(&self) {
-        self.has_token.set(true);
     }
 
     /// Whether a request may be served: no request may follow the last announced request (RFC 9112, 9.6). actix does
@@ -221,7 +200,7 @@ impl Connection {
             // A request may have begun since, and its answer must not be lost.
             let is_spared = match self.closing.get() {
                 Closing::No => continue,
-                Closing::AfterLook(before) => self.progress() > before || self.is_served(),
+                Closing::AfterLook(before) => self.progress.get() > before || self.is_served(),
                 Closing::AtOnce => self.is_served(),
             };
             if !is_spared {
@@ -237,29 +216,16 @@ impl Connection {
 
     fn close(&self, is_look_allowed: bool) {
         self.closing.set(if is_look_allowed {
-            Closing::AfterLook(self.progress())
+            Closing::AfterLook(self.progress.get())
         } else {
             Closing::AtOnce
         });
         self.close.notify_one();
     }
 
-    /// Whether a part of an answer waits for the client to read.
-    pub fn is_write_blocked(&self) -> bool {
-        self.write_is_blocked.get()
-    }
-
     fn advance(&self) {
         self.progress.set(self.all.tick());
         self.bytes.set(0);
-    }
-
-    fn progress(&self) -> u64 {
-        self.progress.get()
-    }
-
-    fn has_token(&self) -> bool {
-        self.has_token.get()
     }
 
     fn is_closing(&self) -> bool {
@@ -268,7 +234,7 @@ impl Connection {
 
     /// Whether placet works for a client that had a token and reads.
     fn is_served(&self) -> bool {
-        self.served.get() > 0 && self.has_token() && !self.write_is_blocked.get()
+        self.served.get() > 0 && self.has_token.get() && !self.write_is_blocked.get()
     }
 
     fn waits_for(&self) -> Wait {

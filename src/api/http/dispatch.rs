@@ -184,7 +184,7 @@ async fn serve(
     let connection = request.conn_data::<Rc<Connection>>();
     let caller = checks::authenticate(request, head, &rows, &service).await?;
     if let (Some(connection), Some(_)) = (connection, &caller) {
-        connection.accept_token();
+        connection.has_token.set(true);
     }
     head.caller.clone_from(&caller);
     let caller = caller.unwrap_or_default();

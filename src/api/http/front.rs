@@ -15,13 +15,13 @@ use tokio::sync::{SetOnce, watch};
 
 use super::base_url::route_path;
 use super::connections::Connection;
+use super::dispatch;
 use super::expectation::Expectation;
 use super::headers::request_id_header;
-use super::phase::Phase;
+use super::health::{self, Phase};
 use super::refusal::Refusal;
 use super::request_head::RequestHead;
 use super::statistics::HttpStatistics;
-use super::{dispatch, health};
 use crate::api::docs;
 use crate::api::metrics::{self, Metrics, MetricsAccess};
 use crate::api::route::Route;
@@ -139,13 +139,13 @@ pub async fn answer(request: HttpRequest, payload: Payload, front: Data<Front>) 
     let connection = request.conn_data::<Rc<Connection>>().cloned();
     let _answering = connection.as_ref().map(Connection::begin_request);
     if let Some(connection) = &connection {
-        connection.set_expectation(Expectation::of(&request));
+        connection.expectation.set(Expectation::of(&request));
     }
     let mut response = answer_open(request, payload, front.clone()).await;
-    let is_unsent = |connection: &Rc<Connection>| connection.expectation() == Expectation::Undecided;
+    let is_unsent = |connection: &Rc<Connection>| connection.expectation.get() == Expectation::Undecided;
     let unsent = connection.filter(is_unsent);
     if let Some(connection) = &unsent {
-        connection.set_expectation(Expectation::Refused);
+        connection.expectation.set(Expectation::Refused);
     }
     if unsent.is_some() || *front.stopping.borrow() {
         response.head_mut().set_connection_type(ConnectionType::Close);

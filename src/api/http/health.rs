@@ -6,11 +6,18 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Value, json};
 
 use super::headers::request_id_header;
-use super::phase::Phase;
 use crate::api::readiness::{Degradation, Readiness};
+use crate::api::service::Service;
 
 pub const LIVE: &str = "/health/live";
 pub const READY: &str = "/health/ready";
+
+/// The phase of a process: whether requests can be answered.
+pub enum Phase<'a> {
+    Loading,
+    Serving(&'a Service),
+    Stopping,
+}
 
 /// Whether a request may be for health. Most requests are not, and their paths need no decoding.
 pub fn may_be_for(path: &str) -> bool {

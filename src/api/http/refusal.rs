@@ -190,26 +190,25 @@ impl Refusal {
             head.accept.quality("application", "json"),
         );
         let is_middleware = matches!(self.explanation, Explanation::Middleware) && !head.native;
-        if is_middleware && head.method == Method::HEAD {
-            response.content_type("application/json").finish()
-        } else if is_middleware {
-            response
-                .content_type("application/json")
-                .body(self.middleware_json().to_string())
-        } else if head.method == Method::HEAD {
-            response.content_type("text/html; charset=UTF-8").finish()
+        let is_head = head.method == Method::HEAD;
+        let (media_type, body) = if is_middleware {
+            ("application/json", self.middleware_json().to_string())
+        } else if is_head {
+            ("text/html; charset=UTF-8", String::new())
         } else if head.native {
-            response
-                .content_type("application/json")
-                .body(self.native_json(head).to_string())
+            ("application/json", self.native_json(head).to_string())
         } else if html > 0.0 && html >= json {
-            response.content_type("text/html; charset=UTF-8").body(self.html())
+            ("text/html; charset=UTF-8", self.html())
         } else if json > 0.0 {
-            response
-                .content_type("application/json")
-                .body(self.json(head).to_string())
+            ("application/json", self.json(head).to_string())
         } else {
-            response.content_type("text/plain; charset=UTF-8").body(self.plain())
+            ("text/plain; charset=UTF-8", self.plain())
+        };
+        response.content_type(media_type);
+        if is_head {
+            response.finish()
+        } else {
+            response.body(body)
         }
     }
 

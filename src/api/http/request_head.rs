@@ -51,9 +51,7 @@ impl RequestHead {
             caller: None,
         }
     }
-}
 
-impl RequestHead {
     /// The parts of every line of the log about the request.
     pub fn log_context(&self) -> LogContext {
         LogContext {

@@ -25,7 +25,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::connections::{Connection, Connections, spare_connections};
 use super::front::{self, Front};
-use super::phase::Phase;
+use super::health::Phase;
 use super::stopping::{self, Settling, Stop};
 use super::stream::{HEAD_TIMEOUT, Stream};
 use super::systemd::{self, Heartbeat};
@@ -187,18 +187,11 @@ fn http(
     max_connections: usize,
     handler: Route,
 ) -> impl ServiceFactory<TcpStream, Config = (), Response = (), InitError = (), Error = impl std::fmt::Debug> {
-    let WorkerSettings {
-        front,
-        settling,
-        draining,
-        tls,
-        keep_alive,
-        heartbeat,
-    } = settings;
-    let connections = Connections::new(max_connections, Arc::clone(front.statistics()));
-    settling.watch(Rc::clone(&connections));
-    heartbeat.answer();
-    let app = App::new().app_data(front).default_service(handler);
+    let (draining, tls, keep_alive) = (settings.draining, settings.tls, settings.keep_alive);
+    let connections = Connections::new(max_connections, Arc::clone(settings.front.statistics()));
+    settings.settling.watch(Rc::clone(&connections));
+    settings.heartbeat.answer();
+    let app = App::new().app_data(settings.front).default_service(handler);
     let app = app
         .into_factory()
         .map_err(|error: actix_web::Error| error.error_response());

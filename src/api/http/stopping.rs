@@ -23,7 +23,7 @@ use tokio::time::{sleep, timeout};
 
 use super::connections::Connections;
 use super::front::Front;
-use super::phase::Phase;
+use super::health::Phase;
 use super::systemd;
 
 /// How long new connections may delay the stop.
@@ -102,13 +102,6 @@ fn has_waiting_connection(listener: &TcpListener) -> bool {
 ///
 /// The signal handlers of actix are not used: the handlers keep the process for 0.3 s after its last request.
 pub fn stop_at_signal(front: Data<Front>, stop: Stop) -> io::Result<()> {
-    let Stop {
-        drain_time,
-        settling,
-        listeners,
-        services,
-        server,
-    } = stop;
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let mut quit = signal(SignalKind::quit())?;
     spawn(async move {
@@ -120,6 +113,7 @@ pub fn stop_at_signal(front: Data<Front>, stop: Stop) -> io::Result<()> {
         let is_loading = matches!(front.phase(), Phase::Loading);
         front.begin_stop();
         systemd::stopping();
+        let drain_time = stop.drain_time;
         if !drain_time.is_zero() && !is_loading {
             log::info!("Not ready for {drain_time:?} ([placet] drain_time) before new connections are refused");
             tokio::select! {
@@ -129,8 +123,9 @@ pub fn stop_at_signal(front: Data<Front>, stop: Stop) -> io::Result<()> {
                 _ = quit.recv() => {}
             }
         }
-        let _ = timeout(MAX_SETTLING, settling.settle(listeners, &server, services)).await;
-        server.stop(true).await;
+        let settled = stop.settling.settle(stop.listeners, &stop.server, stop.services);
+        let _ = timeout(MAX_SETTLING, settled).await;
+        stop.server.stop(true).await;
     });
     Ok(())
 }

@@ -111,15 +111,18 @@ impl<S> Stream<S> {
     /// `read` has arrived. Unless the bytes belong to a request with a known head, the rest of a head must follow.
     fn expect_head(&mut self, read: &[u8]) {
         let connection = self.open.connection();
-        let is_expected = self.head.as_ref().is_some_and(|head| head.begun == connection.begun());
+        let is_expected = self
+            .head
+            .as_ref()
+            .is_some_and(|head| head.begun == connection.begun.get());
         if connection.awaits_request() && !is_expected && !is_blank(read) {
-            connection.begin_head();
+            connection.has_head.set(true);
             self.head = Some(HeadDeadline::after(&self.open));
         }
         if let Some(head) = self
             .head
             .as_mut()
-            .filter(|head| head.begun == self.open.connection().begun())
+            .filter(|head| head.begun == self.open.connection().begun.get())
         {
             head.request_line.extend(read);
         }
@@ -130,7 +133,7 @@ impl<S> Stream<S> {
     /// Called when nothing can be read. actix looks at its own timer first: after a delay of the worker actix would
     /// refuse an arrived request.
     fn is_head_late(&mut self, task: &mut Context<'_>) -> bool {
-        let begun = self.open.connection().begun();
+        let begun = self.open.connection().begun.get();
         let Some(head) = self.head.as_mut().filter(|head| head.begun == begun) else {
             return false;
         };
@@ -159,7 +162,7 @@ impl HeadDeadline {
     fn after(open: &OpenConnection) -> HeadDeadline {
         HeadDeadline {
             at: Instant::now() + HEAD_TIMEOUT,
-            begun: open.connection().begun(),
+            begun: open.connection().begun.get(),
             is_checked_again: false,
             request_line: RequestLine::default(),
         }
@@ -172,14 +175,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
         let before = buffer.filled().len();
         if Pin::new(&mut this.inner).poll_read(task, buffer)?.is_pending() {
             let is_late = this.is_head_late(task);
-            if is_late && !this.open.connection().is_write_blocked() {
+            if is_late && !this.open.connection().write_is_blocked.get() {
                 // The rest of an earlier answer would follow the refusal.
                 let refusal = error_response(StatusCode::REQUEST_TIMEOUT, &this.last_read);
                 let _ = Pin::new(&mut this.inner).poll_write(task, &refusal)?;
             }
             // A client that waits for the 100 before its body sends nothing more.
             let connection = this.open.connection();
-            let is_refused = connection.expectation() == Expectation::Refused && connection.awaits_request();
+            let is_refused = connection.expectation.get() == Expectation::Refused && connection.awaits_request();
             // For actix the client has closed its side.
             return if is_late || is_refused {
                 Poll::Ready(Ok(()))
@@ -205,7 +208,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     fn poll_write(mut self: Pin<&mut Self>, task: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let connection = Rc::clone(self.open.connection());
-        let bytes = match connection.expectation().step(bytes) {
+        let bytes = match connection.expectation.get().step(bytes) {
             Step::Write(length) => &bytes[..length],
             Step::Drop(length) => return Poll::Ready(Ok(length)),
             // The task of this write serves the request, so the task writes again after the decision.

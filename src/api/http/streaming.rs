@@ -127,6 +127,39 @@ impl StreamingBody {
             _ => Poll::Pending,
         }
     }
+
+    fn poll_bytes(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
+        let bytes = match self.ready.pop_front() {
+            Some(ready) => ready,
+            None => match std::task::ready!(self.poll_chunk(task)) {
+                Some(Ok(chunk)) => {
+                    self.next = chunk.rest.map_or(NextChunk::End, NextChunk::Idle);
+                    chunk.bytes
+                }
+                Some(Err(error)) => {
+                    self.log_broken_off(&error);
+                    self.next = NextChunk::End;
+                    return Poll::Ready(Some(Err(error)));
+                }
+                None => return Poll::Ready(None),
+            },
+        };
+        self.start_next();
+        self.sent += bytes.len();
+        Poll::Ready(Some(Ok(self.spare.lend(bytes))))
+    }
+
+    /// Logs an incomplete answer. The connection ends before the body does, so the client notices.
+    fn log_broken_off(&self, reason: &dyn fmt::Display) {
+        log_context::within(self.request.clone(), || {
+            log::warn!(
+                "The answer to {:?} was broken off after {} bytes: {reason}{}",
+                shortened(&self.log_context.what),
+                self.sent,
+                self.log_context.advice,
+            );
+        });
+    }
 }
 
 /// HTTP/1.0 has no chunked encoding: the end of the connection ends a body of unknown length. `Upgrade` is ignored, but
@@ -163,43 +196,6 @@ impl MessageBody for StreamingBody {
 
     fn poll_next(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
         log_context::within(self.request.clone(), || self.poll_bytes(task))
-    }
-}
-
-impl StreamingBody {
-    fn poll_bytes(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
-        let bytes = match self.ready.pop_front() {
-            Some(ready) => ready,
-            None => match std::task::ready!(self.poll_chunk(task)) {
-                Some(Ok(chunk)) => {
-                    self.next = chunk.rest.map_or(NextChunk::End, NextChunk::Idle);
-                    chunk.bytes
-                }
-                Some(Err(error)) => {
-                    self.log_broken_off(&error);
-                    self.next = NextChunk::End;
-                    return Poll::Ready(Some(Err(error)));
-                }
-                None => return Poll::Ready(None),
-            },
-        };
-        self.start_next();
-        self.sent += bytes.len();
-        Poll::Ready(Some(Ok(self.spare.lend(bytes))))
-    }
-}
-
-impl StreamingBody {
-    /// Logs an incomplete answer. The connection ends before the body does, so the client notices.
-    fn log_broken_off(&self, reason: &dyn fmt::Display) {
-        log_context::within(self.request.clone(), || {
-            log::warn!(
-                "The answer to {:?} was broken off after {} bytes: {reason}{}",
-                shortened(&self.log_context.what),
-                self.sent,
-                self.log_context.advice,
-            );
-        });
     }
 }
 

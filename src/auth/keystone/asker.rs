@@ -1,20 +1,21 @@
 //! Asks Keystone for placet's own token, and about the tokens of clients.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::header::HeaderValue;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::availability::Availability;
-use super::cache::{TokenCache, TokenHash};
+use super::cache::TokenCache;
 use super::failure::Failure;
 use super::identity_service::IdentityService;
 use super::outage::{Outage, Probe};
 use super::single_flight::Validation;
 use super::slots::Slots;
 use super::statistics::{KeystoneStatistics, Outcome};
+use crate::auth::tokens::TokenHash;
 
 /// A client's token for whose validation Keystone has refused placet's credentials.
 #[derive(Clone)]
@@ -110,7 +111,7 @@ impl Asker {
         }
         let token = found?.map(Arc::new);
         if let Some(token) = &token {
-            self.cache.insert(hash, Arc::clone(token));
+            self.cache.insert(hash, Arc::clone(token), Instant::now());
         }
         Ok(token)
     }

@@ -7,20 +7,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sha2::{Digest, Sha256};
-
 use super::statistics::KeystoneStatistics;
 use super::token::ValidToken;
-
-/// The SHA-256 of a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TokenHash([u8; 32]);
-
-impl TokenHash {
-    pub fn of(token: &str) -> TokenHash {
-        TokenHash(Sha256::digest(token.as_bytes()).into())
-    }
-}
+use crate::auth::tokens::TokenHash;
 
 const SHARDS: usize = 16;
 /// Some tens of megabytes of tokens with a handful of roles each.
@@ -55,21 +44,13 @@ impl TokenCache {
     }
 
     /// The token, if it was validated within the lifetime of an entry. The token may have expired since.
-    pub fn get(&self, hash: &TokenHash) -> Option<Arc<ValidToken>> {
-        self.get_at(hash, Instant::now())
-    }
-
-    fn get_at(&self, hash: &TokenHash, now: Instant) -> Option<Arc<ValidToken>> {
+    pub fn get(&self, hash: &TokenHash, now: Instant) -> Option<Arc<ValidToken>> {
         let shard = self.shard(hash);
         let entry = shard.tokens.get(hash).filter(|entry| now < entry.until)?;
         Some(Arc::clone(&entry.token))
     }
 
-    pub fn insert(&self, hash: TokenHash, token: Arc<ValidToken>) {
-        self.insert_at(hash, token, Instant::now());
-    }
-
-    fn insert_at(&self, hash: TokenHash, token: Arc<ValidToken>, now: Instant) {
+    pub fn insert(&self, hash: TokenHash, token: Arc<ValidToken>, now: Instant) {
         if self.lifetime.is_zero() {
             return;
         }
@@ -85,7 +66,7 @@ impl TokenCache {
     }
 
     fn shard(&self, hash: &TokenHash) -> MutexGuard<'_, Shard> {
-        let shard = &self.shards[usize::from(hash.0[0]) % SHARDS];
+        let shard = &self.shards[usize::from(hash[0]) % SHARDS];
         // After a panic a shard is still usable: at worst an entry is missing from the order, and still expires.
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -119,6 +100,7 @@ mod tests {
     use super::*;
     use crate::auth::keystone::statistics::Eviction;
     use crate::auth::keystone::tests::valid_token;
+    use crate::auth::tokens;
 
     fn cache(lifetime: Duration) -> (TokenCache, Arc<KeystoneStatistics>) {
         let statistics = Arc::<KeystoneStatistics>::default();
@@ -129,37 +111,38 @@ mod tests {
 
     /// A second token of the same shard.
     fn other_of_shard(hash: &TokenHash) -> TokenHash {
-        let others = (0..1_000).map(|number| TokenHash::of(&number.to_string()));
-        let mut others = others.filter(|other| usize::from(other.0[0]) % SHARDS == usize::from(hash.0[0]) % SHARDS);
+        let others = (0..1_000).map(|number| tokens::hash(&number.to_string()));
+        let mut others = others.filter(|other| usize::from(other[0]) % SHARDS == usize::from(hash[0]) % SHARDS);
         others.next().expect("a token of the shard")
     }
 
     #[test]
     fn a_token_leaves_the_cache_after_its_lifetime() {
         let (cache, statistics) = cache(LIFETIME);
-        let (hash, now) = (TokenHash::of("a"), Instant::now());
-        cache.insert_at(hash, valid_token("user"), now);
+        let (hash, now) = (tokens::hash("a"), Instant::now());
+        cache.insert(hash, valid_token("user"), now);
         let almost = now + LIFETIME - Duration::from_millis(1);
-        assert!(cache.get_at(&hash, almost).is_some() && cache.get_at(&TokenHash::of("b"), now).is_none());
-        assert!(cache.get_at(&hash, now + LIFETIME).is_none());
+        assert!(cache.get(&hash, almost).is_some() && cache.get(&tokens::hash("b"), now).is_none());
+        assert!(cache.get(&hash, now + LIFETIME).is_none());
         let other = other_of_shard(&hash);
-        cache.insert_at(other, valid_token("user"), now + LIFETIME);
+        cache.insert(other, valid_token("user"), now + LIFETIME);
         assert_eq!((statistics.cached_tokens(), statistics.evicted(Eviction::Aged)), (1, 1));
     }
 
     #[test]
     fn the_cache_is_bounded_and_drops_the_oldest() {
         let (cache, statistics) = cache(LIFETIME);
-        let hash = |number: usize| TokenHash::of(&number.to_string());
+        let hash = |number: usize| tokens::hash(&number.to_string());
+        let now = Instant::now();
         for number in 0..2 * MAX_TOKENS {
-            cache.insert(hash(number), valid_token("user"));
+            cache.insert(hash(number), valid_token("user"), now);
         }
         let cached = statistics.cached_tokens();
         assert!(
             cached <= MAX_TOKENS as u64 && cached > MAX_TOKENS as u64 / 2,
             "{cached}"
         );
-        assert!(cache.get(&hash(0)).is_none() && cache.get(&hash(2 * MAX_TOKENS - 1)).is_some());
+        assert!(cache.get(&hash(0), now).is_none() && cache.get(&hash(2 * MAX_TOKENS - 1), now).is_some());
         let held: usize = cache
             .shards
             .iter()
@@ -176,20 +159,20 @@ mod tests {
     #[test]
     fn a_token_that_is_validated_again_lives_on() {
         let (cache, statistics) = cache(LIFETIME);
-        let (hash, now) = (TokenHash::of("a"), Instant::now());
-        cache.insert_at(hash, valid_token("user"), now);
-        cache.insert_at(hash, valid_token("user"), now + LIFETIME / 2);
+        let (hash, now) = (tokens::hash("a"), Instant::now());
+        cache.insert(hash, valid_token("user"), now);
+        cache.insert(hash, valid_token("user"), now + LIFETIME / 2);
         // A second token comes after the first entry has expired, and so removes only the first entry.
-        cache.insert_at(other_of_shard(&hash), valid_token("user"), now + LIFETIME);
-        assert!(cache.get_at(&hash, now + LIFETIME).is_some());
+        cache.insert(other_of_shard(&hash), valid_token("user"), now + LIFETIME);
+        assert!(cache.get(&hash, now + LIFETIME).is_some());
         assert_eq!((statistics.cached_tokens(), statistics.evicted(Eviction::Aged)), (2, 0));
     }
 
     #[test]
     fn without_a_lifetime_nothing_is_kept() {
         let (cache, _) = cache(Duration::ZERO);
-        let hash = TokenHash::of("a");
-        cache.insert(hash, valid_token("user"));
-        assert!(cache.get(&hash).is_none());
+        let hash = tokens::hash("a");
+        cache.insert(hash, valid_token("user"), Instant::now());
+        assert!(cache.get(&hash, Instant::now()).is_none());
     }
 }

@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::cache::TokenHash;
 use super::failure::Failure;
 use super::statistics::{KeystoneStatistics, LookUp};
 use super::token::ValidToken;
+use crate::auth::tokens::TokenHash;
 
 /// The end of a validation: `None` for an invalid token.
 pub type Validation = Result<Option<Arc<ValidToken>>, Failure>;

@@ -89,11 +89,7 @@ impl LookUp {
 }
 
 impl Outcome {
-    pub const ALL: [(Outcome, &'static str); 3] = [
-        (Outcome::Accepted, "accepted"),
-        (Outcome::Rejected, "rejected"),
-        (Outcome::Failed, "failed"),
-    ];
+    const ALL: [Outcome; 3] = [Outcome::Accepted, Outcome::Rejected, Outcome::Failed];
 }
 
 impl Eviction {
@@ -177,7 +173,7 @@ impl KeystoneStatistics {
 /// The line at the end of the process.
 impl fmt::Display for KeystoneStatistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [accepted, rejected, failed] = Outcome::ALL.map(|(outcome, _)| self.validations(outcome));
+        let [accepted, rejected, failed] = Outcome::ALL.map(|outcome| self.validations(outcome));
         let took = Duration::from_secs_f64(self.call_times(Call::Validation).sum);
         write!(
             f,
@@ -205,7 +201,7 @@ mod tests {
         for (place, (look_up, _)) in LookUp::ALL.into_iter().enumerate() {
             assert_eq!(look_up as usize, place);
         }
-        for (place, (outcome, _)) in Outcome::ALL.into_iter().enumerate() {
+        for (place, outcome) in Outcome::ALL.into_iter().enumerate() {
             assert_eq!(outcome as usize, place);
         }
         for (place, (eviction, _)) in Eviction::ALL.into_iter().enumerate() {

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::asker::Asker;
 use super::availability::Availability;
-use super::cache::{TokenCache, TokenHash};
+use super::cache::TokenCache;
 use super::client::Client;
 use super::failure::{Failure, SetupError};
 use super::identity_service::IdentityService;
@@ -19,6 +19,7 @@ use super::single_flight::{SingleFlight, Validation};
 use super::slots::Slots;
 use super::statistics::{KeystoneStatistics, LookUp};
 use super::token::ValidToken;
+use crate::auth::tokens;
 
 /// Longer tokens are not valid. A token of Keystone has some hundred bytes, and a signed token some thousand.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
@@ -99,8 +100,8 @@ impl Validator {
         if text.is_empty() || text.len() > MAX_TOKEN_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Ok(None);
         }
-        let hash = TokenHash::of(text);
-        if let Some(token) = self.cache.get(&hash) {
+        let hash = tokens::hash(text);
+        if let Some(token) = self.cache.get(&hash, Instant::now().into_std()) {
             let in_time = in_time(token, may_be_expired);
             let look_up = in_time.as_ref().map_or(LookUp::Expired, |_| LookUp::Hit);
             self.asker.statistics.count_look_up(look_up);

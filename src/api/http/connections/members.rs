@@ -69,7 +69,7 @@ impl Members {
     /// these are more than half, and else among all connections.
     fn choose(&self, least: usize, new: usize) -> Vec<Rc<Connection>> {
         let staying = || self.open.values().filter(|connection| !connection.is_closing());
-        let without_token: Vec<_> = staying().filter(|connection| !connection.has_token()).collect();
+        let without_token: Vec<_> = staying().filter(|connection| !connection.has_token.get()).collect();
         // A new connection has no token yet.
         let exceeds = without_token.len() + new > self.limit.div_ceil(2);
         let mut ranked = if exceeds { by_rank(without_token) } else { Vec::new() };
@@ -91,7 +91,7 @@ fn by_rank(mut connections: Vec<&Rc<Connection>>) -> Vec<&Rc<Connection>> {
         (
             connection.address,
             !connection.is_served(),
-            Reverse(connection.progress()),
+            Reverse(connection.progress.get()),
         )
     });
     let addresses = connections.chunk_by(|one, next| one.address == next.address);
@@ -99,6 +99,6 @@ fn by_rank(mut connections: Vec<&Rc<Connection>>) -> Vec<&Rc<Connection>> {
         .flat_map(|of_address| of_address.iter().enumerate())
         .filter(|(_, connection)| !connection.is_served())
         .collect();
-    ranked.sort_by_key(|(rank, connection)| (Reverse(*rank), connection.progress()));
+    ranked.sort_by_key(|(rank, connection)| (Reverse(*rank), connection.progress.get()));
     ranked.into_iter().map(|(_, connection)| *connection).collect()
 }

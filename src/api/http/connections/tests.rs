@@ -42,7 +42,7 @@ fn the_one_without_progress_for_the_longest_is_closed_whatever_it_waits_for() {
     open_ones[1].moved(PROGRESS_BYTES);
     // Too little.
     open_ones[2].moved(PROGRESS_BYTES - 1);
-    open_ones.iter().for_each(|open| open.connection().accept_token());
+    open_ones.iter().for_each(|open| open.connection().has_token.set(true));
     let more = of_hosts(&all, 5..7);
     assert_eq!(closing(&open_ones), [2, 3]);
     drop((more, request));
@@ -55,7 +55,7 @@ fn a_served_request_with_an_accepted_token_keeps_its_connection_if_the_client_re
     let served: Vec<_> = open_ones
         .iter()
         .map(|open| {
-            open.connection().accept_token();
+            open.connection().has_token.set(true);
             open.connection().serve_request()
         })
         .collect();
@@ -94,7 +94,9 @@ fn an_address_with_more_than_its_share_closes_its_own_connections() {
 fn connections_without_a_token_beyond_their_share_go_before_others() {
     let all = Connections::new(LIMIT, Arc::default());
     let open_ones = of_hosts(&all, 1..17);
-    open_ones[..8].iter().for_each(|open| open.connection().accept_token());
+    open_ones[..8]
+        .iter()
+        .for_each(|open| open.connection().has_token.set(true));
     let mut more = Vec::new();
     for host in 17..27 {
         more.push(open(&all, host));
@@ -110,7 +112,7 @@ fn one_address_has_all_connections_until_another_one_needs_some() {
     let all = Connections::new(64, Arc::default());
     // The address with the most is far below an eighth, and its connections are the newest.
     let open_ones = of_hosts(&all, (1..62).chain([80; 3]));
-    open_ones.iter().for_each(|open| open.connection().accept_token());
+    open_ones.iter().for_each(|open| open.connection().has_token.set(true));
     let more = of_hosts(&all, [90, 91]);
     assert_eq!(closing(&open_ones), [61, 62]);
     drop((open_ones, more));
@@ -122,7 +124,7 @@ fn one_address_has_all_connections_until_another_one_needs_some() {
 fn a_new_client_is_spared_if_the_address_with_the_most_connections_has_served_requests() {
     let all = Connections::new(4, Arc::default());
     let open_ones = of_hosts(&all, [1; 4]);
-    open_ones.iter().for_each(|open| open.connection().accept_token());
+    open_ones.iter().for_each(|open| open.connection().has_token.set(true));
     let mut served: Vec<_> = open_ones.iter().map(|open| open.connection().serve_request()).collect();
     let newer = open(&all, 2);
     assert_eq!(closing(&open_ones), NONE);
@@ -140,7 +142,7 @@ fn several_are_closed_at_once_and_never_the_newer_half() {
     assert_eq!(closing(&open_ones), (0..10).collect::<Vec<_>>());
     open_ones[..636]
         .iter()
-        .for_each(|open| open.connection().accept_token());
+        .for_each(|open| open.connection().has_token.set(true));
     let served: Vec<_> = open_ones[..636]
         .iter()
         .map(|open| open.connection().serve_request())

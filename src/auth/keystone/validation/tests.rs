@@ -23,8 +23,9 @@ async fn a_cached_token_is_rejected_when_it_expires() {
         expires: SystemTime::now() - Duration::from_millis(1),
         ..ValidToken::clone(&lasting)
     };
-    validator.cache.insert(TokenHash::of("lasting"), lasting);
-    validator.cache.insert(TokenHash::of("expired"), Arc::new(expired));
+    let now = Instant::now().into_std();
+    validator.cache.insert(tokens::hash("lasting"), lasting, now);
+    validator.cache.insert(tokens::hash("expired"), Arc::new(expired), now);
     assert!(
         validator
             .validate("lasting", false, wait)
