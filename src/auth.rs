@@ -7,7 +7,6 @@ pub mod tokens;
 
 use std::sync::Arc;
 
-use keystone::Keystone;
 pub use live_tokens::LiveTokens;
 
 use crate::policy::Caller;
@@ -51,7 +50,7 @@ pub enum Authenticator {
     /// `auth_strategy = noauth2`: every token is accepted without a check. For tests and first steps.
     NoAuth2,
     /// `auth_strategy = keystone`: an OpenStack Keystone validates tokens.
-    Keystone(Box<Keystone>),
+    Keystone(Box<keystone::Keystone>),
     /// `auth_strategy = noauth2` with `[placet] token_file`: tokens are looked up.
     Tokens(LiveTokens),
 }
@@ -83,7 +82,7 @@ impl Authenticator {
     }
 
     /// Keystone, if the strategy is Keystone.
-    pub fn keystone(&self) -> Option<&Keystone> {
+    pub fn keystone(&self) -> Option<&keystone::Keystone> {
         match self {
             Authenticator::NoAuth2 | Authenticator::Tokens(_) => None,
             Authenticator::Keystone(keystone) => Some(keystone),

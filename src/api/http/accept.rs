@@ -1,14 +1,16 @@
 //! The `Accept` header of a request, parsed as tolerantly as in WebOb.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 /// An `Accept` header.
 #[derive(Debug, Clone)]
 pub struct Accept {
     text: String,
-    /// `None` if the header cannot be parsed; such a header accepts everything.
-    ranges: Option<Vec<Range>>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Range {
     kind: String,
     subtype: String,
@@ -18,16 +20,13 @@ struct Range {
 }
 
 impl Accept {
-    /// Parses the header. A missing header and `*/*` are read as JSON, so errors are JSON too.
+    /// Reads the header. A missing header and `*/*` are read as JSON, so errors are JSON too.
     pub fn read(header: Option<&str>) -> Accept {
         let text = match header.map(str::trim) {
             None | Some("" | "*/*") => "application/json",
             Some(text) => text,
         };
-        Accept {
-            text: text.to_owned(),
-            ranges: AcceptParser { rest: text }.ranges(),
-        }
+        Accept { text: text.to_owned() }
     }
 
     /// The header's text.
@@ -35,11 +34,12 @@ impl Accept {
         &self.text
     }
 
-    /// The quality (0 to 1) of `kind/subtype`; 0 is not acceptable. The most specific range decides.
+    /// The quality (0 to 1) of `kind/subtype`; 0 is not acceptable. The most specific range decides. A header that
+    /// cannot be parsed accepts everything.
     pub fn quality(&self, kind: &str, subtype: &str) -> f32 {
-        let Some(ranges) = &self.ranges else { return 1.0 };
+        let Some(found) = ranges(&self.text) else { return 1.0 };
         // Of two equally specific ranges the first decides, and `max_by_key` returns the last.
-        let matching = ranges
+        let matching = found
             .iter()
             .rev()
             .filter(|range| range.specificity(kind, subtype).is_some());
@@ -67,126 +67,42 @@ impl Range {
     }
 }
 
-/// Parses the header by the grammar of RFC 7231. Each part returns `None` if the part is absent.
-struct AcceptParser<'a> {
-    rest: &'a str,
+/// The characters of a token.
+const TOKEN: &str = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]";
+
+/// The grammar of a range (RFC 7231): type, subtype, parameters, and the quality with its extensions.
+fn range_pattern() -> String {
+    let semicolon = r"[ \t]*;[ \t]*";
+    let word = format!(r#"(?:{TOKEN}+|"(?:[^"\\]|\\.)*")"#);
+    let name_but_q = format!(r"(?:[qQ]{TOKEN}+|[!#$%&'*+\-.^_`|~0-9A-PR-Za-pr-z]{TOKEN}*)");
+    let quality = r"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?";
+    format!(
+        "({TOKEN}+)/({TOKEN}+)((?:{semicolon}{name_but_q}={word})*)\
+         (?:{semicolon}[qQ]=({quality})(?:{semicolon}{TOKEN}+(?:={word})?)*)?"
+    )
 }
 
-impl<'a> AcceptParser<'a> {
-    /// The whole header, or `None` if the grammar does not cover the whole header.
-    fn ranges(&mut self) -> Option<Vec<Range>> {
-        let mut ranges: Vec<Range> = Vec::new();
-        if self.rest.is_empty() {
-            return Some(ranges);
-        }
-        if !self.take(",") {
-            ranges.push(self.range()?);
-        }
-        loop {
-            self.skip_blanks();
-            if self.rest.is_empty() {
-                return Some(ranges);
-            }
-            if !self.take(",") {
-                return None;
-            }
-            self.skip_blanks();
-            if !self.rest.is_empty() && !self.rest.starts_with(',') {
-                ranges.push(self.range()?);
-            }
-        }
-    }
+fn compiled(pattern: &str) -> Regex {
+    Regex::new(&format!("(?s){pattern}")).expect("a constant pattern that the tests compile")
+}
 
-    fn range(&mut self) -> Option<Range> {
-        let kind = self.token()?.to_ascii_lowercase();
-        let subtype = self.after("/", Self::token)?.to_ascii_lowercase();
-        let mut range = Range {
-            kind,
-            subtype,
-            has_parameters: false,
-            quality: 1.0,
-        };
-        while self.next_parameter() {
-            if self.take("q=") || self.take("Q=") {
-                range.quality = self.quality()?;
-                while self.next_parameter() {
-                    self.token()?;
-                    if self.take("=") {
-                        self.word()?;
-                    }
-                }
-                break;
-            }
-            self.token()?;
-            self.after("=", Self::word)?;
-            range.has_parameters = true;
-        }
-        Some(range)
-    }
-
-    /// Skips the semicolon before a parameter, if any.
-    fn next_parameter(&mut self) -> bool {
-        let before = self.rest;
-        self.skip_blanks();
-        if self.take(";") {
-            self.skip_blanks();
-            return true;
-        }
-        self.rest = before;
-        false
-    }
-
-    /// 0 to 1, with at most three digits after the point.
-    fn quality(&mut self) -> Option<f32> {
-        let end = self.rest.find(|c: char| !c.is_ascii_digit() && c != '.');
-        let (number, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        let fits = match whole {
-            "0" => fraction.bytes().all(|b| b.is_ascii_digit()),
-            "1" => fraction.bytes().all(|b| b == b'0'),
-            _ => false,
-        };
-        self.rest = rest;
-        number.parse().ok().filter(|_| fits && fraction.len() <= 3)
-    }
-
-    /// A token or a quoted string.
-    fn word(&mut self) -> Option<&'a str> {
-        if !self.rest.starts_with('"') {
-            return self.token();
-        }
-        let mut escaped = true;
-        let end = self.rest.find(|c: char| {
-            let ends = c == '"' && !escaped;
-            escaped = c == '\\' && !escaped;
-            ends
-        })?;
-        let (word, rest) = self.rest.split_at(end + 1);
-        self.rest = rest;
-        Some(word)
-    }
-
-    fn token(&mut self) -> Option<&'a str> {
-        let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-        let end = self.rest.find(|c| !is_token(c)).unwrap_or(self.rest.len());
-        let (token, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        (!token.is_empty()).then_some(token)
-    }
-
-    fn after<T>(&mut self, mark: &str, part: fn(&mut Self) -> Option<T>) -> Option<T> {
-        self.take(mark).then(|| part(self))?
-    }
-
-    fn take(&mut self, mark: &str) -> bool {
-        let rest = self.rest.strip_prefix(mark);
-        self.rest = rest.unwrap_or(self.rest);
-        rest.is_some()
-    }
-
-    fn skip_blanks(&mut self) {
-        self.rest = self.rest.trim_start_matches([' ', '\t']);
-    }
+/// The ranges of the header, or `None` if the grammar does not cover the whole header.
+fn ranges(text: &str) -> Option<Vec<Range>> {
+    static RANGE: LazyLock<Regex> = LazyLock::new(|| compiled(&range_pattern()));
+    static HEADER: LazyLock<Regex> = LazyLock::new(|| {
+        let (range, blanks) = (range_pattern(), r"[ \t]*");
+        compiled(&format!("^(?:,|{range})(?:{blanks},(?:{blanks}{range})?)*{blanks}$"))
+    });
+    let found = RANGE.captures_iter(text).map(|range| Range {
+        kind: range[1].to_ascii_lowercase(),
+        subtype: range[2].to_ascii_lowercase(),
+        has_parameters: !range[3].is_empty(),
+        quality: range
+            .get(4)
+            .and_then(|quality| quality.as_str().parse().ok())
+            .unwrap_or(1.0),
+    });
+    HEADER.is_match(text).then(|| found.collect())
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ use std::time::Duration;
 
 use address::Address;
 use closed::Wait;
-use members::Members;
 pub use members::spare_connections;
 use tokio::sync::Notify;
 use tokio::task::yield_now;
@@ -32,7 +31,7 @@ const ROUNDS_OF_A_LOOK: usize = 2;
 
 /// The open connections of one worker.
 pub struct Connections {
-    members: RefCell<Members>,
+    members: RefCell<members::Members>,
     statistics: Arc<HttpStatistics>,
     next_id: Cell<u64>,
     clock: Cell<u64>,
@@ -82,7 +81,7 @@ impl Connections {
     /// At most `limit` connections, if enough connections may be closed.
     pub fn new(limit: usize, statistics: Arc<HttpStatistics>) -> Rc<Connections> {
         Rc::new(Connections {
-            members: RefCell::new(Members::new(limit)),
+            members: RefCell::new(members::Members::new(limit)),
             statistics,
             next_id: Cell::default(),
             clock: Cell::default(),
