@@ -1,7 +1,7 @@
 //! Counters of the layers, which a scrape of the metrics reads. The counters are atomics: counting takes no lock.
 //!
 //! To add a metric: count in the layer's own statistics (`src/db/writer/statistics.rs`, `src/model/statistics.rs`,
-//! `src/api/http/statistics.rs`), write the metric in `src/api/metrics/`, show the metric in
+//! `src/api/http/statistics.rs`), write the metric and a row of `families.rs` in `src/api/metrics/`, show the metric in
 //! `contrib/grafana/placet.json`, and add a description to `docs/observing.md`. The labels are bounded.
 
 use std::sync::atomic::{AtomicU64, Ordering};

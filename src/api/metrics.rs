@@ -14,7 +14,8 @@ mod text;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use actix_web::http::{Method, StatusCode, header};
+use actix_web::http::header::{self, HeaderName};
+use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
 use tokio::sync::{Mutex, oneshot};
@@ -29,9 +30,6 @@ use crate::statistics::Counter;
 pub const PATH: &str = "/metrics";
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Reads the token for scrapes; `None` if the token cannot be read.
-pub type ReadToken = Box<dyn Fn() -> Option<String> + Send + Sync>;
-
 /// The clients that may read the metrics.
 pub enum MetricsAccess {
     /// The metrics are not served.
@@ -39,8 +37,9 @@ pub enum MetricsAccess {
     /// The port is open to all clients of the API, and the metrics say how full the cloud is: scrapes are refused.
     Closed,
     Open,
-    /// A client with this token, as `Authorization: Bearer …`.
-    Token(ReadToken),
+    /// A client with the token that is read for each scrape, as `Authorization: Bearer …`; `None` if the token cannot be
+    /// read.
+    Token(Box<dyn Fn() -> Option<String> + Send + Sync>),
 }
 
 /// Numbers of the process from further layers.
@@ -68,16 +67,15 @@ impl Metrics {
     /// Refuses a request that may not read the metrics.
     fn refusal(&self, request: &HttpRequest) -> Option<HttpResponse> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, "use GET");
-            let allow = header::HeaderValue::from_static("GET, HEAD");
-            response.headers_mut().insert(header::ALLOW, allow);
-            return Some(response);
+            let allow = (header::ALLOW, "GET, HEAD");
+            return Some(refuse(StatusCode::METHOD_NOT_ALLOWED, "use GET", Some(allow)));
         }
         match &self.access {
             MetricsAccess::Open => None,
             MetricsAccess::Off | MetricsAccess::Closed => Some(refuse(
                 StatusCode::FORBIDDEN,
                 "the metrics need [placet] metrics_token_file or metrics_bind",
+                None,
             )),
             MetricsAccess::Token(read) => {
                 let wanted = read().filter(|token| !token.is_empty());
@@ -86,13 +84,9 @@ impl Metrics {
                 let sent = sent.and_then(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer").then_some(token));
                 let is_allowed = wanted.zip(sent).is_some_and(|(wanted, sent)| are_equal(&wanted, sent));
                 (!is_allowed).then(|| {
-                    let mut response = refuse(
-                        StatusCode::UNAUTHORIZED,
-                        "send the token of [placet] metrics_token_file as Authorization: Bearer",
-                    );
-                    let scheme = header::HeaderValue::from_static("Bearer");
-                    response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
-                    response
+                    let advice = "send the token of [placet] metrics_token_file as Authorization: Bearer";
+                    let scheme = (header::WWW_AUTHENTICATE, "Bearer");
+                    refuse(StatusCode::UNAUTHORIZED, advice, Some(scheme))
                 })
             }
         }
@@ -124,7 +118,7 @@ pub async fn answer(
             .insert_header(request_id_header())
             .content_type(CONTENT_TYPE)
             .body(page),
-        _ => refuse(StatusCode::INTERNAL_SERVER_ERROR, "the metrics could not be read"),
+        _ => refuse(StatusCode::INTERNAL_SERVER_ERROR, "the metrics could not be read", None),
     }
 }
 
@@ -146,8 +140,12 @@ fn page(metrics: &Metrics, service: Option<&Service>) -> String {
     page.into_text()
 }
 
-fn refuse(status: StatusCode, reason: &str) -> HttpResponse {
-    HttpResponse::build(status)
+fn refuse(status: StatusCode, reason: &str, header: Option<(HeaderName, &str)>) -> HttpResponse {
+    let mut response = HttpResponse::build(status);
+    if let Some(header) = header {
+        response.insert_header(header);
+    }
+    response
         .insert_header(request_id_header())
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .content_type("application/json")

@@ -28,8 +28,8 @@ struct PacedBody {
     _served: Option<ServedGuard>,
 }
 
-/// The response, with a pausing body if the body is longer than a part. If the answer is still being made, its request
-/// is `served` until the body is dropped.
+/// The response, with a pausing body if the body is longer than a part. If the answer is still being made, the
+/// request is `served` until the body is dropped.
 pub fn paced(response: HttpResponse, served: Option<ServedGuard>) -> HttpResponse {
     let is_short = match response.body().size() {
         BodySize::None => true,

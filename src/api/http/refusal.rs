@@ -31,7 +31,7 @@ pub struct Refusal {
     explanation: Explanation,
     detail: String,
     code: &'static str,
-    /// An error with more than its sentence, for the log and for the native API: of a refused claim, for example.
+    /// An error with more than a sentence, for the log and for the native API: of a refused claim, for example.
     error: Option<Box<Error>>,
     /// The methods of the URL, for `Allow`.
     allow: Option<Box<str>>,

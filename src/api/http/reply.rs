@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use actix_web::HttpResponse;
+use actix_web::body::BoxBody;
 use actix_web::http::{StatusCode, header};
 use actix_web::web::Bytes;
 use chrono::{DateTime, Utc};
@@ -10,18 +11,12 @@ use chrono::{DateTime, Utc};
 use super::streaming::StreamingBody;
 use crate::version::{self, Version};
 
-/// A body in JSON.
-#[derive(Debug)]
-enum ReplyBody {
-    Whole(Bytes),
-    Streaming(StreamingBody),
-}
-
 /// The answer of a handler.
 #[derive(Debug)]
 pub struct Reply {
     status: StatusCode,
-    body: Option<ReplyBody>,
+    /// In JSON.
+    body: Option<BoxBody>,
     location: Option<String>,
     modified: Option<DateTime<Utc>>,
     /// Whether the answer has `Cache-Control: no-cache`, from 1.15 on.
@@ -36,7 +31,7 @@ impl Reply {
     /// 200 with a JSON body.
     pub fn json(body: impl Into<Bytes>) -> Reply {
         Reply {
-            body: Some(ReplyBody::Whole(body.into())),
+            body: Some(BoxBody::new(body.into())),
             ..Reply::empty(StatusCode::OK)
         }
     }
@@ -44,7 +39,7 @@ impl Reply {
     /// 200 with a JSON body, sent while the body is made.
     pub fn streaming(body: StreamingBody) -> Reply {
         Reply {
-            body: Some(ReplyBody::Streaming(body)),
+            body: Some(BoxBody::new(body)),
             ..Reply::empty(StatusCode::OK)
         }
     }
@@ -139,8 +134,7 @@ impl Reply {
             response.insert_header(("placet-stale", seconds.to_string()));
         }
         match self.body {
-            Some(ReplyBody::Whole(body)) => response.content_type("application/json").body(body),
-            Some(ReplyBody::Streaming(body)) => response.content_type("application/json").body(body),
+            Some(body) => response.content_type("application/json").body(body),
             None => response.finish(),
         }
     }

@@ -117,7 +117,12 @@ impl<S> Stream<S> {
             .is_some_and(|head| head.begun == connection.begun.get());
         if connection.awaits_request() && !is_expected && !is_blank(read) {
             connection.has_head.set(true);
-            self.head = Some(HeadDeadline::after(&self.open));
+            self.head = Some(HeadDeadline {
+                at: Instant::now() + HEAD_TIMEOUT,
+                begun: connection.begun.get(),
+                is_checked_again: false,
+                request_line: RequestLine::default(),
+            });
         }
         if let Some(head) = self
             .head
@@ -156,17 +161,6 @@ impl<S> Stream<S> {
 /// Whether these bytes begin no request: some clients end a body with an empty line (RFC 9112, 2.2).
 fn is_blank(read: &[u8]) -> bool {
     read.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
-}
-
-impl HeadDeadline {
-    fn after(open: &OpenConnection) -> HeadDeadline {
-        HeadDeadline {
-            at: Instant::now() + HEAD_TIMEOUT,
-            begun: open.connection().begun.get(),
-            is_checked_again: false,
-            request_line: RequestLine::default(),
-        }
-    }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {

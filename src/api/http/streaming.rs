@@ -206,11 +206,3 @@ impl Drop for StreamingBody {
         }
     }
 }
-
-impl fmt::Debug for StreamingBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StreamingBody")
-            .field("what", &self.log_context.what)
-            .finish_non_exhaustive()
-    }
-}

@@ -2,9 +2,8 @@
 //! to the files.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -94,11 +93,11 @@ fn read(files: &TlsFiles) -> Result<ServerConfig, String> {
 
 fn server_config(pems: &TlsPems, warnings: &mut Vec<String>) -> Result<ServerConfig, String> {
     let chain = certificates(&pems.certificate)?;
-    if let Some(end) = end_of(&chain[0]).filter(|end| *end < now()) {
+    if let Some(end) = end_of(&chain[0]).filter(|end| *end < Utc::now()) {
         warnings.push(format!(
             "{}: the certificate expired at {}; clients that check it refuse the connection. Renew it",
             pems.certificate.name,
-            written(end),
+            end.format("%Y-%m-%d %H:%M:%SZ"),
         ));
     }
     let key = PrivateKeyDer::from_pem_slice(&pems.key.text).map_err(|error| {
@@ -147,17 +146,9 @@ fn certificates(file: &PemFile) -> Result<Vec<CertificateDer<'static>>, String> 
     }
 }
 
-/// The end of a certificate's validity since 1970, if it can be read.
-fn end_of(certificate: &CertificateDer<'_>) -> Option<Duration> {
+/// The end of a certificate's validity, if it can be read.
+fn end_of(certificate: &CertificateDer<'_>) -> Option<DateTime<Utc>> {
     let certificate = Certificate::from_der(certificate).ok()?;
-    Some(certificate.tbs_certificate.validity.not_after.to_unix_duration())
-}
-
-fn now() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
-}
-
-fn written(time: Duration) -> String {
-    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
-    DateTime::from_timestamp(seconds, 0).map_or_else(String::new, |time| time.format("%Y-%m-%d %H:%M:%SZ").to_string())
+    let end = certificate.tbs_certificate.validity.not_after.to_unix_duration();
+    DateTime::from_timestamp(i64::try_from(end.as_secs()).ok()?, 0)
 }

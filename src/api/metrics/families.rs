@@ -4,7 +4,8 @@
 pub const FAMILIES: &str = "\
 placet_build_info gauge 1, with the version of placet
 placet_panics_total counter Panics, each a defect of placet
-placet_log_lines_dropped_total counter Lines of the log that were lost: its reader was too slow, or it could not be written
+placet_log_lines_dropped_total counter Lines of the log that were lost: its reader was too slow, or it could not be \
+    written
 process_resident_memory_bytes gauge Resident memory in bytes
 process_open_fds gauge Open file descriptors
 process_max_fds gauge The most file descriptors that may be open
@@ -18,7 +19,8 @@ placet_http_requests_in_flight gauge Requests that are being answered
 placet_http_connections_closed_total counter Connections that were closed for new ones, by what they waited for
 placet_candidate_answers_total counter Answers with candidates that were sent to their end
 placet_candidates_found_total counter Candidates in these answers
-placet_candidate_search_steps_total counter Steps of the searches for candidates: a block of 64 providers, or a choice within a tree
+placet_candidate_search_steps_total counter Steps of the searches for candidates: a block of 64 providers, or a \
+    choice within a tree
 placet_queue_length gauge Work that waits for a thread, by queue
 placet_claims_granted_total counter Consumers that requests other than reshapes gave allocations
 placet_claims_refused_total counter Consumers that were refused allocations, by reason
@@ -42,7 +44,8 @@ placet_database_pool_connections_max gauge The most connections of the pool
 placet_database_connections gauge Open connections to the database, those outside of the pool included
 placet_database_connect_failures_total counter How often a connection to the database could not be opened
 placet_database_statements_total counter Statements that were sent
-placet_census_age_seconds gauge Time since the last count of workloads, replicas and violations, or since the start, in seconds
+placet_census_age_seconds gauge Time since the last count of workloads, replicas and violations, or since the start, \
+    in seconds
 placet_census_duration_seconds gauge Time that the last count took in seconds
 placet_workloads gauge Workloads at the last count
 placet_workloads_unsafe gauge Workloads at the last count with safe false
@@ -55,14 +58,16 @@ placet_hosts gauge Root resource providers by state
 placet_consumers gauge Consumers with allocations
 placet_inventory_units gauge Sum of the totals of inventories
 placet_inventory_reserved gauge Sum of what inventories reserve
-placet_inventory_capacity gauge What claims may use: (total - reserved) * allocation_ratio, rounded down for each provider
+placet_inventory_capacity gauge What claims may use: (total - reserved) * allocation_ratio, rounded down for each \
+    provider
 placet_inventory_used gauge Sum of the usages
 placet_inventory_free gauge What is left of the capacity, for each provider at least 0
 placet_inventory_providers gauge Providers with an inventory of the class
 placet_aggregate_providers gauge Resource providers of an aggregate
 placet_aggregate_inventory_units gauge Sum of the totals of inventories
 placet_aggregate_inventory_reserved gauge Sum of what inventories reserve
-placet_aggregate_inventory_capacity gauge What claims may use: (total - reserved) * allocation_ratio, rounded down for each provider
+placet_aggregate_inventory_capacity gauge What claims may use: (total - reserved) * allocation_ratio, rounded down \
+    for each provider
 placet_aggregate_inventory_used gauge Sum of the usages
 placet_aggregate_inventory_free gauge What is left of the capacity, for each provider at least 0
 placet_aggregate_inventory_providers gauge Providers with an inventory of the class

@@ -28,7 +28,7 @@ pub(super) struct RefusedFor {
 /// Asks Keystone, on a thread of its own.
 pub(super) struct Asker {
     pub(super) keystone: IdentityService,
-    pub(super) cache: Arc<TokenCache>,
+    pub(super) cache: TokenCache,
     pub(super) statistics: Arc<KeystoneStatistics>,
     pub(super) slots: Slots,
     pub(super) outage: Arc<Outage>,

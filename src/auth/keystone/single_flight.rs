@@ -37,10 +37,12 @@ impl SingleFlight {
     }
 
     /// The end of the validation that runs for `key`, or else of `work`.
-    pub async fn run<F>(self: &Arc<Self>, runtime: &Handle, key: Key, work: impl FnOnce() -> F) -> Validation
-    where
-        F: Future<Output = Validation> + Send + 'static,
-    {
+    pub async fn run(
+        self: &Arc<Self>,
+        runtime: &Handle,
+        key: Key,
+        work: impl Future<Output = Validation> + Send + 'static,
+    ) -> Validation {
         let mut receiver = self.join(runtime, key, work)?;
         match receiver.wait_for(Option::is_some).await {
             Ok(validation) => validation.clone().unwrap_or(Err(Failure::Stopped)),
@@ -48,15 +50,12 @@ impl SingleFlight {
         }
     }
 
-    fn join<F>(
+    fn join(
         self: &Arc<Self>,
         runtime: &Handle,
         key: Key,
-        work: impl FnOnce() -> F,
-    ) -> Result<watch::Receiver<Option<Validation>>, Failure>
-    where
-        F: Future<Output = Validation> + Send + 'static,
-    {
+        work: impl Future<Output = Validation> + Send + 'static,
+    ) -> Result<watch::Receiver<Option<Validation>>, Failure> {
         let mut running = self.lock();
         if let Some(receiver) = running.get(&key) {
             self.statistics.count_look_up(LookUp::Shared);
@@ -73,7 +72,6 @@ impl SingleFlight {
             flights: Arc::clone(self),
             key,
         };
-        let work = work();
         runtime.spawn(async move {
             let validation = work.await;
             drop(registration);

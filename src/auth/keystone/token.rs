@@ -1,7 +1,7 @@
 //! Keystone's answer about a token, read into the caller's credentials.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use chrono::DateTime;
 use serde::Deserialize;
@@ -102,10 +102,9 @@ impl Token {
     /// # Errors
     /// `expires_at` is no time.
     pub fn expires(&self) -> Result<SystemTime, String> {
-        let time = DateTime::parse_from_rfc3339(&self.expires_at)
-            .map_err(|error| format!("expires_at = {}: {error}", self.expires_at))?;
-        let micros = u64::try_from(time.timestamp_micros()).unwrap_or(0);
-        Ok(SystemTime::UNIX_EPOCH + Duration::from_micros(micros))
+        let time = DateTime::parse_from_rfc3339(&self.expires_at);
+        time.map(SystemTime::from)
+            .map_err(|error| format!("expires_at = {}: {error}", self.expires_at))
     }
 
     /// # Errors

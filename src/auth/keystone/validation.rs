@@ -34,7 +34,6 @@ pub struct Wait<'a> {
 }
 
 pub struct Validator {
-    cache: Arc<TokenCache>,
     flights: Arc<SingleFlight>,
     pub(super) asker: Arc<Asker>,
     runtime: Handle,
@@ -49,10 +48,9 @@ impl Validator {
         let statistics = Arc::<KeystoneStatistics>::default();
         let outage = Arc::new(Outage::new(settings.limit));
         let client = Client::new(settings, Arc::clone(&outage), Arc::clone(&statistics))?;
-        let cache = Arc::new(TokenCache::new(settings.cache_time, Arc::clone(&statistics)));
         let asker = Arc::new(Asker {
             keystone: IdentityService::new(settings, client),
-            cache: Arc::clone(&cache),
+            cache: TokenCache::new(settings.cache_time, Arc::clone(&statistics)),
             statistics,
             slots: Slots::new(),
             outage,
@@ -84,7 +82,6 @@ impl Validator {
             })
             .map_err(SetupError::Thread)?;
         Ok(Validator {
-            cache,
             flights: Arc::new(SingleFlight::new(Arc::clone(&asker.statistics))),
             asker,
             runtime: handle,
@@ -101,7 +98,7 @@ impl Validator {
             return Ok(None);
         }
         let hash = tokens::hash(text);
-        if let Some(token) = self.cache.get(&hash, Instant::now().into_std()) {
+        if let Some(token) = self.asker.cache.get(&hash, Instant::now().into_std()) {
             let in_time = in_time(token, may_be_expired);
             let look_up = in_time.as_ref().map_or(LookUp::Expired, |_| LookUp::Hit);
             self.asker.statistics.count_look_up(look_up);
@@ -110,7 +107,7 @@ impl Validator {
         let probe = self.asker.outage.admit().inspect_err(|_| {
             self.asker.statistics.count_look_up(LookUp::Refused);
         })?;
-        let work = || {
+        let work = {
             let asker = Arc::clone(&self.asker);
             let (text, client) = (text.to_owned(), wait.client.to_owned());
             async move { asker.validate(hash, &text, may_be_expired, &client, probe).await }

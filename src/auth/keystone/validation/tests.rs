@@ -24,8 +24,11 @@ async fn a_cached_token_is_rejected_when_it_expires() {
         ..ValidToken::clone(&lasting)
     };
     let now = Instant::now().into_std();
-    validator.cache.insert(tokens::hash("lasting"), lasting, now);
-    validator.cache.insert(tokens::hash("expired"), Arc::new(expired), now);
+    validator.asker.cache.insert(tokens::hash("lasting"), lasting, now);
+    validator
+        .asker
+        .cache
+        .insert(tokens::hash("expired"), Arc::new(expired), now);
     assert!(
         validator
             .validate("lasting", false, wait)
