@@ -11,7 +11,8 @@
 //! - `block_walk`: the order in which blocks are visited; `zone_filter`: skips regions that cannot contain a result;
 //! - `providers` and `candidates`: the two answers; `single`: candidates of one provider each; `trees/`: candidates of
 //!   several providers together;
-//! - `rank`: scores; `best`: the best of all candidates, by a score; `sequence`: candidates for several consumers, one after the other;
+//! - `rank`: scores; `best`: the best of all candidates, by a score;
+//! - `sequence`: candidates for several consumers, one after the other;
 //! - `selection`: how many candidates an answer holds, and which providers its summaries show (`shown_providers`);
 //! - `purpose`: whether a claim may exceed the normal limits; `over_normal`: the candidate least above these limits;
 //! - `by_host`: the offer of each host, for callers that choose hosts by rules of their own;

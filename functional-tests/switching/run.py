@@ -115,7 +115,7 @@ class Client(threading.Thread):
         try:
             self.claim_until_ended()
         except (OSError, http.client.HTTPException) as error:
-            # Nobody waits for further requests of a client that is wrong.
+            # The switch waits for no further request of a client that is wrong.
             self.wrong.append(f"request {self.requests}: {error!r}")
 
     def claim_until_ended(self):

@@ -17,7 +17,7 @@ const PROBE_AFTER: Duration = Duration::from_secs(1);
 /// The time between two looks at the silence.
 const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Starts the threads. A silence longer than `limit` is logged. When the watch stops, a hanging probe is not waited for.
+/// Starts the threads. A silence longer than `limit` is logged. When the watch stops, it does not wait for a probe.
 ///
 /// # Errors
 /// If a thread cannot be started.

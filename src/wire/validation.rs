@@ -211,7 +211,7 @@ fn unknown_members<'a>(schema: &'a Schema, object: &'a Object) -> impl Iterator<
     object.iter().map(|(key, _)| key).filter(move |key| !known(key))
 }
 
-/// Equal values have equal texts: `1` equals `1.0`, but not `true`. A whole float from 1e15 on differs from the integer.
+/// Equal values have equal texts: `1` equals `1.0`, but not `true`. A float from 1e15 on differs from the integer.
 fn identity(value: &Value) -> String {
     match value {
         Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => (*number as i64).to_string(),

@@ -171,7 +171,7 @@ impl Value {
         }
     }
 
-    /// The path from the value to the first text, or name of a member, that `is_sought`: `.member` or `[index]` for each
+    /// The path from the value to the first text or name of a member that `is_sought`: `.member` or `[index]` for each
     /// step. A value without the text costs no memory.
     pub fn path_to_text(&self, is_sought: fn(&str) -> bool) -> Option<String> {
         match self {

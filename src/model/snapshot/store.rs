@@ -320,8 +320,8 @@ impl SnapshotStore {
         true
     }
 
-    /// Brings the snapshot up to date, and reads `suspects` and the rows that deltas cannot supply. Returns the suspects
-    /// that differed from the snapshot; none if the snapshot is invalid.
+    /// Brings the snapshot up to date, and reads `suspects` and the rows that deltas cannot supply. Returns the
+    /// suspects that differed from the snapshot; none if the snapshot is invalid.
     pub fn reload_suspects(
         &self,
         conn: &mut DbConnection,
