@@ -281,9 +281,12 @@ impl Model {
 
     /// The search with its providers as the tables spell them, on a database that takes different spellings for equal.
     pub(super) async fn respelled<S: NamedSearch>(&self, search: S) -> Result<S> {
+        if self.compares_exactly {
+            return Ok(search);
+        }
         let snapshot = self.store.newest();
         let unknown = Names::unknown_to(&snapshot, &search, self.compares_exactly);
-        if self.compares_exactly || unknown.is_empty() {
+        if unknown.is_empty() {
             return Ok(search);
         }
         self.look_up(search, unknown, snapshot).await

@@ -8,6 +8,7 @@ use super::*;
 use crate::db::schema::placement_aggregates;
 use crate::model::aggregates;
 use crate::model::claims::{ClaimCandidate, Wanted};
+use crate::model::inventories::Update;
 use crate::search::{
     Group, Interrupt, Members, ProviderQuery, Request, SearchLimits, SearchSettings, Traits, TreeOrder,
 };
@@ -297,6 +298,17 @@ async fn the_refusal_of_an_inventory_names_the_provider_as_the_table_does() {
             assert!(!dialect::compares_exactly(&f.conn));
             assert!(provider == HOST && reason.contains(HOST), "{provider}: {reason}");
         }
+        refused => assert!(dialect::compares_exactly(&f.conn), "{refused:?}"),
+    }
+    let update = Update {
+        provider: HOST.to_uppercase(),
+        class: "MEMORY_MB".to_owned(),
+        inventory: inventory(4),
+        generation: 1,
+        reserved_may_equal_total: true,
+    };
+    match f.model.submit(update).await.unwrap_err() {
+        Error::InventoryNotFoundForUpdate { provider, .. } => assert_eq!(provider, HOST),
         refused => assert!(dialect::compares_exactly(&f.conn), "{refused:?}"),
     }
 }

@@ -38,14 +38,14 @@ impl Write for Replace {
         for (class, inventory) in &self.inventories {
             let class_id = state.class_id(class).ok_or_else(|| Error::UnknownClassInInventory {
                 class: class.clone(),
-                provider: self.provider.clone(),
+                provider: stored.clone(),
             })?;
             requested.insert(class_id, *inventory);
         }
         if let Some(classes) = in_use(state, id, |class| !requested.contains_key(&class)) {
             return Err(Error::InventoriesInUse {
                 classes,
-                provider: self.provider.clone(),
+                provider: stored.clone(),
             });
         }
         let moves = state.check_moves(vec![id])?;
@@ -86,13 +86,13 @@ impl Write for Add {
         )?;
         let class = state.class_id(&self.class).ok_or_else(|| Error::InvalidInventory {
             action: "create",
-            provider: self.provider.clone(),
+            provider: stored_uuid(state, id),
             reason: format!("No such resource class {}.", self.class),
         })?;
         if has_inventory(state, id, class) {
             return Err(Error::InventoryExists {
                 class: self.class.clone(),
-                provider: self.provider.clone(),
+                provider: stored_uuid(state, id),
             });
         }
         write_one(state, id, class, &self.class, self.inventory)
@@ -131,7 +131,7 @@ impl Write for Update {
         if !has_inventory(state, id, class) {
             return Err(Error::InventoryNotFoundForUpdate {
                 class: self.class.clone(),
-                provider: self.provider.clone(),
+                provider: stored_uuid(state, id),
             });
         }
         let written = write_one(state, id, class, &self.class, self.inventory)?;
@@ -162,7 +162,7 @@ impl Write for Remove {
         if let Some(classes) = in_use(state, id, |used| used == class) {
             return Err(Error::InventoryInUse {
                 class: classes,
-                provider: self.provider.clone(),
+                provider: stored_uuid(state, id),
             });
         }
         if !has_inventory(state, id, class) {
@@ -193,7 +193,7 @@ impl Write for Clear {
         if let Some(classes) = in_use(state, id, |_| true) {
             return Err(Error::AllInventoriesInUse {
                 classes,
-                provider: self.provider.clone(),
+                provider: stored_uuid(state, id),
             });
         }
         state.edit_and_move(id, |row| row.inventories.clear())
