@@ -37,8 +37,8 @@ pub enum MetricsAccess {
     /// The port is open to all clients of the API, and the metrics say how full the cloud is: scrapes are refused.
     Closed,
     Open,
-    /// A client with the token that is read for each scrape, as `Authorization: Bearer …`; `None` if the token cannot be
-    /// read.
+    /// A client with the token that is read for each scrape, as `Authorization: Bearer …`; `None` if the token cannot
+    /// be read.
     Token(Box<dyn Fn() -> Option<String> + Send + Sync>),
 }
 

@@ -80,8 +80,8 @@ impl RawConfig {
         self.files.is_empty() && self.environment.is_empty()
     }
 
-    /// The last file wins, even with an older name over a newer name; inside a file the newest name wins. The values of a
-    /// repeatable option, which has no older name, add up over all files.
+    /// The last file wins, even with an older name over a newer name; inside a file the newest name wins. The values of
+    /// a repeatable option, which has no older name, add up over all files.
     fn assignment_in_files(&self, spec: &OptionSpec) -> Option<Assignment> {
         let names = [(spec.section, spec.name)].into_iter();
         let names: Vec<_> = names.chain(spec.deprecated.iter().copied()).collect();

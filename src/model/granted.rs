@@ -60,8 +60,8 @@ impl Model {
         ))
     }
 
-    /// `first` is the first consumer with new allocations, `granted` the number of these consumers. `released` consumers
-    /// lost allocations.
+    /// `first` is the first consumer with new allocations, `granted` the number of these consumers. `released`
+    /// consumers lost allocations.
     fn granted(&self, first: Option<(&str, Vec<Share<'_>>)>, granted: usize, released: usize) -> String {
         let mut parts = Vec::new();
         if let Some((consumer, shares)) = first {

@@ -99,8 +99,8 @@ pub async fn delete(context: RequestContext) -> Result<Reply> {
     Ok(Reply::no_content())
 }
 
-/// Reads a body about the provider of the path. If the body is bad and the provider does not exist, the missing provider
-/// is the error instead. For a good body the command checks that the provider exists.
+/// Reads a body about the provider of the path. If the body is bad and the provider does not exist, the missing
+/// provider is the error instead. For a good body the command checks that the provider exists.
 pub async fn read_body_of_provider<T: Send + 'static>(
     context: &mut RequestContext,
     read: impl FnOnce(Version, &str, &[u8]) -> Result<T> + Send + 'static,

@@ -174,8 +174,8 @@ impl PlanJob {
 impl<'a> Planning<'a> {
     fn place(&mut self, consumer: &RequestedConsumer) -> Result<Place> {
         let own = self.own_placements(consumer);
-        // The usage above limits on the consumer's providers. An excess may stay if the claim does not raise the excess.
-        // So the excess does not count during the placement: the present amounts fit there again, and no more.
+        // The usage above limits on the consumer's providers. An excess may stay if the claim does not raise the
+        // excess. So the excess does not count during the placement: the present amounts fit there again, and no more.
         let over_normal = self.usage.over_limits(&own);
         let beyond = self.beyond.as_ref();
         let over_capacity = beyond.map_or_else(Vec::new, |beyond| beyond.over_limits(&own));

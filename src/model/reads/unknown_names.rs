@@ -101,8 +101,8 @@ impl Names {
     }
 
     /// The names in a search that `snapshot` lacks, and the tables may have. Names of providers are dropped if the
-    /// database compares exactly: the snapshot has every provider, so only a different spelling is worth a look-up. No class and
-    /// no trait has a NUL in its name, which PostgreSQL refuses even in a comparison.
+    /// database compares exactly: the snapshot has every provider, so only a different spelling is worth a look-up. No
+    /// class and no trait has a NUL in its name, which PostgreSQL refuses even in a comparison.
     pub fn unknown_to(snapshot: &Snapshot, search: &impl NamedSearch, compares_exactly: bool) -> Names {
         let mut names = Names::default();
         search.add_names(&mut names);
