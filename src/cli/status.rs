@@ -84,10 +84,10 @@ impl UpgradeCheck {
 }
 
 fn roots(conn: &mut DbConnection) -> DbResult<UpgradeCheck> {
-    let details = upgrade::lacks_roots(conn)?.then(|| {
+    let details = upgrade::lacks_roots(conn)?.then_some(
         "There is at least one resource provider table record which misses its root provider id. \
-         Run the \"placet db online_data_migrations\" command."
-    });
+         Run the \"placet db online_data_migrations\" command.",
+    );
     let details = details.map(|text| table::wrapped(text, DETAIL_WIDTH));
     Ok(UpgradeCheck::new("Missing Root Provider IDs", Level::Failure, details))
 }

@@ -51,7 +51,7 @@ impl HostCosts {
 /// The costs of the best candidates of all hosts.
 ///
 /// # Errors
-/// As of [`super::best`].
+/// As of [`super::best()`].
 pub fn best_of_each_host(
     snapshot: &Snapshot,
     request: &Request,
@@ -69,7 +69,7 @@ pub fn best_of_each_host(
 /// all candidates were compared.
 ///
 /// # Errors
-/// As of [`super::best`].
+/// As of [`super::best()`].
 pub fn each_host(
     snapshot: &Snapshot,
     request: &Request,
@@ -104,7 +104,7 @@ pub fn explain_each_host(
 /// The hosts with a candidate if room does not count, each with the cost 0.
 ///
 /// # Errors
-/// As of [`super::best`].
+/// As of [`super::best()`].
 pub fn eligible_hosts(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<HostCosts> {
     let mut found = HostCosts::none(snapshot);
     let mut search = candidates(snapshot, request, settings, ())?;
@@ -121,7 +121,7 @@ pub fn eligible_hosts(snapshot: &Snapshot, request: &Request, settings: &SearchS
 /// The best candidate of one host.
 ///
 /// # Errors
-/// As of [`super::best`].
+/// As of [`super::best()`].
 pub fn best_in_host(
     snapshot: &Snapshot,
     request: &Request,

@@ -108,7 +108,7 @@ impl<'a> CandidateSequence<'a> {
     /// candidate to `usage`, and passes the change to [`CandidateSequence::note`]. `None` if the request has none now.
     ///
     /// # Errors
-    /// As of [`super::best`].
+    /// As of [`super::best()`].
     pub fn next(&mut self, usage: &mut PlannedUsage) -> Result<Option<(usize, &Candidate)>> {
         loop {
             if let Some(at) = self.next_waiting(usage)? {

@@ -98,7 +98,7 @@ pub fn parse(url: &str) -> Result<Target, SetupError> {
         Ok::<_, SetupError>(server)
     };
     match dialect {
-        "sqlite" => sqlite(rest, &unknown),
+        "sqlite" => sqlite(rest, unknown),
         "postgresql" | "postgres" => postgresql(server("postgresql", POSTGRESQL)?),
         "mysql" | "mariadb" => mariadb(server("mysql", MYSQL)?),
         _ => Err(unknown()),

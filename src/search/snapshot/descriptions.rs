@@ -13,7 +13,7 @@ pub(in crate::search) const PROVIDER_TYPE: &str = "ProviderType";
 /// The own description of one provider, without inherited values. The default says nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// [`PROVIDER_TYPE`].
+    /// The property `PROVIDER_TYPE`.
     pub kind: Option<Arc<str>>,
     /// By name. `None` hides an inherited property.
     pub properties: BTreeMap<Arc<str>, Option<PropertyValue>>,
