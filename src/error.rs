@@ -110,9 +110,10 @@ pub enum Error {
          replicas first, or repeat the request with force=true, and see GET /v1/violations."
     )]
     DomainInUse { reasons: Arc<Reasons> },
-    #[error("The normal limit of {class} has the generation {actual}, and not {given}. Read it again, then set it.")]
-    StaleLimitGeneration {
-        class: String,
+    /// A noun of the native API has a different generation than the caller knows. `noun` begins the sentence.
+    #[error("{noun} has the generation {actual}, and not {given}. Read it again, then change it.")]
+    StaleGeneration {
+        noun: String,
         actual: String,
         given: String,
     },
@@ -218,12 +219,6 @@ pub enum Error {
     // ---- workloads ----
     #[error("There is no workload {uuid}.")]
     WorkloadNotFound { uuid: String },
-    #[error("Workload {uuid} has the generation {actual}, and not {given}. Read it again, then change it.")]
-    StaleWorkload {
-        uuid: String,
-        actual: String,
-        given: String,
-    },
     #[error("Another workload of this project has the name {name}. Give this one another name.")]
     DuplicateWorkload { name: String },
     #[error("Consumer {consumer} belongs to workload {workload}. A consumer is a replica of one workload at most.")]
@@ -276,11 +271,12 @@ impl Error {
         }
     }
 
-    /// A workload has a newer generation than the caller knows. `None` stands for a missing workload.
-    pub fn stale_workload(uuid: &str, actual: Option<i64>, given: Option<i64>) -> Error {
+    /// A noun of the native API has a different generation than the caller knows: `None` for a missing noun. `noun`
+    /// begins the sentence.
+    pub fn stale_generation(noun: String, actual: Option<i64>, given: Option<i64>) -> Error {
         let text = |generation: Option<i64>| generation.map_or_else(|| "null".to_owned(), |number| number.to_string());
-        Error::StaleWorkload {
-            uuid: uuid.to_owned(),
+        Error::StaleGeneration {
+            noun,
             actual: text(actual),
             given: text(given),
         }
@@ -328,7 +324,7 @@ impl Error {
             | Error::ClaimWithoutInventory { .. }
             | Error::ConstraintsViolated { .. }
             | Error::StaleConsumerGeneration { .. }
-            | Error::StaleWorkload { .. }
+            | Error::StaleGeneration { .. }
             | Error::ConsumerTaken { .. } => Some(self.to_string()),
             _ => self.reasons().map(|reasons| reasons.short()),
         }

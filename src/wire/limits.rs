@@ -65,7 +65,7 @@ const SET_REFUSALS: &[&str] = &[
     "BadRequest",
     "DuplicateQueryKey",
     "ClassNotFound",
-    "StaleLimitGeneration",
+    "StaleGeneration",
 ];
 
 /// The members that a patch may leave out.

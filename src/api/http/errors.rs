@@ -84,8 +84,7 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::StaleProviderGeneration
         | E::StaleReshapeGeneration { .. }
         | E::StaleConsumerGeneration { .. }
-        | E::StaleLimitGeneration { .. }
-        | E::StaleWorkload { .. }
+        | E::StaleGeneration { .. }
         | E::InventoryExists { .. }
         | E::InventoryInUse { .. } => (StatusCode::CONFLICT, CONCURRENT_UPDATE),
         E::ClaimRefused(refusal) if refusal.is_stale() => (StatusCode::CONFLICT, CONCURRENT_UPDATE),

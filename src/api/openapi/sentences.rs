@@ -63,7 +63,7 @@ pub fn all() -> Vec<Error> {
         E::DomainInUse {
             reasons: Arc::new(Reason::new(ReasonCode::DomainInUse, text("reasons")).into()),
         },
-        example!(StaleLimitGeneration { class, actual, given }),
+        example!(StaleGeneration { noun, actual, given }),
         example!(StaleConsumerGeneration { expected, got }),
         example!(ProviderGenerationLimit { provider }),
         example!(ConsumerGenerationLimit { consumer }),
@@ -110,7 +110,6 @@ pub fn all() -> Vec<Error> {
             }],
         })),
         example!(WorkloadNotFound { uuid }),
-        example!(StaleWorkload { uuid, actual, given }),
         example!(DuplicateWorkload { name }),
         example!(ConsumerTaken { consumer, workload }),
         E::WorkloadInUse {

@@ -145,7 +145,7 @@ fn reason_of(error: &Error) -> &'static str {
         Error::ClaimWithoutInventory { .. } => name_of(ReasonCode::NoInventory),
         Error::ClaimProviderNotFound { .. } => name_of(ReasonCode::ProviderNotFound),
         Error::ClaimClassNotFound { .. } => name_of(ReasonCode::ClassNotFound),
-        Error::StaleConsumerGeneration { .. } | Error::StaleProviderGeneration | Error::StaleWorkload { .. } => {
+        Error::StaleConsumerGeneration { .. } | Error::StaleProviderGeneration | Error::StaleGeneration { .. } => {
             name_of(ReasonCode::ConcurrentUpdate)
         }
         Error::NoCapacity { .. } => "no_capacity",

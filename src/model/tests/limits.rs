@@ -205,7 +205,7 @@ async fn e32_a_limit_has_a_generation_and_a_class() {
     for stale in [None, Some(2)] {
         let refused = limit(&f.model, stale, "physical").await;
         assert!(
-            matches!(refused, Err(Error::StaleLimitGeneration { .. })),
+            matches!(refused, Err(Error::StaleGeneration { .. })),
             "{refused:?}"
         );
     }

@@ -230,12 +230,12 @@ async fn a_workload_is_new_or_its_generation_is_known() {
     place(&f.model, put(WORKLOAD, None, spec(2, None))).await.unwrap();
     for stale in [None, Some(7)] {
         let refused = place(&f.model, put(WORKLOAD, stale, spec(3, None))).await.unwrap_err();
-        assert!(matches!(refused, Error::StaleWorkload { .. }), "{refused:?}");
+        assert!(matches!(refused, Error::StaleGeneration { .. }), "{refused:?}");
     }
     let refused = place(&f.model, put(WORKLOAD + 1, Some(1), spec(1, None)))
         .await
         .unwrap_err();
-    assert!(matches!(refused, Error::StaleWorkload { .. }), "{refused:?}");
+    assert!(matches!(refused, Error::StaleGeneration { .. }), "{refused:?}");
     // The same request again changes nothing; a new name does.
     let again = place(&f.model, put(WORKLOAD, Some(1), spec(2, None))).await.unwrap();
     assert_eq!(again.row.generation, 1);

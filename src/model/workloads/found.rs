@@ -65,13 +65,13 @@ pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
     let is_foreign = |stored: &&StoredWorkload| stored.row.project != put.owner.project;
     if !put.sees_others && stored.as_ref().is_some_and(|stored| is_foreign(&stored)) {
         return Err(match put.generation {
-            Some(_) => Error::stale_workload(&put.uuid, None, put.generation),
+            Some(_) => Error::stale_generation(format!("Workload {}", put.uuid), None, put.generation),
             None => Error::WorkloadNotFound { uuid: put.uuid.clone() },
         });
     }
     let current = stored.as_ref().map(|stored| stored.row.generation);
     if current != put.generation {
-        return Err(Error::stale_workload(&put.uuid, current, put.generation));
+        return Err(Error::stale_generation(format!("Workload {}", put.uuid), current, put.generation));
     }
     if let Some(stored) = stored.as_ref().filter(is_foreign) {
         return Err(Error::BadRequest {

@@ -34,7 +34,7 @@ impl Model {
     /// Creates or changes a workload.
     ///
     /// # Errors
-    /// - [`Error::StaleWorkload`], [`Error::DuplicateWorkload`], [`Error::ConsumerTaken`].
+    /// - [`Error::StaleGeneration`], [`Error::DuplicateWorkload`], [`Error::ConsumerTaken`].
     /// - [`Error::NoPlace`], [`Error::NoCapacity`] if the request is atomic and replicas have no place.
     /// - [`Error::BadRequest`] for an impossible spec. [`Error::Busy`] if other commands keep taking the places.
     pub async fn put_workload(&self, put: Put, settings: &SearchSettings, caller: &CallerKey) -> Result<Report> {
@@ -169,7 +169,7 @@ impl Model {
     /// generation that the caller knows; `None`: any.
     ///
     /// # Errors
-    /// [`Error::WorkloadNotFound`], [`Error::StaleWorkload`]. [`Error::WorkloadInUse`] unless the deletion is forced.
+    /// [`Error::WorkloadNotFound`], [`Error::StaleGeneration`]. [`Error::WorkloadInUse`] unless the deletion is forced.
     pub async fn delete_workload(&self, uuid: &str, generation: Option<i64>, how: Delete) -> Result<()> {
         let Delete { is_forced, is_dry_run } = how;
         let deadline = self.writer_deadline();
@@ -181,7 +181,7 @@ impl Model {
             let stored = self.reader(false).read(read).await?;
             let known = stored.row.generation;
             if generation.is_some_and(|generation| generation != known) {
-                return Err(Error::stale_workload(uuid, Some(known), generation));
+                return Err(Error::stale_generation(format!("Workload {uuid}"), Some(known), generation));
             }
             let placed = stored
                 .replicas
@@ -209,7 +209,7 @@ impl Model {
                     return Ok(());
                 }
                 // The workload changed since the read.
-                Err(Error::ClaimRefused(_) | Error::StaleWorkload { .. }) => {}
+                Err(Error::ClaimRefused(_) | Error::StaleGeneration { .. }) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -16,7 +16,7 @@ impl Write for Set {
     }
 
     /// # Errors
-    /// [`Error::ClassNotFound`], [`Error::StaleLimitGeneration`].
+    /// [`Error::ClassNotFound`], [`Error::StaleGeneration`].
     fn decide(&self, state: &mut State, _: &Rules) -> Result<Limit> {
         if state.class_id(&self.class).is_none() {
             return Err(Error::ClassNotFound {
@@ -26,12 +26,8 @@ impl Write for Set {
         let row = state.own.limits.get(&self.class).and_then(|entry| entry.now);
         let current = row.map(|row| row.generation);
         if current != self.generation {
-            let text = |generation: Option<i64>| generation.map_or_else(|| "null".to_owned(), |it| it.to_string());
-            return Err(Error::StaleLimitGeneration {
-                class: self.class.clone(),
-                actual: text(current),
-                given: text(self.generation),
-            });
+            let noun = format!("The normal limit of {}", self.class);
+            return Err(Error::stale_generation(noun, current, self.generation));
         }
         // An equal limit changes nothing.
         if let Some(row) = row.filter(|row| row.normal == self.normal) {

@@ -56,14 +56,14 @@ impl Write for Set {
     }
 
     /// # Errors
-    /// - [`Error::StaleWorkload`], [`Error::DuplicateWorkload`], [`Error::ConsumerTaken`].
+    /// - [`Error::StaleGeneration`], [`Error::DuplicateWorkload`], [`Error::ConsumerTaken`].
     /// - [`Error::ClaimRefused`] if a replica gets no place, or if the rows differ from the plan: the caller plans
     ///   again.
     fn decide(&self, state: &mut State, rules: &Rules) -> Result<SetAnswer> {
         let current = state.workload(&self.uuid);
         let (generation, named) = (current.map(|row| row.generation), current.map_or(0, |row| row.named));
         if generation != self.known {
-            return Err(Error::stale_workload(&self.uuid, generation, self.known));
+            return Err(Error::stale_generation(format!("Workload {}", self.uuid), generation, self.known));
         }
         if generation.is_some() && Incarnation::of(named) != Incarnation::of(self.named) {
             return Err(created_again(self));

@@ -22,7 +22,7 @@ async fn retry(model: &Model) -> usize {
 
 fn placed_or_stale(tried: Result<usize>) -> usize {
     match tried {
-        Err(Error::StaleWorkload { .. }) => 0,
+        Err(Error::StaleGeneration { .. }) => 0,
         tried => tried.unwrap(),
     }
 }
