@@ -61,12 +61,7 @@ pub static NOUN: Noun = Noun {
     ],
 };
 
-const SET_REFUSALS: &[&str] = &[
-    "BadRequest",
-    "DuplicateQueryKey",
-    "ClassNotFound",
-    "StaleGeneration",
-];
+const SET_REFUSALS: &[&str] = &["BadRequest", "DuplicateQueryKey", "ClassNotFound", "StaleGeneration"];
 
 /// The members that a patch may leave out.
 const MERGED: &[Member] = &[("normal", Null::IsValue)];

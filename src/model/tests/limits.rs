@@ -204,10 +204,7 @@ async fn e32_a_limit_has_a_generation_and_a_class() {
     assert_eq!(limit(&f.model, None, "0.15").await.unwrap().generation, Some(1));
     for stale in [None, Some(2)] {
         let refused = limit(&f.model, stale, "physical").await;
-        assert!(
-            matches!(refused, Err(Error::StaleGeneration { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(Error::StaleGeneration { .. })), "{refused:?}");
     }
     assert_eq!(limit(&f.model, Some(1), "0.15").await.unwrap().generation, Some(1));
     assert_eq!(limit(&f.model, Some(1), "physical").await.unwrap().generation, Some(2));

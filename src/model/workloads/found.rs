@@ -71,7 +71,11 @@ pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
     }
     let current = stored.as_ref().map(|stored| stored.row.generation);
     if current != put.generation {
-        return Err(Error::stale_generation(format!("Workload {}", put.uuid), current, put.generation));
+        return Err(Error::stale_generation(
+            format!("Workload {}", put.uuid),
+            current,
+            put.generation,
+        ));
     }
     if let Some(stored) = stored.as_ref().filter(is_foreign) {
         return Err(Error::BadRequest {

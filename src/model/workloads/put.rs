@@ -181,7 +181,11 @@ impl Model {
             let stored = self.reader(false).read(read).await?;
             let known = stored.row.generation;
             if generation.is_some_and(|generation| generation != known) {
-                return Err(Error::stale_generation(format!("Workload {uuid}"), Some(known), generation));
+                return Err(Error::stale_generation(
+                    format!("Workload {uuid}"),
+                    Some(known),
+                    generation,
+                ));
             }
             let placed = stored
                 .replicas

@@ -63,7 +63,11 @@ impl Write for Set {
         let current = state.workload(&self.uuid);
         let (generation, named) = (current.map(|row| row.generation), current.map_or(0, |row| row.named));
         if generation != self.known {
-            return Err(Error::stale_generation(format!("Workload {}", self.uuid), generation, self.known));
+            return Err(Error::stale_generation(
+                format!("Workload {}", self.uuid),
+                generation,
+                self.known,
+            ));
         }
         if generation.is_some() && Incarnation::of(named) != Incarnation::of(self.named) {
             return Err(created_again(self));

@@ -122,6 +122,10 @@ async fn of_requests_with_the_same_generation_one_is_granted() {
     let answers = [answers.0, answers.1, answers.2];
     assert_eq!(answers.iter().filter(|it| it.is_ok()).count(), 1, "{answers:?}");
     let refused = answers.iter().filter_map(|it| it.as_ref().err());
-    assert!(refused.into_iter().all(|it| matches!(it, Error::StaleGeneration { .. })));
+    assert!(
+        refused
+            .into_iter()
+            .all(|it| matches!(it, Error::StaleGeneration { .. }))
+    );
     check(&mut f);
 }
