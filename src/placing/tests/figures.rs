@@ -306,13 +306,7 @@ fn e9_siblings_are_compared_and_not_all_domains_of_a_level() {
 fn e10_two_sites_are_granted_but_not_safe_and_strict_refuses_them() {
     let names: Vec<String> = (0..6).map(|at| format!("s{}{}", at / 3, at % 3)).collect();
     let paths: Vec<String> = (0..6).map(|at| format!("fd:/site{}", at / 3)).collect();
-    let paths: Vec<[&str; 1]> = paths.iter().map(|path| [path.as_str()]).collect();
-    let hosts: Vec<(&str, &[&str])> = names
-        .iter()
-        .zip(&paths)
-        .map(|(name, path)| (name.as_str(), &path[..]))
-        .collect();
-    let world = World::of(&hosts);
+    let world = World::of_paths(&names, &paths);
     let axes = [Axis::Domain(0)];
     let rules = [spread(Mode::QuorumSafe, &axes)];
     let judged = world.judge(&workload(&[3], &rules));

@@ -20,13 +20,7 @@ fn with<'a>(placed: &'a [PlacedReplica], wanted: &'a [u32], rules: &'a [Rule]) -
 fn e4_seven_hosts_dealt_to_five_domains_use_the_heavy_ones_no_more_than_others() {
     let paths: Vec<String> = (0..7).map(|at| format!("fd:/{}", at % 5)).collect();
     let names: Vec<String> = (0..7).map(|at| format!("h{at}")).collect();
-    let paths: Vec<[&str; 1]> = paths.iter().map(|path| [path.as_str()]).collect();
-    let hosts: Vec<(&str, &[&str])> = names
-        .iter()
-        .zip(&paths)
-        .map(|(name, path)| (name.as_str(), &path[..]))
-        .collect();
-    let world = World::of(&hosts);
+    let world = World::of_paths(&names, &paths);
     let rules = [spread(Mode::MaxDifference, &[Axis::Domain(0)])];
     assert_eq!(world.sets(&rules, 5).len(), 4);
     let chosen = world.place(&workload(&[5], &rules)).expect("one in each domain");

@@ -36,6 +36,13 @@ impl Hosts for World {
 }
 
 impl World {
+    /// Hosts in one dimension, each with its path.
+    pub fn of_paths(names: &[String], paths: &[String]) -> World {
+        let paths: Vec<[&str; 1]> = paths.iter().map(|path| [path.as_str()]).collect();
+        let hosts = names.iter().map(String::as_str).zip(paths.iter().map(|path| &path[..]));
+        World::of(&hosts.collect::<Vec<_>>())
+    }
+
     /// A world of hosts with paths by dimension. All hosts are eligible, with room for 1,000 replicas of a single role.
     pub fn of(hosts: &[(&str, &[&str])]) -> World {
         let mut world = World {
