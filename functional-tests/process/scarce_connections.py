@@ -96,7 +96,10 @@ def new_clients(kind, addresses):
 def new_clients_beside(placet, kind, addresses):
     with held(placet, addresses, KINDS[kind]):
         becomes_idle(placet, HANG_SECONDS, "the requests of the connections that are held")
-        answered(placet, MAX_CONNECTIONS)
+        # On a busy machine placet may still count the connection of the first request when the last one is opened.
+        held_count = open_at(placet)
+        check(held_count >= MAX_CONNECTIONS - 1, f"{held_count} connections are held")
+        answered(placet, held_count)
         is_said(placet, kind)
         placet.alive()
 
