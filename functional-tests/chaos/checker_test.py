@@ -15,11 +15,11 @@ from functional_tests.chaos.history_builder import (
 from functional_tests.lib.test_counts import TestCounts
 
 
-def bystanders(seconds, outcome=OK, process=0, began=100.5):
+def bystanders(seconds, outcome=OK, process=0, began=100.5, story=None):
     """A request of a bystander for each duration, all sent during FAULT unless `began` is another time."""
-    story = Builder()
+    story = story or Builder()
     for number, each in enumerate(seconds):
-        story.put(f"bystander {number}", {}, None, outcome, began=began, ended=began + each, bystander=process)
+        story.put(f"bystander {number} of {process}", {}, None, outcome, began=began, ended=began + each, bystander=process)
     return story
 
 
@@ -59,6 +59,7 @@ VALID_HISTORIES = call_cases.VALID_HISTORIES | {
     "one bystander of ten is late during a fault": lambda: bystanders([5.0] + [0.1] * 9),
     "bystanders of the process that the fault concerns are late": lambda: bystanders([5.0] * 10, process=1),
     "bystanders of the process that the fault concerns are refused": lambda: bystanders([0.1] * 10, REFUSED, process=1),
+    "few bystanders are late during a fault": lambda: bystanders([5.0] * 9),
     "bystanders are late after a fault": lambda: bystanders([5.0] * 10, began=111),
     "other clients are late during a fault": lambda: bystanders([5.0] * 10, process=None),
 }
@@ -109,7 +110,7 @@ INVALID_HISTORIES = call_cases.INVALID_HISTORIES | {
     "bystanders take eleven times as long during a fault": (LATE, lambda: bystanders([1.1] * 10)),
     "two bystanders of ten are late during a fault": (LATE, lambda: bystanders([5.0] * 2 + [0.1] * 8)),
     "bystanders of one process of two are late during a fault": (LATE, lambda: (
-        bystanders([0.1] * 40).put("late", {}, None, began=101, ended=105, bystander=2))),
+        bystanders([5.0] * 10, process=2, story=bystanders([0.1] * 40)))),
     "a bystander is refused during a fault": (LATE, lambda: bystanders([0.1], REFUSED)),
     "a bystander is not answered during a fault": (LATE, lambda: Builder().put(
         "a", {}, None, UNKNOWN, began=101, bystander=0)),

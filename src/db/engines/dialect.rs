@@ -177,13 +177,14 @@ pub fn probe(conn: &mut DbConnection) -> QueryResult<()> {
 /// How many connections the server gives to all its clients. `None` if the database is embedded.
 pub fn max_connections(conn: &mut DbConnection) -> QueryResult<Option<usize>> {
     let sql = match conn {
-        DbConnection::Sqlite(_) => return Ok(None),
+        DbConnection::Sqlite(_) => None,
         #[cfg(feature = "postgresql")]
-        DbConnection::Postgresql(_) => "SELECT current_setting('max_connections')::bigint AS value",
+        DbConnection::Postgresql(_) => Some("SELECT current_setting('max_connections')::bigint AS value"),
         #[cfg(feature = "mariadb")]
-        DbConnection::Mariadb(_) => "SELECT CAST(@@max_connections AS SIGNED) AS value",
+        DbConnection::Mariadb(_) => Some("SELECT CAST(@@max_connections AS SIGNED) AS value"),
     };
-    Ok(usize::try_from(Statement::of(sql).number(conn)?).ok())
+    let number = sql.map(|sql| Statement::of(sql).number(conn)).transpose()?;
+    Ok(number.and_then(|number| usize::try_from(number).ok()))
 }
 
 /// Runs queries with many rows. On MariaDB the statement cache is off during these queries: libmariadb keeps the rows

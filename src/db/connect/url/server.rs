@@ -11,6 +11,7 @@ mod tools;
 
 use std::fmt;
 
+#[cfg(any(feature = "postgresql", feature = "mariadb"))]
 use crate::db::SetupError;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
