@@ -88,6 +88,12 @@ impl Interrupt {
         self.0.spent.load(Ordering::Relaxed)
     }
 
+    /// Computes. `None` if this interrupt ended the computation, because the result may be incomplete.
+    pub fn whole<T>(&self, compute: impl FnOnce() -> T) -> Option<T> {
+        let result = compute();
+        (!self.has_ended()).then_some(result)
+    }
+
     /// Counts a step. True if the search must end.
     pub fn is_set(&self) -> bool {
         self.count(1)

@@ -173,10 +173,8 @@ fn attempt_within<T>(
             detail: "a search ended in a panic".to_owned(),
         })
     };
-    let result = catch_unwind(AssertUnwindSafe(|| compute(interrupt.clone()))).unwrap_or_else(panicked);
-    if interrupt.ran_out() {
-        return None;
-    }
+    let catching = || catch_unwind(AssertUnwindSafe(|| compute(interrupt.clone()))).unwrap_or_else(panicked);
+    let result = interrupt.whole(catching)?;
     interrupt.lift();
     Some((InterruptOnDrop(interrupt), result))
 }

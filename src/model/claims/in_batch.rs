@@ -34,6 +34,9 @@ pub struct PlacedInBatch {
 
 impl PlaceInBatch {
     /// The plan on this snapshot.
+    ///
+    /// # Errors
+    /// As of [`PlanJob::run`].
     pub fn plan(&self, snapshot: &Arc<Snapshot>) -> Result<PlannedCall> {
         let job = PlanJob {
             snapshot: Arc::clone(snapshot),

@@ -24,6 +24,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::in_batch::PlaceInBatch;
+use super::plan::too_long;
 use super::preparation::prepare;
 use super::{
     Candidates, ClaimAnswer, ClaimFirst, ConsumerChoice, Limits, PlaceAnswer, PlaceRequest, Plan, PlanJob, PlannedCall,
@@ -192,10 +193,7 @@ async fn place(
 /// Runs a search until the deadline.
 async fn in_time(deadline: BootInstant, search: impl Future<Output = Result<Plan>>) -> Result<Plan> {
     let left = deadline.saturating_duration_since(BootInstant::now());
-    let too_long = |_| Error::Busy {
-        detail: "The search for places took too long.".to_owned(),
-    };
-    tokio::time::timeout(left, search).await.map_err(too_long)?
+    tokio::time::timeout(left, search).await.map_err(|_| too_long())?
 }
 
 /// Whether the newest snapshot and the snapshot of a plan show the candidates of these choices alike, in everything on

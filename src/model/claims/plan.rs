@@ -22,7 +22,7 @@ use self::query_candidates::{PlannedQuery, seeded};
 use super::placements::{avoiding, claim_candidate, negated};
 use super::{Candidates, ClaimCandidate, ClaimQuery, Limits, PlaceRequest, RequestedConsumer, Wanted, refusal};
 use crate::db::writer::RowNames;
-use crate::error::{Reasons, Result};
+use crate::error::{Error, Reasons, Result};
 use crate::search::{
     ClassId, Interrupt, OverSequence, Placement, PlannedUsage, ProviderId, Rank, SearchSettings, Snapshot,
 };
@@ -117,12 +117,17 @@ enum Place {
 }
 
 impl PlanJob {
-    /// Searches. If `interrupt` ends the search, the plan is incomplete. The plan avoids held providers, unless the
-    /// avoidance changes the set of refused consumers.
+    /// Searches. The plan avoids held providers, unless the avoidance changes the set of refused consumers.
     ///
     /// # Errors
-    /// Of the search, as for `GET /allocation_candidates`.
+    /// [`Error::Busy`] if `interrupt` ended the search, whatever was found by then. Of the search, as for
+    /// `GET /allocation_candidates`.
     pub fn run(&self, interrupt: &Interrupt) -> Result<Plan> {
+        let plan = interrupt.whole(|| self.plan_around_held(interrupt));
+        plan.unwrap_or_else(|| Err(too_long()))
+    }
+
+    fn plan_around_held(&self, interrupt: &Interrupt) -> Result<Plan> {
         if let Some(snapshot) = avoiding(&self.snapshot, &self.held) {
             let job = PlanJob {
                 snapshot,
@@ -168,6 +173,13 @@ impl PlanJob {
             places.push(place.map_err(|error| error.in_member(&format!("consumers[{at}].query")))?);
         }
         Ok(planning.into_plan(places))
+    }
+}
+
+/// The answer if a search was ended.
+pub fn too_long() -> Error {
+    Error::Busy {
+        detail: "The search for places took too long.".to_owned(),
     }
 }
 

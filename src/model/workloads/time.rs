@@ -18,8 +18,8 @@ pub const STEPS_A_REPLICA: u64 = 4;
 /// [`Error::Busy`] if `interrupt` ended the search, whatever was found by then. Errors of the search.
 pub fn whole<T>(snapshot: &Snapshot, interrupt: &Interrupt, search: impl FnOnce() -> Result<T>) -> Result<T> {
     interrupt.spend(snapshot.len() as u64 / OPERATIONS_A_STEP);
-    let found = if interrupt.is_set() { Err(too_long()) } else { search() };
-    if interrupt.is_set() { Err(too_long()) } else { found }
+    let found = interrupt.whole(|| if interrupt.is_set() { Err(too_long()) } else { search() });
+    found.unwrap_or_else(|| Err(too_long()))
 }
 
 /// Waits for a search until the deadline, and drops the search then.
