@@ -141,6 +141,37 @@ impl Decider {
         }
     }
 
+    /// As [`Batch::run`], but a constraint that refused a row is an error of the database.
+    fn decide_in_transaction(
+        &mut self,
+        conn: &mut DbConnection,
+        commands: &[&Command],
+        from_database: bool,
+    ) -> std::result::Result<Executed<Self>, WriteError> {
+        if let [command] = commands {
+            if let Some(call) = command.get::<PlaceInBatch>() {
+                return self.place_in_batch(conn, call);
+            }
+            if let Some(put) = command.get::<PutInBatch>() {
+                return self.put_in_batch(conn, put);
+            }
+        }
+        let held = self.held_providers();
+        let footprint = Command::footprint(commands, Some(&held));
+        if commands.len() == 1 && names_one_consumer_twice(conn, &footprint) {
+            return Ok(in_batch::unchanged(Decision::Refused(Error::StaleConsumerGeneration {
+                expected: "0".to_owned(),
+                got: "None".to_owned(),
+            })));
+        }
+        let source = if footprint.reach > Reach::Claims || from_database || !self.store.may_decide() {
+            StateSource::Database
+        } else {
+            StateSource::Snapshot
+        };
+        self.decide_and_save(conn, commands, &footprint, Arc::clone(&held), source)
+    }
+
     /// Has the snapshot reloaded in the background if no decision may rest on the snapshot.
     fn wake_if_outdated(&self) {
         if !self.store.may_decide() {
@@ -201,31 +232,7 @@ impl Batch for Decider {
         commands: &[&Command],
         from_database: bool,
     ) -> std::result::Result<Executed<Self>, WriteError> {
-        if let [command] = commands {
-            if let Some(call) = command.get::<PlaceInBatch>() {
-                return self.place_in_batch(conn, call);
-            }
-            if let Some(put) = command.get::<PutInBatch>() {
-                return self.put_in_batch(conn, put);
-            }
-        }
-        let held = self.held_providers();
-        let footprint = Command::footprint(commands, Some(&held));
-        if commands.len() == 1 && names_one_consumer_twice(conn, &footprint) {
-            return Ok(Executed {
-                decisions: vec![Decision::Refused(Error::StaleConsumerGeneration {
-                    expected: "0".to_owned(),
-                    got: "None".to_owned(),
-                })],
-                change: None,
-            });
-        }
-        let source = if footprint.reach > Reach::Claims || from_database || !self.store.may_decide() {
-            StateSource::Database
-        } else {
-            StateSource::Snapshot
-        };
-        match self.decide_and_save(conn, commands, &footprint, Arc::clone(&held), source) {
+        match self.decide_in_transaction(conn, commands, from_database) {
             // The writes of a single command cannot violate each other's constraints. So a different process wrote the
             // row first, or two names that the rules tell apart are equal to the database.
             Err(WriteError::Database(error))

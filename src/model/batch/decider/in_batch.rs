@@ -156,7 +156,7 @@ impl Decider {
 }
 
 /// A decision that writes nothing.
-fn unchanged(decision: Decision<Answer>) -> Executed<Decider> {
+pub(super) fn unchanged(decision: Decision<Answer>) -> Executed<Decider> {
     Executed {
         decisions: vec![decision],
         change: None,
