@@ -28,6 +28,9 @@ use crate::error::{Error, Result};
 use crate::pools::Pools;
 use crate::search::Snapshot;
 
+/// The pause before a request is planned again, if the writer gave up a plan inside the batch.
+const GIVEN_UP_PAUSE: Duration = Duration::from_millis(20);
+
 /// The model of one process. Clones share the state.
 #[derive(Clone)]
 pub struct Model {
@@ -188,7 +191,7 @@ impl Model {
     }
 
     /// As `submit_planned`. `None` also for a refusal on the snapshot, which is not checked and may be out of date, and
-    /// for a request planned inside the batch that meets a held row: the next plan avoids the row.
+    /// for a request planned inside the batch that meets a held row, or a snapshot on which no decision may rest.
     pub(super) async fn submit_once<C: Write>(
         &self,
         command: C,
@@ -200,6 +203,21 @@ impl Model {
             Submitted::Committed(answer) => answer.typed().map(Some),
             Submitted::Unverified(_) | Submitted::Held => Ok(None),
         }
+    }
+
+    /// As `submit_once`, for a request that is planned inside the batch. After `None` the next plan begins after
+    /// [`GIVEN_UP_PAUSE`].
+    pub(super) async fn submit_in_batch<C: Write>(
+        &self,
+        command: C,
+        deadline: BootInstant,
+        avoided: &Arc<RowNames>,
+    ) -> Result<Option<C::Answer>> {
+        let answer = self.submit_once(command, deadline, avoided).await?;
+        if answer.is_none() {
+            tokio::time::sleep(GIVEN_UP_PAUSE).await;
+        }
+        Ok(answer)
     }
 
     /// The answer that a command would get now. Nothing is changed.

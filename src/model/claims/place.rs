@@ -157,7 +157,7 @@ async fn place(
                     refused: refused.clone(),
                     deadline,
                 };
-                let placed = model.submit_once(call, deadline, &held).await;
+                let placed = model.submit_in_batch(call, deadline, &held).await;
                 placed.map(|placed| {
                     let placed = placed?;
                     planned = placed.planned;

@@ -85,7 +85,7 @@ impl Model {
             *missing = found.missing(put);
             let job = self.plan_job(put, found, settings).await?;
             let planned = until(deadline, search(job.clone())).await;
-            let is_last = losses == losses_max() && !put.is_dry_run;
+            let is_last = losses >= losses_max() && !put.is_dry_run;
             let is_refused = matches!(&planned, Err(Error::NoPlace { .. } | Error::NoCapacity { .. }));
             if (is_refused || is_last) && !is_compared {
                 is_compared = true;
@@ -103,7 +103,9 @@ impl Model {
             } else if is_last {
                 let held = Arc::clone(&job.held);
                 let job = job.clone();
-                let written = self.submit_once(PutInBatch { job, deadline }, deadline, &held).await;
+                let written = self
+                    .submit_in_batch(PutInBatch { job, deadline }, deadline, &held)
+                    .await;
                 written.map(|written| {
                     let written = written?;
                     planned = written.planned;
@@ -121,7 +123,7 @@ impl Model {
                 Err(Error::ClaimRefused(refusal)) => {
                     self.check_new_consumers(&planned.set, &refusal).await?;
                     let has_agreed = || agrees(&job.snapshot, &self.store.newest(), &planned.set.placed);
-                    let is_final = is_last || !refusal.is_stale() && has_agreed();
+                    let is_final = !refusal.is_stale() && (is_last || has_agreed());
                     if is_final {
                         return Err(Error::ClaimRefused(refusal));
                     }

@@ -53,7 +53,8 @@ fn unplanned() -> Error {
 }
 
 impl Decider {
-    /// Plans the call, and decides the plan.
+    /// Plans the call, and decides the plan. [`Decision::Unverified`] if no decision may rest on the snapshot: the
+    /// caller plans again, and other commands do not wait for the reload.
     ///
     /// # Errors
     /// [`WriteError::Conflict`] if the rows refuse the plan and differ from the snapshot: the snapshot is corrected,
@@ -64,7 +65,7 @@ impl Decider {
         call: &PlaceInBatch,
     ) -> Result<Executed<Decider>, WriteError> {
         if !self.store.may_decide() {
-            return Err(WriteError::Conflict);
+            return Ok(unchanged(Decision::Unverified));
         }
         let snapshot = self.store.newest();
         let planned = match call.plan(&snapshot) {
@@ -94,7 +95,7 @@ impl Decider {
         put: &PutInBatch,
     ) -> Result<Executed<Decider>, WriteError> {
         if !self.store.may_decide() {
-            return Err(WriteError::Conflict);
+            return Ok(unchanged(Decision::Unverified));
         }
         let snapshot = self.store.newest();
         let planned = match put.plan(conn, &snapshot) {
@@ -106,16 +107,10 @@ impl Decider {
             return Ok(unchanged(Decision::Granted(Answer::new(answer))));
         }
         let set = planned.set.clone();
-        let executed = self.decide_planned(conn, set, &planned.set.placed, &snapshot, |claimed| SetInBatch {
+        self.decide_planned(conn, set, &planned.set.placed, &snapshot, |claimed| SetInBatch {
             planned: planned.clone(),
             answer: Some(claimed),
-        })?;
-        let is_stale = |it: &_| matches!(it, Decision::Refused(Error::ClaimRefused(refusal)) if refusal.is_stale());
-        if executed.decisions.iter().any(is_stale) {
-            // A different process changed a row between the read for the plan and the lock.
-            return Err(WriteError::Conflict);
-        }
-        Ok(executed)
+        })
     }
 
     /// Decides the command of a plan on rows. `answer` makes the answer if the command is granted.
