@@ -21,7 +21,7 @@ pub use claim_rows::claim_rows;
 #[cfg(feature = "mutants")]
 pub(super) use consumers::AllocationColumns;
 pub use consumers::{UUID_CHARS_MAX, consumers};
-pub use held::held_rows;
+pub use held::{held_rows, needs};
 pub use providers::{lock_providers, providers};
 pub use users::{class_users, trait_times, trait_users};
 

@@ -67,6 +67,8 @@ pub struct Decider {
     /// The providers whose rows differed from this snapshot in the last transaction, if nothing was committed. The next
     /// [`Batch::follow`] corrects the snapshot.
     differing: Option<(Arc<Snapshot>, BTreeSet<ProviderId>)>,
+    /// The rows that the last plan inside a batch names.
+    planned_rows: RowNames,
     #[cfg(feature = "mutants")]
     earlier_reads: super::mutant::EarlierReads,
 }
@@ -91,6 +93,7 @@ impl Decider {
             rules,
             precision,
             differing: None,
+            planned_rows: RowNames::default(),
             #[cfg(feature = "mutants")]
             earlier_reads: Default::default(),
         }
@@ -291,11 +294,9 @@ impl Batch for Decider {
     }
 
     fn named_rows(&self, commands: &[&Command]) -> RowNames {
-        let footprint = Command::footprint(commands, None);
-        let owned = |uuids: &BTreeSet<&str>| uuids.iter().map(|uuid| (*uuid).to_owned()).collect();
-        RowNames {
-            providers: owned(&footprint.providers),
-            consumers: owned(&footprint.consumers),
+        match commands {
+            [command] if in_batch::is_planned_in_batch(command) => self.planned_rows.clone(),
+            _ => Command::footprint(commands, None).rows(),
         }
     }
 
@@ -313,10 +314,7 @@ impl Batch for Decider {
     }
 
     fn needs(&self, command: &Command, rows: &RowNames) -> bool {
-        let footprint = Command::footprint(&[command], Some(&rows.providers));
-        footprint.is_blocked
-            || footprint.providers.iter().any(|uuid| rows.providers.contains(*uuid))
-            || footprint.consumers.iter().any(|uuid| rows.consumers.contains(*uuid))
+        Command::footprint(&[command], Some(&rows.providers)).needs(rows)
     }
 
     fn catch_up(&mut self, conn: &mut DbConnection) -> DbResult<bool> {

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use crate::db::writer::RowNames;
 use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::memory::ClaimId;
 use crate::model::claims::{ClaimCandidate, ConsumerChoice};
@@ -79,6 +80,22 @@ impl<'a> Footprint<'a> {
     pub fn known_providers(&self, snapshot: &Snapshot) -> Vec<i32> {
         let slots = self.providers.iter().filter_map(|uuid| snapshot.by_uuid(uuid));
         slots.map(|slot| snapshot.id(slot).0).collect()
+    }
+
+    /// The rows of consumers and providers.
+    pub fn rows(&self) -> RowNames {
+        let owned = |uuids: &BTreeSet<&str>| uuids.iter().map(|uuid| (*uuid).to_owned()).collect();
+        RowNames {
+            providers: owned(&self.providers),
+            consumers: owned(&self.consumers),
+        }
+    }
+
+    /// Whether the commands cannot do without these rows. `held` are the providers among the rows.
+    pub fn needs(&self, rows: &RowNames) -> bool {
+        self.is_blocked
+            || self.providers.iter().any(|uuid| rows.providers.contains(*uuid))
+            || self.consumers.iter().any(|uuid| rows.consumers.contains(*uuid))
     }
 
     pub fn add_claims(&mut self, consumers: &'a [ConsumerClaim]) {

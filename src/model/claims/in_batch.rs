@@ -7,6 +7,7 @@
 
 use super::{ClaimAnswer, PlanJob, PlannedCall};
 use crate::db::boot_instant::BootInstant;
+use crate::db::writer::RowNames;
 use crate::error::{Reasons, Result};
 use crate::interrupt::Interrupt;
 use crate::model::workloads::ended_by;
@@ -33,13 +34,14 @@ pub struct PlacedInBatch {
 }
 
 impl PlaceInBatch {
-    /// The plan on this snapshot.
+    /// The plan on this snapshot, which avoids the rows of `held`.
     ///
     /// # Errors
     /// As of [`PlanJob::run`].
-    pub fn plan(&self, snapshot: &Arc<Snapshot>) -> Result<PlannedCall> {
+    pub fn plan(&self, snapshot: &Arc<Snapshot>, held: Arc<RowNames>) -> Result<PlannedCall> {
         let job = PlanJob {
             snapshot: Arc::clone(snapshot),
+            held,
             ..self.job.clone()
         };
         let plan = job.run(&ended_by(&Interrupt::default(), self.deadline))?;

@@ -32,6 +32,7 @@ use super::{
 use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, ReasonCode, Reasons, Result};
 use crate::model::Model;
+use crate::model::batch::batch_rows::needs;
 use crate::model::snapshot::reload::row_without_time;
 use crate::mutants::{self, Mutant};
 use crate::pools::CallerKey;
@@ -134,7 +135,8 @@ async fn place(
         let mut planned = PlannedCall::new(request, refused.clone(), plan?);
         planned.command.searched = searched;
 
-        let is_last = losses == losses_max() && !request.is_dry_run;
+        // A plan that needs a held row is parked until the row is free, and not planned inside the batch.
+        let is_last = losses >= losses_max() && !request.is_dry_run && !needs(&planned.command, &held);
         if (is_last || planned.refused != refused) && !is_compared {
             is_compared = true;
             if model.compare_before_refusal(deadline).await? {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{PlanJob, Planned, SetAnswer, ended_by, found};
 use crate::db::DbConnection;
 use crate::db::boot_instant::BootInstant;
+use crate::db::writer::RowNames;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::search::Snapshot;
@@ -28,14 +29,15 @@ pub struct SetInBatch {
 }
 
 impl PutInBatch {
-    /// Reads the rows of the request, and plans the request on this snapshot.
+    /// Reads the rows of the request, and plans the request on this snapshot. The plan avoids the rows of `held`.
     ///
     /// # Errors
     /// As of [`PlanJob::run`], and the refusals that rest on rows alone.
-    pub fn plan(&self, conn: &mut DbConnection, snapshot: &Arc<Snapshot>) -> Result<Planned> {
+    pub fn plan(&self, conn: &mut DbConnection, snapshot: &Arc<Snapshot>, held: Arc<RowNames>) -> Result<Planned> {
         let found = found::found(conn, &self.job.put)?;
         let job = PlanJob {
             snapshot: Arc::clone(snapshot),
+            held,
             found: Arc::new(found),
             ..self.job.clone()
         };

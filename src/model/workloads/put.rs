@@ -23,6 +23,7 @@ use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, ReasonCode, RefusedConsumer, Result};
 use crate::model::Model;
 use crate::model::allocations::Expected;
+use crate::model::batch::batch_rows::needs;
 use crate::model::claims::{ClaimQuery, ConsumerChoice, agrees, losses_max};
 use crate::pools::CallerKey;
 use crate::search::{SearchSettings, Snapshot};
@@ -85,7 +86,9 @@ impl Model {
             *missing = found.missing(put);
             let job = self.plan_job(put, found, settings).await?;
             let planned = until(deadline, search(job.clone())).await;
-            let is_last = losses >= losses_max() && !put.is_dry_run;
+            // A plan that needs a held row is parked until the row is free, and not planned inside the batch.
+            let is_free = |planned: &Planned| !needs(&planned.set, &job.held);
+            let is_last = losses >= losses_max() && !put.is_dry_run && planned.as_ref().is_ok_and(is_free);
             let is_refused = matches!(&planned, Err(Error::NoPlace { .. } | Error::NoCapacity { .. }));
             if (is_refused || is_last) && !is_compared {
                 is_compared = true;

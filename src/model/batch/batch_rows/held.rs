@@ -9,7 +9,19 @@ use crate::db::schema::{consumers, resource_providers};
 use crate::db::writer::RowNames;
 use crate::db::{DbConnection, DbResult};
 use crate::model::batch::collation::CollatedNames;
+use crate::model::batch::command::Write;
+use crate::model::batch::footprint::Footprint;
 use crate::search::Snapshot;
+
+/// Whether a command cannot do without these rows.
+pub fn needs(command: &impl Write, rows: &RowNames) -> bool {
+    let mut footprint = Footprint {
+        held: Some(&rows.providers),
+        ..Footprint::default()
+    };
+    command.add_to(&mut footprint);
+    footprint.needs(rows)
+}
 
 /// The locked rows among `rows`, of providers that the snapshot knows in this spelling. Does not wait.
 pub fn held_rows(conn: &mut DbConnection, snapshot: &Snapshot, rows: &RowNames) -> DbResult<RowNames> {

@@ -46,6 +46,11 @@ impl Write for PutInBatch {
     }
 }
 
+/// Whether the command is planned inside the batch.
+pub(super) fn is_planned_in_batch(command: &Command) -> bool {
+    command.get::<PlaceInBatch>().is_some() || command.get::<PutInBatch>().is_some()
+}
+
 fn unplanned() -> Error {
     Error::Internal {
         detail: "a command was to be planned before it is decided".to_owned(),
@@ -68,7 +73,7 @@ impl Decider {
             return Ok(unchanged(Decision::Unverified));
         }
         let snapshot = self.store.newest();
-        let planned = match call.plan(&snapshot) {
+        let planned = match call.plan(&snapshot, self.store.held()) {
             Ok(planned) => planned,
             Err(error) => return Ok(unchanged(Decision::Refused(error))),
         };
@@ -98,7 +103,7 @@ impl Decider {
             return Ok(unchanged(Decision::Unverified));
         }
         let snapshot = self.store.newest();
-        let planned = match put.plan(conn, &snapshot) {
+        let planned = match put.plan(conn, &snapshot, self.store.held()) {
             Ok(planned) => planned,
             Err(error) => return Ok(unchanged(Decision::Refused(error))),
         };
@@ -115,6 +120,10 @@ impl Decider {
 
     /// Decides the command of a plan on rows. `answer` makes the answer if the command is granted.
     ///
+    /// [`Decision::Held`] if the plan needs a row that is known to be held: the caller submits such a plan, and the
+    /// writer parks the plan. If a further row is held, the writer finds the row among [`Decider::planned_rows`] after
+    /// the lock timeout, and the next plan avoids the row.
+    ///
     /// A refusal counts only if the snapshot of the plan shows the same rows. The newest snapshot is compared too: the
     /// follower may have published a commit of another process after the plan.
     ///
@@ -129,8 +138,13 @@ impl Decider {
         answer: impl Fn(C::Answer) -> A,
     ) -> Result<Executed<Decider>, WriteError> {
         let command = command.into_command();
-        let held = self.held_providers();
+        let rows = self.store.held();
+        let held = Arc::new(rows.providers.clone());
         let footprint = Command::footprint(&[&command], Some(&held));
+        if footprint.needs(&rows) {
+            return Ok(unchanged(Decision::Held));
+        }
+        self.planned_rows = footprint.rows();
         let executed = self.decide_and_save(conn, &[&command], &footprint, Arc::clone(&held), StateSource::Database)?;
         let is_refused = executed.decisions.iter().any(Decision::is_refused);
         if is_refused && (self.differing.is_some() || !agrees(plan, &self.store.newest(), choices)) {
