@@ -167,7 +167,7 @@ impl Model {
     ) -> Result<Figures> {
         let caller = CallerKey::of_address(None);
         let search = async |job: JudgeJob<Count>| {
-            let interrupt = ended_by(stop, self.writer_deadline());
+            let interrupt = ended_by([stop], self.writer_deadline());
             self.pools.searches.start(&caller, move || job.run(&interrupt)).await
         };
         let (mut figures, mut after) = (Figures::default(), None);

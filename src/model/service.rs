@@ -25,6 +25,7 @@ use crate::db::writer::queue::{Submitted, WhenHeld, WriterHandle};
 use crate::db::writer::{self, RowNames, WriterSettings};
 use crate::db::{Database, Replica, ServingLock, SetupError, change_feed};
 use crate::error::{Error, Result};
+use crate::interrupt::{Interrupt, InterruptOnDrop};
 use crate::pools::Pools;
 use crate::search::Snapshot;
 
@@ -205,15 +206,18 @@ impl Model {
         }
     }
 
-    /// As `submit_once`, for a request that is planned inside the batch. After `None` the next plan begins after
-    /// [`GIVEN_UP_PAUSE`].
+    /// As `submit_once`, for a request that is planned inside the batch. The interrupt of the plan is set when the
+    /// future is dropped. After `None` the next plan begins after [`GIVEN_UP_PAUSE`].
     pub(super) async fn submit_in_batch<C: Write>(
         &self,
-        command: C,
+        command: impl FnOnce(Interrupt) -> C,
         deadline: BootInstant,
         avoided: &Arc<RowNames>,
     ) -> Result<Option<C::Answer>> {
-        let answer = self.submit_once(command, deadline, avoided).await?;
+        let interrupt = InterruptOnDrop(Interrupt::default());
+        let answer = self
+            .submit_once(command(interrupt.0.clone()), deadline, avoided)
+            .await?;
         if answer.is_none() {
             tokio::time::sleep(GIVEN_UP_PAUSE).await;
         }

@@ -21,6 +21,8 @@ pub struct PlaceInBatch {
     pub job: PlanJob,
     /// By consumer of the call, the reasons of an earlier refusal.
     pub refused: Vec<Option<Reasons>>,
+    /// Ends the search when the request no longer waits.
+    pub interrupt: Interrupt,
     /// When the search has to end.
     pub deadline: BootInstant,
 }
@@ -44,7 +46,7 @@ impl PlaceInBatch {
             held,
             ..self.job.clone()
         };
-        let plan = job.run(&ended_by(&Interrupt::default(), self.deadline))?;
+        let plan = job.run(&ended_by([&self.interrupt, &job.settings.interrupt], self.deadline))?;
         Ok(PlannedCall::new(&job.request, self.refused.clone(), plan))
     }
 }

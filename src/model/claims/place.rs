@@ -154,9 +154,10 @@ async fn place(
         let submitted = match &job {
             _ if request.is_dry_run => model.dry_run(command, deadline).await.map(Some),
             Some(job) if is_last => {
-                let call = PlaceInBatch {
+                let call = |interrupt| PlaceInBatch {
                     job: job.clone(),
                     refused: refused.clone(),
+                    interrupt,
                     deadline,
                 };
                 let placed = model.submit_in_batch(call, deadline, &held).await;

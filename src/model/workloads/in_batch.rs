@@ -16,6 +16,8 @@ use crate::search::Snapshot;
 pub struct PutInBatch {
     /// The last search of the request, which is made again on the newest snapshot and on rows of the batch.
     pub job: PlanJob,
+    /// Ends the search when the request no longer waits.
+    pub interrupt: Interrupt,
     /// When the search has to end.
     pub deadline: BootInstant,
 }
@@ -41,8 +43,7 @@ impl PutInBatch {
             found: Arc::new(found),
             ..self.job.clone()
         };
-        Ok(job
-            .run(&ended_by(&Interrupt::default(), self.deadline))?
-            .with_incarnation())
+        let interrupt = ended_by([&self.interrupt, &job.settings.interrupt], self.deadline);
+        Ok(job.run(&interrupt)?.with_incarnation())
     }
 }

@@ -101,7 +101,7 @@ impl Model {
             return Ok(None);
         }
         let (stop, deadline) = (settings.interrupt.clone(), self.writer_deadline());
-        let search = async |job: PlanJob| job.run(&ended_by(&stop, deadline));
+        let search = async |job: PlanJob| job.run(&ended_by([&stop], deadline));
         let retry = Arc::new(retry(stored, read)?);
         let report = Report {
             // Replicas that stay pending were counted as refused when the request was answered.

@@ -104,11 +104,12 @@ impl Model {
             let decided = if put.is_dry_run {
                 self.dry_run(set, deadline).await.map(Some)
             } else if is_last {
-                let held = Arc::clone(&job.held);
-                let job = job.clone();
-                let written = self
-                    .submit_in_batch(PutInBatch { job, deadline }, deadline, &held)
-                    .await;
+                let in_batch = |interrupt| PutInBatch {
+                    job: job.clone(),
+                    interrupt,
+                    deadline,
+                };
+                let written = self.submit_in_batch(in_batch, deadline, &job.held).await;
                 written.map(|written| {
                     let written = written?;
                     planned = written.planned;

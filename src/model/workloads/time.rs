@@ -28,14 +28,14 @@ pub async fn until<T>(deadline: BootInstant, search: impl Future<Output = Result
     tokio::time::timeout(left, search).await.map_err(|_| too_long())?
 }
 
-/// After this many steps a search without a waiting request looks at the clock. The steps take less than a millisecond.
+/// After this many steps a search outside of the pools looks at the clock. The steps take less than a millisecond.
 const STEPS_A_LOOK: u64 = 256;
 
-/// An interrupt for a search without a waiting request. The search ends when `stop` is set, or at the deadline.
-pub fn ended_by(stop: &Interrupt, deadline: BootInstant) -> Interrupt {
-    let stop = stop.clone();
+/// An interrupt for a search outside of the pools. The search ends when any of `stops` is set, or at the deadline.
+pub fn ended_by<const N: usize>(stops: [&Interrupt; N], deadline: BootInstant) -> Interrupt {
+    let stops = stops.map(Clone::clone);
     let more = move || {
-        if stop.has_ended() || BootInstant::now() >= deadline {
+        if stops.iter().any(Interrupt::has_ended) || BootInstant::now() >= deadline {
             0
         } else {
             STEPS_A_LOOK
