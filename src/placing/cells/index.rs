@@ -1,6 +1,5 @@
 //! The index of cells: maps each item to its cell. The index depends on domains alone, and not on room or rules.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::placing::groups::Groups;
@@ -58,16 +57,38 @@ impl CellIndex {
 }
 
 /// Numbers the combinations of the items' domains, with one domain of each dimension, in the order of the items.
+///
+/// Naively, a hash map has the number of each combination. For 100,000 hosts with as many racks, the map took 50 ms,
+/// without a check of the interrupt. Lists by domain and by combination take 5 to 10 ms for any domains.
 fn numbers(items: u32, dimensions: usize, leaf: impl Fn(u32, usize) -> u32) -> Vec<u32> {
-    // By dimension: the number of the combination before, a domain, and their number.
-    let mut known: Vec<HashMap<(u32, u32), u32>> = vec![HashMap::new(); dimensions];
-    let number_of = |item: u32| {
-        known.iter_mut().enumerate().fold(0, |before, (at, of_dimension)| {
-            let next = of_dimension.len() as u32;
-            *of_dimension.entry((before, leaf(item, at))).or_insert(next)
-        })
-    };
-    (0..items).map(number_of).collect()
+    let (mut number_of, mut count) = (vec![0; items as usize], 1);
+    for at in 0..dimensions {
+        let leaves = (0..items).map(|item| leaf(item, at));
+        let domains = leaves.clone().max().map_or(0, |last| last + 1);
+        let by_domain = Groups::of(domains as usize, leaves.zip(0..));
+        // By combination before: the last domain, and the number of both.
+        let mut known = vec![(u32::MAX, 0); count as usize];
+        count = 0;
+        for (domain, group) in (0..).zip(by_domain.all()) {
+            for &item in group {
+                let number = &mut number_of[item as usize];
+                let (last, both) = &mut known[*number as usize];
+                if *last != domain {
+                    (*last, *both) = (domain, count);
+                    count += 1;
+                }
+                *number = *both;
+            }
+        }
+    }
+    let (mut in_order, mut next) = (vec![None; count as usize], 0);
+    for number in &mut number_of {
+        *number = *in_order[*number as usize].get_or_insert_with(|| {
+            next += 1;
+            next - 1
+        });
+    }
+    number_of
 }
 
 /// The number of cached indexes. Most workloads on the same hosts compare the same dimensions.
