@@ -248,6 +248,9 @@ fn note_refusals(
 /// Before the plan refuses a consumer: notes the stale consumers, whose generation differs from the caller's. No place
 /// helps a stale consumer, and the consumer takes no room. In an atomic call all consumers are compared, because none
 /// will claim. Returns whether a consumer is stale.
+///
+/// # Errors
+/// Of the database.
 async fn take_stale(
     model: &Model,
     request: &PlaceRequest,
@@ -265,8 +268,9 @@ async fn take_stale(
         is_required: true,
     });
     let command = ClaimFirst::new(without_candidates.collect(), None);
-    let Err(Error::ClaimRefused(refusal)) = model.dry_run(command, deadline).await else {
-        return Ok(false);
+    let refusal = match model.dry_run(command, deadline).await {
+        Err(Error::ClaimRefused(refusal)) => refusal,
+        compared => return compared.map(|_| false),
     };
     let stale = compared
         .into_iter()

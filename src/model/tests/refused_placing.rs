@@ -1,6 +1,6 @@
 //! Calls with some refused consumers, and calls whose consumers keep their allocations.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use super::foreign::{foreign_claim, foreign_host};
@@ -173,6 +173,24 @@ async fn what_a_stale_consumer_would_take_is_no_reason() {
     };
     let of_each: Vec<_> = refusal.consumers.iter().map(|it| codes(&it.reasons)).collect();
     assert_eq!(of_each, [[ReasonCode::ConcurrentUpdate], [ReasonCode::OtherRefused]]);
+}
+
+/// Found by a reader: a database that failed between the search and the comparison of generations counted as a refusal.
+#[actix_web::test]
+async fn a_database_that_fails_before_the_comparison_of_generations_refuses_nothing() {
+    let mut f = fixture();
+    f.host(1, 1).await.unwrap();
+    let (model, f, searches) = (f.model.clone(), RefCell::new(f), Cell::new(0));
+    let search = async |job: PlanJob| {
+        searches.set(searches.get() + 1);
+        if searches.get() == 1 {
+            f.borrow_mut().execute("ALTER TABLE consumers RENAME TO no_consumers");
+        }
+        job.run(&Interrupt::default())
+    };
+    let request = gang(100..101, query(2, None));
+    let answer = model.place_with(request, &SearchSettings::uncut(7), search).await;
+    assert!(!matches!(answer, Ok(_) | Err(Error::ClaimRefused(_))), "{answer:?}");
 }
 
 /// The normal limit of VCPU is the capacity less a fifth.
