@@ -7,8 +7,8 @@
 //! 2. Refuse a consumer without a place in the plan, unless the call has to be planned on a newer state.
 //! 3. Submit the claim of the remaining consumers.
 //! 4. If rows refuse the claim, the snapshot shows these rows now. If the plan was made on the same state, the refusal
-//!    is final. If not, plan again. Each lost plan was overtaken by another claim, so all callers together make
-//!    progress.
+//!    is final. If not, or if the snapshot has become invalid, plan again. Each lost plan was overtaken by another
+//!    claim, so all callers together make progress.
 //! 5. After [`LOSSES_MAX`] lost plans, plan inside the writer's batch (`in_batch`).
 //!
 //! Naively, the change feed is read before each search. While peers are idle, the call does not read the feed: the
@@ -34,6 +34,7 @@ use crate::error::{ClaimRefusal, Error, ReasonCode, Reasons, Result};
 use crate::model::Model;
 use crate::model::batch::batch_rows::needs;
 use crate::model::snapshot::reload::row_without_time;
+use crate::model::snapshot::store::SnapshotStore;
 use crate::mutants::{self, Mutant};
 use crate::pools::CallerKey;
 use crate::search::{SearchSettings, Snapshot};
@@ -177,8 +178,8 @@ async fn place(
             // A row is held, which the next plan avoids, or the snapshot was too old.
             Ok(None) => {}
             Err(Error::ClaimRefused(refusal)) => {
-                let is_final = is_last
-                    || job.is_none_or(|job| agrees(&job.snapshot, &model.store.newest(), &planned.command.consumers));
+                let is_final =
+                    is_last || job.is_none_or(|job| agrees(&job.snapshot, &model.store, &planned.command.consumers));
                 note_refusals(request, &mut refused, &refusal, &planned.command, is_final);
                 losses += u32::from(!is_final);
                 if request.is_atomic && refused.iter().any(Option::is_some) {
@@ -200,11 +201,16 @@ async fn in_time(deadline: BootInstant, search: impl Future<Output = Result<Plan
 }
 
 /// Whether the newest snapshot and the snapshot of a plan show the candidates of these choices alike, in everything on
-/// which a claim is decided.
+/// which a claim is decided. False if the newest snapshot is invalid.
 ///
 /// No row is read here. A refusal on rows corrects the snapshot before the caller is answered (`batch::refusals`,
-/// `Batch::follow`). So the newest snapshot shows the rows that refused the plan, or newer rows.
-pub fn agrees(plan: &Snapshot, newest: &Snapshot, choices: &[ConsumerChoice]) -> bool {
+/// `Batch::follow`). So the newest snapshot shows the rows that refused the plan, or newer rows. An invalid snapshot is
+/// not corrected, and may be the snapshot of the plan.
+pub fn agrees(plan: &Snapshot, store: &SnapshotStore, choices: &[ConsumerChoice]) -> bool {
+    if store.is_invalid() {
+        return false;
+    }
+    let newest = &*store.newest();
     let limit = |snapshot: &Snapshot, class: &str| snapshot.catalog().normal_limit(class);
     let provider = |snapshot: &Snapshot, uuid: &str| {
         let slot = snapshot.by_uuid(uuid)?;

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::foreign::foreign_claim;
 use super::placing::{codes, gang, query};
@@ -44,6 +45,18 @@ async fn take(model: &Model, consumer: u32, host: &str) {
     let _ = model.submit(claim).await;
 }
 
+/// Keeps the snapshot invalid for this time: each reload is obsolete before its end.
+pub(super) fn keep_invalid(model: &Model, time: Duration) {
+    let (store, began) = (Arc::clone(&model.store), Instant::now());
+    store.invalidate();
+    std::thread::spawn(move || {
+        while began.elapsed() < time {
+            store.invalidate();
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    });
+}
+
 /// An existing consumer keeps the writer from refusing the first plan unseen.
 fn moving(consumer: u32) -> PlaceRequest {
     let mut request = gang(consumer..consumer + 1, query(1, None));
@@ -69,6 +82,31 @@ async fn a_call_that_loses_each_plan_is_planned_in_the_batch() {
     .await;
     assert!(placed.is_ok(), "{placed:?}");
     assert_eq!(plans, LOSSES_MAX + 1);
+    f.check_snapshot().await;
+}
+
+/// Found by a reader: an invalid snapshot is not corrected after a refusal, and agreed with the plan. So the refusal was
+/// final although other hosts have room.
+#[actix_web::test]
+async fn a_refusal_while_the_snapshot_is_invalid_is_not_final() {
+    let mut f = fixture();
+    for host in 1..=20 {
+        f.host(host, 1).await.unwrap();
+    }
+    f.model.submit(claim(100, 20, "VCPU", 1, Expected::New)).await.unwrap();
+    let (model, consumers) = (&f.model, Cell::new(1_000));
+    let (placed, plans) = place_while(model, moving(100), async |plan, hosts| {
+        if plan == 1 {
+            keep_invalid(model, Duration::from_secs(1));
+            for host in hosts {
+                consumers.set(consumers.get() + 1);
+                take(model, consumers.get(), &host).await;
+            }
+        }
+    })
+    .await;
+    assert!(placed.is_ok(), "{placed:?}");
+    assert_eq!(plans, 2);
     f.check_snapshot().await;
 }
 

@@ -126,7 +126,7 @@ impl Model {
                 Ok(None) => {}
                 Err(Error::ClaimRefused(refusal)) => {
                     self.check_new_consumers(&planned.set, &refusal).await?;
-                    let has_agreed = || agrees(&job.snapshot, &self.store.newest(), &planned.set.placed);
+                    let has_agreed = || agrees(&job.snapshot, &self.store, &planned.set.placed);
                     let is_final = !refusal.is_stale() && (is_last || has_agreed());
                     if is_final {
                         return Err(Error::ClaimRefused(refusal));

@@ -125,7 +125,7 @@ impl Decider {
     /// the lock timeout, and the next plan avoids the row.
     ///
     /// A refusal counts only if the snapshot of the plan shows the same rows. The newest snapshot is compared too: the
-    /// follower may have published a commit of another process after the plan.
+    /// follower may have published a commit of another process after the plan, or have invalidated the snapshot.
     ///
     /// # Errors
     /// [`WriteError::Conflict`] if the plan was made on other rows: the next attempt plans again.
@@ -147,7 +147,7 @@ impl Decider {
         self.planned_rows = footprint.rows();
         let executed = self.decide_and_save(conn, &[&command], &footprint, Arc::clone(&held), StateSource::Database)?;
         let is_refused = executed.decisions.iter().any(Decision::is_refused);
-        if is_refused && (self.differing.is_some() || !agrees(plan, &self.store.newest(), choices)) {
+        if is_refused && (self.differing.is_some() || !agrees(plan, &self.store, choices)) {
             return Err(WriteError::Conflict);
         }
         let answered = |decision: Decision<Answer>| match decision {

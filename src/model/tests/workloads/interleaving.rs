@@ -1,7 +1,9 @@
 //! Writes by concurrent clients between the plan of a workload and the write of the workload.
 
 use std::cell::Cell;
+use std::time::Duration;
 
+use super::super::lost_plans::keep_invalid;
 use super::*;
 use crate::model::claims::LOSSES_MAX;
 use crate::model::workloads::Planned;
@@ -48,6 +50,23 @@ async fn a_plan_of_a_workload_that_was_created_again_is_made_again() {
         let sites: BTreeSet<u32> = providers.map(|share| site(&share.provider)).collect();
         assert_eq!(sites.len(), 3, "{sites:?}");
     }
+}
+
+/// Found by a reader, as for claims (`lost_plans`).
+#[actix_web::test]
+async fn a_refusal_of_a_workload_while_the_snapshot_is_invalid_is_not_final() {
+    let f = cluster(&SITES).await;
+    let model = &f.model;
+    let (report, plans) = place_while(model, put(WORKLOAD, None, spec(1, None)), async |plan, report| {
+        if plan == 1 {
+            keep_invalid(model, Duration::from_secs(1));
+            let host = *hosts(report).first().unwrap();
+            let taken = super::super::claim(100, host, "VCPU", 10, Expected::New);
+            model.submit(taken).await.unwrap();
+        }
+    })
+    .await;
+    assert_eq!((hosts(&report.unwrap()).len(), plans), (1, 2));
 }
 
 #[actix_web::test]
