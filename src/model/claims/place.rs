@@ -37,7 +37,7 @@ use crate::model::snapshot::reload::row_without_time;
 use crate::model::snapshot::store::SnapshotStore;
 use crate::mutants::{self, Mutant};
 use crate::pools::CallerKey;
-use crate::search::{SearchSettings, Snapshot};
+use crate::search::{Interrupt, SearchSettings, Snapshot};
 
 /// How many plans of a call, or of a request about a workload, may lose their places. The next plan is made inside the
 /// writer's batch.
@@ -66,21 +66,21 @@ impl Model {
         caller: &CallerKey,
     ) -> Result<PlaceAnswer> {
         let search = async |job: PlanJob| self.pools.search(caller, move |interrupt| job.run(interrupt)).await;
-        self.place_with(request, settings, search).await
+        self.place_with(request, (settings, caller), search).await
     }
 
     /// As [`Self::place`], with a search of the caller.
     pub(in crate::model) async fn place_with(
         &self,
         request: PlaceRequest,
-        settings: &SearchSettings,
+        (settings, caller): (&SearchSettings, &CallerKey),
         search: impl AsyncFn(PlanJob) -> Result<Plan>,
     ) -> Result<PlaceAnswer> {
         if let Some(answer) = self.stored_answer(request.remembered()).await? {
             return Ok(PlaceAnswer::Repeated(answer));
         }
         let request = Arc::new(request);
-        let answer = place(self, &request, settings, search).await;
+        let answer = place(self, &request, (settings, caller), search).await;
         let answer = self.unless_repeated(&request, answer).await;
         self.claim_statistics.note_call(&request, &answer);
         answer
@@ -106,7 +106,7 @@ impl Model {
 async fn place(
     model: &Model,
     request: &Arc<PlaceRequest>,
-    settings: &SearchSettings,
+    (settings, caller): (&SearchSettings, &CallerKey),
     search: impl AsyncFn(PlanJob) -> Result<Plan>,
 ) -> Result<PlaceAnswer> {
     let deadline = model.writer_deadline();
@@ -178,8 +178,10 @@ async fn place(
             // A row is held, which the next plan avoids, or the snapshot was too old.
             Ok(None) => {}
             Err(Error::ClaimRefused(refusal)) => {
-                let is_final =
-                    is_last || job.is_none_or(|job| agrees(&job.snapshot, &model.store, &planned.command.consumers));
+                let is_final = match &job {
+                    Some(job) if !is_last => has_agreed(model, caller, job, planned.command.clone()).await?,
+                    _ => true,
+                };
                 note_refusals(request, &mut refused, &refusal, &planned.command, is_final);
                 losses += u32::from(!is_final);
                 if request.is_atomic && refused.iter().any(Option::is_some) {
@@ -200,13 +202,21 @@ async fn in_time(deadline: BootInstant, search: impl Future<Output = Result<Plan
     tokio::time::timeout(left, search).await.map_err(|_| too_long())?
 }
 
+/// As [`agrees`], for the plan of a search. Compares on a thread of a pool if the candidates are many.
+async fn has_agreed(model: &Model, caller: &CallerKey, plan: &PlanJob, command: ClaimFirst) -> Result<bool> {
+    let (plan, store) = (Arc::clone(&plan.snapshot), Arc::clone(&model.store));
+    let compare = move |interrupt: &Interrupt| Ok(agrees(&plan, &store, &command.consumers, interrupt));
+    model.pools.search(caller, compare).await
+}
+
 /// Whether the newest snapshot and the snapshot of a plan show the candidates of these choices alike, in everything on
-/// which a claim is decided. False if the newest snapshot is invalid.
+/// which a claim is decided. False if the newest snapshot is invalid, or if `interrupt` ended the comparison. Each
+/// allocation of a candidate counts as a step.
 ///
 /// No row is read here. A refusal on rows corrects the snapshot before the caller is answered (`batch::refusals`,
 /// `Batch::follow`). So the newest snapshot shows the rows that refused the plan, or newer rows. An invalid snapshot is
 /// not corrected, and may be the snapshot of the plan.
-pub fn agrees(plan: &Snapshot, store: &SnapshotStore, choices: &[ConsumerChoice]) -> bool {
+pub fn agrees(plan: &Snapshot, store: &SnapshotStore, choices: &[ConsumerChoice], interrupt: &Interrupt) -> bool {
     if store.is_invalid() {
         return false;
     }
@@ -216,14 +226,19 @@ pub fn agrees(plan: &Snapshot, store: &SnapshotStore, choices: &[ConsumerChoice]
         let slot = snapshot.by_uuid(uuid)?;
         Some((row_without_time(snapshot, snapshot.id(slot)), snapshot.state(slot)))
     };
-    let is_alike = |(uuid, amounts): &(String, Vec<(String, i64)>)| {
-        let mut classes = amounts.iter().map(|(class, _)| class);
-        provider(plan, uuid) == provider(newest, uuid)
-            && classes.all(|class| limit(plan, class) == limit(newest, class))
-    };
-    let candidates = choices.iter().flat_map(|choice| choice.candidates.list.iter());
+    // The consumers of a gang share a list, and several lists may name a provider.
+    let (mut shared, mut compared) = (HashSet::new(), HashSet::new());
+    let lists = choices.iter().map(|choice| &choice.candidates.list);
+    let lists = lists.filter(|list| shared.insert(list.as_ptr()));
+    let candidates = lists.flat_map(|list| list.iter());
     let mut allocations = candidates.flat_map(|candidate| &candidate.allocations);
-    std::ptr::eq(plan, newest) || allocations.all(is_alike)
+    std::ptr::eq(plan, newest)
+        || allocations.all(|(uuid, amounts)| {
+            let mut classes = amounts.iter().map(|(class, _)| class);
+            !interrupt.is_set()
+                && (!compared.insert(uuid) || provider(plan, uuid) == provider(newest, uuid))
+                && classes.all(|class| limit(plan, class) == limit(newest, class))
+        })
 }
 
 /// Notes the refusals that no further plan can change. With `is_final` these are the refusals of required consumers, or

@@ -6,8 +6,9 @@ use super::multi_process::{submit_together, tally};
 use super::*;
 use crate::error::{ClaimRefusal, Reason, ReasonCode};
 use crate::model::claims::{
-    Candidates, ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice, Limits,
+    Candidates, ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice, Limits, agrees,
 };
+use crate::search::Interrupt;
 
 /// Candidates with a single provider and class.
 fn candidates(asks: &[(u32, &str, i64)]) -> Candidates {
@@ -199,6 +200,31 @@ async fn a_dry_run_answers_the_same_and_writes_nothing() {
     assert_eq!(*claimed(f.model.submit(command.clone()).await), *foreseen);
     let refused = f.model.dry_run(command, deadline).await.unwrap_err();
     assert!(refusal(refused).is_stale(), "its consumers exist now");
+}
+
+/// Found by a reader: the whole list of a gang was compared for each consumer, which took seconds of an HTTP worker.
+#[actix_web::test]
+async fn the_candidates_of_a_gang_are_compared_once() {
+    let mut f = fixture();
+    for host in 1..=21 {
+        f.host(host, 10).await.unwrap();
+    }
+    let asks: Vec<(u32, &str, i64)> = (1..=20).map(|host| (host, "VCPU", 1)).collect();
+    let first = choice(100, Expected::New, &asks);
+    let member = |consumer| ConsumerChoice {
+        claim: consumer_claim(consumer, Vec::new(), Expected::New),
+        ..first.clone()
+    };
+    let gang: Vec<ConsumerChoice> = (100..1_100).map(member).collect();
+    let (plan, store) = (f.model.store.newest(), &f.model.store);
+    let compared = || {
+        let interrupt = Interrupt::default();
+        (agrees(&plan, store, &gang, &interrupt), interrupt.spent())
+    };
+    f.model.submit(claim(10, 21, "VCPU", 1, Expected::New)).await.unwrap();
+    assert_eq!(compared(), (true, 20));
+    f.model.submit(claim(11, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    assert_eq!(compared(), (false, 1));
 }
 
 /// 64 schedulers post the same list. There is room for 40, so 40 are granted, whatever the order.

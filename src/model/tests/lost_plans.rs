@@ -29,7 +29,10 @@ async fn place_while(
         }
         Ok(plan)
     };
-    let placed = match model.place_with(request, &SearchSettings::uncut(7), search).await {
+    let placed = match model
+        .place_with(request, (&SearchSettings::uncut(7), &caller()), search)
+        .await
+    {
         Ok(PlaceAnswer::Placed(placed)) => Ok(placed),
         Ok(PlaceAnswer::Repeated(answer)) => panic!("a call without an id was repeated: {answer}"),
         Err(error) => Err(error),

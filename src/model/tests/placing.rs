@@ -55,7 +55,9 @@ pub(super) async fn place(model: &Model, request: PlaceRequest) -> Result<Placed
 
 pub(super) async fn place_or_repeat(model: &Model, request: PlaceRequest) -> Result<PlaceAnswer> {
     let search = async |job: PlanJob| job.run(&Interrupt::default());
-    model.place_with(request, &SearchSettings::uncut(7), search).await
+    model
+        .place_with(request, (&SearchSettings::uncut(7), &caller()), search)
+        .await
 }
 
 /// The provider of each consumer.

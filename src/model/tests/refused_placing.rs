@@ -21,7 +21,7 @@ fn on(host: u32) -> ClaimCandidate {
 
 async fn place_with(model: &Model, request: PlaceRequest, search: impl AsyncFn(PlanJob) -> Result<Plan>) -> Placed {
     match model
-        .place_with(request, &SearchSettings::uncut(7), search)
+        .place_with(request, (&SearchSettings::uncut(7), &caller()), search)
         .await
         .unwrap()
     {
@@ -189,7 +189,9 @@ async fn a_database_that_fails_before_the_comparison_of_generations_refuses_noth
         job.run(&Interrupt::default())
     };
     let request = gang(100..101, query(2, None));
-    let answer = model.place_with(request, &SearchSettings::uncut(7), search).await;
+    let answer = model
+        .place_with(request, (&SearchSettings::uncut(7), &caller()), search)
+        .await;
     assert!(!matches!(answer, Ok(_) | Err(Error::ClaimRefused(_))), "{answer:?}");
 }
 

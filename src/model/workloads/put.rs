@@ -26,7 +26,7 @@ use crate::model::allocations::Expected;
 use crate::model::batch::batch_rows::needs;
 use crate::model::claims::{ClaimQuery, ConsumerChoice, agrees, losses_max};
 use crate::pools::CallerKey;
-use crate::search::{SearchSettings, Snapshot};
+use crate::search::{Interrupt, SearchSettings, Snapshot};
 
 /// Placing more replicas takes longer than [`crate::pools::INLINE_TIME`].
 const MAX_INLINE_REPLICAS: u32 = 10;
@@ -126,7 +126,7 @@ impl Model {
                 Ok(None) => {}
                 Err(Error::ClaimRefused(refusal)) => {
                     self.check_new_consumers(&planned.set, &refusal).await?;
-                    let has_agreed = || agrees(&job.snapshot, &self.store, &planned.set.placed);
+                    let has_agreed = || agrees(&job.snapshot, &self.store, &planned.set.placed, &Interrupt::default());
                     let is_final = !refusal.is_stale() && (is_last || has_agreed());
                     if is_final {
                         return Err(Error::ClaimRefused(refusal));

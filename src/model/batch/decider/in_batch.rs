@@ -13,7 +13,7 @@ use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::state::State;
 use crate::model::claims::{ConsumerChoice, PlaceInBatch, PlacedInBatch, agrees};
 use crate::model::workloads::{PutInBatch, SetInBatch};
-use crate::search::Snapshot;
+use crate::search::{Interrupt, Snapshot};
 
 /// A search inside the batch takes as long as a command of this many rows: so the command is a batch of its own.
 const SEARCH_ROWS: usize = 1_000;
@@ -147,7 +147,7 @@ impl Decider {
         self.planned_rows = footprint.rows();
         let executed = self.decide_and_save(conn, &[&command], &footprint, Arc::clone(&held), StateSource::Database)?;
         let is_refused = executed.decisions.iter().any(Decision::is_refused);
-        if is_refused && (self.differing.is_some() || !agrees(plan, &self.store, choices)) {
+        if is_refused && (self.differing.is_some() || !agrees(plan, &self.store, choices, &Interrupt::default())) {
             return Err(WriteError::Conflict);
         }
         let answered = |decision: Decision<Answer>| match decision {
