@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use super::multi_process::{submit_together, tally};
+use super::process::Process;
 use super::*;
+use crate::db::writer::{Batch, Decision, RowNames};
 use crate::error::{ClaimRefusal, Reason, ReasonCode};
+use crate::model::batch::command::Write;
 use crate::model::claims::{
     Candidates, ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice, Limits, agrees,
 };
@@ -153,13 +156,13 @@ async fn of_a_gang_all_consumers_are_granted_or_none() {
 async fn a_refused_gang_leaves_no_trace_in_its_batch() {
     let mut f = fixture();
     f.host(1, 4).await.unwrap();
-    let mut process = super::process::Process::start(&f.database, true);
+    let mut process = Process::start(&f.database, true);
     let gang = first_of(vec![
         choice(10, Expected::New, &[(1, "VCPU", 4)]),
         choice(11, Expected::New, &[(1, "VCPU", 4)]),
     ]);
     let alone = super::process::claim_command(12, 1, 4);
-    let gang = crate::model::batch::command::Write::into_command(gang);
+    let gang = gang.into_command();
     let (answers, pending) = process.commit(&[&gang, &alone], true).unwrap().unwrap();
     assert!(answers[0].is_err() && answers[1].is_ok());
     process.publish(pending);
@@ -225,6 +228,49 @@ async fn the_candidates_of_a_gang_are_compared_once() {
     assert_eq!(compared(), (true, 20));
     f.model.submit(claim(11, 1, "VCPU", 1, Expected::New)).await.unwrap();
     assert_eq!(compared(), (false, 1));
+}
+
+/// Which of the consumers get a place beside a locked provider, and whether the call waits for the row. The consumers
+/// are optional.
+fn decided_beside_held(process: &mut Process, held: u32, asks: &[&[(u32, &str, i64)]]) -> Option<Vec<bool>> {
+    let mut consumers: Vec<ConsumerChoice> = (100..)
+        .zip(asks)
+        .map(|(n, asks)| choice(n, Expected::New, asks))
+        .collect();
+    consumers.iter_mut().for_each(|it| it.is_required = false);
+    process.store.note_held(&RowNames {
+        providers: [uuid(held)].into(),
+        ..RowNames::default()
+    });
+    let command = first_of(consumers).into_command();
+    dialect::begin_write(&mut process.conn).unwrap();
+    let executed = process.decider.run(&mut process.conn, &[&command], true);
+    dialect::rollback(&mut process.conn).unwrap();
+    match executed.unwrap_or_else(|_| panic!("a conflict")).decisions.remove(0) {
+        Decision::Granted(answer) => match answer.get::<ClaimAnswer>().unwrap() {
+            ClaimAnswer::Claimed(outcomes) => Some(outcomes.iter().map(std::result::Result::is_ok).collect()),
+            repeated => panic!("{repeated:?}"),
+        },
+        Decision::Held => None,
+        refused => panic!("{refused:?}"),
+    }
+}
+
+#[actix_web::test]
+async fn a_refusal_waits_for_a_held_provider_only_if_the_provider_may_be_its_cause() {
+    let mut f = fixture();
+    for (host, total) in [(1, 9), (2, 1), (3, 1), (4, 9)] {
+        f.host(host, total).await.unwrap();
+    }
+    let mut process = Process::start(&f.database, true);
+    let mut decided = |asks: &[&[(u32, &str, i64)]]| decided_beside_held(&mut process, 1, asks);
+    let (large, held_or_last) = ([(2, "VCPU", 2)], [(1, "VCPU", 1), (3, "VCPU", 1)]);
+    // The row is no cause of the first refusal.
+    assert_eq!(decided(&[&large, &held_or_last]), Some(vec![false, true]));
+    // The first consumer takes the place of the second because of the row.
+    assert_eq!(decided(&[&held_or_last, &[(3, "VCPU", 1)], &[(4, "VCPU", 1)]]), None);
+    // The second consumer fits on the held host alone.
+    assert_eq!(decided(&[&[(4, "VCPU", 1)], &[(1, "VCPU", 1), (2, "VCPU", 2)]]), None);
 }
 
 /// 64 schedulers post the same list. There is room for 40, so 40 are granted, whatever the order.

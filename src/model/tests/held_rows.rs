@@ -197,6 +197,22 @@ async fn hostile_03_a_gang_is_not_refused_because_one_of_it_avoids_a_held_host()
     }
 }
 
+/// Found by a reader: the first consumer is refused for its own full host, and the second skips a held host. The call
+/// waited for the row, although the row changes nothing for the first consumer.
+#[actix_web::test]
+async fn hostile_03_a_consumer_without_room_does_not_make_the_next_wait_for_a_held_host() {
+    let Some(mut f) = fixture_with_held_host().await else {
+        return;
+    };
+    f.model.submit(claim(600, 2, "VCPU", 15, Expected::New)).await.unwrap();
+    let mut request = posted_by_each(100, &[vec![2], vec![HELD, 3]]);
+    request.is_atomic = false;
+    let placed = place(&f.model, request).await.unwrap();
+    let granted: Vec<bool> = placed.consumers.iter().map(std::result::Result::is_ok).collect();
+    assert_eq!((granted, f.used(3)), (vec![false, true], 6));
+    f.release_rows();
+}
+
 /// Found by a reader: replicas with a fitting host waited for the row, because one more fits on the held host alone.
 #[actix_web::test]
 async fn hostile_03_a_workload_that_need_not_be_whole_gets_what_fits_beside_a_held_host() {

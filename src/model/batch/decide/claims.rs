@@ -6,9 +6,9 @@
 //! alone, but on rows of the database: no refusal rests on the snapshot. A repeated call with an id claims nothing, and
 //! gets the stored answer.
 //!
-//! Candidates with a held provider (`db::writer::held_rows`) are left out. If the call might be granted with these
-//! candidates, [`State::waits_for_held`] is set. A consumer without a held candidate may wait too: a consumer with a
-//! held candidate may have taken its place.
+//! Candidates with a held provider (`db::writer::held_rows`) are left out. If a refused consumer might get a place with
+//! these candidates, [`State::waits_for_held`] is set. A consumer without a held candidate may wait too: a consumer
+//! before it with a held candidate may have taken its place.
 
 mod normal_limits;
 mod states;
@@ -89,10 +89,15 @@ fn claim_all(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<A
 /// [`Error::ClaimRefused`] if a required consumer or every consumer gets no candidate, or if a refusal would rest on
 /// the snapshot or on a held row.
 pub fn claim_each(state: &mut State, rules: &Rules, consumers: &[ConsumerChoice]) -> Result<Vec<ClaimOutcome>> {
-    let taken: Vec<_> = consumers
-        .iter()
-        .map(|consumer| (consumer, take_first(state, rules, consumer)))
-        .collect();
+    // Whether a refused consumer, or a consumer before a refused consumer, has a held candidate.
+    let mut waits = false;
+    let mut taken = Vec::with_capacity(consumers.len());
+    for consumer in consumers {
+        let outcome = take_first(state, rules, consumer);
+        waits |= outcome.is_err() && state.waits_for_held;
+        taken.push((consumer, outcome));
+    }
+    state.waits_for_held = waits;
     let refused = || taken.iter().filter(|(_, taken)| taken.is_err());
     let may_refuse_some = state.is_of_rows() && !state.waits_for_held && refused().count() < taken.len();
     if refused().any(|(consumer, _)| consumer.is_required || !may_refuse_some) {
