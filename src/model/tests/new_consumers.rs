@@ -228,6 +228,26 @@ async fn a_claim_of_12000_new_consumers_is_granted() {
     f.check_snapshot().await;
 }
 
+/// Found by a reader: the wrong ids stayed in the cache until the next grant, and each plan had a conflict.
+#[actix_web::test]
+async fn owners_are_looked_up_again_after_a_refusal() {
+    let mut f = fixture();
+    f.host(1, 10).await.unwrap();
+    f.model.submit(claim(10, 1, "VCPU", 1, Expected::New)).await.unwrap();
+    let mut process = Process::start(&f.database, false);
+    let fitting = claim(20, 1, "VCPU", 1, Expected::New).into_command();
+    assert!(process.plan(&[&fitting]).unwrap().is_some());
+    dialect::rollback(&mut process.conn).unwrap();
+    f.execute("UPDATE projects SET id = id + 100");
+    f.execute("UPDATE consumers SET project_id = project_id + 100");
+    assert!(process.plan(&[&fitting]).unwrap().is_none(), "the cached id is wrong");
+    let too_large = claim(21, 1, "VCPU", 99, Expected::New).into_command();
+    let (answers, _) = process.commit(&[&too_large], true).unwrap().unwrap();
+    assert!(answers[0].is_err(), "{answers:?}");
+    assert!(process.plan(&[&fitting]).unwrap().is_some());
+    dialect::rollback(&mut process.conn).unwrap();
+}
+
 /// As in a database restored under an open connection: the ids of owners in memory are wrong there.
 #[actix_web::test]
 async fn owners_are_looked_up_again_after_a_reload() {

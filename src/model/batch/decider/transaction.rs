@@ -12,7 +12,7 @@ use crate::model::batch::batch_rows::{self, RowAccess};
 use crate::model::batch::command::Command;
 use crate::model::batch::footprint::Footprint;
 use crate::model::batch::own_rows::OwnRows;
-use crate::model::batch::save::save;
+use crate::model::batch::save::{OwnerIds, save};
 use crate::model::batch::state::State;
 use crate::model::snapshot::committed::Committed;
 use crate::search::Snapshot;
@@ -80,6 +80,8 @@ impl Decider {
         if source == StateSource::Database && change.is_none() {
             let newest = self.store.newest();
             self.note_differing(&newest, state.differing_from(&newest, footprint));
+            // As below. The state has no names of refused consumers, so all names are dropped.
+            self.owner_ids = OwnerIds::default();
         } else if source == StateSource::Database {
             // A plan of these commands may have found a different name for an id.
             let rows = state.consumers.values().filter_map(|entry| entry.now.as_ref());

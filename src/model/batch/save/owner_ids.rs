@@ -7,7 +7,8 @@
 //! outside of the cache (`load_missing`). If a name does not exist, there is no plan.
 //!
 //! A foreign writer may delete the rows, so each plan checks that its ids still have their names (`name_guards`). If
-//! not, the batch is decided from the database, and the names of the batch are dropped from the cache.
+//! not, the batch is decided from the database, and the names of the batch are dropped from the cache. If the batch is
+//! refused, all names are dropped.
 
 use std::collections::{BTreeSet, HashMap};
 
