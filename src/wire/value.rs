@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
+use serde::{Serialize, Serializer};
+
 /// Private-use characters in the place of lone surrogates in parsed texts, because a `char` cannot be a surrogate.
 const SURROGATE_STAND_INS: RangeInclusive<char> = '\u{10d800}'..='\u{10dfff}';
 
@@ -187,6 +189,20 @@ impl Value {
                 item.path_to_text(is_sought).map(|rest| format!(".{name}{rest}"))
             }),
             _ => None,
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Null => serializer.serialize_unit(),
+            Value::Bool(boolean) => serializer.serialize_bool(*boolean),
+            Value::Int(number) => serializer.serialize_i64(*number),
+            Value::BigInt(_) | Value::Float(_) => self.float().serialize(serializer),
+            Value::String(text) => serializer.serialize_str(text),
+            Value::Array(items) => serializer.collect_seq(items),
+            Value::Object(object) => serializer.collect_map(object.iter()),
         }
     }
 }

@@ -232,7 +232,7 @@ pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -
 /// As of [`read_put`].
 pub fn read_patch(shown: &WorkloadRow, query: &str, patch: &[u8], defaults: &Defaults) -> Result<Put> {
     let WriteParameters { dry_run } = read_query(query)?;
-    let Patch(body) = read_merge_patch(MERGED, &write_spec(shown), patch)?;
+    let Patch(body) = read_merge_patch(MERGED, &write_spec(shown)?, patch)?;
     put(shown.uuid.clone(), body, dry_run, defaults)
 }
 

@@ -281,11 +281,11 @@ impl Model {
     }
 }
 
-/// The spec of a stored workload.
+/// The spec of a stored workload, in the form that `read` returns.
 ///
 /// # Errors
 /// [`Error::Internal`] if this version of placet cannot read the spec.
-pub fn read_spec(row: &WorkloadRow, read: ReadSpec) -> Result<Spec> {
+pub fn read_spec<T>(row: &WorkloadRow, read: fn(&str) -> Result<T>) -> Result<T> {
     read(&row.body).map_err(|error| Error::Internal {
         detail: format!("the body of workload {} cannot be read: {error}", row.uuid),
     })

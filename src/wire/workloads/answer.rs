@@ -2,16 +2,18 @@
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
 
 use super::body::RoleBody;
 use super::rules::RuleBody;
+use crate::error::Result;
 use crate::model::workloads::{
-    Level, Listed, Mode, Replica, Report, ShownReplica, SpreadReport, Violation, WorkloadRow,
+    Level, Listed, Mode, Replica, Report, ShownReplica, SpreadReport, Violation, WorkloadRow, read_spec,
 };
+use crate::wire::json;
 use crate::wire::native::Name;
 use crate::wire::output::{Members, amounts, json};
 use crate::wire::reasons::{ReasonAnswer, reasons_and_counts};
+use crate::wire::value::Value;
 
 #[derive(Serialize, JsonSchema)]
 pub struct WorkloadList<'a> {
@@ -152,7 +154,7 @@ pub struct ViolationAnswer<'a> {
 
 /// Writes a workload with the state.
 pub fn write_one(report: &Report) -> Vec<u8> {
-    let spec = stored_spec(&report.row);
+    let spec = shown_spec(&report.row);
     let (placed, pending) = report.placed_and_pending();
     let (reasons, counts) = reasons_and_counts(&report.reasons);
     json(&WorkloadAnswer {
@@ -167,8 +169,11 @@ pub fn write_one(report: &Report) -> Vec<u8> {
 }
 
 /// Writes the members of a workload that a request may change, and figures without a state.
-pub fn write_spec(row: &WorkloadRow) -> Vec<u8> {
-    json(&head(row, &stored_spec(row), (0, 0, None)))
+///
+/// # Errors
+/// [`crate::error::Error::Internal`] if the spec cannot be read.
+pub fn write_spec(row: &WorkloadRow) -> Result<Vec<u8>> {
+    Ok(json(&head(row, &stored_spec(row)?, (0, 0, None))))
 }
 
 /// Writes a list of workloads without their states. `next` is the uuid after which the next page begins.
@@ -183,16 +188,24 @@ pub fn write_list(workloads: &[Listed], next: Option<&str>) -> Vec<u8> {
 struct ListedAnswer<'a>(&'a Listed);
 
 impl Serialize for ListedAnswer<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let Listed { row, .. } = self.0;
         let figures = (self.0.placed, self.0.pending, self.0.safe);
-        head(row, &stored_spec(row), figures).serialize(serializer)
+        head(row, &shown_spec(row), figures).serialize(serializer)
     }
 }
 
-/// The stored spec as shown; null if the text cannot be read.
-fn stored_spec(row: &WorkloadRow) -> Value {
-    serde_json::from_str(&row.body).unwrap_or_default()
+/// The stored spec, by the parser of requests: numbers and the depth of a payload are as the client sent the payload.
+///
+/// # Errors
+/// [`crate::error::Error::Internal`] if the text cannot be read.
+fn stored_spec(row: &WorkloadRow) -> Result<Value> {
+    read_spec(row, |text| json::read(text.as_bytes(), |_| Ok(())))
+}
+
+/// The stored spec, or null: the model reads each spec before the answer, and logs the error.
+fn shown_spec(row: &WorkloadRow) -> Value {
+    stored_spec(row).unwrap_or(Value::Null)
 }
 
 fn head<'a>(
@@ -207,10 +220,10 @@ fn head<'a>(
         user_id: &row.user,
         generation: row.generation,
         revision: row.revision,
-        consumer_type: &spec["type"],
-        quorum: &spec["quorum"],
-        roles: &spec["roles"],
-        rules: &spec["rules"],
+        consumer_type: spec.field("type"),
+        quorum: spec.field("quorum"),
+        roles: spec.field("roles"),
+        rules: spec.field("rules"),
         placed,
         pending,
         safe,

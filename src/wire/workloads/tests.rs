@@ -6,14 +6,31 @@ use crate::model::workloads::{AffinityKind, Mode, SpreadRule};
 const UUID: &str = "6f000000-0000-4000-8000-000000000001";
 const OTHER: &str = "6f000000-0000-4000-8000-000000000002";
 
-fn read(body: &str) -> Result<Put> {
-    let defaults = Defaults {
+fn defaults() -> Defaults {
+    Defaults {
         may_change_others: false,
         project: Some("project".to_owned()),
         user: Some("user".to_owned()),
         rank: None,
-    };
-    read_put(UUID, "", body.as_bytes(), &defaults)
+    }
+}
+
+fn read(body: &str) -> Result<Put> {
+    read_put(UUID, "", body.as_bytes(), &defaults())
+}
+
+/// The row of a workload with this stored text.
+fn row(body: &str) -> WorkloadRow {
+    WorkloadRow {
+        uuid: UUID.to_owned(),
+        name: "w".to_owned(),
+        project: "project".to_owned(),
+        user: "user".to_owned(),
+        generation: 1,
+        revision: 1,
+        body: body.into(),
+        named: 0,
+    }
 }
 
 /// A workload with these members beside the required members.
@@ -79,6 +96,31 @@ fn a_stored_text_is_read_as_the_same_spec() {
         (again.quorum, again.consumer_type.as_str(), again.count()),
         (false, "DB", 2)
     );
+}
+
+/// serde_json's parser rounds these two numbers, and refuses more than 128 levels.
+#[test]
+fn a_stored_payload_is_shown_and_patched_as_it_was_put() {
+    let deep = format!(r#"{}"end"{}"#, r#"{"a":"#.repeat(290), "}".repeat(290));
+    for payload in [r#"{"x":31.245270191439438,"y":121.48791951161945}"#, &deep] {
+        let put = read(&format!(
+            r#"{{"generation": null, "name": "w",
+            "roles": [{{"name": "a", "count": 2, "query": "resources=VCPU:1", "payload": {payload}}}]}}"#
+        ))
+        .unwrap();
+        let row = row(&put.body);
+        let shown = String::from_utf8(write_spec(&row).unwrap()).unwrap();
+        assert!(shown.contains(payload), "{shown}");
+        let renamed = read_patch(&row, "", br#"{"generation": 1, "name": "v"}"#, &defaults()).unwrap();
+        assert_eq!((renamed.name.as_str(), renamed.body), ("v", put.body));
+        assert!(renamed.spec.is_same_revision(&put.spec));
+    }
+}
+
+#[test]
+fn a_patch_of_an_unreadable_spec_is_an_error_of_placet() {
+    let unreadable = read_patch(&row("{"), "", br#"{"generation": 1, "name": "v"}"#, &defaults()).unwrap_err();
+    assert!(matches!(unreadable, Error::Internal { .. }), "{unreadable}");
 }
 
 #[test]
