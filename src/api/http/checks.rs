@@ -74,7 +74,7 @@ pub fn negotiate_version(request: &HttpRequest, head: &mut RequestHead) -> Resul
     let header = text(request, "openstack-api-version");
     let version = negotiate::version(header.as_deref()).map_err(|unserved| match unserved {
         Unserved::Malformed(reason) => Refusal::new(StatusCode::BAD_REQUEST, reason),
-        Unserved::Unsupported(reason) => Refusal::not_acceptable(head.accept.text(), &reason),
+        Unserved::Unsupported(reason) => Refusal::not_acceptable(&head.accept.text, &reason),
     });
     let version = version.map_err(Refusal::at_any_version)?;
     head.version = Some(version);
@@ -147,9 +147,9 @@ fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Resul
                 return Err(Refusal::unsupported_media_type(header.as_deref(), JSON));
             }
         }
-        Media::ProducesJson if !head.accept.accepts_json() => {
+        Media::ProducesJson if head.accept.json == 0.0 => {
             return Err(Refusal::not_acceptable(
-                head.accept.text(),
+                &head.accept.text,
                 "Only application/json is provided",
             ));
         }

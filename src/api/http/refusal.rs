@@ -185,10 +185,7 @@ impl Refusal {
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response.insert_header((header::RETRY_AFTER, "1"));
         }
-        let (html, json) = (
-            head.accept.quality("text", "html"),
-            head.accept.quality("application", "json"),
-        );
+        let (html, json) = (head.accept.html, head.accept.json);
         let is_middleware = matches!(self.explanation, Explanation::Middleware) && !head.native;
         let is_head = head.method == Method::HEAD;
         let (media_type, body) = if is_middleware {
