@@ -189,7 +189,7 @@ fn a_wrong_member_is_named_by_its_path() {
         ),
         (
             r#""candidates": [{"allocations": {"x": {}}}]"#,
-            "consumers[0].candidates[0].allocations.x: \"x\" is not a uuid.",
+            "consumers[0].candidates[0].allocations.x: \"x\" is not a uuid with four dashes.",
         ),
     ] {
         assert_eq!(refusal(&consumer(members)), expected);
@@ -239,6 +239,30 @@ fn the_candidates_of_a_consumer_and_of_a_call_are_limited() {
         refusal(&consumers_with(&[&most[..], &[1]].concat())),
         "consumers[20].candidates: a call has at most 20000 candidates of all consumers together."
     );
+}
+
+/// These spellings were read, although the description excludes them, and named a provider that does not exist.
+#[test]
+fn a_provider_of_a_candidate_is_spelled_as_the_description_says() {
+    let with_provider = |provider: &str| {
+        let resources = r#"{"resources": {"VCPU": 2}}"#;
+        consumer(&format!(
+            r#""candidates": [{{"allocations": {{"{provider}": {resources}}}}}]"#
+        ))
+    };
+    let digits = PROVIDER.replace('-', "");
+    assert!(read_consumers(&with_provider(&PROVIDER.to_uppercase())).is_ok());
+    for spelling in [
+        digits.clone(),
+        format!("urn:{digits}"),
+        format!("urn:uuid:{PROVIDER}"),
+        format!("{{{PROVIDER}}}"),
+        PROVIDER.replacen('-', "", 1),
+    ] {
+        let expected =
+            format!("consumers[0].candidates[0].allocations.{spelling}: {spelling:?} is not a uuid with four dashes.");
+        assert_eq!(refusal(&with_provider(&spelling)), expected);
+    }
 }
 
 #[test]

@@ -45,9 +45,10 @@ pub struct SpelledUuid(pub String);
 
 impl<'de> Deserialize<'de> for SpelledUuid {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read_text(deserializer, "not a uuid", |text| match uuid::canonical(&text) {
-            Some(_) => Ok(SpelledUuid(text)),
-            None => Err(text),
+        let allowed = "not a uuid with four dashes";
+        read_text(deserializer, allowed, |text| match uuid::canonical(&text) {
+            Some(_) if text.len() == 36 && text.matches('-').count() == 4 => Ok(SpelledUuid(text)),
+            _ => Err(text),
         })
     }
 }
