@@ -1,7 +1,10 @@
 //! `/v1/limits`.
 
+use std::fmt;
+
 use schemars::JsonSchema;
-use serde::de::Error as _;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error as _, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::bad_request;
@@ -96,12 +99,46 @@ struct SetBody {
     normal: Nullable<Normal>,
 }
 
-#[derive(Deserialize, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum Normal {
     Physical,
     Buffer(Share),
+}
+
+impl<'de> Deserialize<'de> for Normal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Normal, D::Error> {
+        deserializer.deserialize_any(NormalVisitor)
+    }
+}
+
+struct NormalVisitor;
+
+impl<'de> Visitor<'de> for NormalVisitor {
+    type Value = Normal;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("physical, an object with a buffer")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> std::result::Result<Normal, E> {
+        match text {
+            "physical" => Ok(Normal::Physical),
+            _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> std::result::Result<Normal, A::Error> {
+        let body = BufferBody::deserialize(MapAccessDeserializer::new(members))?;
+        Ok(Normal::Buffer(body.buffer))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BufferBody {
+    buffer: Share,
 }
 
 /// A buffer, as a decimal.
@@ -249,6 +286,7 @@ mod tests {
             r#"{"buffer": "-0.1"}"#,
             r#"{"buffer": 0.15}"#,
             r#"{"buffer": "physical"}"#,
+            r#"{"physical": null}"#,
             r#"{"overbooking": "-1.0"}"#,
             "{}",
             "0.15",
@@ -317,8 +355,20 @@ mod tests {
                 "buffer is unknown; the members are resource_class, generation, normal.",
             ),
             (
-                r#"{"generation": 3, "normal": "all"}"#,
-                "normal: \"all\" is none of physical, buffer or null.",
+                r#"{"generation": 3, "normal": "buffer"}"#,
+                "normal: \"buffer\" is not physical, an object with a buffer or null.",
+            ),
+            (
+                r#"{"generation": 3, "normal": 1}"#,
+                "normal: 1 is not physical, an object with a buffer or null.",
+            ),
+            (
+                r#"{"generation": 3, "normal": {"physical": 1}}"#,
+                "normal.physical is unknown; the members are buffer.",
+            ),
+            (
+                r#"{"generation": 3, "normal": {"buffer": null}}"#,
+                "normal.buffer is required.",
             ),
         ] {
             assert_eq!(patched(body).unwrap_err().to_string(), sentence, "{body}");

@@ -3,11 +3,11 @@
 use std::iter::Enumerate;
 use std::slice::Iter;
 
-use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer};
+use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::problem::{Problem, given, none_of};
+use super::problem::{Problem, given};
 use crate::wire::value::Value;
 
 /// A value of a request.
@@ -144,24 +144,8 @@ impl<'a> Deserializer<'a> for Input<'a> {
         self.deserialize_map(visitor)
     }
 
-    fn deserialize_enum<V: Visitor<'a>>(
-        self,
-        _name: &'static str,
-        names: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Problem> {
-        match self.value {
-            Value::String(text) => visitor.visit_enum(BorrowedStrDeserializer::new(text)),
-            // A variant with a value is an object with a single member.
-            Value::Object(object) if object.len() == 1 => {
-                visitor.visit_enum(MapAccessDeserializer::new(self.unread_members()))
-            }
-            other => Err(Problem::value(given(other), none_of(names.iter().copied()))),
-        }
-    }
-
     forward_to_deserialize_any! {
-        <V: Visitor<'a>> i8 i16 i32 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct identifier
+        <V: Visitor<'a>> i8 i16 i32 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct enum identifier
     }
 
     fn deserialize_ignored_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {

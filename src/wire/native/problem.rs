@@ -135,10 +135,6 @@ impl de::Error for Problem {
         Problem::invalid_type(given, allowed)
     }
 
-    fn unknown_variant(name: &str, names: &'static [&'static str]) -> Problem {
-        Problem::value(quoted(name), none_of(names.iter().copied()))
-    }
-
     fn unknown_field(name: &str, names: &'static [&'static str]) -> Problem {
         Problem::new(name, Kind::Unknown(names))
     }

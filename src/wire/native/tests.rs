@@ -4,15 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::types::{Nullable, PageLimit, Text};
+use super::types::{Name, Nullable, PageLimit, Text};
 use super::*;
-
-#[derive(Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Rank {
-    Fullest,
-    Emptiest,
-}
+use crate::search::Rank;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,7 +23,7 @@ struct Body {
 struct Consumer {
     name: Option<Text<1, 4>>,
     generation: Nullable<i64>,
-    rank: Option<Rank>,
+    rank: Option<Name<Rank>>,
 }
 
 #[derive(Deserialize)]
@@ -58,7 +52,7 @@ fn a_body_is_read() {
     let body: Body = read_body(body.as_bytes()).unwrap();
     assert!(body.atomic && body.amounts.is_empty());
     assert_eq!(body.consumers[0].generation.0, Some(1));
-    assert_eq!(body.consumers[0].rank, Some(Rank::Emptiest));
+    assert_eq!(body.consumers[0].rank.map(Name::name), Some("emptiest"));
     assert_eq!(body.consumers[1].generation.0, None);
     assert_eq!(body.consumers[1].name.as_ref().map(|name| name.0.as_str()), Some("a"));
 }
@@ -77,11 +71,11 @@ fn a_wrong_member_is_refused_with_its_path_what_was_given_and_what_is_allowed() 
         ),
         (
             r#"{"consumers": [{"generation": 1, "rank": "fullist"}]}"#,
-            "consumers[0].rank: \"fullist\" is none of fullest, emptiest.",
+            "consumers[0].rank: \"fullist\" is none of fullest, emptiest, tightest, random.",
         ),
         (
             r#"{"consumers": [{"generation": 1, "rank": 5}]}"#,
-            "consumers[0].rank: 5 is none of fullest, emptiest.",
+            "consumers[0].rank: 5 is not a text.",
         ),
         (
             r#"{"consumers": [{"generation": 1, "ranc": "fullest"}]}"#,
