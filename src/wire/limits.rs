@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::bad_request;
 use super::native::{
-    Member, NoParameters, Noun, Null, Nullable, Operation, PageLimit, Patch, Text, read_body, read_merge_patch,
-    read_query,
+    Member, NoParameters, Noun, Null, Nullable, Operation, PageLimit, Patch, Patched, Text, read_body,
+    read_merge_patch, read_query,
 };
 use super::output::json;
 use crate::error::Result;
@@ -66,8 +66,9 @@ pub static NOUN: Noun = Noun {
 
 const SET_REFUSALS: &[&str] = &["BadRequest", "DuplicateQueryKey", "ClassNotFound", "StaleGeneration"];
 
-/// The members that a patch may leave out.
-const MERGED: &[Member] = &[("normal", Null::IsValue)];
+impl Patched for SetBody {
+    const MERGED: &'static [Member] = &[("normal", Null::IsValue)];
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -212,7 +213,7 @@ pub fn read_set(class: &str, query: &str, body: &[u8]) -> Result<(Set, bool)> {
 /// As of [`read_set`].
 pub fn read_patch(shown: &Limit, query: &str, body: &[u8]) -> Result<(Set, bool)> {
     let SetParameters { dry_run } = read_query(query)?;
-    let Patch(body) = read_merge_patch(MERGED, &write_one(shown), body)?;
+    let Patch(body) = read_merge_patch(&write_one(shown), body)?;
     Ok((set(&shown.class, body)?, dry_run))
 }
 
@@ -260,6 +261,7 @@ pub fn write_list(limits: &[Limit], next: Option<&str>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::tests::compare_nulls;
 
     fn read(body: &str) -> Result<Set> {
         read_set("VCPU", "", body.as_bytes()).map(|(set, _)| set)
@@ -330,6 +332,7 @@ mod tests {
             generation: Some(3),
             normal: Some(NormalLimit::Buffer(150_000)),
         };
+        compare_nulls::<SetBody>(&write_one(&shown));
         let patched = |body: &str| read_patch(&shown, "", body.as_bytes()).map(|(set, _)| (set.generation, set.normal));
         for (body, generation, normal) in [
             (r#"{"generation": 3}"#, Some(3), Some(NormalLimit::Buffer(150_000))),

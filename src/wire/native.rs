@@ -13,7 +13,7 @@ mod types;
 use serde::de::DeserializeOwned;
 
 use input::Input;
-pub use merge::{Member, Null, Patch};
+pub use merge::{Member, Null, Patch, Patched};
 pub use noun::{Noun, Operation};
 pub use object::{Ignored, Object};
 use problem::Problem;
@@ -34,13 +34,13 @@ pub fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     read_value(&json::read(body, |_| Ok(()))?)
 }
 
-/// Reads the body of a `PATCH` as the body of a `PUT`. `shown` is the answer to `GET`, of which `members` are merged.
+/// Reads the body of a `PATCH` as the body of a `PUT`. `shown` is the answer to `GET`.
 ///
 /// # Errors
 /// As of [`read_body`].
-pub fn read_merge_patch<T: DeserializeOwned>(members: &[Member], shown: &[u8], patch: &[u8]) -> Result<Patch<T>> {
+pub fn read_merge_patch<T: DeserializeOwned + Patched>(shown: &[u8], patch: &[u8]) -> Result<Patch<T>> {
     let (patch, shown) = (json::read(patch, |_| Ok(()))?, json::read(shown, |_| Ok(()))?);
-    read_value(&merge::merged(members, shown, patch)).map(Patch)
+    read_value(&merge::merged(T::MERGED, shown, patch)).map(Patch)
 }
 
 /// Reads a parsed body. A NUL in a text is refused here. PostgreSQL refuses a NUL too, but only in the writer, and then

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use self::body::{DescribeAllBody, DescribeBody, Property, StateBody, describe};
 use super::bad_request;
 use super::native::{
-    InDomain, Member, Name, NoParameters, Noun, Null, Operation, PageLimit, Patch, Uuid, read_body, read_merge_patch,
-    read_query,
+    InDomain, Member, Name, NoParameters, Noun, Null, Operation, PageLimit, Patch, Patched, Uuid, read_body,
+    read_merge_patch, read_query,
 };
 use super::output::json;
 use super::uuid;
@@ -107,13 +107,14 @@ const DESCRIBE_REFUSALS: &[&str] = &[
     "ProviderGenerationLimit",
 ];
 
-/// The members that a patch may leave out.
-const MERGED: &[Member] = &[
-    ("type", Null::Removes),
-    ("properties", Null::IsValueInside),
-    ("domains", Null::Removes),
-    ("state", Null::Removes),
-];
+impl Patched for DescribeBody {
+    const MERGED: &'static [Member] = &[
+        ("type", Null::Removes),
+        ("properties", Null::IsValueInside),
+        ("domains", Null::Removes),
+        ("state", Null::Removes),
+    ];
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -209,7 +210,7 @@ pub fn read_describe(provider: &str, query: &str, body: &[u8]) -> Result<(Descri
 /// As of [`read_describe`].
 pub fn read_patch(shown: &Described, query: &str, body: &[u8]) -> Result<(DescribeAll, bool)> {
     let parameters = read_query(query)?;
-    let Patch(body) = read_merge_patch(MERGED, &write_one(shown), body)?;
+    let Patch(body) = read_merge_patch(&write_one(shown), body)?;
     describe_one(&shown.uuid, parameters, body)
 }
 

@@ -18,8 +18,8 @@ pub use self::spec::read_stored;
 use super::bad_request;
 use super::defaults::{Defaults, consumer_type};
 use super::native::{
-    List, Member, NoParameters, Noun, Null, Operation, PageLimit, Patch, Text, Uuid, read_body, read_merge_patch,
-    read_query,
+    List, Member, NoParameters, Noun, Null, Operation, PageLimit, Patch, Patched, Text, Uuid, read_body,
+    read_merge_patch, read_query,
 };
 use super::uuid;
 use crate::error::{Error, Result};
@@ -131,16 +131,17 @@ const PUT_REFUSALS: &[&str] = &[
     "Busy",
 ];
 
-/// The members that a patch may leave out.
-const MERGED: &[Member] = &[
-    ("name", Null::Removes),
-    ("project_id", Null::Removes),
-    ("user_id", Null::Removes),
-    ("type", Null::Removes),
-    ("quorum", Null::Removes),
-    ("roles", Null::Removes),
-    ("rules", Null::IsValue),
-];
+impl Patched for PutBody {
+    const MERGED: &'static [Member] = &[
+        ("name", Null::Removes),
+        ("project_id", Null::Removes),
+        ("user_id", Null::Removes),
+        ("type", Null::Removes),
+        ("quorum", Null::Removes),
+        ("roles", Null::Removes),
+        ("rules", Null::IsValue),
+    ];
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -232,7 +233,7 @@ pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -
 /// As of [`read_put`].
 pub fn read_patch(shown: &WorkloadRow, query: &str, patch: &[u8], defaults: &Defaults) -> Result<Put> {
     let WriteParameters { dry_run } = read_query(query)?;
-    let Patch(body) = read_merge_patch(MERGED, &write_spec(shown)?, patch)?;
+    let Patch(body) = read_merge_patch(&write_spec(shown)?, patch)?;
     put(shown.uuid.clone(), body, dry_run, defaults)
 }
 

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use crate::wire::value::Value;
 
@@ -69,41 +69,45 @@ fn merge(shown: Value, patch: Value, keeps_null: bool) -> Option<Value> {
     }
 }
 
-/// The body of a `PUT` that a patch stands for. The schema is that of the patch: only `generation` is required, and any
-/// member may be null.
+/// The body of a `PUT` that a patch may stand for.
+pub trait Patched: JsonSchema {
+    /// The members that a patch may leave out.
+    const MERGED: &'static [Member];
+}
+
+/// The body of a `PUT` that a patch stands for. The schema is that of the patch: only `generation` is required, and a
+/// member may be null if the `PUT` does without the member.
 pub struct Patch<T>(pub T);
 
-impl<T: JsonSchema> JsonSchema for Patch<T> {
+impl<T: Patched> JsonSchema for Patch<T> {
     fn schema_name() -> Cow<'static, str> {
         format!("PatchOf{}", T::schema_name()).into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = T::json_schema(generator);
-        let members = schema.ensure_object();
-        make_optional(members);
-        members.insert("required".to_owned(), json!(["generation"]));
+        let keywords = schema.ensure_object();
+        let required = keywords.insert("required".to_owned(), json!(["generation"]));
+        let required: Vec<Json> = required.and_then(|names| names.as_array().cloned()).unwrap_or_default();
+        let members = keywords.get_mut("properties").and_then(Json::as_object_mut);
+        for (name, member) in members.into_iter().flatten() {
+            let is_merged = T::MERGED.iter().any(|(merged, _)| merged == name);
+            if is_merged && !required.contains(&json!(name)) {
+                make_nullable(member);
+            }
+        }
         schema
     }
 }
 
-/// Makes all members of an object optional and nullable.
-fn make_optional(schema: &mut Map<String, Json>) {
-    schema.shift_remove("required");
-    let of_names = schema.get_mut("properties").and_then(Json::as_object_mut);
-    for (_, member) in of_names.into_iter().flatten() {
-        make_nullable(member);
-    }
-    if let Some(member) = schema.get_mut("additionalProperties") {
-        make_nullable(member);
-    }
-}
-
+/// Adds null to the values of a member, and to the values of the members inside.
 fn make_nullable(schema: &mut Json) {
     let Some(keywords) = schema.as_object_mut() else {
         return;
     };
-    make_optional(keywords);
+    if let Some(inside) = keywords.get_mut("additionalProperties") {
+        make_nullable(inside);
+    }
     let has_enum = keywords.contains_key("enum");
     match keywords.get_mut("type") {
         Some(Json::Array(types)) if types.contains(&json!("null")) => return,
@@ -113,17 +117,8 @@ fn make_nullable(schema: &mut Json) {
         }
         _ => {}
     }
-    let only_null = json!({"type": "null"});
-    let forms = keywords.get("anyOf").and_then(Json::as_array);
-    let is_nullable = forms.is_some_and(|forms| forms.contains(&only_null));
-    let is_any = !["type", "anyOf", "$ref"]
-        .iter()
-        .any(|keyword| keywords.contains_key(*keyword));
-    if is_nullable || is_any {
-        return;
-    }
     let text = keywords.shift_remove("description");
-    let mut nullable = json!({"anyOf": [schema.take(), only_null]});
+    let mut nullable = json!({"anyOf": [schema.take(), {"type": "null"}]});
     if let Some(text) = text {
         nullable["description"] = text;
     }
@@ -223,20 +218,35 @@ mod tests {
         }
     }
 
+    #[derive(JsonSchema)]
+    #[schemars(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only the schema is used")]
+    struct Body {
+        generation: Option<i64>,
+        /// The text.
+        #[schemars(default)]
+        kind: String,
+        #[schemars(default)]
+        amounts: std::collections::BTreeMap<String, i64>,
+        #[schemars(default, extend("enum" = ["up", "off"]))]
+        state: String,
+        items: Vec<String>,
+        #[schemars(default)]
+        atomic: bool,
+        shown: Option<crate::wire::native::Ignored>,
+    }
+
+    impl Patched for Body {
+        const MERGED: &'static [Member] = &[
+            ("kind", Null::Removes),
+            ("amounts", Null::Removes),
+            ("state", Null::Removes),
+            ("items", Null::Removes),
+        ];
+    }
+
     #[test]
-    fn the_schema_of_a_patch_requires_the_generation_alone() {
-        #[derive(JsonSchema)]
-        #[schemars(deny_unknown_fields)]
-        #[expect(dead_code, reason = "only the schema is used")]
-        struct Body {
-            generation: Option<i64>,
-            /// The text.
-            kind: String,
-            amounts: std::collections::BTreeMap<String, i64>,
-            #[schemars(extend("enum" = ["up", "off"]))]
-            state: String,
-            shown: Option<crate::wire::native::Ignored>,
-        }
+    fn the_schema_of_a_patch_requires_the_generation_alone_and_has_null_for_members_that_may_be_removed() {
         let schema = schemars::schema_for!(Patch<Body>).to_value();
         assert_eq!(schema["required"], json!(["generation"]));
         assert_eq!(schema["additionalProperties"], json!(false));
@@ -244,12 +254,19 @@ mod tests {
         assert_eq!(members["generation"]["type"], json!(["integer", "null"]));
         assert_eq!(members["kind"]["type"], json!(["string", "null"]));
         assert_eq!(members["kind"]["description"], "The text.");
-        let states = json!([{"type": "string", "enum": ["up", "off"]}, {"type": "null"}]);
-        assert_eq!(members["state"]["anyOf"], states);
+        let up_or_off = &members["state"]["anyOf"];
+        assert_eq!(
+            (&up_or_off[0]["enum"], &up_or_off[1]),
+            (&json!(["up", "off"]), &json!({"type": "null"}))
+        );
         assert_eq!(members["shown"], json!(true));
+        assert_eq!(members["amounts"]["type"], json!(["object", "null"]));
         assert_eq!(
             members["amounts"]["additionalProperties"]["type"],
             json!(["integer", "null"])
         );
+        // The `PUT` requires the items, and null is no value of `atomic`.
+        assert_eq!(members["items"]["type"], "array");
+        assert_eq!(members["atomic"]["type"], "boolean");
     }
 }

@@ -6,6 +6,7 @@ use super::*;
 use crate::model::providers::Describe;
 use crate::search::Description;
 use crate::search::PropertyValue;
+use crate::wire::tests::compare_nulls;
 
 fn refused(members: &str) -> String {
     let body = format!(r#"{{"generation": null, {members}}}"#);
@@ -199,6 +200,11 @@ fn a_patch_has_the_refusals_of_a_put() {
     ] {
         assert_eq!(patched(body).unwrap_err().to_string(), sentence, "{body}");
     }
+}
+
+#[test]
+fn the_description_of_a_patch_has_null_where_null_is_read() {
+    compare_nulls::<DescribeBody>(&write_one(&shown()));
 }
 
 #[test]

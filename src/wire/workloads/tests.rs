@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::model::workloads::{AffinityKind, Mode, SpreadRule};
+use crate::wire::tests::compare_nulls;
 
 const UUID: &str = "6f000000-0000-4000-8000-000000000001";
 const OTHER: &str = "6f000000-0000-4000-8000-000000000002";
@@ -115,6 +116,13 @@ fn a_stored_payload_is_shown_and_patched_as_it_was_put() {
         assert_eq!((renamed.name.as_str(), renamed.body), ("v", put.body));
         assert!(renamed.spec.is_same_revision(&put.spec));
     }
+}
+
+/// The description had null for each member, and the reader refused null for `name`, `roles` and others.
+#[test]
+fn the_description_of_a_patch_has_null_where_null_is_read() {
+    let put = with("").unwrap();
+    compare_nulls::<PutBody>(&write_spec(&row(&put.body)).unwrap());
 }
 
 #[test]
