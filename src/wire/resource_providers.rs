@@ -99,13 +99,13 @@ impl ProviderFormat {
             .chain(paths)
             .map(|(rel, path)| Link {
                 rel,
-                // A NUL in the place of the uuid, because no prefix has a NUL.
-                href: format!("{prefix}/resource_providers/\0{path}"),
+                // A DEL in the place of the uuid: no header and no URL prefix has a DEL, and JSON has no escape for it.
+                href: format!("{prefix}/resource_providers/\x7f{path}"),
             });
         let text = json(&links.collect::<Vec<_>>());
         ProviderFormat {
             nested: version >= NESTED_PROVIDERS,
-            links: WordTemplate::of(&text, br"\u0000"),
+            links: WordTemplate::of(&text, b"\x7f"),
         }
     }
 

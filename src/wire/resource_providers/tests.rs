@@ -90,6 +90,19 @@ fn reads_the_filters_of_a_list() {
     assert!(read_list(Version::MAX, "resources=").is_err());
 }
 
+/// A proxy's prefix had the six characters that stood for the uuid.
+#[test]
+fn a_prefix_of_any_characters_is_written_as_it_is() {
+    for prefix in ["/placement", r"/a\u0000b", r#"/"\"#, "/é\u{80}"] {
+        let body = write_one(Version::MAX, prefix, &provider(None));
+        let read = json::read(&body, |_| Ok(())).expect(prefix);
+        let links = read.field("links").items();
+        let href = |at: usize| links[at].field("href").text();
+        assert_eq!(href(0), format!("{prefix}/resource_providers/{UUID}"));
+        assert_eq!(href(1), format!("{prefix}/resource_providers/{UUID}/inventories"));
+    }
+}
+
 #[test]
 fn links_and_trees_depend_on_the_version() {
     let written = |minor, provider: &Provider| {
