@@ -33,15 +33,17 @@ impl<'a> Input<'a> {
         Problem::value(given(self.value), format_args!("not {allowed}"))
     }
 
-    /// The whole number. Beyond 64 bits it is the nearest number of 64 bits, and no generation or amount is so large.
+    /// The whole number of 64 bits.
     fn whole(self) -> Result<i64, Problem> {
-        match self.value {
-            Value::Int(_) | Value::BigInt(_) => Ok(self.value.integer()),
+        let number = match self.value {
+            Value::Int(number) => Some(*number),
             // JSON has a single kind of number, so 1.0 is whole.
-            Value::Float(number) if number.fract() == 0.0 => Ok(self.value.integer()),
-            Value::String(text) if self.is_query && is_digits(text) => Ok(text.parse().unwrap_or(i64::MAX)),
-            _ => Err(self.is_not("a whole number")),
-        }
+            Value::Float(number) if number.fract() == 0.0 => format!("{number:.0}").parse().ok(),
+            Value::String(text) if self.is_query && is_digits(text) => text.parse().ok(),
+            Value::BigInt(_) => None,
+            _ => return Err(self.is_not("a whole number")),
+        };
+        number.ok_or_else(|| self.is_not("a whole number of 64 bits"))
     }
 
     fn items<V: Visitor<'a>>(self, items: &'a [Value], visitor: V) -> Result<V::Value, Problem> {

@@ -69,6 +69,15 @@ fn a_wrong_member_is_refused_with_its_path_what_was_given_and_what_is_allowed() 
             r#"{"consumers": [{"generation": "1"}]}"#,
             "consumers[0].generation: \"1\" is not a whole number or null.",
         ),
+        // A refusal of a stale generation said 9223372036854775807 for each of these numbers.
+        (
+            r#"{"consumers": [{"generation": 9223372036854775808}]}"#,
+            "consumers[0].generation: 9223372036854775808 is not a whole number of 64 bits or null.",
+        ),
+        (
+            r#"{"consumers": [{"generation": 1e19}]}"#,
+            "consumers[0].generation: 10000000000000000000 is not a whole number of 64 bits or null.",
+        ),
         (
             r#"{"consumers": [{"generation": 1, "rank": "fullist"}]}"#,
             "consumers[0].rank: \"fullist\" is none of fullest, emptiest, tightest, random.",
@@ -127,6 +136,10 @@ fn a_wrong_parameter_is_refused_by_name() {
         ("limit=1001", "limit: 1001 is not a whole number from 1 to 1000."),
         ("limit=0", "limit: 0 is not a whole number from 1 to 1000."),
         ("limit=-1", "limit: \"-1\" is not a whole number."),
+        (
+            "limit=9223372036854775808",
+            "limit: \"9223372036854775808\" is not a whole number of 64 bits.",
+        ),
         ("dry_run=yes", "dry_run: \"yes\" is not true or false."),
         (
             "limits=5",
