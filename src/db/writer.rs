@@ -59,7 +59,7 @@ pub use batch::{Batch, BatchChange, BatchCommand, BatchPlan, Decision, Executed,
 use committer::Committer;
 use heartbeat::WriterHeartbeat;
 use pipeline::Pipeline;
-use queue::{Job, WriterHandle, queue};
+use queue::{Entry, Job, WriterHandle, queue};
 use session::WriteSession;
 pub use settings::WriterSettings;
 
@@ -105,7 +105,7 @@ struct Writer<B: Batch> {
 impl<B: Batch> Writer<B> {
     fn start(
         session: WriteSession<B>,
-        queue: Receiver<Job<B>>,
+        queue: Receiver<Entry<B>>,
         settings: &WriterSettings,
     ) -> Result<Writer<B>, SetupError> {
         Ok(Writer {
@@ -128,22 +128,25 @@ impl<B: Batch> Writer<B> {
             // 2. Retry the commands that wait for held rows.
             self.committer.retry_parked();
 
-            // 3. Wait for a command, or until a step above is due.
+            // 3. Answer the questions.
+            self.committer.answer_questions();
+
+            // 4. Wait for a command or a question, or until a step above is due.
             match self.committer.backlog.wait(duties_at) {
                 Wakeup::Job => {}
                 Wakeup::Timeout => continue,
                 Wakeup::Closed => return,
             }
 
-            // 4. Take the small commands that wait.
+            // 5. Take the small commands that wait.
             let jobs = self.committer.backlog.waiting.take_small(&[]);
             let (plannable, unplannable): (Vec<_>, Vec<_>) = jobs.into_iter().partition(Job::is_plannable);
 
-            // 5. Commit the commands that can be planned, and after these the rest.
+            // 6. Commit the commands that can be planned, and after these the rest.
             self.committer.commit(plannable, !unplannable.is_empty());
             self.committer.commit(unplannable, false);
 
-            // 6. Begin or end a large command.
+            // 7. Begin or end a large command.
             large::advance(&mut self.committer);
 
             mutants::panic_as(Mutant::PanicInWriter);

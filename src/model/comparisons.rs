@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use tokio::sync::OwnedMutexGuard;
 
-use super::claims::ClaimFirst;
 use super::reads::blocking::{on_blocking_thread, within_timeout};
 use super::service::Model;
 use super::snapshot::comparison::{self, SLICE_PROVIDERS, SliceResult};
@@ -38,8 +37,7 @@ impl Model {
         let arrived = BootInstant::now();
         if self.exclusive {
             // Only the writer's connection can distinguish commits of a foreign writer from commits of this process.
-            // The writer checks before each batch, so an empty command is sent.
-            self.submit_until(ClaimFirst::new(Vec::new(), None), deadline).await?;
+            self.writer.follow(deadline).await?;
         }
         if !self.store.had_foreign_writes(FOREIGN_WRITER_MEMORY) {
             return Ok(false);

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::batch::{Batch, Decision};
 use super::held_rows::Parked;
 use super::large_inserts::LargeInserts;
-use super::queue::Job;
+use super::queue::{Entry, Job};
 use super::settings::WriterSettings;
 use super::waiting::Waiting;
 
@@ -20,7 +20,7 @@ pub(super) struct Backlog<B: Batch> {
 
 /// Why [`Backlog::wait`] returned.
 pub(super) enum Wakeup {
-    /// A job may be committed now.
+    /// A job may be committed now, or a question answered.
     Job,
     /// The time is over, or parked jobs are due.
     Timeout,
@@ -29,7 +29,7 @@ pub(super) enum Wakeup {
 }
 
 impl<B: Batch> Backlog<B> {
-    pub fn new(queue: Receiver<Job<B>>, settings: &WriterSettings) -> Backlog<B> {
+    pub fn new(queue: Receiver<Entry<B>>, settings: &WriterSettings) -> Backlog<B> {
         Backlog {
             waiting: Waiting::new(queue, settings.commit_timeout),
             parked: Parked::new(settings.queue_size),

@@ -43,6 +43,17 @@ impl<B: Batch> Committer<B> {
         }
     }
 
+    /// Answers the questions that wait, after [`Batch::follow`].
+    pub fn answer_questions(&mut self) {
+        let questions = std::mem::take(&mut self.backlog.waiting.questions);
+        if !questions.is_empty()
+            && let Err(failure) = self.session.follow()
+        {
+            return self.session.note_failure(&failure);
+        }
+        questions.into_iter().for_each(|question| _ = question.send(()));
+    }
+
     /// Commits the jobs in one transaction, and answers. Halves a batch if one command may be the cause of a failure.
     fn commit_or_refuse(&mut self, mut jobs: Vec<Job<B>>) {
         match self.try_until_timeout(&mut jobs) {

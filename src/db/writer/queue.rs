@@ -1,4 +1,5 @@
-//! The writer's queue: commands, each with its deadline, its gate and the channel for its answer.
+//! The writer's queue: commands, each with its deadline, its gate and the channel for its answer; and questions, which
+//! the writer answers without a transaction.
 //!
 //! The queue is bounded by the number of commands without an answer. Commands that wait for held rows have a bound of
 //! their own (`held_rows.rs`), and take no place from the rest.
@@ -23,6 +24,13 @@ use crate::error::{Error, Result};
 
 /// Extra time for the caller, so that the writer's more precise answer arrives first.
 const CALLER_GRACE: Duration = Duration::from_millis(500);
+
+/// An entry of the queue.
+pub(in crate::db) enum Entry<B: Batch> {
+    Job(Job<B>),
+    /// Answered after [`Batch::follow`], which finds the commits of other programs. Dropped after a failure.
+    Question(oneshot::Sender<()>),
+}
 
 /// A command that waits to be committed.
 pub(in crate::db) struct Job<B: Batch> {
@@ -167,8 +175,8 @@ impl<B: Batch> Job<B> {
 }
 
 /// Creates the queue: the handle to submit commands, and the writer's end.
-pub(in crate::db) fn queue<B: Batch>(settings: &WriterSettings) -> (WriterHandle<B>, Receiver<Job<B>>) {
-    let (queue, jobs) = channel();
+pub(in crate::db) fn queue<B: Batch>(settings: &WriterSettings) -> (WriterHandle<B>, Receiver<Entry<B>>) {
+    let (queue, entries) = channel();
     let handle = WriterHandle {
         queue,
         unanswered: LiveCount::default(),
@@ -176,12 +184,12 @@ pub(in crate::db) fn queue<B: Batch>(settings: &WriterSettings) -> (WriterHandle
         timeout: settings.commit_timeout,
         statistics: Arc::default(),
     };
-    (handle, jobs)
+    (handle, entries)
 }
 
 /// Submits commands to the writer. Clones share the queue; the writer ends when the last clone is dropped.
 pub struct WriterHandle<B: Batch> {
-    queue: Sender<Job<B>>,
+    queue: Sender<Entry<B>>,
     unanswered: LiveCount,
     queue_size: usize,
     timeout: Duration,
@@ -236,6 +244,25 @@ impl<B: Batch> WriterHandle<B> {
         self.enqueue(command, deadline, true, when_held).await
     }
 
+    /// Has the writer call [`Batch::follow`], outside of a transaction. Returns after the call.
+    pub async fn follow(&self, deadline: BootInstant) -> Result<()> {
+        let (question, answer) = oneshot::channel();
+        self.send(Entry::Question(question))?;
+        let answered = timeout(deadline.saturating_duration_since(BootInstant::now()), answer).await;
+        answered
+            .ok()
+            .and_then(std::result::Result::ok)
+            .ok_or_else(|| Error::Unavailable {
+                detail: "it does not answer".into(),
+            })
+    }
+
+    fn send(&self, entry: Entry<B>) -> Result<()> {
+        self.queue.send(entry).map_err(|_| Error::Busy {
+            detail: "It is shutting down.".to_owned(),
+        })
+    }
+
     async fn enqueue(
         &self,
         command: B::Command,
@@ -257,9 +284,7 @@ impl<B: Batch> WriterHandle<B> {
             reply,
             counted: Some(counted),
         };
-        self.queue.send(job).map_err(|_| Error::Busy {
-            detail: "It is shutting down.".to_owned(),
-        })?;
+        self.send(Entry::Job(job))?;
         let unknown = |detail: &'static str| Error::UnknownOutcome { detail: detail.into() };
         let cancel_after = deadline.saturating_duration_since(BootInstant::now()) + self.timeout + CALLER_GRACE;
         let answered = match timeout(cancel_after, &mut answer).await {

@@ -16,9 +16,11 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::oneshot::Sender;
+
 use super::batch::Batch;
 use super::jobs::{refuse_expired, too_slow};
-use super::queue::Job;
+use super::queue::{Entry, Job};
 
 /// The most jobs of one transaction: enough to make the fixed cost vanish, few enough to stay quick.
 pub(super) const MAX_BATCH: usize = 256;
@@ -32,7 +34,9 @@ const PAUSE_FACTOR: f64 = 9.0;
 const LONGEST_PAUSE: f64 = 0.1;
 
 pub(super) struct Waiting<B: Batch> {
-    queue: Receiver<Job<B>>,
+    queue: Receiver<Entry<B>>,
+    /// Questions that were taken from the queue.
+    pub questions: Vec<Sender<()>>,
     /// Small jobs that were taken from the queue and could not join a batch, in their order.
     deferred: VecDeque<Job<B>>,
     /// Large jobs that were taken from the queue.
@@ -45,9 +49,10 @@ pub(super) struct Waiting<B: Batch> {
 }
 
 impl<B: Batch> Waiting<B> {
-    pub fn new(queue: Receiver<Job<B>>, commit_timeout: Duration) -> Waiting<B> {
+    pub fn new(queue: Receiver<Entry<B>>, commit_timeout: Duration) -> Waiting<B> {
         Waiting {
             queue,
+            questions: Vec::new(),
             deferred: VecDeque::new(),
             large: VecDeque::new(),
             large_at: Instant::now(),
@@ -66,9 +71,27 @@ impl<B: Batch> Waiting<B> {
         (!self.large.is_empty()).then_some(self.large_at)
     }
 
-    /// Waits for a job to arrive.
+    /// Waits for a job or a question to arrive.
     pub fn wait(&mut self, timeout: Duration) -> Result<(), RecvTimeoutError> {
-        self.queue.recv_timeout(timeout).map(|job| self.deferred.push_back(job))
+        self.queue.recv_timeout(timeout).map(|entry| self.take(entry))
+    }
+
+    /// Takes over an entry of the queue.
+    fn take(&mut self, entry: Entry<B>) {
+        match entry {
+            Entry::Job(job) => self.deferred.push_back(job),
+            Entry::Question(question) => self.questions.push(question),
+        }
+    }
+
+    /// The oldest job that waits and was not set aside as large.
+    fn next(&mut self) -> Option<Job<B>> {
+        while self.deferred.is_empty()
+            && let Ok(entry) = self.queue.try_recv()
+        {
+            self.take(entry);
+        }
+        self.deferred.pop_front()
     }
 
     pub fn defer(&mut self, jobs: impl IntoIterator<Item = Job<B>>) {
@@ -80,7 +103,7 @@ impl<B: Batch> Waiting<B> {
         let mut rows: usize = batch.iter().map(Job::rows).sum();
         let mut taken = Vec::new();
         while batch.len() + taken.len() < MAX_BATCH
-            && let Some(job) = self.deferred.pop_front().or_else(|| self.queue.try_recv().ok())
+            && let Some(job) = self.next()
         {
             if job.is_large() {
                 self.large.push_back(job);

@@ -1,5 +1,6 @@
 //! Tests of the waiting jobs: the bound of the queue, and the pauses between large commands.
 
+use super::script::Call;
 use super::*;
 use crate::db::writer::held_rows::Parked;
 use crate::db::writer::queue::{WriterHandle, queue};
@@ -25,6 +26,15 @@ async fn a_full_queue_refuses_immediately() {
     }
     assert_eq!(granted, [10, 20, 30]);
     assert_eq!(writer.count(), 3);
+}
+
+#[actix_web::test]
+async fn a_question_is_answered_while_the_queue_is_full_and_no_transaction_can_begin() {
+    let mut writer = number_writer(0, LONG_TIMEOUT);
+    assert!(writer.submit(1).await.unwrap().is_err());
+    writer.lock();
+    writer.handle.follow(writer.handle.deadline()).await.unwrap();
+    assert_eq!(writer.script.calls(), [Call::Follow]);
 }
 
 /// A batch of several commands has at most 1,024 rows. Beyond 256 rows a command is committed alone.
