@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::db::engines::dialect::Folding;
 use crate::model::snapshot::lineage::{self, Lineage};
 use crate::search::{Catalog, ClassId, ProviderId, ProviderRow, ProviderState, Snapshot};
 
@@ -20,7 +21,9 @@ pub enum Base {
 pub struct Rows {
     catalog: Catalog,
     rows: HashMap<ProviderId, ProviderRow>,
-    uuids: HashMap<Arc<str>, ProviderId>,
+    /// By uuid, exact and folded. An exact match comes first, because the collation of a column may be exact.
+    uuids: HashMap<String, ProviderId>,
+    folding: Folding,
     names: HashMap<Arc<str>, ProviderId>,
     /// The states and parents of providers from which claims with a choice may take.
     lineage: Lineage,
@@ -29,16 +32,19 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// `uuids` and `names` belong to `rows`, in the spelling of the commands.
+    /// `names` belong to `rows`, in the spelling of the commands.
     pub fn new(
         catalog: Catalog,
         rows: Vec<ProviderRow>,
-        uuids: HashMap<Arc<str>, ProviderId>,
+        folding: Folding,
         names: HashMap<Arc<str>, ProviderId>,
     ) -> Rows {
+        let folded = rows.iter().map(|row| (folding(&row.uuid), row.id));
+        let exact = rows.iter().map(|row| (row.uuid.to_string(), row.id));
         Rows {
             catalog,
-            uuids,
+            uuids: folded.chain(exact).collect(),
+            folding,
             names,
             rows: rows.into_iter().map(|row| (row.id, row)).collect(),
             lineage: Lineage::default(),
@@ -110,10 +116,22 @@ impl Base {
         }
     }
 
+    /// Maps names that are equal to the database to one text.
+    pub fn fold(&self, name: &str) -> String {
+        match self {
+            Base::Snapshot(_) => name.to_owned(),
+            Base::Rows(rows) => (rows.folding)(name),
+        }
+    }
+
     pub fn by_uuid(&self, uuid: &str) -> Option<ProviderId> {
         match self {
             Base::Snapshot(snapshot) => snapshot.by_uuid(uuid).map(|slot| snapshot.id(slot)),
-            Base::Rows(rows) => rows.uuids.get(uuid).copied(),
+            Base::Rows(rows) => rows
+                .uuids
+                .get(uuid)
+                .or_else(|| rows.uuids.get(&self.fold(uuid)))
+                .copied(),
         }
     }
 

@@ -115,8 +115,6 @@ pub struct State {
     pub trait_times: BTreeMap<String, Moment>,
     /// Whether a new provider whose uuid and name are both taken is refused because of its name.
     pub names_first: bool,
-    /// Which spellings of an aggregate's uuid the database takes for equal.
-    pub folding: fn(&str) -> String,
     /// Log lines for after the commit.
     pub warnings: Vec<String>,
     /// Uuids of providers that other transactions have locked: claims with a choice take nothing from these providers.
@@ -146,7 +144,6 @@ impl State {
             trait_users: BTreeSet::new(),
             trait_times: BTreeMap::new(),
             names_first: false,
-            folding: str::to_owned,
             warnings: Vec::new(),
             held: Arc::default(),
             waits_for_held: false,

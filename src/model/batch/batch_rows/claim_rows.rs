@@ -9,8 +9,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::providers::uuids_of;
 use crate::db::claim_rows::{self, ClaimKeys, ClaimRow};
+use crate::db::engines::dialect::folding;
 use crate::db::{DbConnection, DbResult};
 use crate::model::batch::base::Rows;
 use crate::model::batch::collation::CollatedNames;
@@ -107,8 +107,7 @@ pub fn claim_rows(
         }
     }
     let providers: Vec<ProviderRow> = parts.into_rows(conn).collect();
-    let uuids = uuids_of(conn, footprint, &providers);
     let catalog = Catalog::new(classes, Vec::new(), Vec::new()).with_limits_of(snapshot.catalog());
-    let rows = Rows::new(catalog, providers, uuids, HashMap::new()).with_classes_alone();
+    let rows = Rows::new(catalog, providers, folding(conn), HashMap::new()).with_classes_alone();
     Ok(Some(ClaimState { consumers, rows }))
 }

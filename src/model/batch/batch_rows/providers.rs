@@ -60,18 +60,19 @@ pub fn providers(
     }
     let catalog = catalog(conn, footprint, known)?;
     let rows = load::providers(conn, &ids.read)?;
-    let (uuids, names) = (uuids_of(conn, footprint, &rows), names_of(conn, footprint, &rows)?);
+    let names = names_of(conn, footprint, &rows)?;
     let lineage = if footprint.has_choices {
         Lineage::of_rows(conn, &rows)?
     } else {
         Lineage::default()
     };
-    Ok(Rows::new(catalog, rows, uuids, names).with_lineage(lineage))
+    Ok(Rows::new(catalog, rows, folding(conn), names).with_lineage(lineage))
 }
 
 /// The classes, traits and aggregates for the commands. All classes are read: they are few, and the id of a new class
-/// depends on all. Traits and aggregates may be many, so only the requested names are read. Claims and writes of
-/// inventories are frequent: if the classes are unchanged, they share `known`.
+/// depends on all. Traits and aggregates may be many, so only the requested names are read. The folded uuids of
+/// aggregates are names, too. Claims and writes of inventories are frequent: if the classes are unchanged, they share
+/// `known`.
 fn catalog(conn: &mut DbConnection, footprint: &Footprint<'_>, known: Option<&Catalog>) -> DbResult<Catalog> {
     let classes = load::classes(conn)?;
     let known = known.filter(|known| footprint.reach < Reach::All && has_same_classes(&classes, known));
@@ -82,38 +83,15 @@ fn catalog(conn: &mut DbConnection, footprint: &Footprint<'_>, known: Option<&Ca
     let traits = load::traits_named(conn, &traits.copied().collect::<Vec<_>>())?;
     let aggregates: Vec<&str> = footprint.aggregates.iter().copied().collect();
     let found = load::aggregates_named(conn, &aggregates)?;
-    let aggregates = in_each_spelling(conn, &footprint.aggregates, found);
+    let fold = folding(conn);
+    let folded = found.iter().map(|(id, uuid)| (*id, fold(uuid).into()));
+    let aggregates = folded.chain(found.iter().cloned()).collect();
     let limits = limits::normal_limits(conn)?;
     Ok(Catalog::new(classes, traits, aggregates).with_limits(limits))
 }
 
-/// The rows of `found` by every spelling in the commands, and last by the table's spelling: MariaDB finds a row by
-/// several spellings.
-fn in_each_spelling<I: Copy>(
-    conn: &DbConnection,
-    requested: &BTreeSet<&str>,
-    found: Vec<(I, Arc<str>)>,
-) -> Vec<(I, Arc<str>)> {
-    let fold = folding(conn);
-    let ids: HashMap<String, I> = found.iter().map(|(id, uuid)| (fold(uuid), *id)).collect();
-    let requested = requested.iter();
-    let requested = requested.filter_map(|uuid| Some((*ids.get(&fold(uuid))?, Arc::from(*uuid))));
-    requested.chain(found.iter().cloned()).collect()
-}
-
 fn has_same_classes(classes: &[(ClassId, Arc<str>)], known: &Catalog) -> bool {
     classes.iter().map(|(id, name)| (*id, name)).eq(known.classes())
-}
-
-/// The providers by uuid, in every spelling in the commands.
-pub(super) fn uuids_of(
-    conn: &DbConnection,
-    footprint: &Footprint<'_>,
-    rows: &[ProviderRow],
-) -> HashMap<Arc<str>, ProviderId> {
-    let found = rows.iter().map(|row| (row.id, row.uuid.clone())).collect();
-    let all = in_each_spelling(conn, &footprint.providers, found).into_iter();
-    all.map(|(id, uuid)| (uuid, id)).collect()
 }
 
 /// The providers by name, in the spelling of the commands. A database that does not compare exactly decides which names

@@ -52,7 +52,6 @@ impl Decider {
         own.read_answers(conn, footprint)?;
         let mut state = State::new(base, consumers, own, now.and_utc());
         state.names_first = dialect::checks_names_first(conn);
-        state.folding = dialect::folding(conn);
         state.class_users = batch_rows::class_users(conn, footprint, providers_max)?;
         state.trait_users = batch_rows::trait_users(conn, footprint, providers_max)?;
         state.trait_times = batch_rows::trait_times(conn, footprint)?;

@@ -85,7 +85,7 @@ fn write_aggregates(save: &mut Save<'_>) -> SaveResult {
             .load(&mut *save.conn)
     })?;
     for (uuid, real) in found {
-        if let Some(it) = uuid.and_then(|uuid| new.get(&(save.state.folding)(&uuid))) {
+        if let Some(it) = uuid.and_then(|uuid| new.get(&save.state.base.fold(&uuid))) {
             save.ids.0.insert(it.id.0, real);
         }
     }

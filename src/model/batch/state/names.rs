@@ -71,10 +71,10 @@ impl State {
 
     /// The id of an aggregate. Naming an aggregate creates the aggregate.
     pub fn ensure_aggregate(&mut self, uuid: &str) -> AggregateId {
-        if let Some(id) = self.base.catalog().aggregate_id(uuid) {
+        let (catalog, folded) = (self.base.catalog(), self.base.fold(uuid));
+        if let Some(id) = catalog.aggregate_id(uuid).or_else(|| catalog.aggregate_id(&folded)) {
             return id;
         }
-        let folded = (self.folding)(uuid);
         if let Some(new) = self.new_aggregates.get(&folded) {
             return new.id;
         }
