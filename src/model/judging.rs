@@ -11,9 +11,7 @@ use std::time::Duration;
 use super::Model;
 use super::pages::PAGE_BYTES;
 use super::reads::reader::Reader;
-use super::workloads::{
-    self, ReadSpec, Report, Role, Spec, StoredPage, StoredWorkload, judge, read_spec, until, whole,
-};
+use super::workloads::{self, ReadSpec, Report, Spec, StoredPage, StoredWorkload, judge, read_spec, until, whole};
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
 use crate::pools::CallerKey;
@@ -55,7 +53,7 @@ pub struct JudgedPage {
 #[derive(Clone)]
 pub struct JudgeJob<K: Keep> {
     snapshot: Arc<Snapshot>,
-    /// Each with its spec, whose names are in the spelling of the tables, or the error of reading the spec.
+    /// Each with its spec, or the error of reading the spec.
     workloads: Arc<Vec<(StoredWorkload, Result<Spec>)>>,
     /// The workloads that the rules name.
     others: Arc<HashMap<String, StoredWorkload>>,
@@ -186,15 +184,9 @@ impl Model {
             });
             Ok(specs.collect::<Vec<_>>())
         };
-        let mut workloads = self.pools.read(caller, length, read).await?;
+        let workloads = self.pools.read(caller, length, read).await?;
         let specs = workloads.iter().filter_map(|(_, spec)| spec.as_ref().ok());
-        let roles: Vec<Role> = specs.flat_map(|spec| spec.roles.iter().cloned()).collect();
-        let (snapshot, roles) = self.newest_for(&roles).await?;
-        let mut roles = roles.into_iter();
-        for spec in workloads.iter_mut().filter_map(|(_, spec)| spec.as_mut().ok()) {
-            let count = spec.roles.len();
-            spec.roles = roles.by_ref().take(count).collect();
-        }
+        let snapshot = self.newest_for(specs.flat_map(|spec| &spec.roles)).await?;
         Ok(JudgeJob {
             snapshot,
             workloads: Arc::new(workloads),

@@ -11,7 +11,7 @@ use super::reads::blocking::{on_blocking_thread, within_timeout};
 use super::reads::provider_reads::{ProviderReader, ProviderReads};
 use super::reads::reader::Reader;
 use super::reads::refusal_checks::RefusalChecks;
-use super::reads::unknown_names::{NamedSearch, Names};
+use super::reads::unknown_names::Names;
 use super::running::Running;
 use super::snapshot::comparison::LastComparison;
 use super::snapshot::follower::Follower;
@@ -48,8 +48,8 @@ pub struct Model {
     refusal_checks: RefusalChecks,
     /// Whether only this process serves the database. If so, the change feed is not read.
     pub(super) exclusive: bool,
-    /// Whether the database compares names byte by byte, as the snapshot does.
-    compares_exactly: bool,
+    /// Whether the database compares names byte by byte.
+    pub(super) compares_exactly: bool,
     /// `None` on SQLite: a local read is cheaper than handing the read to a second thread.
     pub(super) provider_reads: Option<Arc<ProviderReads>>,
     /// How long a read waits for the database.
@@ -57,13 +57,15 @@ pub struct Model {
     pub(super) pools: Arc<Pools>,
 }
 
-/// A search, with names as the tables spell them, and the snapshot for the answer.
-pub struct PreparedSearch<S> {
-    pub search: S,
+/// The snapshot for a search.
+pub struct PreparedSearch {
     pub snapshot: Arc<Snapshot>,
     /// The snapshot's age if the snapshot may be stale, because the database is unreachable or the snapshot is invalid.
     /// `None` if the snapshot is fresh.
     pub stale: Option<Duration>,
+    /// The stored name of the provider, if the snapshot lacks the name in the search, and the database takes both names
+    /// for equal.
+    pub provider_name: Option<String>,
 }
 
 impl Model {
@@ -266,11 +268,11 @@ impl Model {
         self.follower.fresh().await
     }
 
-    /// As `snapshot`, for a search: names in the search that the snapshot lacks are looked up in the tables. While the
+    /// As `snapshot`, for a search: names of the search that the snapshot lacks are looked up in the tables. While the
     /// database is unreachable or the snapshot is invalid, a snapshot of at most `max_age` is used.
-    pub async fn prepare_search<S: NamedSearch>(&self, search: S, max_age: Duration) -> Result<PreparedSearch<S>> {
+    pub async fn prepare_search(&self, names: Names, max_age: Duration) -> Result<PreparedSearch> {
         let (mut snapshot, mut stale) = self.fresh_or_stale(max_age).await?;
-        let mut unknown = Names::unknown_to(&snapshot, &search, self.compares_exactly);
+        let mut unknown = names.unknown_to(&snapshot, self.compares_exactly);
         if stale.is_some() && !unknown.is_empty() {
             if !self.store.is_invalid() {
                 return Err(Error::Unavailable {
@@ -278,61 +280,44 @@ impl Model {
                 });
             }
             (snapshot, stale) = (self.snapshot().await?, None);
-            unknown = Names::unknown_to(&snapshot, &search, self.compares_exactly);
+            unknown = names.unknown_to(&snapshot, self.compares_exactly);
         }
-        if unknown.is_empty() {
-            return Ok(PreparedSearch {
-                search,
-                snapshot,
-                stale,
-            });
+        let mut provider_name = None;
+        if !unknown.is_empty() {
+            provider_name = self.look_up(unknown, snapshot).await?;
+            // The look-up may have reloaded the catalog.
+            snapshot = if self.store.is_invalid() {
+                self.follower.fresh().await?
+            } else {
+                self.store.newest()
+            };
         }
-        let search = self.look_up(search, unknown, snapshot).await?;
-        // The look-up may have reloaded the catalog.
-        let snapshot = if self.store.is_invalid() {
-            self.follower.fresh().await?
-        } else {
-            self.store.newest()
-        };
         Ok(PreparedSearch {
-            search,
             snapshot,
-            stale: None,
+            stale,
+            provider_name,
         })
     }
 
-    /// The search with its providers as the tables spell them, on a database that takes different spellings for equal.
-    pub(super) async fn respelled<S: NamedSearch>(&self, search: S) -> Result<S> {
-        if self.compares_exactly {
-            return Ok(search);
-        }
-        let snapshot = self.store.newest();
-        let unknown = Names::unknown_to(&snapshot, &search, self.compares_exactly);
-        if unknown.is_empty() {
-            return Ok(search);
-        }
-        self.look_up(search, unknown, snapshot).await
-    }
-
-    /// Looks up names that the snapshot lacks, and replaces the names in the search by their stored spelling.
-    async fn look_up<S: NamedSearch>(&self, mut search: S, unknown: Names, snapshot: Arc<Snapshot>) -> Result<S> {
+    /// Looks up names that the snapshot lacks. Returns the stored name of the provider.
+    async fn look_up(&self, unknown: Names, snapshot: Arc<Snapshot>) -> Result<Option<String>> {
         let (database, store) = (self.database.clone(), self.store.clone());
         let look_up = on_blocking_thread(&self.database, move |permit| {
-            let stored = permit.read(|conn| Ok(unknown.look_up(conn, snapshot.catalog())?))?;
-            if stored.has_foreign_names {
+            let look_up = |conn: &mut _| Ok(unknown.look_up(conn, snapshot.catalog())?);
+            let (has_foreign_names, provider_name) = permit.read(look_up)?;
+            if has_foreign_names {
                 store.reload_catalog(&mut change_feed::connect(&database)?)?;
             }
-            search.respell(&stored);
-            Ok(search)
+            Ok(provider_name)
         });
         within_timeout(self.timeout, look_up).await
     }
 
     /// The newest snapshot, for a search that is verified when the search's claim is written. Saves a read of the
     /// change feed. `None` if peers commit, because the claim would often be outdated, or if names are to be looked up.
-    pub(super) fn unverified_snapshot(&self, search: &impl NamedSearch) -> Option<(Arc<Snapshot>, Stamp)> {
+    pub(super) fn unverified_snapshot(&self, names: &Names) -> Option<(Arc<Snapshot>, Stamp)> {
         let found = self.store.newest_if_idle().filter(|_| !self.exclusive);
-        found.filter(|(snapshot, _)| Names::unknown_to(snapshot, search, self.compares_exactly).is_empty())
+        found.filter(|(snapshot, _)| names.unknown_to(snapshot, self.compares_exactly).is_empty())
     }
 
     /// A fresh snapshot. If the database is unreachable or the snapshot is invalid: the last valid snapshot with its

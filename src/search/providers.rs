@@ -40,7 +40,8 @@ pub fn providers(
         (None, None) => filter_all(snapshot, &filter, interrupt)?,
     };
     if let Some(name) = &query.name {
-        found.retain(|&slot| snapshot.name(slot) == &**name);
+        let named = snapshot.by_name(name);
+        found.retain(|&slot| Some(slot) == named);
     }
     Ok(found)
 }

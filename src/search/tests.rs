@@ -98,7 +98,11 @@ impl ProviderRow {
 
 /// A snapshot in whose indexes many names and uuids collide.
 pub(super) fn build_colliding(rows: Vec<ProviderRow>) -> Snapshot {
-    Snapshot::lay_out_with(TextIndex::colliding, catalog(), Snapshot::sorted_by_tree(rows))
+    Snapshot::lay_out_with(
+        [TextIndex::colliding(), TextIndex::colliding()],
+        catalog(),
+        Snapshot::sorted_by_tree(rows),
+    )
 }
 
 pub(super) fn rows(all: impl IntoIterator<Item = ProviderRow>) -> World {

@@ -9,6 +9,7 @@ use crate::api::http::request_context::{Effort, RequestContext};
 use crate::api::http::statistics::HttpStatistics;
 use crate::api::http::streaming::LogContext;
 use crate::error::Result;
+use crate::model::reads::unknown_names::Names;
 use crate::search::{self, Interrupt, Rank, Snapshot};
 use crate::version::Version;
 use crate::wire::allocation_candidates as wire;
@@ -35,8 +36,10 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 /// Answers a request for candidates, which came to `path`.
 pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str) -> Result<Reply> {
     let stale_reads = context.settings().stale_reads;
-    let prepared = context.model().prepare_search(asked.request, stale_reads).await?;
-    let (request, snapshot) = (prepared.search, prepared.snapshot);
+    let request = asked.request;
+    let names = Names::of_candidates([&request]);
+    let prepared = context.model().prepare_search(names, stale_reads).await?;
+    let snapshot = prepared.snapshot;
     let settings = match asked.rank {
         Some(_) => context.settings().shuffled_search(),
         None => context.settings().search(&request),

@@ -9,17 +9,22 @@ use crate::api::http::reply::Reply;
 use crate::api::http::request_context::{Effort, RequestContext};
 use crate::api::http::streaming::LogContext;
 use crate::error::Result;
+use crate::model::reads::unknown_names::Names;
 use crate::model::resource_providers::{self, Delete, Provider};
 use crate::search::{self, Interrupt};
 use crate::version::Version;
 use crate::wire::resource_providers as wire;
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
-    let query = wire::read_list(context.version, &context.query)?;
+    let mut query = wire::read_list(context.version, &context.query)?;
     let strict = context.settings().search.strict_step;
     let stale_reads = context.settings().stale_reads;
-    let prepared = context.model().prepare_search(query, stale_reads).await?;
-    let (query, snapshot) = (prepared.search, prepared.snapshot);
+    let prepared = context
+        .model()
+        .prepare_search(Names::of_providers(&query), stale_reads)
+        .await?;
+    let snapshot = prepared.snapshot;
+    query.name = prepared.provider_name.or(query.name);
     let (version, prefix) = (context.version, context.prefix().to_owned());
     let log_context = LogContext {
         what: format!("/resource_providers?{}", context.query),

@@ -160,6 +160,23 @@ pub fn compares_exactly(conn: &DbConnection) -> bool {
     folding(conn)("A") == "A"
 }
 
+/// Whether the database ignores the case of letters in uuids, and in names of providers. On MariaDB the collations of
+/// the columns decide. A union has the collation of its first query.
+pub fn ignores_case(conn: &mut DbConnection) -> QueryResult<[bool; 2]> {
+    if compares_exactly(conn) {
+        return Ok([false; 2]);
+    }
+    let mut ignores_case = |column, letters| {
+        let sql = format!(
+            "SELECT CAST(COUNT(*) AS SIGNED) AS value FROM (SELECT {column} FROM resource_providers WHERE 1 = 0 \
+             UNION ALL SELECT '{letters}') AS texts WHERE {column} = UPPER('{letters}')"
+        );
+        QueryResult::Ok(Statement::of(&sql).number(conn)? > 0)
+    };
+    let uuids = ignores_case("uuid", "abcdef")?;
+    Ok([uuids, ignores_case("name", "abcdefghijklmnopqrstuvwxyz")?])
+}
+
 /// Whether a pooled connection still answers. A connection to an SQLite file cannot be lost, and is not tested.
 pub fn is_alive(conn: &mut DbConnection) -> bool {
     match conn {

@@ -76,7 +76,7 @@ pub struct Footprint<'a> {
 }
 
 impl<'a> Footprint<'a> {
-    /// The ids of the `providers` that the snapshot knows in this spelling.
+    /// The ids of the `providers` that the snapshot knows.
     pub fn known_providers(&self, snapshot: &Snapshot) -> Vec<i32> {
         let slots = self.providers.iter().filter_map(|uuid| snapshot.by_uuid(uuid));
         slots.map(|slot| snapshot.id(slot).0).collect()

@@ -72,12 +72,15 @@ impl Model {
     /// As [`Self::place`], with a search of the caller.
     pub(in crate::model) async fn place_with(
         &self,
-        request: PlaceRequest,
+        mut request: PlaceRequest,
         (settings, caller): (&SearchSettings, &CallerKey),
         search: impl AsyncFn(PlanJob) -> Result<Plan>,
     ) -> Result<PlaceAnswer> {
         if let Some(answer) = self.stored_answer(request.remembered()).await? {
             return Ok(PlaceAnswer::Repeated(answer));
+        }
+        if !self.compares_exactly {
+            request.spell_as(&self.store.newest());
         }
         let request = Arc::new(request);
         let answer = place(self, &request, (settings, caller), search).await;
@@ -110,12 +113,6 @@ async fn place(
     search: impl AsyncFn(PlanJob) -> Result<Plan>,
 ) -> Result<PlaceAnswer> {
     let deadline = model.writer_deadline();
-    // Rows find each spelling of a uuid, but the snapshot does not: a later candidate would be claimed.
-    let request = &if request.queries.is_empty() {
-        model.respelled(Arc::clone(request)).await?
-    } else {
-        Arc::clone(request)
-    };
     // By consumer, the final refusals.
     let mut refused: Vec<Option<Reasons>> = vec![None; request.consumers.len()];
     let (mut is_first, mut is_compared, mut losses) = (true, false, 0);

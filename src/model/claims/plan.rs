@@ -37,7 +37,6 @@ pub type OwnAllocations = HashMap<String, Vec<(ProviderId, ClassId, i64)>>;
 #[derive(Clone, Debug)]
 pub struct PlanJob {
     pub(super) snapshot: Arc<Snapshot>,
-    /// With names in the spelling of the tables.
     pub request: Arc<PlaceRequest>,
     /// The indexes of the consumers to place.
     pub(super) pending: Arc<[usize]>,

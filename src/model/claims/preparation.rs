@@ -7,7 +7,7 @@ use std::time::Duration;
 use diesel::prelude::*;
 
 use super::plan::{OwnAllocations, PlanJob};
-use super::{ClaimCandidate, ClaimQuery, PlaceRequest, Wanted};
+use super::{ClaimCandidate, PlaceRequest, Wanted};
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::allocations;
 use crate::db::writer::RowNames;
@@ -16,9 +16,9 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::model::allocations::Expected;
 use crate::model::batch::collation::CollatedNames;
-use crate::model::reads::unknown_names::{NamedSearch, Names, StoredSpellings};
+use crate::model::reads::unknown_names::Names;
 use crate::model::snapshot::stamp::Stamp;
-use crate::search::{ClassId, ProviderId, SearchSettings};
+use crate::search::{ClassId, ProviderId, SearchSettings, Snapshot};
 
 /// The search for the pending consumers, on a snapshot that shows every commit acknowledged before. `None` if the call
 /// has no queries. If the writer verifies the claim (`is_hasty`) and peers are idle, the newest snapshot serves as
@@ -33,9 +33,9 @@ pub async fn prepare(
     if request.queries.is_empty() {
         return Ok(None);
     }
-    let job = |snapshot, request, own| PlanJob {
+    let job = |snapshot, own| PlanJob {
         snapshot,
-        request,
+        request: Arc::clone(request),
         pending: pending.into(),
         own: Arc::new(own),
         held: Arc::clone(held),
@@ -44,14 +44,13 @@ pub async fn prepare(
     // A dry run is not verified by the writer.
     if is_hasty
         && !request.is_dry_run
-        && let Some((snapshot, stamp)) = model.unverified_snapshot(request)
+        && let Some((snapshot, stamp)) = model.unverified_snapshot(&request.names())
     {
-        let job = job(snapshot, Arc::clone(request), OwnAllocations::new());
-        return Ok(Some((job, Some(stamp))));
+        return Ok(Some((job(snapshot, OwnAllocations::new()), Some(stamp))));
     }
-    let prepared = model.prepare_search(Arc::clone(request), Duration::ZERO).await?;
+    let prepared = model.prepare_search(request.names(), Duration::ZERO).await?;
     let own = existing_allocations(model, request, pending).await?;
-    Ok(Some((job(prepared.snapshot, prepared.search, own), None)))
+    Ok(Some((job(prepared.snapshot, own), None)))
 }
 
 /// The allocations of the pending consumers, of which some may not exist.
@@ -66,36 +65,42 @@ async fn existing_allocations(model: &Model, request: &PlaceRequest, pending: &[
     reader.ask(move |conn| Ok(own_allocations(conn, &existing)?)).await
 }
 
-/// The names in the queries, and the providers of posted candidates: the plan counts both on the snapshot.
-impl NamedSearch for Arc<PlaceRequest> {
-    fn add_names(&self, names: &mut Names) {
-        self.queries.add_names(names);
-        for consumer in &self.consumers {
-            if let Wanted::Candidates(list) = &consumer.wanted {
-                let allocations = list.iter().flat_map(|candidate| &candidate.allocations);
-                names.add_providers(allocations.map(|(provider, _)| provider));
-            }
-        }
+impl PlaceRequest {
+    /// The names in the queries.
+    fn names(&self) -> Names {
+        Names::of_candidates(self.queries.iter().map(|query| &query.request))
     }
 
-    fn respell(&mut self, stored: &StoredSpellings) {
-        let request = Arc::make_mut(self);
-        request.queries.respell(stored);
-        for consumer in &mut request.consumers {
+    /// Names the providers of posted candidates as the snapshot does. So a provider has one name in the answer, and
+    /// among the held rows.
+    pub(super) fn spell_as(&mut self, snapshot: &Snapshot) {
+        for consumer in &mut self.consumers {
             if let Wanted::Candidates(list) = &mut consumer.wanted {
                 let list = Arc::make_mut(list).iter_mut();
-                list.for_each(|candidate| candidate.respell(stored));
+                list.for_each(|candidate| candidate.spell_as(snapshot));
             }
         }
     }
 }
 
 impl ClaimCandidate {
-    /// Names providers in the spelling of the tables. Joins allocations under two spellings of the same provider.
-    fn respell(&mut self, stored: &StoredSpellings) {
+    /// Names providers as the snapshot does. Joins allocations under two spellings of the same provider.
+    fn spell_as(&mut self, snapshot: &Snapshot) {
+        let mapped = self.mappings.iter_mut().flatten().flat_map(|(_, providers)| providers);
+        let allocated = self.allocations.iter_mut().map(|(provider, _)| provider);
+        let mut is_changed = false;
+        for uuid in allocated.chain(mapped) {
+            let stored = snapshot.by_uuid(uuid).map(|slot| snapshot.uuid(slot));
+            if let Some(stored) = stored.filter(|stored| *stored != uuid.as_str()) {
+                stored.clone_into(uuid);
+                is_changed = true;
+            }
+        }
+        if !is_changed {
+            return;
+        }
         let mut joined: BTreeMap<String, Vec<(String, i64)>> = BTreeMap::new();
-        for (mut provider, resources) in std::mem::take(&mut self.allocations) {
-            stored.respell_provider(&mut provider);
+        for (provider, resources) in std::mem::take(&mut self.allocations) {
             let amounts = joined.entry(provider).or_default();
             for (class, amount) in resources {
                 match amounts.iter_mut().find(|(other, _)| *other == class) {
@@ -105,18 +110,6 @@ impl ClaimCandidate {
             }
         }
         self.allocations = joined.into_iter().collect();
-        let mapped = self.mappings.iter_mut().flatten().flat_map(|(_, providers)| providers);
-        mapped.for_each(|provider| stored.respell_provider(provider));
-    }
-}
-
-impl NamedSearch for Vec<ClaimQuery> {
-    fn add_names(&self, names: &mut Names) {
-        self.iter().for_each(|query| query.request.add_names(names));
-    }
-
-    fn respell(&mut self, stored: &StoredSpellings) {
-        self.iter_mut().for_each(|query| query.request.respell(stored));
     }
 }
 

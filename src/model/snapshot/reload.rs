@@ -12,7 +12,7 @@ use super::change;
 use super::load;
 use super::merged_changes::MergedChanges;
 use crate::db::change_feed::{self, ChangeRecord, FeedError, FeedPage, Revisions};
-use crate::db::engines::dialect::in_lists;
+use crate::db::engines::dialect::{self, in_lists};
 use crate::db::schema::resource_providers;
 use crate::db::{DbConnection, DbResult};
 use crate::model::providers;
@@ -34,7 +34,8 @@ pub struct Reload {
 pub fn everything(conn: &mut DbConnection, check: impl Fn() -> DbResult<()>) -> DbResult<Reload> {
     let revisions = change_feed::revisions(conn)?;
     let (catalog, rows) = load::snapshot_parts(conn, &check)?;
-    let described = providers::describe_all(conn, Snapshot::lay_out(catalog, rows))?;
+    let ignores_case = dialect::ignores_case(conn)?;
+    let described = providers::describe_all(conn, Snapshot::lay_out(catalog, ignores_case, rows))?;
     check()?;
     Ok(Reload {
         snapshot: Arc::new(described),

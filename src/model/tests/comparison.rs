@@ -8,6 +8,7 @@ use super::foreign::foreign_claim;
 use super::*;
 use crate::error::Error;
 use crate::interrupt::Interrupt;
+use crate::model::reads::unknown_names::Names;
 use crate::search::ProviderQuery;
 
 /// Compares all providers, `slice` at a time. Returns the reloaded providers, and the excess over capacity.
@@ -110,7 +111,7 @@ async fn an_unknown_name_is_looked_up_in_the_tables_before_it_is_refused() {
         let query = asking(name);
         let snapshot = f
             .model
-            .prepare_search(query.clone(), Duration::ZERO)
+            .prepare_search(Names::of_providers(&query), Duration::ZERO)
             .await
             .unwrap()
             .snapshot;
@@ -124,7 +125,10 @@ async fn an_unknown_name_is_looked_up_in_the_tables_before_it_is_refused() {
     let mut statements = Vec::new();
     for name in ["HW_CPU_X86_AVX", "CUSTOM_FOREIGN"] {
         let before = f.model.statements();
-        f.model.prepare_search(asking(name), Duration::ZERO).await.unwrap();
+        f.model
+            .prepare_search(Names::of_providers(&asking(name)), Duration::ZERO)
+            .await
+            .unwrap();
         statements.push(f.model.statements() - before);
     }
     assert_eq!(statements[0], statements[1], "a known name is not looked up");

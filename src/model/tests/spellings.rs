@@ -9,6 +9,7 @@ use crate::db::schema::placement_aggregates;
 use crate::model::aggregates;
 use crate::model::claims::{ClaimCandidate, Wanted};
 use crate::model::inventories::Update;
+use crate::model::reads::unknown_names::Names;
 use crate::search::{
     Group, Interrupt, Members, ProviderQuery, Request, SearchLimits, SearchSettings, Traits, TreeOrder,
 };
@@ -80,8 +81,16 @@ fn by_aggregate(uuid: String) -> ProviderQuery {
 }
 
 async fn count(f: &Fixture, query: ProviderQuery) -> usize {
-    let prepared = f.model.prepare_search(query, Duration::ZERO).await.unwrap();
-    crate::search::providers(&prepared.snapshot, &prepared.search, false, &Interrupt::default())
+    let prepared = f
+        .model
+        .prepare_search(Names::of_providers(&query), Duration::ZERO)
+        .await
+        .unwrap();
+    let query = ProviderQuery {
+        name: prepared.provider_name.or(query.name),
+        ..query
+    };
+    crate::search::providers(&prepared.snapshot, &query, false, &Interrupt::default())
         .unwrap()
         .len()
 }
@@ -136,8 +145,12 @@ async fn a_candidate_is_found_by_each_spelling_of_its_tree() {
         limits: SearchLimits::default(),
         interrupt: Interrupt::default(),
     };
-    let prepared = f.model.prepare_search(request, Duration::ZERO).await.unwrap();
-    let found = crate::search::candidates(prepared.snapshot, &prepared.search, &settings, ()).unwrap();
+    let prepared = f
+        .model
+        .prepare_search(Names::of_candidates([&request]), Duration::ZERO)
+        .await
+        .unwrap();
+    let found = crate::search::candidates(prepared.snapshot, &request, &settings, ()).unwrap();
     let expected = usize::from(!dialect::compares_exactly(&f.conn));
     assert_eq!(found.select().count(), expected);
 }
@@ -218,6 +231,63 @@ async fn the_parts_of_a_candidate_for_two_spellings_of_one_provider_are_joined()
     assert_eq!(claimed.mappings, Some(vec![(String::new(), vec![HOST.to_owned()])]));
 }
 
+/// Which columns ignore the case of letters is read with the snapshot. In Turkish, `I` is not the upper case of `i`.
+#[actix_web::test]
+async fn the_collations_of_the_columns_decide_about_case() {
+    let mut f = fixture();
+    if dialect::compares_exactly(&f.conn) {
+        assert_eq!(dialect::ignores_case(&mut f.conn).unwrap(), [false, false]);
+        return;
+    }
+    for (collation, expected) in [
+        ("utf8mb4 COLLATE utf8mb4_bin", [false, false]),
+        ("utf8mb4 COLLATE utf8mb4_unicode_ci", [true, true]),
+        ("utf8mb4 COLLATE utf8mb4_turkish_ci", [true, false]),
+        ("utf8mb3 COLLATE utf8mb3_general_ci", [true, true]),
+        ("latin1 COLLATE latin1_swedish_ci", [true, true]),
+        ("latin1 COLLATE latin1_general_cs", [false, false]),
+    ] {
+        f.execute(&format!(
+            "ALTER TABLE resource_providers CONVERT TO CHARACTER SET {collation}"
+        ));
+        assert_eq!(dialect::ignores_case(&mut f.conn).unwrap(), expected, "{collation}");
+    }
+}
+
+/// The snapshot knows each provider in every case of its uuid and name, so the database is not asked.
+#[actix_web::test]
+async fn another_case_costs_no_statement() {
+    let f = one_host().await;
+    let mut by_query = Vec::new();
+    for query in [
+        by_uuid(HOST.to_owned()),
+        by_uuid(HOST.to_uppercase()),
+        by_tree(HOST.to_uppercase()),
+        by_name("Rack-é"),
+    ] {
+        let before = f.model.statements();
+        count(&f, query).await;
+        by_query.push(f.model.statements() - before);
+    }
+    assert_eq!(by_query, [by_query[0]; 4]);
+    let mut by_candidate = Vec::new();
+    for provider in [HOST.to_owned(), HOST.to_uppercase()] {
+        let mut request = gang(100..101, query(1, None));
+        request.queries.clear();
+        request.consumers[0].wanted = Wanted::Candidates(Arc::new([on(provider)]));
+        request.is_dry_run = true;
+        let before = f.model.statements();
+        place(&f.model, request).await.ok();
+        by_candidate.push(f.model.statements() - before);
+    }
+    if !dialect::compares_exactly(&f.conn) {
+        assert_eq!(by_candidate[0], by_candidate[1]);
+        let before = f.model.statements();
+        assert_eq!(count(&f, by_name("RACK-é")).await, 1);
+        assert_eq!(f.model.statements() - before, by_query[0]);
+    }
+}
+
 /// OpenStack Placement compares aggregates itself, on every database.
 #[actix_web::test]
 async fn another_spelling_of_an_aggregate_is_unknown_and_reloads_nothing() {
@@ -227,13 +297,13 @@ async fn another_spelling_of_an_aggregate_is_unknown_and_reloads_nothing() {
     assert_eq!(count(&f, misspelled()).await, 0);
     let before = f
         .model
-        .prepare_search(misspelled(), Duration::ZERO)
+        .prepare_search(Names::of_providers(&misspelled()), Duration::ZERO)
         .await
         .unwrap()
         .snapshot;
     let after = f
         .model
-        .prepare_search(misspelled(), Duration::ZERO)
+        .prepare_search(Names::of_providers(&misspelled()), Duration::ZERO)
         .await
         .unwrap()
         .snapshot;

@@ -24,23 +24,22 @@ pub struct EligibleHosts {
 }
 
 impl EligibleHosts {
-    /// `roles` are the roles of the spec, with names in the spelling of the tables. For stored roles, no host is
-    /// eligible for a query with a class or trait that has been deleted.
+    /// The eligible hosts for each role of the spec. If the spec is stored, no host is eligible for a query with a class
+    /// or trait that has been deleted.
     ///
     /// # Errors
     /// Of the search. [`Error::InMember`] with the path of a query that names an unknown class or trait.
     pub fn of(
         snapshot: &Snapshot,
         (spec, dimensions): (&Spec, &[&str]),
-        roles: &[Role],
         settings: &SearchSettings,
         is_stored: bool,
     ) -> Result<EligibleHosts> {
         let interrupt = &settings.interrupt;
         let known = snapshot.derived_from_all(KnownHosts::default);
         let list = known.list(snapshot, dimensions, interrupt)?;
-        let mut by_role = Vec::with_capacity(roles.len());
-        for (at, role) in roles.iter().enumerate() {
+        let mut by_role = Vec::with_capacity(spec.roles.len());
+        for (at, role) in spec.roles.iter().enumerate() {
             by_role.push(match known.of_query(snapshot, &list, role, settings) {
                 Err(error @ (Error::UnknownClassInQuery { .. } | Error::UnknownTraitsInCandidates { .. })) => {
                     if !is_stored {

@@ -20,7 +20,6 @@ use super::host_offers::Offered;
 use super::hosts::HostList;
 use super::planned::Planned;
 use super::report::Report;
-use super::spec::Role;
 use super::time::{STEPS_A_REPLICA, too_long, whole};
 use super::unfit::Hosts;
 use super::{Found, Put, Replica, ReplicaRow, affinity, ids};
@@ -36,8 +35,6 @@ use crate::search::{Interrupt, PlannedUsage, ProviderState, SearchSettings, Snap
 pub struct PlanJob {
     pub snapshot: Arc<Snapshot>,
     pub put: Arc<Put>,
-    /// The roles of the request, with names in the spelling of the tables.
-    pub roles: Arc<Vec<Role>>,
     pub found: Arc<Found>,
     /// Rows locked by other transactions. The plan avoids the providers among these rows.
     pub held: Arc<RowNames>,
@@ -132,7 +129,7 @@ impl PlanJob {
             affinity::check_dimensions(&self.snapshot, spec)?;
         }
         let EligibleHosts { list, eligible } =
-            EligibleHosts::of(&self.snapshot, (spec, &dimensions), &self.roles, &settings, false)?;
+            EligibleHosts::of(&self.snapshot, (spec, &dimensions), &settings, false)?;
         let mut rules = affinity::rules(&self.snapshot, &list, spec, &self.found.others);
         let own_rules = rules.len();
         let uuid = &self.put.uuid;
@@ -148,7 +145,7 @@ impl PlanJob {
         if interrupt.count(u64::from(spec.count()).max(stored as u64) * STEPS_A_REPLICA) {
             return Err(too_long());
         }
-        let (roles, ids) = (self.roles.iter().enumerate(), self.put.ids.as_ref());
+        let (roles, ids) = (spec.roles.iter().enumerate(), self.put.ids.as_ref());
         let mut planning = Planning {
             rules,
             own_rules,
@@ -194,7 +191,7 @@ fn hash(text: &str) -> u64 {
 
 impl Planning<'_> {
     fn wanted(&self) -> Vec<u32> {
-        self.job.roles.iter().map(|role| role.count).collect()
+        self.job.put.spec.roles.iter().map(|role| role.count).collect()
     }
 
     fn role(&self, name: &str) -> Option<usize> {
@@ -229,7 +226,7 @@ impl Planning<'_> {
             snapshot,
             list: &self.list,
             eligible: &self.eligible,
-            roles: &self.job.roles,
+            roles: &self.job.put.spec.roles,
             settings: &self.settings,
         }
     }
@@ -337,7 +334,7 @@ impl Planning<'_> {
             row: ReplicaRow {
                 id,
                 consumer,
-                role: self.job.roles[role].name.clone(),
+                role: self.job.put.spec.roles[role].name.clone(),
                 revision: self.revision,
                 is_adopted: false,
             },

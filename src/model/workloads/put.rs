@@ -11,6 +11,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::found::Found;
 use super::in_batch::PutInBatch;
@@ -24,7 +25,8 @@ use crate::error::{ClaimRefusal, Error, ReasonCode, RefusedConsumer, Result};
 use crate::model::Model;
 use crate::model::allocations::Expected;
 use crate::model::batch::batch_rows::needs;
-use crate::model::claims::{ClaimQuery, ConsumerChoice, agrees, losses_max};
+use crate::model::claims::{ConsumerChoice, agrees, losses_max};
+use crate::model::reads::unknown_names::Names;
 use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
 
@@ -141,11 +143,9 @@ impl Model {
 
     /// The search of a request, on the newest state.
     async fn plan_job(&self, put: &Arc<Put>, found: Found, settings: &SearchSettings) -> Result<PlanJob> {
-        let (snapshot, roles) = self.newest_for(&put.spec.roles).await?;
         Ok(PlanJob {
-            snapshot,
+            snapshot: self.newest_for(&put.spec.roles).await?,
             put: Arc::clone(put),
-            roles: Arc::new(roles),
             found: Arc::new(found),
             held: self.store.held(),
             settings: settings.clone(),
@@ -261,23 +261,22 @@ impl Model {
         let row = found.workload.row.clone();
         let length = row.body.len();
         let spec = self.pools.read(caller, length, move || read_spec(&row, read)).await?;
-        let (snapshot, roles) = self.newest_for(&spec.roles).await?;
         let job = ReportJob {
-            snapshot,
+            snapshot: self.newest_for(&spec.roles).await?,
             found: Arc::new(found),
-            spec: Arc::new(Spec { roles, ..spec }),
+            spec: Arc::new(spec),
             settings: settings.clone(),
         };
         until(self.writer_deadline(), search(job)).await
     }
 
-    /// A snapshot that shows every commit acknowledged before, and the roles with names in the spelling of the tables.
-    pub(in crate::model) async fn newest_for(&self, roles: &[Role]) -> Result<(Arc<Snapshot>, Vec<Role>)> {
-        let queries: Vec<ClaimQuery> = roles.iter().map(|role| role.query.clone()).collect();
-        let prepared = self.prepare_search(queries, std::time::Duration::ZERO).await?;
-        let roles = roles.iter().zip(prepared.search);
-        let roles = roles.map(|(role, query)| Role { query, ..role.clone() });
-        Ok((prepared.snapshot, roles.collect()))
+    /// A snapshot that shows every commit acknowledged before, for the queries of the roles.
+    pub(in crate::model) async fn newest_for<'a>(
+        &self,
+        roles: impl IntoIterator<Item = &'a Role>,
+    ) -> Result<Arc<Snapshot>> {
+        let names = Names::of_candidates(roles.into_iter().map(|role| &role.query.request));
+        Ok(self.prepare_search(names, Duration::ZERO).await?.snapshot)
     }
 }
 

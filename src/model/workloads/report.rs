@@ -110,7 +110,6 @@ const NAMED_REPLICAS: usize = 15;
 pub struct ReportJob {
     pub(in crate::model) snapshot: Arc<Snapshot>,
     pub(in crate::model) found: Arc<Neighbourhood>,
-    /// With names in the spelling of the tables.
     pub(in crate::model) spec: Arc<Spec>,
     pub(in crate::model) settings: SearchSettings,
 }
@@ -131,8 +130,7 @@ impl ReportJob {
     }
 }
 
-/// Judges a stored workload. The names of the spec are in the spelling of the tables. `others` are the workloads that
-/// the rules name.
+/// Judges a stored workload. `others` are the workloads that the rules name.
 ///
 /// # Errors
 /// Of the search.
@@ -143,8 +141,7 @@ pub fn judge(
     settings: &SearchSettings,
 ) -> Result<Report> {
     let dimensions = spec.dimensions();
-    let EligibleHosts { list, eligible } =
-        EligibleHosts::of(snapshot, (spec, &dimensions), &spec.roles, settings, true)?;
+    let EligibleHosts { list, eligible } = EligibleHosts::of(snapshot, (spec, &dimensions), settings, true)?;
     let hosts = stored.replicas.iter().map(|it| affinity::host_of(snapshot, &list, it));
     let hosts: Vec<Option<u32>> = hosts.collect();
     let reported = Reported {

@@ -33,7 +33,7 @@ impl Snapshot {
     /// The first version, from whole tables. Providers are sorted tree by tree, roots by id, so a tree is in few
     /// blocks.
     pub fn build(catalog: Catalog, providers: Vec<ProviderRow>) -> Snapshot {
-        Snapshot::lay_out(catalog, Snapshot::sorted_by_tree(providers))
+        Snapshot::lay_out(catalog, [false; 2], Snapshot::sorted_by_tree(providers))
     }
 
     pub(in crate::search) fn sorted_by_tree(mut providers: Vec<ProviderRow>) -> Vec<ProviderRow> {
@@ -42,21 +42,26 @@ impl Snapshot {
     }
 
     /// As [`Snapshot::build`], from sorted providers: the providers of a tree must come one after the other.
-    pub fn lay_out(catalog: Catalog, providers: impl IntoIterator<Item = ProviderRow>) -> Snapshot {
-        Snapshot::lay_out_with(TextIndex::default, catalog, providers)
+    /// `ignores_case`: whether the database ignores the case of letters in uuids, and in names.
+    pub fn lay_out(
+        catalog: Catalog,
+        ignores_case: [bool; 2],
+        providers: impl IntoIterator<Item = ProviderRow>,
+    ) -> Snapshot {
+        Snapshot::lay_out_with(ignores_case.map(TextIndex::new), catalog, providers)
     }
 
-    /// As [`Snapshot::lay_out`], with indexes of names and uuids that tests choose.
+    /// As [`Snapshot::lay_out`], with indexes of uuids and names that tests choose.
     pub(in crate::search) fn lay_out_with(
-        index: fn() -> TextIndex,
+        [by_uuid, by_name]: [TextIndex; 2],
         catalog: Catalog,
         providers: impl IntoIterator<Item = ProviderRow>,
     ) -> Snapshot {
         let mut snapshot = Snapshot {
             sharing_trait: catalog.trait_id(SHARING_TRAIT),
             catalog,
-            by_uuid: index(),
-            by_name: index(),
+            by_uuid,
+            by_name,
             ..Snapshot::default()
         };
         let (mut gaps, mut shrunk) = (Vec::new(), 0);

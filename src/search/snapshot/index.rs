@@ -1,5 +1,6 @@
 //! Indexes from uuid, name and id to a slot, as copy-on-write maps: a copy shares the unchanged pages.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -22,32 +23,48 @@ pub(in crate::search) struct TextIndex {
     /// The compared bits of a hash.
     hash_mask: u32,
     hasher: RandomState,
+    /// Whether texts are equal that differ only in the case of ASCII letters.
+    ignores_case: bool,
 }
 
 impl Default for TextIndex {
     fn default() -> Self {
-        Self::new(SHARDS, u32::MAX)
+        Self::new(false)
     }
 }
 
 impl TextIndex {
-    fn new(shards: usize, hash_mask: u32) -> Self {
+    pub fn new(ignores_case: bool) -> Self {
         Self {
-            shards: Arc::new(vec![Shard::default(); shards]),
-            hash_mask,
+            shards: Arc::new(vec![Shard::default(); SHARDS]),
+            hash_mask: u32::MAX,
             hasher: RandomState::new(),
+            ignores_case,
         }
     }
 
     /// An index with eight different hashes, in which many texts collide.
     #[cfg(test)]
     pub fn colliding() -> Self {
-        Self::new(2, 0b11)
+        Self {
+            shards: Arc::new(vec![Shard::default(); 2]),
+            hash_mask: 0b11,
+            ..Self::default()
+        }
     }
 
-    /// The shard of a text, by the lower half of the text's hash, and the upper half.
+    /// The text by which equal texts are found.
+    fn key<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.ignores_case && text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            text.to_ascii_lowercase().into()
+        } else {
+            text.into()
+        }
+    }
+
+    /// The shard of a text, by the lower half of the hash of the text's key, and the upper half.
     fn locate(&self, text: &str) -> (usize, u32) {
-        let hash = self.hasher.hash_one(text);
+        let hash = self.hasher.hash_one(self.key(text));
         let shard = hash as usize & (self.shards.len() - 1);
         (shard, (hash >> u32::BITS) as u32 & self.hash_mask)
     }
@@ -56,13 +73,15 @@ impl TextIndex {
         Arc::make_mut(&mut Arc::make_mut(&mut self.shards)[at])
     }
 
-    /// The slot with `text`; `has_text` compares the text of a slot.
-    pub fn get(&self, text: &str, has_text: impl Fn(Slot) -> bool) -> Option<Slot> {
+    /// The slot with `text`, or with a text that is equal to the index. `text_of` returns the text of a slot.
+    pub fn get<'t>(&self, text: &str, text_of: impl Fn(Slot) -> &'t str) -> Option<Slot> {
         let (shard, hash) = self.locate(text);
         let shard = &self.shards[shard];
         let from = shard.partition_point(|&(other, _)| other < hash);
         let colliding = shard[from..].iter().take_while(|&&(other, _)| other == hash);
-        colliding.map(|&(_, slot)| slot).find(|&slot| has_text(slot))
+        let key = self.key(text);
+        let is_equal = |slot: &Slot| self.key(text_of(*slot)) == key;
+        colliding.map(|&(_, slot)| slot).find(is_equal)
     }
 
     /// Adds an entry. While two providers swap their names, a text has two entries.

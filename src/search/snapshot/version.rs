@@ -66,13 +66,14 @@ impl Snapshot {
         self.by_id.slots()
     }
 
-    /// The provider with this uuid, in the spelling of the tables.
+    /// The provider with this uuid, in any case if the database ignores the case of uuids.
     pub fn by_uuid(&self, uuid: &str) -> Option<Slot> {
-        self.by_uuid.get(uuid, |slot| self.uuid(slot) == uuid)
+        self.by_uuid.get(uuid, |slot| self.uuid(slot))
     }
 
+    /// The provider with this name, in any case if the database ignores the case of names.
     pub fn by_name(&self, name: &str) -> Option<Slot> {
-        self.by_name.get(name, |slot| self.name(slot) == name)
+        self.by_name.get(name, |slot| self.name(slot))
     }
 
     pub fn by_id(&self, id: ProviderId) -> Option<Slot> {

@@ -107,6 +107,33 @@ fn two_providers_may_swap_their_names() {
 }
 
 #[test]
+fn a_provider_is_found_in_any_case_if_the_database_ignores_case() {
+    let named = |name: &str| ProviderRow {
+        name: name.into(),
+        ..bare(1)
+    };
+    for ignores_case in [[false, false], [true, false], [true, true]] {
+        let [uuids, names] = ignores_case;
+        let before = Snapshot::lay_out(catalog(), ignores_case, [named("Rack-é")]);
+        let renamed = before.apply(&SnapshotChange {
+            reloaded: vec![named("RACK-é")],
+            ..SnapshotChange::default()
+        });
+        for (snapshot, name, other) in [(&before, "Rack-é", "rack-é"), (&renamed, "RACK-é", "Rack-é")] {
+            assert!(snapshot.by_uuid("uuid-1").is_some() && snapshot.by_name(name).is_some());
+            assert_eq!(snapshot.by_uuid("UUID-1").is_some(), uuids);
+            assert_eq!(snapshot.by_name(other).is_some(), names);
+            assert_eq!(snapshot.by_name("RACK-É"), None, "only the database knows");
+        }
+        let removed = renamed.apply(&SnapshotChange {
+            removed: vec![ProviderId(1)],
+            ..SnapshotChange::default()
+        });
+        assert_eq!((removed.by_uuid("UUID-1"), removed.by_name("rack-é")), (None, None));
+    }
+}
+
+#[test]
 fn trees_grow_move_and_shrink() {
     let tree = vec![
         bare(3).below(2, 1),

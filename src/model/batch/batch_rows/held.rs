@@ -23,7 +23,7 @@ pub fn needs(command: &impl Write, rows: &RowNames) -> bool {
     footprint.needs(rows)
 }
 
-/// The locked rows among `rows`, of providers that the snapshot knows in this spelling. Does not wait.
+/// The locked rows among `rows`, of providers that the snapshot knows. Does not wait.
 pub fn held_rows(conn: &mut DbConnection, snapshot: &Snapshot, rows: &RowNames) -> DbResult<RowNames> {
     if !has_other_writers(conn) {
         return Ok(RowNames::default());

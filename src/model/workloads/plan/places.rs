@@ -31,7 +31,7 @@ impl Planning<'_> {
         if missing.iter().all(|count| *count == 0) {
             return Ok(Reasons::default());
         }
-        let roles = &self.job.roles;
+        let roles = &self.job.put.spec.roles;
         if self.job.put.is_atomic {
             admission::check(
                 normal.snapshot(),
@@ -94,7 +94,13 @@ impl Planning<'_> {
         placed: &[PlacedReplica],
     ) -> Result<(Vec<Place>, Option<Refusal>)> {
         let missing = missing(wanted, placed);
-        let offers = HostOffers::new([normal, hard], &self.list, &self.job.roles, &missing, &self.settings)?;
+        let offers = HostOffers::new(
+            [normal, hard],
+            &self.list,
+            &self.job.put.spec.roles,
+            &missing,
+            &self.settings,
+        )?;
         let effort = Effort {
             atomic: self.job.put.is_atomic,
             seed: self.settings.seed,
@@ -123,7 +129,7 @@ impl Planning<'_> {
             let offered = if usage.has_room(&offered.candidate.placements) {
                 Some(offered)
             } else {
-                let found = self.candidate_on(host, &self.job.roles[role], [&mut *normal, &mut *hard])?;
+                let found = self.candidate_on(host, &self.job.put.spec.roles[role], [&mut *normal, &mut *hard])?;
                 found.map(|candidate| {
                     let over = normal.added_over(&candidate.placements);
                     let offer = Offer { over, ..offered.offer };
@@ -145,7 +151,7 @@ impl Planning<'_> {
     /// [`Error::NoPlace`] if the request is atomic.
     fn refused(&self, snapshot: &Snapshot, missing: &[u32], refusal: &Refusal) -> Result<Reasons> {
         let found = (missing, &self.rules[..self.own_rules], refusal);
-        let reasons = refusal::reasons(snapshot, &self.list, &self.job.roles, found, &self.settings)?;
+        let reasons = refusal::reasons(snapshot, &self.list, &self.job.put.spec.roles, found, &self.settings)?;
         if !self.job.put.is_atomic {
             return Ok(reasons);
         }

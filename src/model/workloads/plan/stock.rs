@@ -92,10 +92,10 @@ impl Planning<'_> {
     /// each role. `first` is the first role that may lack a replica: the counts only rise.
     fn role_of_adopted(&self, adopted: &Adopted, counts: &HashMap<String, u32>, first: &mut usize) -> Result<String> {
         let is_full = |role: &Role| counts.get(&role.name).is_some_and(|count| *count >= role.count) || role.count == 0;
-        while self.job.roles.get(*first).is_some_and(is_full) {
+        while self.job.put.spec.roles.get(*first).is_some_and(is_full) {
             *first += 1;
         }
-        let lacking = self.job.roles.get(*first);
+        let lacking = self.job.put.spec.roles.get(*first);
         let Some(role) = adopted.role.clone().or(lacking.map(|role| role.name.clone())) else {
             return bad_request(format!(
                 "adopt: no role lacks a replica for consumer {}.",

@@ -26,7 +26,7 @@ impl Planning<'_> {
             else {
                 continue;
             };
-            let role = &self.job.roles[role];
+            let role = &self.job.put.spec.roles[role];
             let found = match host {
                 Some(host) => self.candidate_on(host, role, [&mut *normal, &mut *hard])?,
                 None => None,
@@ -56,7 +56,7 @@ impl Planning<'_> {
         let Kept {
             replica, role, host, ..
         } = kept;
-        let (id, name) = (&replica.row.id, &self.job.roles[*role].name);
+        let (id, name) = (&replica.row.id, &self.job.put.spec.roles[*role].name);
         let Some(host) = *host else {
             let detail = format!("Replica {id} cannot get role {name}: it is not known where it stands.");
             return Reason::new(ReasonCode::NoCandidate, detail);
