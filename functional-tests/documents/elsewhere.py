@@ -81,14 +81,15 @@ COMMANDS = {
     },
     "docs/switching.md": {
         beginning: SWITCHING for beginning in (
-            "placet --config-file", "curl --fail", "systemctl", "placement-status", "DROP TABLE")
+            "placet --config-file", "curl --fail", "systemctl", "placement-status")
     } | {"systemctl daemon-reload": SYSTEMD},
     "docs/upgrading.md": {
         "apt-get install ./placet_*.deb": By("functional-tests/packaging/private_root.py", '"--install", "/tmp/placet.deb"'),
         "runuser -u placet -- placet --config-file /etc/placet/placement.conf db sync":
             By("functional-tests/process/upgrading.py", '"db", "sync"'),
         "systemctl restart placet": SYSTEMD,
-        "DROP TABLE placet_changes": By("functional-tests/process/upgrading.py", "dropped_tables()"),
+        "runuser -u placet -- placet --config-file /etc/placet/placement.conf db drop":
+            By("functional-tests/process/upgrading.py", '"db", "drop"'),
         "curl --fail --retry 60": By("functional-tests/metrics/health.py", "/health/ready"),
     },
 }

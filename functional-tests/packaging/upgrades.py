@@ -7,6 +7,7 @@ import re
 import sqlite3
 
 from functional_tests.lib.patience import HANG_SECONDS
+from functional_tests.lib.root import ROOT
 from functional_tests.packaging.private_root import INSTALL, served
 
 CONF = "etc/placet/placement.conf"
@@ -16,13 +17,18 @@ SYSTEMCTL = """#!/bin/sh
 echo "$*" >>/run/systemctl.calls
 [ "$1" != show ] || echo {process}
 """
-# What the migration 0007 makes, which thereby is a migration that the new version brings.
-BEFORE_MIGRATION = """
-DROP TABLE placet_neighbours;
-ALTER TABLE placet_workloads DROP COLUMN named;
-DELETE FROM placet_migrations WHERE version LIKE '%0007';
-"""
 RESTART = "systemctl restart placet"
+
+
+def before_migration():
+    """SQL that undoes the newest migration, which thereby is a migration that the new version brings."""
+    newest = (ROOT / "migrations/placet.sql").read_text().rpartition("\n-- migration ")[2]
+    newest = re.sub(r"/\*M?!.*?\*/ ", "", newest)
+    tables = [f"DROP TABLE {table};" for table in re.findall(r"^CREATE TABLE (\w+)", newest, re.MULTILINE)]
+    columns = [f"ALTER TABLE {table} DROP COLUMN {column};"
+               for table, column in re.findall(r"^ALTER TABLE (\w+) ADD COLUMN (\w+)", newest, re.MULTILINE)]
+    assert tables or columns, newest
+    return "".join([*tables, *columns, f"DELETE FROM placet_migrations WHERE version = '{newest[:4]}';"])
 
 
 def with_systemd(root, process):
@@ -63,7 +69,7 @@ def check(root, host):
         assert "sync_on_startup = true" in kept
         (root.path / CONF).write_text(kept.replace("sync_on_startup = true", "sync_on_startup = false"))
         with sqlite3.connect(root.path / DATABASE, timeout=HANG_SECONDS) as connection:
-            connection.executescript(BEFORE_MIGRATION)
+            connection.executescript(before_migration())
         connection.close()
         commands = without_restart(root, rest, "the database lacks tables")
         assert commands == [f"placet --config-file=/{CONF} db sync", RESTART], commands

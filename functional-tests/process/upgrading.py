@@ -1,10 +1,8 @@
 """A database migrated by a newer placet: work that goes on, refusals, and the way back of docs/upgrading.md."""
 
-import re
 import sqlite3
 
 from functional_tests.lib.patience import HANG_SECONDS
-from functional_tests.lib.root import ROOT
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.claims import HOSTS, claim, prepare
 from functional_tests.process.locked import consumer, held, serving
@@ -22,10 +20,13 @@ def execute(placet, script):
     connection.close()
 
 
-def dropped_tables():
-    """The tables that the page's way back removes."""
-    page = (ROOT / "docs/upgrading.md").read_text()
-    return re.split(r",\s+", re.search(r"^    DROP TABLE ([^;]*);$", page, re.MULTILINE)[1])
+def tables(placet):
+    """The names of all tables: placet's own, and all others."""
+    with sqlite3.connect(placet.database) as connection:
+        names = [name for name, in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    connection.close()
+    own = {name for name in names if name.startswith("placet_")}
+    return own, set(names) - own
 
 
 @case("a process goes on while a newer placet migrates; the older one is then refused at start, until its way back is gone")
@@ -41,7 +42,7 @@ def way_back():
         for command in (("serve", "--bind", "127.0.0.1:0"), ("db", "sync")):
             line = refused(here, "--config-file", config, *command)
             check("a newer placet has migrated the database: migration 9999" in line, line)
-        execute(placet, "".join(f"DROP TABLE {name};" for name in [*dropped_tables(), "placet_future"]))
+        equal(run(here, "--config-file", config, "db", "drop").code, 0)
         equal(run(here, "--config-file", config, "db", "sync").code, 0)
         with Placet(here, serving()) as placet:
             equal(held(placet), {consumer(0)})
@@ -50,10 +51,16 @@ def way_back():
             placet.stop()
 
 
-@case("docs/upgrading.md drops every table of placet's own that this version makes")
-def all_tables():
-    with folder() as here, Placet(here, serving()) as placet:
-        with sqlite3.connect(placet.database) as connection:
-            rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'placet_%'")
-            equal(sorted(name for name, in rows), sorted(dropped_tables()))
-        placet.stop()
+@case("`db drop` drops every table of placet's own and no other, and is refused while placet serves")
+def own_tables_dropped():
+    with folder() as here:
+        with Placet(here, serving()) as placet:
+            own, others = tables(placet)
+            check(own and others, own, others)
+            line = refused(here, "--config-file", here / "placement.conf", "db", "drop")
+            check("another placet serves the database" in line, line)
+            equal(tables(placet), (own, others))
+            placet.stop()
+        dropped = run(here, "--config-file", here / "placement.conf", "db", "drop")
+        equal((dropped.code, f"{len(own)} tables" in dropped.out), (0, True), dropped)
+        equal(tables(placet), (set(), others))

@@ -34,6 +34,10 @@ pub enum Command {
         /// The path of the backup. Its log (`FILE-wal`) is used too if there is one.
         file: PathBuf,
     },
+    /// Drop placet's own tables, and leave OpenStack Placement's. Stop every placet first.
+    ///
+    /// Normal limits, workloads and the descriptions of providers are lost, and no allocation.
+    Drop,
     /// Complete data of old releases: providers without a root, allocations without a consumer.
     ///
     /// Exit codes, as of `placement-manage`: 0, nothing is left to do; 1, with --max-count, rows were changed;
@@ -63,6 +67,13 @@ impl Command {
             Self::Sync => {
                 let synced = reachable(&database)?.sync()?;
                 stdout::line(&format!("{}: {}", database.place(), sync_message(synced)))?;
+            }
+            Self::Drop => {
+                let dropped = reachable(&database)?.drop_own_tables()?;
+                stdout::line(&format!(
+                    "{}: {dropped} tables of placet were dropped.",
+                    database.place()
+                ))?;
             }
             Self::Stamp { version } => reachable(&database)?.stamp(version)?,
             Self::OnlineDataMigrations { max_count } => {

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use super::engines::dialect::{self, insert_rows};
 use super::fault::{Fault, classify};
 use super::schema::alembic::HEAD as ALEMBIC_HEAD;
-use super::schema::migrate::{SchemaVersions, Synced};
+use super::schema::migrate::{SchemaVersions, Synced, newest, own_migrations};
 use super::schema::{alembic_version, resource_providers, traits};
 use super::{Database, DatabaseSettings, DbConnection, SetupError};
 use crate::error::Error;
@@ -65,8 +65,29 @@ fn only_sync_creates_a_missing_database() {
     database.check().expect("a current schema");
     let version = database.version().expect("version");
     assert_eq!(version.alembic.as_deref(), Some(ALEMBIC_HEAD));
-    assert_eq!(version.placet.as_deref(), Some("0007"));
+    assert_eq!(version.placet.as_deref(), newest());
     assert_eq!(database.sync().expect("sync again"), Synced::Current);
+}
+
+#[test]
+fn migrations_are_numbered_without_gaps() {
+    let versions: Vec<&str> = own_migrations().map(|(version, _)| version).collect();
+    let numbers: Vec<String> = (1..=versions.len()).map(|number| format!("{number:04}")).collect();
+    assert_eq!(versions, numbers);
+    assert!(versions.len() >= 7, "{versions:?}");
+}
+
+#[test]
+fn dropped_tables_are_made_again_by_the_next_sync() {
+    let (_kept, database) = synced();
+    let tables = || dialect::table_names(&mut database.connect().expect("a connection")).expect("tables");
+    let all = tables();
+    let own = all.iter().filter(|table| table.starts_with("placet_")).count();
+    assert_eq!(database.drop_own_tables().expect("dropped"), own);
+    assert_eq!(tables().len(), all.len() - own);
+    assert!(matches!(database.check(), Err(SetupError::NotCurrent)));
+    assert_eq!(database.sync().expect("sync"), Synced::Adopted);
+    database.check().expect("a current schema");
 }
 
 #[test]

@@ -23,7 +23,6 @@ use std::time::Duration;
 
 use diesel::connection::CacheSize;
 use diesel::prelude::*;
-use diesel_migrations::EmbeddedMigrations;
 
 use crate::db::connect::url::Target;
 use crate::db::engines::rows::statement::Statement;
@@ -244,42 +243,49 @@ pub fn table_names(conn: &mut DbConnection) -> QueryResult<Vec<String>> {
     Statement::of(sql).texts(conn)
 }
 
-/// The type of a column that keeps a time to the microsecond.
-pub fn moment_type(conn: &DbConnection) -> &'static str {
-    match conn {
-        DbConnection::Sqlite(_) => "DATETIME",
-        #[cfg(feature = "postgresql")]
-        DbConnection::Postgresql(_) => "TIMESTAMP",
-        #[cfg(feature = "mariadb")]
-        DbConnection::Mariadb(_) => "DATETIME(6)",
-    }
-}
-
 /// The files of `migrations/` in the SQL of one engine, which are compiled into the binary.
 pub struct Migrations {
     /// Creates OpenStack's tables at their newest revision.
-    pub openstack: EmbeddedMigrations,
-    /// Creates placet's own tables.
-    pub placet: EmbeddedMigrations,
+    pub openstack: &'static str,
     /// Upgrades OpenStack's tables to revision 422ece571366.
     pub to_422ece571366: &'static str,
     /// Upgrades OpenStack's tables to revision a082b8bb98d0.
     pub to_a082b8bb98d0: &'static str,
+    /// The words of `migrations/placet.sql`, and the engine's SQL for each.
+    pub words: [(&'static str, &'static str); 4],
+}
+
+/// The migrations of the engine with this folder, and the engine's SQL for the words.
+macro_rules! migrations {
+    ($folder:literal, $time:literal, $moment:literal, $exact:expr, $long_text:literal) => {
+        Migrations {
+            openstack: include_str!(concat!(
+                "../../../migrations/",
+                $folder,
+                "/openstack/a082b8bb98d0_head/up.sql"
+            )),
+            to_422ece571366: include_str!(concat!("../../../migrations/", $folder, "/upgrade/422ece571366.sql")),
+            to_a082b8bb98d0: include_str!(concat!("../../../migrations/", $folder, "/upgrade/a082b8bb98d0.sql")),
+            words: [
+                ("{time}", $time),
+                ("{moment}", $moment),
+                ("{exact}", $exact),
+                ("{long text}", $long_text),
+            ],
+        }
+    };
 }
 
 /// The migrations of a connection's engine.
-pub fn migrations(conn: &DbConnection) -> &'static Migrations {
+pub fn migrations(conn: &DbConnection) -> Migrations {
     match conn {
-        DbConnection::Sqlite(_) => &sqlite::MIGRATIONS,
+        DbConnection::Sqlite(_) => migrations!("sqlite", "DATETIME", "DATETIME", "", "TEXT"),
         #[cfg(feature = "postgresql")]
-        DbConnection::Postgresql(_) => &postgresql::MIGRATIONS,
+        DbConnection::Postgresql(_) => migrations!("postgresql", "TIMESTAMP", "TIMESTAMP", "", "TEXT"),
         #[cfg(feature = "mariadb")]
-        DbConnection::Mariadb(_) => &mariadb::MIGRATIONS,
+        DbConnection::Mariadb(_) => {
+            let exact = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+            migrations!("mariadb", "DATETIME", "DATETIME(6)", exact, "LONGTEXT")
+        }
     }
-}
-
-/// placet's own migrations, to list their versions. These are the same on every engine, so those of SQLite are
-/// returned, which every build has.
-pub fn placet_migrations() -> &'static EmbeddedMigrations {
-    &sqlite::MIGRATIONS.placet
 }

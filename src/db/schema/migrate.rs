@@ -5,16 +5,15 @@
 //! `alembic_version`, and OpenStack's own tool keeps working on the tables. placet's tables, all named `placet_…`, are
 //! versioned by `placet_migrations`.
 
-use diesel::backend::Backend;
-use diesel::connection::BoxableConnection;
-use diesel::migration::{Migration, MigrationSource};
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel_migrations::EmbeddedMigrations;
 
-use super::alembic;
-use super::{alembic_version, placet_migrations};
-use crate::db::engines::dialect::{self, Purpose, insert_rows, on_each};
+use super::{alembic, alembic_version, placet_migrations as table};
+use crate::db::engines::dialect::{self, Purpose, insert_rows};
 use crate::db::{Database, DbConnection, SetupError};
+
+/// placet's migrations, each below a line with the version.
+const OWN: &str = include_str!("../../../migrations/placet.sql");
 
 /// The versions of both parts of the schema; `None` if a part is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,6 +60,25 @@ impl Database {
         check_schema(&mut self.connect_to(Purpose::Read)?)
     }
 
+    /// Drops placet's own tables, and returns their number. OpenStack's tables stay.
+    ///
+    /// # Errors
+    /// [`SetupError::Served`] if a process serves the embedded database, and [`SetupError::Missing`].
+    pub fn drop_own_tables(&self) -> Result<usize, SetupError> {
+        self.check_exists()?;
+        let _lock = self.lock_for_serving()?;
+        dialect::change_schema(&mut self.connect_to(Purpose::Write)?, |conn| {
+            let mut tables = dialect::table_names(conn)?;
+            tables.retain(|table| table.starts_with("placet_"));
+            // The versions first: MariaDB commits each statement, and a sync then makes again what is missing.
+            tables.sort_by_key(|table| table != "placet_migrations");
+            for table in &tables {
+                run(conn, &format!("DROP TABLE {table}"))?;
+            }
+            Ok(tables.len())
+        })
+    }
+
     /// The versions of the schema. A missing database has none.
     pub fn version(&self) -> Result<SchemaVersions, SetupError> {
         match self.connect_to(Purpose::Read) {
@@ -84,7 +102,7 @@ pub(in crate::db) fn check_schema(conn: &mut DbConnection) -> Result<(), SetupEr
     if let Some(old) = found.alembic.as_ref().filter(|found| *found != alembic::HEAD) {
         return Err(SetupError::OldRevision { found: old.clone() });
     }
-    match (found.alembic, found.placet.last() == known()?.last()) {
+    match (found.alembic, found.placet.last().map(String::as_str) == newest()) {
         (None, _) => Err(SetupError::NotSynced),
         (Some(_), false) => Err(SetupError::NotCurrent),
         (Some(_), true) => Ok(()),
@@ -102,24 +120,23 @@ fn sync(conn: &mut DbConnection) -> Result<Synced, SetupError> {
     // First: if this sync is interrupted, the next sync recognizes the unfinished tables as placet's by this table.
     create_version_table(conn)?;
     if found.alembic.is_none() {
-        on_each!(&mut *conn, inner => run(inner, &migrations.openstack, &[]))?;
+        run(conn, migrations.openstack)?;
     }
     if found.alembic.is_none() || found.is_interrupted {
         alembic::upgrade_mixed_tables(conn)?;
     }
-    let done = on_each!(&mut *conn, inner => run(inner, &migrations.placet, &found.placet))?;
-    let run_at = dialect::now();
-    let rows: Vec<_> = done
+    let is_missing = |(version, _): &(&str, &str)| found.placet.iter().all(|known| known != version);
+    let done: Vec<_> = own_migrations().filter(is_missing).collect();
+    for (_, sql) in &done {
+        run(conn, &in_words(conn, sql))?;
+    }
+    let now = dialect::now();
+    let rows = done
         .iter()
-        .map(|version| {
-            (
-                placet_migrations::version.eq(version),
-                placet_migrations::run_at.eq(run_at),
-            )
-        })
-        .collect();
+        .map(|(version, _)| (table::version.eq(*version), table::run_at.eq(now)));
+    let rows: Vec<_> = rows.collect();
     // A sync on a second node of a cluster may have inserted the same rows.
-    insert_rows!(conn, placet_migrations::table, &rows, or_ignore)?;
+    insert_rows!(conn, table::table, &rows, or_ignore)?;
     Ok(
         match (found.alembic, found.placet.is_empty(), done.is_empty() && !upgraded) {
             (None, ..) => Synced::Created,
@@ -139,8 +156,8 @@ impl FoundSchema {
             Some(found) if !alembic::is_known(found) => return Err(SetupError::OtherRevision { found: found.clone() }),
             _ => {}
         }
-        let known = known()?;
-        match self.placet.iter().find(|version| !known.contains(version)) {
+        let is_known = |version: &str| own_migrations().any(|(known, _)| known == version);
+        match self.placet.iter().find(|version| !is_known(version)) {
             Some(migration) => Err(SetupError::Newer {
                 migration: migration.clone(),
             }),
@@ -166,10 +183,7 @@ fn find_schema(conn: &mut DbConnection) -> Result<FoundSchema, SetupError> {
         });
     }
     let placet = if has("placet_migrations") {
-        placet_migrations::table
-            .select(placet_migrations::version)
-            .order(placet_migrations::version)
-            .load(conn)?
+        table::table.select(table::version).order(table::version).load(conn)?
     } else {
         Vec::new()
     };
@@ -181,40 +195,30 @@ fn find_schema(conn: &mut DbConnection) -> Result<FoundSchema, SetupError> {
     })
 }
 
-fn create_version_table(conn: &mut DbConnection) -> QueryResult<usize> {
-    diesel::sql_query(format!(
-        "CREATE TABLE IF NOT EXISTS placet_migrations \
-         (version VARCHAR(50) NOT NULL, run_at {} NOT NULL, PRIMARY KEY (version))",
-        dialect::moment_type(conn)
-    ))
-    .execute(conn)
+fn create_version_table(conn: &mut DbConnection) -> Result<(), SetupError> {
+    let sql = "CREATE TABLE IF NOT EXISTS placet_migrations \
+               (version VARCHAR(50) NOT NULL, run_at {moment} NOT NULL, PRIMARY KEY (version))";
+    run(conn, &in_words(conn, sql))
 }
 
-/// Runs the migrations outside of `done`, in order. Returns the versions of these migrations.
-fn run<C, DB>(conn: &mut C, source: &EmbeddedMigrations, done: &[String]) -> Result<Vec<String>, SetupError>
-where
-    DB: Backend,
-    C: BoxableConnection<DB> + 'static,
-{
-    let failed = |error: Box<dyn std::error::Error + Send + Sync>| SetupError::Migration(error.to_string());
-    let mut pending = MigrationSource::<DB>::migrations(source).map_err(failed)?;
-    pending.sort_by_key(version);
-    pending.retain(|migration| !done.contains(&version(migration)));
-    for migration in &pending {
-        migration.run(conn).map_err(failed)?;
-    }
-    Ok(pending.iter().map(version).collect())
+fn run(conn: &mut DbConnection, sql: &str) -> Result<(), SetupError> {
+    conn.batch_execute(sql)
+        .map_err(|error| SetupError::Migration(error.to_string()))
 }
 
-fn version<DB: Backend>(migration: &impl Migration<DB>) -> String {
-    migration.name().version().to_string()
+/// SQL of `migrations/placet.sql` with the engine's own types.
+fn in_words(conn: &DbConnection, sql: &str) -> String {
+    let words = dialect::migrations(conn).words.into_iter();
+    words.fold(sql.to_owned(), |sql, (word, engine)| sql.replace(word, engine))
 }
 
-/// The versions of placet's migrations, oldest first: the same on every engine.
-fn known() -> Result<Vec<String>, SetupError> {
-    let migrations = MigrationSource::<diesel::sqlite::Sqlite>::migrations(dialect::placet_migrations())
-        .map_err(|error| SetupError::Migration(error.to_string()))?;
-    let mut versions: Vec<_> = migrations.iter().map(version).collect();
-    versions.sort();
-    Ok(versions)
+/// The versions of placet's migrations and their SQL, oldest first.
+pub(in crate::db) fn own_migrations() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let parts = OWN.split("\n-- migration ").skip(1);
+    parts.filter_map(|part| part.split_once('\n'))
+}
+
+/// The version of the newest migration.
+pub(in crate::db) fn newest() -> Option<&'static str> {
+    own_migrations().map(|(version, _)| version).last()
 }

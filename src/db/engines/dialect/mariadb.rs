@@ -7,21 +7,13 @@ use diesel::connection::{CacheSize, SimpleConnection};
 use diesel::mysql::MysqlConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
-use diesel_migrations::embed_migrations;
 
-use super::{Capabilities, Migrations, Purpose};
+use super::{Capabilities, Purpose};
 use crate::db::SetupError;
 #[cfg(target_os = "linux")]
 use crate::db::connect::tcp_keepalive;
 use crate::db::connect::url::Server;
 use crate::db::engines::rows::statement::{Fragment, Statement};
-
-pub const MIGRATIONS: Migrations = Migrations {
-    openstack: embed_migrations!("migrations/mariadb/openstack"),
-    placet: embed_migrations!("migrations/mariadb/placet"),
-    to_422ece571366: include_str!("../../../../migrations/mariadb/upgrade/422ece571366.sql"),
-    to_a082b8bb98d0: include_str!("../../../../migrations/mariadb/upgrade/a082b8bb98d0.sql"),
-};
 
 pub const TABLE_NAMES: &str =
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()";
@@ -254,7 +246,7 @@ fn forget_prepared_statements(conn: &mut MysqlConnection) {
 }
 
 /// Takes a named lock, because each change of the schema commits the transaction and its locks. Further nodes of a
-/// cluster do not see the lock, so two syncs there can run the statements of `migrations/mariadb` at the same time.
+/// cluster do not see the lock, so two syncs there can run the statements of `migrations/` at the same time.
 pub fn lock_schema(conn: &mut MysqlConnection) -> QueryResult<()> {
     let sql = format!(
         "SELECT CAST(GET_LOCK(CONCAT('placet ', LEFT(DATABASE(), 50)), {SCHEMA_LOCK_TIMEOUT_SECONDS}) AS SIGNED INTEGER) AS locked"

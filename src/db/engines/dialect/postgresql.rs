@@ -5,18 +5,10 @@ use std::time::Duration;
 use diesel::connection::SimpleConnection;
 use diesel::pg::PgConnection;
 use diesel::prelude::*;
-use diesel_migrations::embed_migrations;
 
-use super::{Migrations, Purpose};
+use super::Purpose;
 use crate::db::SetupError;
 use crate::db::connect::url::Server;
-
-pub const MIGRATIONS: Migrations = Migrations {
-    openstack: embed_migrations!("migrations/postgresql/openstack"),
-    placet: embed_migrations!("migrations/postgresql/placet"),
-    to_422ece571366: include_str!("../../../../migrations/postgresql/upgrade/422ece571366.sql"),
-    to_a082b8bb98d0: include_str!("../../../../migrations/postgresql/upgrade/a082b8bb98d0.sql"),
-};
 
 pub const TABLE_NAMES: &str = "SELECT tablename::text AS name FROM pg_tables WHERE schemaname = current_schema()";
 

@@ -8,20 +8,12 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel::sqlite::SqliteConnection;
-use diesel_migrations::embed_migrations;
 use rustix::fs::{Access, access};
 
-use super::{Migrations, Purpose};
+use super::Purpose;
 use crate::db::SetupError;
 use crate::db::connect::url;
 use crate::db::engines::rows::statement::Fragment;
-
-pub const MIGRATIONS: Migrations = Migrations {
-    openstack: embed_migrations!("migrations/sqlite/openstack"),
-    placet: embed_migrations!("migrations/sqlite/placet"),
-    to_422ece571366: include_str!("../../../../migrations/sqlite/upgrade/422ece571366.sql"),
-    to_a082b8bb98d0: include_str!("../../../../migrations/sqlite/upgrade/a082b8bb98d0.sql"),
-};
 
 pub const TABLE_NAMES: &str =
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite^_%' ESCAPE '^'";
