@@ -13,6 +13,7 @@ pub mod generation_moves;
 pub mod mutant;
 pub mod optimistic;
 pub mod own_rows;
+pub mod own_tables;
 pub mod refusals;
 pub mod save;
 mod savepoint;

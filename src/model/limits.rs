@@ -9,12 +9,13 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
-use super::batch::entry::{Entries, changed};
+use super::batch::entry::Entry;
+use super::batch::own_tables::OwnRow;
 use super::reads::reader::Reader;
-use super::resource_classes;
+use super::{pages, resource_classes};
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::placet_limits as table;
-use crate::db::{DbConnection, DbResult, WriteError};
+use crate::db::{DbConnection, DbResult};
 use crate::error::Result;
 use crate::search::NormalLimit;
 
@@ -80,20 +81,15 @@ pub struct Page {
 pub async fn fetch_list(reader: Reader, page: Page) -> Result<(Vec<Limit>, Option<String>)> {
     let Page { limit, after } = page;
     let read = reader.ask(move |conn| {
-        let mut query = table::table.into_boxed();
-        if let Some(after) = &after {
-            query = query.filter(table::resource_class.gt(after));
-        }
-        let rows: Vec<(String, i64, Option<String>)> = query
+        let rows: Vec<(String, i64, Option<String>)> = table::table
+            .filter(table::resource_class.gt(after.as_deref().unwrap_or_default()))
             .order(table::resource_class)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))
             .select((table::resource_class, table::generation, table::normal))
             .load(conn)?;
         Ok(rows)
     });
-    let mut rows = read.await?;
-    let has_more = rows.len() > limit;
-    rows.truncate(limit);
+    let (rows, has_more) = pages::cut(read.await?, limit, |_| 0);
     let next = rows.last().filter(|_| has_more).map(|(class, ..)| class.clone());
     let limits = rows
         .into_iter()
@@ -108,65 +104,48 @@ pub async fn fetch_list(reader: Reader, page: Page) -> Result<(Vec<Limit>, Optio
 pub async fn fetch(reader: Reader, class: String) -> Result<Limit> {
     let read = reader.read(move |conn| {
         resource_classes::show(conn, &class)?;
-        let row = rows(conn, &[class.as_str()])?.remove(&class);
+        let row = LimitRow::rows(conn, &[class.as_str()])?.remove(&class);
         Ok(Limit::new(&class, row))
     });
     read.await
 }
 
-/// The rows of these classes. A class whose limit was never set has no row.
-pub fn rows(conn: &mut DbConnection, classes: &[&str]) -> DbResult<BTreeMap<String, LimitRow>> {
-    let rows: Vec<(String, i64, Option<String>)> = in_lists(classes, |classes| {
-        table::table
-            .filter(table::resource_class.eq_any(classes))
-            .select((table::resource_class, table::generation, table::normal))
-            .load(&mut *conn)
-    })?;
-    let rows = rows
-        .into_iter()
-        .map(|(class, generation, normal)| (class, LimitRow::new(generation, normal)));
-    Ok(rows.collect())
-}
+impl OwnRow for LimitRow {
+    const TABLE: &'static str = "placet_limits";
 
-/// Inserts or replaces limits. Guard: the generation that the batch was decided on; for a new limit the primary key.
-///
-/// # Errors
-/// [`WriteError::Conflict`] if a guard does not hold.
-pub fn write(
-    conn: &mut DbConnection,
-    now: NaiveDateTime,
-    limits: &Entries<String, LimitRow>,
-) -> std::result::Result<(), WriteError> {
-    for (class, entry) in changed(limits) {
+    /// The rows of these classes. A class whose limit was never set has no row.
+    fn rows(conn: &mut DbConnection, classes: &[&str]) -> DbResult<BTreeMap<String, LimitRow>> {
+        let rows: Vec<(String, i64, Option<String>)> = in_lists(classes, |classes| {
+            table::table
+                .filter(table::resource_class.eq_any(classes))
+                .select((table::resource_class, table::generation, table::normal))
+                .load(&mut *conn)
+        })?;
+        let rows = rows
+            .into_iter()
+            .map(|(class, generation, normal)| (class, LimitRow::new(generation, normal)));
+        Ok(rows.collect())
+    }
+
+    /// Guard: the generation that the batch was decided on; for a new limit the primary key. No limit is deleted.
+    fn write(conn: &mut DbConnection, now: NaiveDateTime, class: &str, entry: &Entry<LimitRow>) -> DbResult<usize> {
         let Some(LimitRow { generation, normal }) = entry.now else {
-            continue;
+            return Ok(0);
         };
         let normal = normal.map(|normal| normal.to_string());
-        let written = match entry.base {
-            None => diesel::insert_into(table::table)
-                .values((
-                    table::resource_class.eq(class),
-                    table::created_at.eq(now),
-                    table::generation.eq(generation),
-                    table::normal.eq(normal),
-                ))
-                .execute(conn)?,
-            Some(base) => {
-                let known = table::table
-                    .filter(table::resource_class.eq(class))
-                    .filter(table::generation.eq(base.generation));
-                diesel::update(known)
-                    .set((
-                        table::updated_at.eq(now),
-                        table::generation.eq(generation),
-                        table::normal.eq(normal),
-                    ))
-                    .execute(conn)?
-            }
+        let Some(base) = entry.base else {
+            let key = (table::resource_class.eq(class), table::created_at.eq(now));
+            let row = (key, table::generation.eq(generation), table::normal.eq(normal));
+            return diesel::insert_into(table::table).values(row).execute(conn);
         };
-        WriteError::unless_touched(1, written)?;
+        let known = table::table
+            .filter(table::resource_class.eq(class))
+            .filter(table::generation.eq(base.generation));
+        let row = (table::generation.eq(generation), table::normal.eq(normal));
+        diesel::update(known)
+            .set((table::updated_at.eq(now), row))
+            .execute(conn)
     }
-    Ok(())
 }
 
 /// All normal limits, by the name of the class.

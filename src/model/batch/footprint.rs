@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use super::own_tables::OwnTables;
 use crate::db::writer::RowNames;
 use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::memory::ClaimId;
@@ -59,8 +60,8 @@ pub struct Footprint<'a> {
     pub descriptions: Vec<&'a Describe>,
     /// The `providers` whose domains workloads compare.
     pub compared_hosts: BTreeSet<&'a str>,
-    /// Classes whose normal limits commands replace.
-    pub limits: BTreeSet<&'a str>,
+    /// Keys of rows that the nouns declare by `OwnRow`.
+    pub own: OwnTables,
     /// Uuids of workloads.
     pub workloads: BTreeSet<&'a str>,
     /// Uuids of the workloads in the rules of `workloads`, and of workloads whose rules name a new workload.

@@ -5,14 +5,12 @@ mod workloads;
 
 use std::collections::BTreeSet;
 
-use chrono::NaiveDateTime;
-
 use super::base::Base;
 use super::entry::{Entries, entries, is_changed};
 use super::footprint::Footprint;
-use crate::db::{DbConnection, DbResult, WriteError};
+use super::own_tables::OwnTables;
+use crate::db::{DbConnection, DbResult};
 use crate::model::claims::memory::{self, ClaimId, StoredAnswer};
-use crate::model::limits::{self, LimitRow};
 use crate::model::providers::{self, DescriptionRow};
 use crate::search::ProviderId;
 pub use standing::StandingReplica;
@@ -25,8 +23,8 @@ pub struct OwnRows {
     pub descriptions: Entries<ProviderId, DescriptionRow>,
     /// Replicas before the batch, on the hosts whose domains commands change.
     pub standing: Vec<StandingReplica>,
-    /// Normal limits that the commands replace, by class.
-    pub limits: Entries<String, LimitRow>,
+    /// Rows of tables that no other table depends on.
+    pub tables: OwnTables,
     /// Workloads that the commands name, by uuid.
     pub workloads: Entries<String, WorkloadRows>,
     /// Names of workloads, and the workloads of consumers.
@@ -41,13 +39,11 @@ impl OwnRows {
     pub fn read(conn: &mut DbConnection, footprint: &Footprint<'_>, base: &Base) -> DbResult<OwnRows> {
         let descriptions = descriptions(conn, footprint, base)?;
         let standing = standing::read(conn, footprint, base, &descriptions)?;
-        let classes: Vec<&str> = footprint.limits.iter().copied().collect();
-        let limits = entries(limits::rows(conn, &classes)?);
         let (workloads, workload_names) = workloads::read(conn, footprint)?;
         Ok(OwnRows {
             descriptions,
             standing,
-            limits,
+            tables: footprint.own.read(conn)?,
             workloads,
             workload_names,
             answers: Entries::new(),
@@ -62,17 +58,9 @@ impl OwnRows {
         Ok(())
     }
 
-    /// Writes the changed rows of tables that no other table of the batch depends on.
-    ///
-    /// # Errors
-    /// [`WriteError::Conflict`] if a guard does not hold.
-    pub fn write(&self, conn: &mut DbConnection, now: NaiveDateTime) -> Result<(), WriteError> {
-        limits::write(conn, now, &self.limits)
-    }
-
     /// Whether there is anything to write. An answer is written only with a claim.
     pub fn are_changed(&self) -> bool {
-        is_changed(&self.descriptions) || is_changed(&self.limits) || is_changed(&self.workloads)
+        is_changed(&self.descriptions) || self.tables.are_changed() || is_changed(&self.workloads)
     }
 }
 

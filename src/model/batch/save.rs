@@ -29,6 +29,7 @@ use crate::db::engines::dialect::Precision;
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::{DbConnection, WriteError};
 use crate::model::claims::memory;
+use crate::model::limits::LimitRow;
 use crate::model::snapshot::committed::{Committed, Rewritten};
 use crate::search::{ClassId, Delta, Inventory, NameKinds, ProviderId, ProviderRow};
 pub use owner_ids::OwnerIds;
@@ -87,7 +88,7 @@ pub fn save(conn: &mut DbConnection, state: &State) -> Result<Option<Committed>,
     allocations::delete(&mut save)?;
     resource_providers::delete(&mut save)?;
     catalog::write(&mut save)?;
-    state.own.write(save.conn, save.now)?;
+    state.own.tables.write(save.conn, save.now)?;
     workloads::write(&mut save)?;
     save.write(&name_guards::class_names(state))?;
     resource_providers::write(&mut save)?;
@@ -184,7 +185,7 @@ fn change_for_peers(state: &State, ids: &NewRowIds) -> Committed {
         .retain(|delta| !committed.reload.contains(&delta.provider));
     committed.names = NameKinds {
         // Peers read the normal limits again with the names of the classes.
-        classes: is_changed(&state.classes) || is_changed(&state.own.limits),
+        classes: is_changed(&state.classes) || state.own.tables.entries::<LimitRow>().is_some_and(is_changed),
         traits: is_changed(&state.traits),
         aggregates: !state.new_aggregates.is_empty(),
     };

@@ -12,7 +12,7 @@ impl Write for Set {
     type Answer = Limit;
 
     fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
-        footprint.limits.insert(&self.class);
+        footprint.own.entry::<LimitRow>(&self.class);
     }
 
     /// # Errors
@@ -23,7 +23,7 @@ impl Write for Set {
                 name: self.class.clone(),
             });
         }
-        let row = state.own.limits.get(&self.class).and_then(|entry| entry.now);
+        let row = state.own.tables.row::<LimitRow>(&self.class).copied();
         let current = row.map(|row| row.generation);
         if current != self.generation {
             let noun = format!("The normal limit of {}", self.class);
@@ -37,20 +37,22 @@ impl Write for Set {
             generation: current.map_or(1, |generation| generation + 1),
             normal: self.normal,
         };
-        state.own.limits.entry(self.class.clone()).or_default().now = Some(new);
+        state.own.tables.entry(&self.class).now = Some(new);
         Ok(Limit::new(&self.class, Some(new)))
     }
 }
 
 /// Whether any class may have a normal limit.
 pub fn has_any(state: &State) -> bool {
-    !state.own.limits.is_empty() || state.base.catalog().has_normal_limits()
+    let named = state.own.tables.entries::<LimitRow>();
+    named.is_some_and(|limits| !limits.is_empty()) || state.base.catalog().has_normal_limits()
 }
 
 /// The normal limit of a class now.
 pub fn of_class(state: &State, class: ClassId) -> Option<NormalLimit> {
     let name = state.class_name(class);
-    match state.own.limits.get(&*name) {
+    let named = state.own.tables.entries::<LimitRow>();
+    match named.and_then(|limits| limits.get(&*name)) {
         Some(entry) => entry.now.and_then(|row| row.normal),
         None => state.base.catalog().normal_limit(&name),
     }

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::db::DbConnection;
+use crate::model::batch::own_tables::OwnRow;
+use crate::model::limits::LimitRow;
+use crate::model::providers;
 use crate::model::snapshot::load;
-use crate::model::{limits, providers};
 use crate::search::{
     self, Catalog, Description, Domain, Group, HostConditions, PropertyValue, ProviderId, ProviderRow, ProviderState,
     Purpose, Request, SearchSettings, Snapshot, Verdict,
@@ -65,7 +67,7 @@ fn check_conditions(snapshot: &Arc<Snapshot>, tables: &Tables) {
 }
 
 fn check_normal_limit(snapshot: &Arc<Snapshot>, tables: &Tables, catalog: &Catalog, conn: &mut DbConnection) {
-    let limit = limits::rows(conn, &["VCPU"]).unwrap().remove("VCPU");
+    let limit = LimitRow::rows(conn, &["VCPU"]).unwrap().remove("VCPU");
     let (class, limit) = (catalog.class_id("VCPU").unwrap(), limit.and_then(|row| row.normal));
     let unlimited = request("", "", None, false);
     let settings = SearchSettings::uncut(SETTINGS_SEED);
