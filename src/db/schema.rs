@@ -14,28 +14,33 @@ define_sql_function! {
     fn octet_length(text: Text) -> Integer;
 }
 
-table! {
+/// Declares OpenStack's tables, which begin with the same two columns. Queries join the tables, and three of placet's.
+macro_rules! openstack_tables {
+    ($($table:ident ($($key:ident),+) { $($columns:tt)+ })+) => {
+        $(table! {
+            $table ($($key),+) {
+                created_at -> Nullable<Timestamp>,
+                updated_at -> Nullable<Timestamp>,
+                $($columns)+
+            }
+        })+
+
+        allow_tables_to_appear_in_same_query!($($table,)+ placet_writers, placet_changes, placet_replicas);
+    };
+}
+
+openstack_tables! {
     resource_classes (id) {
-        created_at -> Nullable<Timestamp>,
-        updated_at -> Nullable<Timestamp>,
         id -> Integer,
         name -> Text,
     }
-}
 
-table! {
     traits (id) {
-        created_at -> Nullable<Timestamp>,
-        updated_at -> Nullable<Timestamp>,
         id -> Integer,
         name -> Text,
     }
-}
 
-table! {
     resource_providers (id) {
-        created_at -> Nullable<Timestamp>,
-        updated_at -> Nullable<Timestamp>,
         id -> Integer,
         uuid -> Text,
         name -> Nullable<Text>,
@@ -43,12 +48,8 @@ table! {
         root_provider_id -> Nullable<Integer>,
         parent_provider_id -> Nullable<Integer>,
     }
-}
 
-table! {
     inventories (id) {
-        created_at -> Nullable<Timestamp>,
-        updated_at -> Nullable<Timestamp>,
         id -> Integer,
         resource_provider_id -> Integer,
         resource_class_id -> Integer,
@@ -59,78 +60,46 @@ table! {
         step_size -> Integer,
         allocation_ratio -> Double,
     }
-}
 
-table! {
     allocations (id) {
-        created_at -> Nullable<Timestamp>,
-        updated_at -> Nullable<Timestamp>,
         id -> Integer,
         resource_provider_id -> Integer,
         consumer_id -> Text,
         resource_class_id -> Integer,
         used -> Integer,
     }
-}
 
-table! {
     placement_aggregates (id) {
-        created_at -> Nullable<Timestamp>,
-        updated_at -> Nullable<Timestamp>,
         id -> Integer,
         uuid -> Nullable<Text>,
     }
-}
 
-table! {
     resource_provider_aggregates (resource_provider_id, aggregate_id) {
-        created_at -> Nullable<Timestamp>,
-        updated_at -> Nullable<Timestamp>,
         resource_provider_id -> Integer,
         aggregate_id -> Integer,
     }
-}
 
-table! {
     resource_provider_traits (trait_id, resource_provider_id) {
-        created_at -> Nullable<Timestamp>,
-        updated_at -> Nullable<Timestamp>,
         trait_id -> Integer,
         resource_provider_id -> Integer,
     }
-}
 
-table! {
     projects (id) {
-        created_at -> Nullable<Timestamp>,
-        updated_at -> Nullable<Timestamp>,
         id -> Integer,
         external_id -> Text,
     }
-}
 
-table! {
     users (id) {
-        created_at -> Nullable<Timestamp>,
-        updated_at -> Nullable<Timestamp>,
         id -> Integer,
         external_id -> Text,
     }
-}
 
-table! {
     consumer_types (id) {
-        created_at -> Nullable<Timestamp>,
-        updated_at -> Nullable<Timestamp>,
         id -> Integer,
         name -> Text,
     }
-}
 
-table! {
     consumers (id) {
-        created_at -> Nullable<Timestamp>,
-        updated_at -> Nullable<Timestamp>,
         id -> Integer,
         uuid -> Text,
         project_id -> Integer,
@@ -146,15 +115,31 @@ table! {
     }
 }
 
-table! {
+/// Declares placet's own tables, and lists the columns for tests.
+macro_rules! own_tables {
+    ($($(#[$($text:tt)*])* $table:ident ($($key:ident),+) { $($column:ident -> $type:ident $(<$inner:ident>)?,)+ })+) => {
+        $(table! {
+            $(#[$($text)*])*
+            $table ($($key),+) {
+                $($column -> $type $(<$inner>)?,)+
+            }
+        })+
+
+        /// The names of placet's own tables, with the names and types of the columns.
+        #[cfg(test)]
+        pub const OWN_TABLES: &[(&str, &[(&str, &str)])] = &[
+            $((stringify!($table), &[$((stringify!($column), stringify!($type $(<$inner>)?))),+])),+
+        ];
+    };
+}
+
+own_tables! {
     /// placet's migrations that ran on this database.
     placet_migrations (version) {
         version -> Text,
         run_at -> Timestamp,
     }
-}
 
-table! {
     /// One row per live writer: the number of its commits, and the commit token of the last commit.
     placet_writers (id) {
         id -> Text,
@@ -162,9 +147,7 @@ table! {
         token -> Text,
         seen_at -> Timestamp,
     }
-}
 
-table! {
     /// One row per committed batch: the changes of the batch, as deltas.
     placet_changes (writer, revision) {
         writer -> Text,
@@ -173,17 +156,13 @@ table! {
         committed_at -> Timestamp,
         body -> Text,
     }
-}
 
-table! {
     /// One row: a random text, replaced when a silent writer is pruned.
     placet_epoch (id) {
         id -> Integer,
         epoch -> Text,
     }
-}
 
-table! {
     /// The answers to calls with an id (`POST /v1/claims`).
     placet_claims (id, project_id) {
         id -> Text,
@@ -192,9 +171,7 @@ table! {
         digest -> Text,
         answer -> Text,
     }
-}
 
-table! {
     /// The descriptions of providers (`/v1/providers`). `created_at` is the time of the last write.
     placet_descriptions (resource_provider_id) {
         resource_provider_id -> Integer,
@@ -205,9 +182,7 @@ table! {
         sets_trait -> Integer,
         body -> Text,
     }
-}
 
-table! {
     /// The normal limits of classes (`/v1/limits`). `normal` is null after a limit was removed.
     placet_limits (resource_class) {
         resource_class -> Text,
@@ -216,9 +191,7 @@ table! {
         generation -> BigInt,
         normal -> Nullable<Text>,
     }
-}
 
-table! {
     /// Workloads (`/v1/workloads`). `body` is the workload's request. `named` is the number of changes of workloads
     /// whose rules name this workload.
     placet_workloads (uuid) {
@@ -233,18 +206,14 @@ table! {
         body -> Text,
         named -> BigInt,
     }
-}
 
-table! {
     /// The workloads in the rules of a workload.
     placet_neighbours (workload, neighbour) {
         workload -> Text,
         neighbour -> Text,
         created_at -> Timestamp,
     }
-}
 
-table! {
     /// The replicas of workloads, placed or not. The places are in `allocations`.
     placet_replicas (consumer_id) {
         consumer_id -> Text,
@@ -256,23 +225,5 @@ table! {
         adopted -> Integer,
     }
 }
-
-allow_tables_to_appear_in_same_query!(
-    resource_classes,
-    traits,
-    resource_providers,
-    inventories,
-    allocations,
-    placement_aggregates,
-    resource_provider_aggregates,
-    resource_provider_traits,
-    projects,
-    users,
-    consumer_types,
-    consumers,
-    placet_writers,
-    placet_changes,
-    placet_replicas,
-);
 
 allow_columns_to_appear_in_same_group_by_clause!(consumers::consumer_type_id, allocations::resource_class_id);

@@ -1,5 +1,5 @@
 //! Tests of the model on a real database: an SQLite file, or the database of PLACET_TEST_DATABASE. The tests read the
-//! tables with SQL of their own.
+//! tables with SQL of their own. A small noun has its tests in its own file, with a [`Fixture`].
 
 mod acknowledged;
 mod batches;
@@ -66,8 +66,8 @@ use crate::pools::{CallerKey, Pools};
 use crate::search::Snapshot;
 
 /// A model on a database of its own, with a connection for reading the tables.
-struct Fixture {
-    model: Model,
+pub(super) struct Fixture {
+    pub(super) model: Model,
     _running: Running,
     database: Database,
     conn: DbConnection,
@@ -112,7 +112,7 @@ fn pools() -> std::sync::Arc<Pools> {
     Pools::start(100).expect("runtimes").into()
 }
 
-fn fixture() -> Fixture {
+pub(super) fn fixture() -> Fixture {
     let (kept, database) = TestDatabase::synced();
     let lock = database.lock_for_serving().unwrap();
     let (model, running) = Model::start((database.clone(), None), &writer_settings(), rules(), lock, pools()).unwrap();

@@ -1,5 +1,6 @@
 //! A large cloud, whose lists are as long as the lists of real clouds or longer.
 
+use crate::db::schema::OWN_TABLES;
 use crate::tests::by_size;
 
 /// How many there are of each: traits, classes, aggregates, and consumers of the first provider.
@@ -18,6 +19,19 @@ pub const PAGE: usize = 1_000;
 pub const RARE: usize = MANY;
 /// The hosts of the largest workload.
 const PLACES: usize = 10;
+
+/// placet's tables whose rows are made above, by requests, or by processes.
+const NOT_FILLED: [&str; 9] = [
+    "placet_migrations",
+    "placet_writers",
+    "placet_changes",
+    "placet_epoch",
+    "placet_claims",
+    "placet_descriptions",
+    "placet_workloads",
+    "placet_neighbours",
+    "placet_replicas",
+];
 
 /// How many workloads with the longest payload are stored.
 const WORKLOADS: usize = 40;
@@ -89,22 +103,35 @@ pub fn rows() -> String {
              UNION ALL SELECT i, '22222222-2222-4222-8222-000000000001', 0, 1, {now} FROM n WHERE i BETWEEN 2 AND {USED}"
         ),
         format!(
-            "placet_limits (resource_class, created_at, generation, normal)
-             SELECT 'CUSTOM_' || i, {now}, 1, NULL FROM n"
-        ),
-        format!(
             "placet_workloads (uuid, project_id, name, user_id, created_at, generation, revision, body, named)
              SELECT printf('33333333-3333-4333-8333-%012d', i), 'p', 'w' || i, 'u', {now}, 1, 1, '{}', 0
              FROM n WHERE i <= {WORKLOADS}",
             workload_body()
         ),
     ];
+    let own = OWN_TABLES.iter().filter(|(table, _)| !NOT_FILLED.contains(table));
     inserts
+        .into_iter()
+        .chain(own.map(|(table, columns)| rows_of_table(table, columns)))
         .map(|insert| {
             let (table, select) = insert.split_once("SELECT").unwrap_or_default();
             format!("INSERT INTO {table} {numbers} SELECT {select};\n")
         })
-        .concat()
+        .collect()
+}
+
+/// Rows of a noun's table: texts with numbers, ones, and no optional value. A noun whose texts have a form of their own
+/// is in `NOT_FILLED`, and has rows above.
+fn rows_of_table(table: &str, columns: &[(&str, &str)]) -> String {
+    let names: Vec<&str> = columns.iter().map(|(column, _)| *column).collect();
+    let values = columns.iter().map(|(_, kind)| match *kind {
+        "Text" => "'CUSTOM_' || i",
+        "Timestamp" => "'2026-01-01 00:00:00'",
+        "Integer" | "BigInt" => "1",
+        _ => "NULL",
+    });
+    let values: Vec<&str> = values.collect();
+    format!("{table} ({}) SELECT {} FROM n", names.join(", "), values.join(", "))
 }
 
 /// The stored body of a workload with the longest payload.
