@@ -8,6 +8,7 @@
 mod cases;
 mod client;
 mod cloud;
+mod samples;
 
 use std::fmt::Debug;
 use std::future::{Future, poll_fn};
@@ -125,20 +126,23 @@ async fn hostile_8_no_route_occupies_its_worker_for_long() {
     for request in made(cases::preparation) {
         send(&worker, request).await;
     }
-    let (mut cases, mut late) = (Cases::new(), Vec::new());
+    let (mut cases, mut turns, mut sampled) = (Cases::new(), Vec::new(), Vec::new());
     for route in ROUTES {
         let made_of_route = made(move || {
             let requests = requests(route, &mut cases);
             (cases, requests)
         });
         cases = made_of_route.0;
+        if made_of_route.1.is_empty() {
+            sampled.push(route);
+        }
         for request in made_of_route.1 {
-            let name = request.name.clone();
-            let longest = send(&worker, request).await;
-            if longest > MAX_TURN {
-                late.push(format!("{name}: {longest:?}"));
-            }
+            turns.push((request.name.clone(), send(&worker, request).await));
         }
     }
-    assert!(late.is_empty(), "{late:#?}");
+    for request in made(move || samples::requests(&sampled)) {
+        turns.push((request.name.clone(), send(&worker, request).await));
+    }
+    turns.retain(|(_, longest)| *longest > MAX_TURN);
+    assert!(turns.is_empty(), "{turns:#?}");
 }

@@ -33,7 +33,10 @@ impl Answer {
 impl Request {
     /// A request by an administrator and service user, on a connection for this request alone.
     pub fn new(method: &Method, case: &Case, version: Version) -> Request {
-        let body = case.body.as_ref().map(ToString::to_string).unwrap_or_default();
+        let mut body = case.body.as_ref().map(ToString::to_string).unwrap_or_default();
+        if !body.is_empty() {
+            body.push_str(&" ".repeat(case.length.saturating_sub(body.len())));
+        }
         let (url, length) = (&case.url, body.len());
         let bytes = format!(
             "{method} {url} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-auth-token: admin\r\n\
