@@ -56,6 +56,17 @@ mod value;
 
 pub use native::read_no_parameters;
 
+/// The nouns of the native API, in reading order for the API's description.
+static NOUNS: [&native::Noun; 7] = [
+    &v1::NOUN,
+    &claims::NOUN,
+    &domains::NOUN,
+    &providers::NOUN,
+    &limits::NOUN,
+    &workloads::NOUN,
+    &violations::NOUN,
+];
+
 /// The refusal with this sentence.
 fn bad_request<T>(detail: impl Into<String>) -> Result<T> {
     Err(Error::BadRequest { detail: detail.into() })

@@ -11,8 +11,8 @@
 
 use serde_json::Value;
 
+use super::NOUNS;
 use super::native::Noun;
-use super::{claims, domains, limits, providers, v1, violations, workloads};
 
 /// A noun's file, by the name of the noun.
 macro_rules! file {
@@ -28,7 +28,8 @@ fn native(noun: &Noun) -> (&'static str, Value) {
 
 /// The descriptions of all nouns, by name, in reading order for the API's description.
 pub fn documents() -> Vec<(&'static str, Value)> {
-    vec![
+    let [v1, nouns @ ..] = &NOUNS;
+    let first = vec![
         file!("root"),
         file!("resource_providers"),
         file!("inventories"),
@@ -40,16 +41,11 @@ pub fn documents() -> Vec<(&'static str, Value)> {
         file!("usages"),
         file!("reshaper"),
         file!("openapi"),
-        native(&v1::NOUN),
+        native(v1),
         file!("candidates"),
-        native(&claims::NOUN),
-        native(&domains::NOUN),
-        native(&providers::NOUN),
-        native(&limits::NOUN),
-        native(&workloads::NOUN),
-        native(&violations::NOUN),
-        file!("errors"),
-    ]
+    ];
+    let nouns = nouns.iter().map(|noun| native(noun));
+    first.into_iter().chain(nouns).chain([file!("errors")]).collect()
 }
 
 #[cfg(test)]
