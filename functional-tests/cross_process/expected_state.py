@@ -3,6 +3,7 @@
 A worker is the only writer of its trees. All workers claim from one pool.
 """
 
+import collections
 import uuid
 
 POOL = "00000000-0000-4000-8000-0000000000ff"
@@ -29,15 +30,6 @@ class Consumer:
         self.holds = {}  # by provider's uuid: amounts by class
 
 
-class Workload:
-    """It wants what no host of this suite has. So all of its replicas are pending, but for a consumer that it
-    adopted.
-    """
-
-    def __init__(self, generation, count, adopted):
-        self.generation, self.count, self.adopted = generation, count, adopted
-
-
 class ExpectedState:
     """One worker's own part of the state."""
 
@@ -45,8 +37,7 @@ class ExpectedState:
         self.number, self.chance, self.pool = number, chance, pool
         self.project, self.aggregates = f"project-{number}", [self.new_uuid() for _ in range(3)]
         self.providers, self.consumers = {}, {}
-        self.limits = {}  # class: (generation, normal limit); none of them keeps a claim out
-        self.workloads = {}  # by uuid
+        self.nouns = collections.defaultdict(dict)  # by noun of nouns/: what its writes left
         self.classes, self.traits = ["VCPU", "MEMORY_MB"], ["HW_CPU_X86_AVX2", "COMPUTE_NODE"]
         self.counter = 0
         self.roots = [Provider(f"host-{number}-{n}", self.new_uuid()) for n in range(2)]
@@ -86,10 +77,6 @@ class ExpectedState:
 
     def room(self, provider, name):
         return self.capacity(provider, name) - self.used(provider, name) if name in provider.inventories else 0
-
-    def placed(self, workload):
-        """How many replicas have a place. Each of them breaks the condition of its role."""
-        return int(workload.adopted in self.consumers)
 
     def is_class_used(self, name):
         return any(name in p.inventories for p in self.providers.values())

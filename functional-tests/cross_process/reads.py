@@ -320,45 +320,6 @@ def descriptions_listed(state, ask, provider):
     ask.expect(own, {uuid: shown.get(uuid) for uuid in own}, "the descriptions")
 
 
-@kind("GET /v1/limits/{class}", "class")
-def limit_shown(state, ask, thing):
-    shown = ask(f"/v1/limits/{thing[1]}", 200 if thing[1] in state.classes else 404)
-    if thing[1] in state.classes:
-        ask.expect(state.limits.get(thing[1], (None, None)), (shown["generation"], shown["normal"]), "its limit")
-
-
-@kind("GET /v1/limits", "class")
-def limits_listed(state, ask, thing):
-    shown = {it["resource_class"]: (it["generation"], it["normal"]) for it in ask("/v1/limits")["limits"]}
-    own = {name: limit for name, limit in shown.items() if f"_{state.number}_" in name}
-    ask.expect(state.limits, own, "its own limits")
-
-
-@kind("GET /v1/workloads/{workload_uuid}", "workload")
-def workload_shown(state, ask, thing):
-    known = state.workloads.get(thing[1])
-    shown = ask(f"/v1/workloads/{thing[1]}", 200 if known else 404)
-    if known:
-        placed = state.placed(known)
-        ask.expect((known.generation, known.count - placed, placed),
-                   (shown["generation"], shown["pending"], shown["placed"]), "the workload")
-
-
-@kind("GET /v1/violations", "workload")
-def violations_listed(state, ask, thing):
-    """A consumer that a workload adopted stands where the workload's role may not be."""
-    shown = ask(f"/v1/violations?workload={thing[1]}")["violations"]
-    known = state.workloads.get(thing[1])
-    ask.expect(state.placed(known) if known else 0, len(shown), "the violations")
-
-
-@kind("GET /v1/workloads", "workload")
-def workloads_listed(state, ask, thing):
-    shown = ask(f"/v1/workloads?name={thing[1]}")["workloads"]
-    known = state.workloads.get(thing[1])
-    ask.expect([(thing[1], known.generation)] if known else [], [(it["uuid"], it["generation"]) for it in shown], "the list")
-
-
 @kind("GET /allocation_candidates", "class")
 def class_in_candidates(state, ask, thing):
     """A search for a deleted class is refused. A search for a class without inventories finds nothing."""

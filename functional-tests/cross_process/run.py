@@ -22,7 +22,7 @@ import traceback
 from collections import Counter
 
 from functional_tests.chaos import services
-from functional_tests.cross_process import claims, deletions, expected_state, reads, writes
+from functional_tests.cross_process import claims, deletions, expected_state, nouns, reads, writes
 from functional_tests.lib import command_line, engines, live, usage_bounds
 from functional_tests.lib.patience import OPTIONS
 from functional_tests.lib.rest import KeptRest, Rest
@@ -158,6 +158,7 @@ def main():
     parser.add_argument("--workers", type=int, default=6)
     parser.set_defaults(server="placet", faults=())  # what chaos' services ask for
     options = parser.parse_args()
+    nouns.load()
     print(f"seed {options.seed} (--seed {options.seed} makes the same choices again)", flush=True)
     environment = {"PLACET_MUTANT": options.mutant} if options.mutant else {}
     tests = TestCounts()

@@ -1,6 +1,9 @@
-"""The kinds of writes: the request, the effect on the worker's state, and the reads that have to show the effect."""
+"""The kinds of writes: the request, the effect on the worker's state, and the reads that have to show the effect.
 
-from functional_tests.cross_process.expected_state import POOL, SHARED, Provider, Workload
+The nouns of the native API that other nouns do not depend on are in nouns/, with their reads.
+"""
+
+from functional_tests.cross_process.expected_state import POOL, SHARED, Provider
 
 MAX_CHILDREN, MAX_NAMES, MAX_CONSUMERS = 3, 4, 8
 KINDS = {}  # by name: the route, and the function that makes a write
@@ -291,73 +294,6 @@ def class_renamed(state):
 @kind("DELETE /resource_classes/{name}")
 def class_deleted(state):
     return _deleted(state, "class", state.classes, "/resource_classes", state.is_class_used)
-
-
-def _limit(state, method):
-    name = one_of(state, (c for c in state.classes if c.startswith("CUSTOM")))
-    known = state.limits.get(name)
-    generation = known[0] if known else None
-    normal = state.chance.choice((None, {"buffer": "0"}))
-
-    def done():
-        is_same = known is not None and known[1] == normal
-        state.limits[name] = ((generation or 0) + (not is_same), normal)
-    return name and Write(method, f"/v1/limits/{name}", {"generation": generation, "normal": normal}, done, [("class", name)])
-
-
-@kind("PUT /v1/limits/{class}")
-def limit_set(state):
-    return _limit(state, "PUT")
-
-
-@kind("PATCH /v1/limits/{class}")
-def limit_patched(state):
-    return _limit(state, "PATCH")
-
-
-def _replicas(state, identity, count, adopted, method="PUT"):
-    known = state.workloads.get(identity)
-    role = {"name": "member", "count": count, "query": {"resources": "VCPU:1", "where": "NoSuchProperty == true"}}
-    body = {"generation": known.generation if known else None, "name": identity, "atomic": False, "roles": [role], "rules": [],
-            "project_id": state.project, "user_id": state.project}
-    if method == "PATCH":
-        body = {name: body[name] for name in ("generation", "atomic", "roles")}
-    if adopted and not known:
-        body["adopt"] = [{"consumer": adopted}]
-
-    def done():
-        is_same = known is not None and known.count == count
-        state.workloads[identity] = Workload((known.generation if known else 0) + (not is_same), count, adopted)
-    return Write(method, f"/v1/workloads/{identity}", body, done, [("workload", identity)])
-
-
-@kind("PUT /v1/workloads/{workload_uuid}")
-def workload_put(state):
-    """A new workload, perhaps with a consumer that exists, or another number of replicas. With a consumer it stays
-    at two.
-    """
-    identity = one_of(state, state.workloads) if len(state.workloads) >= MAX_NAMES else state.new_uuid()
-    known = state.workloads.get(identity)
-    taken = {workload.adopted for workload in state.workloads.values()}
-    adopted = known.adopted if known else one_of(state, [None, *(c for c in state.consumers if c not in taken)])
-    return _replicas(state, identity, 2 if adopted else state.chance.randint(0, 3), adopted)
-
-
-@kind("PATCH /v1/workloads/{workload_uuid}")
-def workload_patched(state):
-    """Another number of replicas. The name, the owner and the rules stay. With a consumer the number stays at two."""
-    identity = one_of(state, state.workloads)
-    adopted = identity and state.workloads[identity].adopted
-    return identity and _replicas(state, identity, 2 if adopted else state.chance.randint(0, 3), adopted, "PATCH")
-
-
-@kind("DELETE /v1/workloads/{workload_uuid}")
-def workload_deleted(state):
-    identity = one_of(state, state.workloads)
-
-    def done():
-        del state.workloads[identity]
-    return identity and Write("DELETE", f"/v1/workloads/{identity}", None, done, [("workload", identity)])
 
 
 @kind("PUT /traits/{name}")

@@ -3,8 +3,8 @@
     python -m functional_tests.documents.run [PAGE]… [--binary PATH]
 
 Each page gets a new placet, an empty folder and one shell. A free port stands in for the port 8778 of the pages. A page
-with commands is in the table PAGES, or names the suite that runs the commands. So a new page cannot be forgotten. Each
-single command outside of this suite is in elsewhere.py.
+with a block is run after the tour, or is in the table ELSEWHERE. So a new page cannot be forgotten. Each single command
+outside of this suite is in elsewhere.py.
 """
 
 import argparse
@@ -20,9 +20,6 @@ from functional_tests.lib.root import ROOT
 from functional_tests.lib.test_counts import TestCounts
 
 TOUR = "README.md"
-# By page: the page whose commands come before its own, in the same shell.
-PAGES = {TOUR: None, "docs/claims.md": TOUR, "docs/scheduling.md": TOUR, "docs/providers.md": TOUR,
-         "docs/workloads.md": TOUR}
 # By page with commands that need more than a placet in an empty folder: the suite that runs them, or what they are.
 ELSEWHERE = {
     "docs/backup.md": "process.backup, process.old_log, process.lost_file; those of the servers' own tools are not run",
@@ -54,6 +51,10 @@ def pages():
 def has_block(page):
     """Whether the page has an indented block. The lines of a list are indented less."""
     return any(line.startswith(INDENT) for line in (ROOT / page).read_text().splitlines())
+
+
+# By page: the page whose commands come before its own, in the same shell.
+PAGES = {page: TOUR if page != TOUR else None for page in pages() if has_block(page) and page not in ELSEWHERE}
 
 
 def placed(text, service):
@@ -101,9 +102,9 @@ def check(shell, command, service):
 
 
 def is_known():
-    unknown = [page for page in pages() if has_block(page) and page not in PAGES | ELSEWHERE]
-    assert not unknown, f"say in functional-tests/documents/run.py what runs the commands of {', '.join(unknown)}"
-    gone = [page for page in PAGES | ELSEWHERE if not (ROOT / page).exists()]
+    unknown = [page for page in PAGES if not commands((ROOT / page).read_text())]
+    assert not unknown, f"say in functional-tests/documents/run.py what the blocks of {', '.join(unknown)} are"
+    gone = [page for page in ELSEWHERE if not (ROOT / page).exists()]
     assert not gone, f"there is no page {', '.join(gone)}"
 
 
