@@ -216,9 +216,9 @@ pub enum Error {
     #[error("{0}")]
     ClaimRefused(Arc<ClaimRefusal>),
 
-    // ---- workloads ----
-    #[error("There is no workload {uuid}.")]
-    WorkloadNotFound { uuid: String },
+    // ---- nouns of the native API ----
+    #[error("There is no {noun}.")]
+    NotFound { noun: String },
     #[error("Another workload of this project has the name {name}. Give this one another name.")]
     DuplicateWorkload { name: String },
     #[error("Consumer {consumer} belongs to workload {workload}. A consumer is a replica of one workload at most.")]

@@ -68,7 +68,7 @@ fn round(workloads: &PendingWorkloads, stopped: &Stopped, failures: &mut Failure
                 Ok(Some(granted)) => log::info!("Pending replicas have a place now: granted: {granted}"),
                 Err(error @ (Error::Unavailable { .. } | Error::UnknownOutcome { .. })) => return Err(error),
                 // A client has changed or deleted the workload.
-                Err(Error::StaleGeneration { .. } | Error::WorkloadNotFound { .. }) => {}
+                Err(Error::StaleGeneration { .. } | Error::NotFound { .. }) => {}
                 Err(error) => {
                     let error = error.for_log();
                     if failures.note(&workload, error.clone()) {

@@ -57,7 +57,7 @@ pub static NOUN: Noun = Noun {
                 All of it is worked out from the tables when it is asked for.",
         )
         .answer::<WorkloadAnswer>()
-        .refusals(&["BadRequest", "DuplicateQueryKey", "WorkloadNotFound", "Forbidden"]),
+        .refusals(&["BadRequest", "DuplicateQueryKey", "NotFound", "Forbidden"]),
         Operation::new::<WriteParameters>(
             "PUT /v1/workloads/{workload_uuid}",
             "Create or change a workload",
@@ -93,7 +93,7 @@ pub static NOUN: Noun = Noun {
         .body::<Patch<PutBody>>()
         .answer::<WorkloadAnswer>()
         .refusals(PUT_REFUSALS)
-        .own_refusal("WorkloadNotFound"),
+        .own_refusal("NotFound"),
         Operation::new::<DeleteParameters>(
             "DELETE /v1/workloads/{workload_uuid}",
             "Delete a workload",
@@ -105,7 +105,7 @@ pub static NOUN: Noun = Noun {
         .refusals(&[
             "BadRequest",
             "DuplicateQueryKey",
-            "WorkloadNotFound",
+            "NotFound",
             "Forbidden",
             "StaleGeneration",
             "WorkloadInUse",
@@ -182,9 +182,11 @@ struct DeleteParameters {
 /// Reads a uuid of the path.
 ///
 /// # Errors
-/// [`Error::WorkloadNotFound`] for any text but a uuid.
+/// [`Error::NotFound`] for any text but a uuid.
 pub fn read_uuid(text: &str) -> Result<String> {
-    uuid::canonical(text).ok_or_else(|| Error::WorkloadNotFound { uuid: text.to_owned() })
+    uuid::canonical(text).ok_or_else(|| Error::NotFound {
+        noun: format!("workload {text}"),
+    })
 }
 
 /// Reads the query string of `GET /v1/workloads`.

@@ -110,7 +110,9 @@ fn authorize_owner(context: &RequestContext, project: &str) -> Result<()> {
 /// Hides a workload of a foreign project: the caller gets the answer for an unknown uuid.
 fn hidden(refusal: Error, uuid: &str) -> Error {
     match refusal {
-        Error::Forbidden { .. } => Error::WorkloadNotFound { uuid: uuid.to_owned() },
+        Error::Forbidden { .. } => Error::NotFound {
+            noun: format!("workload {uuid}"),
+        },
         other => other,
     }
 }

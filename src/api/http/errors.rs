@@ -76,7 +76,7 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::InventoryClassNotFoundForDelete { .. }
         | E::ClassNotFound { .. }
         | E::TraitNotFound { .. }
-        | E::WorkloadNotFound { .. }
+        | E::NotFound { .. }
         | E::NoAllocations { .. } => (StatusCode::NOT_FOUND, UNDEFINED),
 
         E::StaleInventoryGeneration

@@ -109,7 +109,7 @@ pub fn all() -> Vec<Error> {
                 reasons: Reason::new(ReasonCode::NoRoom, text("detail")).into(),
             }],
         })),
-        example!(WorkloadNotFound { uuid }),
+        example!(NotFound { noun }),
         example!(DuplicateWorkload { name }),
         example!(ConsumerTaken { consumer, workload }),
         E::WorkloadInUse {

@@ -66,7 +66,9 @@ pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
     if !put.sees_others && stored.as_ref().is_some_and(|stored| is_foreign(&stored)) {
         return Err(match put.generation {
             Some(_) => Error::stale_generation(format!("Workload {}", put.uuid), None, put.generation),
-            None => Error::WorkloadNotFound { uuid: put.uuid.clone() },
+            None => Error::NotFound {
+                noun: format!("workload {}", put.uuid),
+            },
         });
     }
     let current = stored.as_ref().map(|stored| stored.row.generation);
@@ -212,7 +214,7 @@ pub fn existing(
 /// A workload to delete.
 ///
 /// # Errors
-/// - [`Error::WorkloadNotFound`].
+/// - [`Error::NotFound`].
 /// - [`Error::WorkloadInUse`] if rules of the project's workloads name this workload, unless the request is forced.
 pub fn to_delete(conn: &mut DbConnection, uuid: &str, is_forced: bool) -> Result<StoredWorkload> {
     let stored = show(conn, uuid)?;

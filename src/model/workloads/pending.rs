@@ -87,7 +87,7 @@ impl Model {
     /// has no allocations, the workload waits for a `PUT` with the number of replicas.
     ///
     /// # Errors
-    /// - `Error::WorkloadNotFound`, `Error::StaleGeneration` if another client has changed the workload.
+    /// - `Error::NotFound`, `Error::StaleGeneration` if another client has changed the workload.
     /// - `Error::BadRequest` if a rule names a workload of another project, or a dimension that no host has.
     /// - `Error::Busy`, also if the interrupt of `settings` ended the plan. Errors of the database.
     pub(in crate::model) async fn place_pending(

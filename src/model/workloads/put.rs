@@ -175,7 +175,7 @@ impl Model {
     /// generation that the caller knows; `None`: any.
     ///
     /// # Errors
-    /// [`Error::WorkloadNotFound`], [`Error::StaleGeneration`]. [`Error::WorkloadInUse`] unless the deletion is forced.
+    /// [`Error::NotFound`], [`Error::StaleGeneration`]. [`Error::WorkloadInUse`] unless the deletion is forced.
     pub async fn delete_workload(&self, uuid: &str, generation: Option<i64>, how: Delete) -> Result<()> {
         let Delete { is_forced, is_dry_run } = how;
         let deadline = self.writer_deadline();
@@ -229,7 +229,7 @@ impl Model {
     /// A workload with the replicas and their places.
     ///
     /// # Errors
-    /// [`Error::WorkloadNotFound`].
+    /// [`Error::NotFound`].
     pub async fn stored_workload(&self, uuid: &str) -> Result<StoredWorkload> {
         let uuid = uuid.to_owned();
         self.reader(false).read(move |conn| show(conn, &uuid)).await

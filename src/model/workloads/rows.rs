@@ -244,7 +244,7 @@ pub fn pending(conn: &mut DbConnection, after: &str, limit: i64) -> DbResult<(Ve
 /// A workload with the workload's neighbours, read in a transaction.
 ///
 /// # Errors
-/// [`Error::WorkloadNotFound`].
+/// [`Error::NotFound`].
 pub async fn fetch_with_neighbours(reader: Reader, uuid: String) -> Result<Neighbourhood> {
     let found = reader.read(move |conn| {
         let workload = show(conn, &uuid)?;
@@ -257,9 +257,9 @@ pub async fn fetch_with_neighbours(reader: Reader, uuid: String) -> Result<Neigh
 /// A workload.
 ///
 /// # Errors
-/// [`Error::WorkloadNotFound`].
+/// [`Error::NotFound`].
 pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<StoredWorkload> {
-    find(conn, &[uuid])?
-        .remove(uuid)
-        .ok_or_else(|| Error::WorkloadNotFound { uuid: uuid.to_owned() })
+    find(conn, &[uuid])?.remove(uuid).ok_or_else(|| Error::NotFound {
+        noun: format!("workload {uuid}"),
+    })
 }
