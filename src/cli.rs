@@ -138,40 +138,40 @@ pub struct Arguments {
     #[arg(short = 'V', long)]
     version: bool,
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<Commands>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum Commands {
     /// Serve the REST API (the default).
     Serve,
     /// Create, upgrade or inspect the database.
     Db {
         #[command(subcommand)]
-        command: db::Command,
+        command: db::DbCommand,
     },
     /// Check whether an upgrade requires preparation.
     Status {
         #[command(subcommand)]
-        command: status::Command,
+        command: status::StatusCommand,
     },
     /// Make, list and revoke the tokens of `[placet] token_file`, for an installation without Keystone.
     Token {
         #[command(subcommand)]
-        command: token::Command,
+        command: token::TokenCommand,
     },
     /// Show the policy: which roles are allowed to do what.
     Policy {
         #[command(subcommand)]
-        command: policy::Command,
+        command: policy::PolicyCommand,
     },
     /// Show the configuration.
     Config {
         #[command(subcommand)]
-        command: config::Command,
+        command: config::ConfigCommand,
     },
     /// Print the description of the REST API, as OpenAPI 3.1 in JSON.
-    Openapi(openapi::Command),
+    Openapi(openapi::OpenapiCommand),
     /// Write the manual pages.
     Man(documents::Man),
     /// Print the completions of a shell.
@@ -186,7 +186,7 @@ pub enum CommandError {
     #[error(transparent)]
     Database(#[from] SetupError),
     #[error(transparent)]
-    Keystone(#[from] crate::auth::keystone::SetupError),
+    Keystone(#[from] crate::auth::keystone::StartError),
     /// An unusable file of an option. The text is the whole sentence.
     #[error("{0}")]
     File(String),
@@ -272,26 +272,26 @@ fn globals_first(words: Vec<OsString>) -> Vec<OsString> {
     first
 }
 
-fn run(command: Option<Command>, sources: &ConfigSources, line: &CommandLine) -> Result<u8, CommandError> {
+fn run(command: Option<Commands>, sources: &ConfigSources, line: &CommandLine) -> Result<u8, CommandError> {
     let options = || -> Result<Options, CommandError> { Ok(crate::config::load(sources)?.options) };
     match command {
-        None | Some(Command::Serve) => return start::run(sources, line),
-        Some(Command::Config { command }) => return command.run(sources, line),
-        Some(Command::Db { command }) => {
+        None | Some(Commands::Serve) => return start::run(sources, line),
+        Some(Commands::Config { command }) => return command.run(sources, line),
+        Some(Commands::Db { command }) => {
             let options = options()?;
             let _log = logging::start_to_stderr(&options)?;
             return command.run(&options, line);
         }
-        Some(Command::Status { command }) => {
+        Some(Commands::Status { command }) => {
             let options = options()?;
             let _log = logging::start_to_stderr(&options)?;
             return command.run(&options, line);
         }
-        Some(Command::Openapi(command)) => command.run(),
-        Some(Command::Man(command)) => command.run(),
-        Some(Command::Completions(command)) => command.run(),
-        Some(Command::Policy { command }) => command.run(&options()?.oslo_policy),
-        Some(Command::Token { command }) => command.run(&options()?),
+        Some(Commands::Openapi(command)) => command.run(),
+        Some(Commands::Man(command)) => command.run(),
+        Some(Commands::Completions(command)) => command.run(),
+        Some(Commands::Policy { command }) => command.run(&options()?.oslo_policy),
+        Some(Commands::Token { command }) => command.run(&options()?),
     }?;
     Ok(0)
 }

@@ -71,7 +71,7 @@ pub fn log_options(sources: &ConfigSources) -> Option<(DefaultSection, LogFormat
 }
 
 /// The findings of [`check`].
-pub struct Report {
+pub struct CheckReport {
     /// Every reason why placet does not start, except for reasons in files and on servers.
     pub errors: Vec<ConfigError>,
     /// Unknown names, other than in `[placet]`.
@@ -107,7 +107,7 @@ impl Problems {
 }
 
 /// Reads the configuration and finds all problems at once.
-pub fn check(sources: &ConfigSources) -> Report {
+pub fn check(sources: &ConfigSources) -> CheckReport {
     let (raw, mut errors) = sources.read();
     let (options, unfit) = Options::read(&raw);
     let is_open = unfit.is_empty() && options.believes_every_token();
@@ -125,7 +125,7 @@ pub fn check(sources: &ConfigSources) -> Report {
     }
     let configuration = unfit.is_empty().then_some(Configuration { options, raw });
     errors.extend(unfit);
-    Report {
+    CheckReport {
         errors,
         unknown,
         notes,

@@ -15,11 +15,11 @@ mod yaml;
 
 use std::collections::{BTreeSet, HashMap};
 
-pub use caller::{Caller, Service, Target};
+pub use caller::{Caller, ServiceCredentials, Target};
 use check::Check;
 pub use list::{table, yaml};
 pub use load::{Loaded, PolicyFile, load};
-use rules::Rule;
+use rules::PolicyRule;
 
 /// The options of `[oslo_policy]`, except for the names of files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct PolicySettings {
 
 /// The decision of the policy about a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PolicyDecision {
     Allowed,
     Denied,
     /// The token has system or domain scope, and the rule requires project scope.
@@ -63,17 +63,17 @@ pub struct Policy {
 
 impl Policy {
     /// Whether `rule` allows `caller` to act on `target`.
-    pub fn authorize(&self, rule: &Rule, caller: &Caller, target: &Target) -> Verdict {
+    pub fn authorize(&self, rule: &PolicyRule, caller: &Caller, target: &Target) -> PolicyDecision {
         if rule.project_scope_only && (caller.has_system_scope() || caller.has_domain_scope()) {
-            return Verdict::WrongScope;
+            return PolicyDecision::WrongScope;
         }
         let Some(check) = self.checks.get(rule.name) else {
-            return Verdict::Denied;
+            return PolicyDecision::Denied;
         };
         match self.holds(check, caller, target, 0) {
-            Ok(true) => Verdict::Allowed,
-            Ok(false) => Verdict::Denied,
-            Err(reason) => Verdict::Undecided(reason),
+            Ok(true) => PolicyDecision::Allowed,
+            Ok(false) => PolicyDecision::Denied,
+            Err(reason) => PolicyDecision::Undecided(reason),
         }
     }
 

@@ -18,9 +18,9 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 pub use fair_queue::CallerKey;
-use fair_queue::Limits;
+use fair_queue::QueueLimits;
 pub use large_value::LargeValue;
-pub use pool::{Job, Pool};
+pub use pool::{Pool, PoolJob};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{Error, Result};
@@ -62,7 +62,7 @@ impl Pools {
     pub fn start(search_queue: usize) -> std::io::Result<Pools> {
         let cores = available_parallelism().map_or(1, usize::from);
         let pool = |running_per_caller, waiting| {
-            Pool::new(Limits {
+            Pool::new(QueueLimits {
                 running: CALLERS_AT_ONCE * running_per_caller,
                 running_per_caller,
                 waiting,

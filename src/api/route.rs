@@ -8,7 +8,7 @@ use actix_web::http::Method;
 use super::http::reply::Reply;
 use super::http::request_context::RequestContext;
 use crate::error::Result;
-use crate::policy::rules::{self, Rule};
+use crate::policy::rules::{self, PolicyRule};
 use crate::version::Version;
 
 /// One row of the route table.
@@ -21,12 +21,12 @@ pub struct Route {
     /// Whether media types are checked before the version. If both are wrong, clients see the first refusal.
     pub media_first: bool,
     /// The policy rule that authorizes a request; `None`: the route is public, and no token is needed.
-    pub rule: Option<&'static Rule>,
+    pub rule: Option<&'static PolicyRule>,
     /// Whether the target of the rule is the project of the query's `project_id`, instead of the caller's own project
     /// and user.
     pub of_project: bool,
     /// The rule that the handler checks too, if what the request changes belongs to another project than the token's.
-    pub other_projects: Option<&'static Rule>,
+    pub other_projects: Option<&'static PolicyRule>,
     /// The longest body, if `max_body_size` allows more.
     pub max_body_bytes: usize,
     pub handler: Handler,
@@ -53,7 +53,7 @@ pub enum Family {
 
 impl Family {
     /// The rule that closes all routes of the family.
-    pub fn rule(self) -> Option<&'static Rule> {
+    pub fn rule(self) -> Option<&'static PolicyRule> {
         match self {
             Family::Placement { .. } => None,
             Family::Native => Some(&rules::NATIVE_USE),
@@ -93,23 +93,23 @@ impl Route {
         Route::new(Method::GET, path, Media::Unchecked, handler)
     }
 
-    pub const fn get(path: &'static str, rule: &'static Rule, handler: Handler) -> Route {
+    pub const fn get(path: &'static str, rule: &'static PolicyRule, handler: Handler) -> Route {
         Route::new(Method::GET, path, Media::ProducesJson, handler).with_rule(rule)
     }
 
-    pub const fn post(path: &'static str, rule: &'static Rule, handler: Handler) -> Route {
+    pub const fn post(path: &'static str, rule: &'static PolicyRule, handler: Handler) -> Route {
         Route::new(Method::POST, path, Media::ConsumesJson, handler).with_rule(rule)
     }
 
-    pub const fn put(path: &'static str, rule: &'static Rule, handler: Handler) -> Route {
+    pub const fn put(path: &'static str, rule: &'static PolicyRule, handler: Handler) -> Route {
         Route::new(Method::PUT, path, Media::ConsumesJson, handler).with_rule(rule)
     }
 
-    pub const fn patch(path: &'static str, rule: &'static Rule, handler: Handler) -> Route {
+    pub const fn patch(path: &'static str, rule: &'static PolicyRule, handler: Handler) -> Route {
         Route::new(Method::PATCH, path, Media::ConsumesJson, handler).with_rule(rule)
     }
 
-    pub const fn delete(path: &'static str, rule: &'static Rule, handler: Handler) -> Route {
+    pub const fn delete(path: &'static str, rule: &'static PolicyRule, handler: Handler) -> Route {
         Route::new(Method::DELETE, path, Media::Unchecked, handler).with_rule(rule)
     }
 
@@ -132,7 +132,7 @@ impl Route {
         }
     }
 
-    const fn with_rule(mut self, rule: &'static Rule) -> Route {
+    const fn with_rule(mut self, rule: &'static PolicyRule) -> Route {
         self.rule = Some(rule);
         self
     }
@@ -150,7 +150,7 @@ impl Route {
     }
 
     /// What belongs to another project than the token's needs this rule too.
-    pub const fn with_rule_for_others(mut self, rule: &'static Rule) -> Route {
+    pub const fn with_rule_for_others(mut self, rule: &'static PolicyRule) -> Route {
         self.other_projects = Some(rule);
         self
     }

@@ -30,26 +30,26 @@ use std::sync::Arc;
 pub use availability::KeystoneState;
 use client::Client;
 use failure::Failure;
-pub use failure::SetupError;
+pub use failure::StartError;
 use identity_service::IdentityService;
-pub use login::{Credentials, Domain, Scope, User};
+pub use login::{Credentials, LoginDomain, Scope, User};
 use outage::Outage;
-pub use settings::{ConnectionSettings, Settings};
+pub use settings::{ConnectionSettings, KeystoneSettings};
 pub use statistics::{Call, CallOutcome, Eviction, KeystoneStatistics, LookUp};
 use token::ValidToken;
 use tokio::runtime::Builder;
 use tokio::time::Instant;
-use validation::{Validator, Wait};
+use validation::{Validator, Waiter};
 
 use super::{AuthRequest, Denied, UnauthenticatedBody};
-use crate::policy::{Caller, Service};
+use crate::policy::{Caller, ServiceCredentials};
 
 /// The detail of a 503, as in keystonemiddleware.
 const UNAVAILABLE: &str = "The Keystone service is temporarily unavailable.";
 
 /// Validates tokens with Keystone.
 pub struct Keystone {
-    settings: Settings,
+    settings: KeystoneSettings,
     validator: Validator,
 }
 
@@ -70,7 +70,7 @@ impl Keystone {
     ///
     /// # Errors
     /// A certificate that cannot be used, or no thread.
-    pub fn start(settings: Settings) -> Result<Keystone, SetupError> {
+    pub fn start(settings: KeystoneSettings) -> Result<Keystone, StartError> {
         let validator = Validator::start(&settings)?;
         Ok(Keystone { settings, validator })
     }
@@ -79,7 +79,7 @@ impl Keystone {
     ///
     /// # Errors
     /// A certificate that cannot be used.
-    pub fn check(connection: &ConnectionSettings) -> Result<(), SetupError> {
+    pub fn check(connection: &ConnectionSettings) -> Result<(), StartError> {
         client::connections(connection).map(drop)
     }
 
@@ -88,21 +88,21 @@ impl Keystone {
     ///
     /// # Errors
     /// A certificate that cannot be used, or why Keystone gives no token or validates none.
-    pub fn try_login(settings: &Settings) -> Result<Vec<String>, SetupError> {
+    pub fn try_login(settings: &KeystoneSettings) -> Result<Vec<String>, StartError> {
         let client = Client::new(settings, Arc::new(Outage::new(settings.limit)), Arc::default())?;
         let service = IdentityService::new(settings, client);
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(SetupError::Thread)?;
+            .map_err(StartError::Thread)?;
         let validated = runtime.block_on(async {
             let own = service.log_in().await?;
             service.validate(&own.token, false).await
         });
         match validated {
             Ok(Some(token)) => Ok(token.caller.roles.clone()),
-            Ok(None) => Err(SetupError::Login(Failure::OwnTokenRefused)),
-            Err(failure) => Err(SetupError::Login(failure)),
+            Ok(None) => Err(StartError::Login(Failure::OwnTokenRefused)),
+            Err(failure) => Err(StartError::Login(failure)),
         }
     }
 
@@ -134,7 +134,7 @@ impl Keystone {
         let Some(text) = (request.header)("x-auth-token").or_else(|| (request.header)("x-storage-token")) else {
             return Err(self.unauthenticated());
         };
-        let wait = Wait {
+        let wait = Waiter {
             client: request.client,
             deadline: Instant::now() + self.settings.limit,
         };
@@ -162,7 +162,7 @@ impl Keystone {
         })
     }
 
-    async fn service_token(&self, request: &AuthRequest<'_>, wait: Wait<'_>) -> Result<ServiceToken, Denied> {
+    async fn service_token(&self, request: &AuthRequest<'_>, wait: Waiter<'_>) -> Result<ServiceToken, Denied> {
         let Some(text) = (request.header)("x-service-token").filter(|text| !text.is_empty()) else {
             return Ok(ServiceToken::Absent);
         };
@@ -183,7 +183,7 @@ impl Keystone {
         &self,
         text: &str,
         may_use_expired: bool,
-        wait: Wait<'_>,
+        wait: Waiter<'_>,
     ) -> Result<Option<Arc<ValidToken>>, Denied> {
         match self.validator.validate(text, may_use_expired, wait).await {
             Ok(token) => Ok(token),
@@ -239,7 +239,7 @@ fn with_service(user: &ValidToken, service: &ValidToken) -> Arc<Caller> {
     Arc::new(Caller {
         // As in keystonemiddleware, whose header for the scope is set once more for the service.
         system_scope: from.system_scope.clone(),
-        service: Service {
+        service: ServiceCredentials {
             user_id: from.user_id.clone(),
             user_domain_id: from.user_domain_id.clone(),
             project_id: from.project_id.clone(),

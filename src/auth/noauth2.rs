@@ -4,7 +4,7 @@
 //! and all others have none. `X-Roles` overrides these roles. With `OpenStack-System-Scope` the token has no project.
 
 use super::AuthRequest;
-use crate::policy::{Caller, Service};
+use crate::policy::{Caller, ServiceCredentials};
 
 /// The caller; `None` without a token.
 pub fn authenticate(request: &AuthRequest<'_>) -> Option<Caller> {
@@ -29,7 +29,7 @@ pub fn authenticate(request: &AuthRequest<'_>) -> Option<Caller> {
         system_scope,
         roles,
         is_admin_project: header("x-is-admin-project").is_none_or(|value| value.eq_ignore_ascii_case("true")),
-        service: Service {
+        service: ServiceCredentials {
             user_id: header("x-service-user-id"),
             user_domain_id: header("x-service-user-domain-id"),
             project_id: header("x-service-project-id"),

@@ -8,7 +8,7 @@ use super::{CommandError, config_check, stderr, stdout};
 use crate::config::{self, ConfigSources};
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum ConfigCommand {
     /// Print the effective configuration as INI.
     ///
     /// A comment above each option names the source of its value; secrets are masked. Warnings on stderr name unknown
@@ -34,20 +34,20 @@ pub enum Command {
         #[arg(value_parser = PossibleValuesParser::new(config::sections()))]
         section: Option<String>,
         /// The form in which the options are printed.
-        #[arg(long, value_enum, default_value_t = Format::Conf)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = ConfigFormat::Conf)]
+        format: ConfigFormat,
     },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum ConfigFormat {
     /// A sample placement.conf: every option is commented out at its default.
     Conf,
     /// Markdown tables of the options.
     Markdown,
 }
 
-impl Command {
+impl ConfigCommand {
     pub fn run(&self, sources: &ConfigSources, line: &CommandLine) -> Result<u8, CommandError> {
         let mut errors = Vec::new();
         let text = match self {
@@ -61,8 +61,8 @@ impl Command {
                 configuration.ini()?
             }
             Self::Options { section, format } => match format {
-                Format::Conf => config::sample(section.as_deref()),
-                Format::Markdown => config::reference(section.as_deref()),
+                ConfigFormat::Conf => config::sample(section.as_deref()),
+                ConfigFormat::Markdown => config::reference(section.as_deref()),
             },
         };
         stdout::print(&text)?;

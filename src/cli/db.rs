@@ -13,7 +13,7 @@ use crate::db::schema::migrate::Synced;
 use crate::db::{Database, DatabaseSettings, Replica};
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum DbCommand {
     /// Create or upgrade the database, or adopt OpenStack Placement's.
     Sync,
     /// Print the schema revision of OpenStack's tables and, on the next line, of placet's own tables.
@@ -50,7 +50,7 @@ pub enum Command {
     },
 }
 
-impl Command {
+impl DbCommand {
     pub fn run(&self, options: &Options, line: &CommandLine) -> Result<u8, CommandError> {
         let database = open(options)?;
         match self {

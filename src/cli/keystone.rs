@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::keystone_login::{self, set};
 use super::{CommandError, token_file};
 use crate::auth::Authenticator;
-use crate::auth::keystone::{ConnectionSettings, Keystone, Settings};
+use crate::auth::keystone::{ConnectionSettings, Keystone, KeystoneSettings};
 use crate::config::{AuthStrategy, Options, Problems, seconds};
 
 /// The authenticator that the configuration asks for.
@@ -66,7 +66,7 @@ fn connection(options: &Options) -> ConnectionSettings {
     }
 }
 
-fn settings(options: &Options) -> Result<Settings, CommandError> {
+fn settings(options: &Options) -> Result<KeystoneSettings, CommandError> {
     let limit = Duration::from_secs(options.placet.commit_timeout);
     let connection = connection(options);
     let options = &options.keystone_authtoken;
@@ -74,7 +74,7 @@ fn settings(options: &Options) -> Result<Settings, CommandError> {
         let first = errors.into_iter().next();
         CommandError::Config(first.expect("a login is refused for a reason"))
     })?;
-    Ok(Settings {
+    Ok(KeystoneSettings {
         www_authenticate_uri: set(&options.www_authenticate_uri).unwrap_or_else(|| login.auth_url.clone()),
         auth_url: login.auth_url,
         credentials: login.credentials,
@@ -89,6 +89,6 @@ fn settings(options: &Options) -> Result<Settings, CommandError> {
         service_type: set(&options.service_type),
         connection,
         limit,
-        recovery_pause: Settings::RECOVERY_PAUSE,
+        recovery_pause: KeystoneSettings::RECOVERY_PAUSE,
     })
 }

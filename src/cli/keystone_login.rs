@@ -1,6 +1,6 @@
 //! The service's login at Keystone, checked: the user, the secret and the scope of `[keystone_authtoken]`.
 
-use crate::auth::keystone::{Credentials, Domain, Scope, User};
+use crate::auth::keystone::{Credentials, LoginDomain, Scope, User};
 use crate::config::{ConfigError, KeystoneAuthtoken, Password};
 
 /// All parts of a request for a token. Contains a secret, so it has no `Debug`.
@@ -152,7 +152,7 @@ impl<'a> LoginReader<'a> {
     }
 
     /// The domain of a name, or the default domain. The `option` is for the error if there is neither.
-    fn domain_of_name(&mut self, own: Option<Domain>, option: &str) -> Option<Domain> {
+    fn domain_of_name(&mut self, own: Option<LoginDomain>, option: &str) -> Option<LoginDomain> {
         let default = || domain(&self.options.default_domain_id, &self.options.default_domain_name);
         own.or_else(default).or_else(|| {
             self.refuse(format!(
@@ -200,8 +200,10 @@ pub fn set(option: &Option<String>) -> Option<String> {
     option.clone().filter(|text| !text.is_empty())
 }
 
-fn domain(id: &Option<String>, name: &Option<String>) -> Option<Domain> {
-    set(id).map(Domain::Id).or_else(|| set(name).map(Domain::Name))
+fn domain(id: &Option<String>, name: &Option<String>) -> Option<LoginDomain> {
+    set(id)
+        .map(LoginDomain::Id)
+        .or_else(|| set(name).map(LoginDomain::Name))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ const ACCESS: &str = "placet::access";
 pub fn line(format: LogFormat, record: &Record) -> String {
     let message = record.args().to_string();
     let context = log_context::current();
-    let line = Line {
+    let line = LogLine {
         level: record.level(),
         target: record.target(),
         message: &message,
@@ -27,7 +27,7 @@ pub fn line(format: LogFormat, record: &Record) -> String {
 
 /// A line of placet outside of any request.
 pub fn own_line(format: LogFormat, level: Level, target: &str, message: &str) -> String {
-    let line = Line {
+    let line = LogLine {
         level,
         target,
         message,
@@ -36,14 +36,14 @@ pub fn own_line(format: LogFormat, level: Level, target: &str, message: &str) ->
     line.write(format)
 }
 
-struct Line<'a> {
+struct LogLine<'a> {
     level: Level,
     target: &'a str,
     message: &'a str,
     context: Option<&'a LogContext>,
 }
 
-impl Line<'_> {
+impl LogLine<'_> {
     fn write(&self, format: LogFormat) -> String {
         match format {
             LogFormat::Text => self.text(Utc::now()),
@@ -182,9 +182,9 @@ mod tests {
         context
     }
 
-    fn of_request<T>(target: &str, write: impl FnOnce(Line<'_>) -> T) -> T {
+    fn of_request<T>(target: &str, write: impl FnOnce(LogLine<'_>) -> T) -> T {
         let context = context();
-        write(Line {
+        write(LogLine {
             level: Level::Warn,
             target,
             message: "a\nb\u{1b}[0m é",

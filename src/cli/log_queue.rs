@@ -22,17 +22,17 @@ const MAX_WRITE_AT_ONCE: usize = 4096;
 
 /// The queue. Clones share the queue.
 #[derive(Clone)]
-pub struct LogQueue(Arc<Shared>);
+pub struct LogQueue(Arc<SharedLogQueue>);
 
-struct Shared {
-    queue: Mutex<Queue>,
+struct SharedLogQueue {
+    queue: Mutex<LogQueueState>,
     changed: Condvar,
     dropped: Arc<Counter>,
     /// Locked by the thread that writes: the thread that has the queue, or the queue's own thread.
     losses: Mutex<Losses>,
 }
 
-struct Queue {
+struct LogQueueState {
     stream: LogStream,
     waiting: Vec<u8>,
     /// The number of lines for which the queue had no room.
@@ -41,7 +41,7 @@ struct Queue {
     is_writing: bool,
 }
 
-impl Queue {
+impl LogQueueState {
     fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.dropped == 0 && !self.is_writing
     }
@@ -53,8 +53,8 @@ impl LogQueue {
     /// # Errors
     /// [`SetupError::Thread`].
     pub fn start(stream: LogStream, errors: Option<LogStream>, format: LogFormat) -> Result<LogQueue, SetupError> {
-        let shared = Arc::new(Shared {
-            queue: Mutex::new(Queue {
+        let shared = Arc::new(SharedLogQueue {
+            queue: Mutex::new(LogQueueState {
                 stream,
                 waiting: Vec::new(),
                 dropped: 0,
@@ -110,8 +110,8 @@ impl Write for LogQueue {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+impl SharedLogQueue {
+    fn lock(&self) -> MutexGuard<'_, LogQueueState> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -6,13 +6,13 @@ use super::{CommandError, stdout};
 use crate::api;
 
 #[derive(Debug, Args)]
-pub struct Command {
+pub struct OpenapiCommand {
     /// Describe only this microversion, such as 1.39, in plain OpenAPI. The default is all, with `x-openstack`.
     #[arg(long, value_name = "VERSION")]
     microversion: Option<String>,
 }
 
-impl Command {
+impl OpenapiCommand {
     pub fn run(&self) -> Result<(), CommandError> {
         let version = self.microversion.as_deref();
         let text = api::openapi(version).ok_or_else(|| CommandError::Microversion {

@@ -10,7 +10,7 @@ use crate::db::{Database, Replica};
 use crate::policy::live::LivePolicy;
 
 /// The parts of a service.
-pub struct Parts {
+pub struct ServiceParts {
     pub policy: LivePolicy,
     pub tls: Option<Arc<LiveTls>>,
     pub metrics: MetricsAccess,
@@ -23,7 +23,7 @@ pub struct Parts {
 ///
 /// # Errors
 /// Every reason why a service cannot start with these options, besides the reasons of [`Options::serving_problems`].
-pub fn make(options: &Options) -> Result<Parts, Vec<CommandError>> {
+pub fn make(options: &Options) -> Result<ServiceParts, Vec<CommandError>> {
     let mut errors = Vec::new();
     let policy = keep(&mut errors, policy::live(&options.oslo_policy));
     let tls = keep(
@@ -38,7 +38,7 @@ pub fn make(options: &Options) -> Result<Parts, Vec<CommandError>> {
     let replica = keep(&mut errors, db::open_replica(options));
     let parts = || {
         auth?;
-        Some(Parts {
+        Some(ServiceParts {
             policy: policy?,
             tls: tls?,
             metrics: metrics?,

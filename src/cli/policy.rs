@@ -9,26 +9,26 @@ use crate::policy::live::LivePolicy;
 use crate::policy::{self, Loaded, PolicySettings};
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum PolicyCommand {
     /// Print all rules: the check in force, the default, and the authorized routes.
     ///
     /// The checks are the defaults, overridden by the current files of `[oslo_policy] policy_file` and `policy_dirs`.
     /// Likely mistakes in these files are reported on stderr.
     List {
-        #[arg(long, value_enum, default_value_t = Format::Table)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = PolicyFormat::Table)]
+        format: PolicyFormat,
     },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum PolicyFormat {
     /// A line for each rule and route.
     Table,
     /// A policy file of the rules in force, with the defaults as comments.
     Yaml,
 }
 
-impl Command {
+impl PolicyCommand {
     pub fn run(&self, options: &OsloPolicy) -> Result<(), CommandError> {
         let Self::List { format } = self;
         let loaded = load(options).map_err(CommandError::File)?;
@@ -36,8 +36,8 @@ impl Command {
             stderr::line(&format!("WARN {warning}"));
         }
         let text = match format {
-            Format::Table => policy::table(&loaded.policy, api::authorized_by),
-            Format::Yaml => policy::yaml(&loaded.policy, api::authorized_by),
+            PolicyFormat::Table => policy::table(&loaded.policy, api::authorized_by),
+            PolicyFormat::Yaml => policy::yaml(&loaded.policy, api::authorized_by),
         };
         stdout::print(&text)
     }

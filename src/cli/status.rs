@@ -13,7 +13,7 @@ use crate::model::upgrade;
 const DETAIL_WIDTH: usize = 60;
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum StatusCommand {
     /// Checks before and after an upgrade.
     #[command(subcommand)]
     Upgrade(Upgrade),
@@ -30,7 +30,7 @@ pub enum Upgrade {
 
 /// The result of a check, worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+enum Status {
     Success,
     Warning,
     Failure,
@@ -38,11 +38,11 @@ enum Level {
 
 struct UpgradeCheck {
     name: &'static str,
-    level: Level,
+    status: Status,
     details: Option<String>,
 }
 
-impl Command {
+impl StatusCommand {
     pub fn run(&self, options: &Options, line: &CommandLine) -> Result<u8, CommandError> {
         let Self::Upgrade(Upgrade::Check) = self;
         let connection = db::open(options).and_then(|database| {
@@ -65,21 +65,21 @@ impl Command {
         };
         let cells: Vec<_> = checks.iter().map(UpgradeCheck::cell).collect();
         stdout::print(&table::boxed("Upgrade Check Results", &cells))?;
-        let worst = checks.iter().map(|check| check.level).max().unwrap_or(Level::Success);
+        let worst = checks.iter().map(|check| check.status).max().unwrap_or(Status::Success);
         Ok(worst as u8)
     }
 }
 
 impl UpgradeCheck {
-    /// With details the check has the level, and without details it has succeeded.
-    fn new(name: &'static str, level: Level, details: Option<String>) -> UpgradeCheck {
-        let level = details.as_ref().map_or(Level::Success, |_| level);
-        UpgradeCheck { name, level, details }
+    /// With details the check has the status, and without details it has succeeded.
+    fn new(name: &'static str, status: Status, details: Option<String>) -> UpgradeCheck {
+        let status = details.as_ref().map_or(Status::Success, |_| status);
+        UpgradeCheck { name, status, details }
     }
 
     fn cell(&self) -> String {
         let details = self.details.as_deref().unwrap_or("None");
-        format!("Check: {}\nResult: {:?}\nDetails: {details}", self.name, self.level)
+        format!("Check: {}\nResult: {:?}\nDetails: {details}", self.name, self.status)
     }
 }
 
@@ -89,7 +89,7 @@ fn roots(conn: &mut DbConnection) -> DbResult<UpgradeCheck> {
          Run the \"placet db online_data_migrations\" command.",
     );
     let details = details.map(|text| table::wrapped(text, DETAIL_WIDTH));
-    Ok(UpgradeCheck::new("Missing Root Provider IDs", Level::Failure, details))
+    Ok(UpgradeCheck::new("Missing Root Provider IDs", Status::Failure, details))
 }
 
 fn consumers(conn: &mut DbConnection) -> DbResult<UpgradeCheck> {
@@ -99,7 +99,7 @@ fn consumers(conn: &mut DbConnection) -> DbResult<UpgradeCheck> {
          Run the \"placet db online_data_migrations\" command."
     );
     let details = (missing > 0).then(|| table::wrapped(&text, DETAIL_WIDTH));
-    Ok(UpgradeCheck::new("Incomplete Consumers", Level::Warning, details))
+    Ok(UpgradeCheck::new("Incomplete Consumers", Status::Warning, details))
 }
 
 /// The message of OpenStack's tools, in lines of [`DETAIL_WIDTH`].
@@ -116,5 +116,5 @@ fn policy(options: &OsloPolicy) -> UpgradeCheck {
     let text = options.file().and_then(|path| fs::read_to_string(path).ok());
     let json = text.filter(|text| text.trim_start().starts_with('{'));
     let details = json.map(|_| JSON_POLICY.to_owned());
-    UpgradeCheck::new("Policy File JSON to YAML Migration", Level::Failure, details)
+    UpgradeCheck::new("Policy File JSON to YAML Migration", Status::Failure, details)
 }

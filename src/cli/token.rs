@@ -18,7 +18,7 @@ const TOKEN_BYTES: usize = 32;
 const ID_BYTES: usize = 4;
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum TokenCommand {
     /// Make a token and print it, once. The file gets the hash; placet accepts the token from the next request on.
     Create {
         /// The user of the token.
@@ -66,7 +66,7 @@ impl FileArgument {
     }
 }
 
-impl Command {
+impl TokenCommand {
     pub fn run(&self, options: &Options) -> Result<(), CommandError> {
         let result = match self {
             Self::Create {

@@ -10,7 +10,7 @@ use super::error::ConfigError;
 
 /// One `key = value` of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct IniEntry {
     /// The section in oslo.config's form: in lower case, except `DEFAULT`. (`[default]` is a different section.)
     pub section: String,
     pub key: String,
@@ -20,7 +20,7 @@ pub struct Entry {
     pub line: usize,
 }
 
-impl Entry {
+impl IniEntry {
     pub fn is(&self, section: &str, key: &str) -> bool {
         self.section == section && self.key == key
     }
@@ -28,8 +28,8 @@ impl Entry {
 
 /// Parses the text of `file`, whose name is only for errors: a [`ConfigError::Syntax`] for each line that oslo.config
 /// would refuse.
-pub fn parse(file: &Path, text: &str) -> (Vec<Entry>, Vec<ConfigError>) {
-    let (mut parser, mut errors) = (Parser::default(), Vec::new());
+pub fn parse(file: &Path, text: &str) -> (Vec<IniEntry>, Vec<ConfigError>) {
+    let (mut parser, mut errors) = (IniParser::default(), Vec::new());
     // Python reads with universal newlines: a lone carriage return ends a line as well.
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     for (line, content) in (1..).zip(text.split('\n')) {
@@ -49,8 +49,8 @@ pub fn parse(file: &Path, text: &str) -> (Vec<Entry>, Vec<ConfigError>) {
 }
 
 #[derive(Default)]
-struct Parser {
-    entries: Vec<Entry>,
+struct IniParser {
+    entries: Vec<IniEntry>,
     section: Option<String>,
     /// Whether an indented line would continue the last entry.
     continuable: bool,
@@ -58,7 +58,7 @@ struct Parser {
     is_lost: bool,
 }
 
-impl Parser {
+impl IniParser {
     fn line(&mut self, line: usize, content: &str) -> std::result::Result<(), String> {
         if content.starts_with([' ', '\t']) {
             return self.continuation(content.trim_start());
@@ -99,7 +99,7 @@ impl Parser {
             self.is_lost = true;
             return Err(format!("a [section] must come before the option {key}"));
         };
-        self.entries.push(Entry {
+        self.entries.push(IniEntry {
             section,
             key: key.to_owned(),
             value: unquoted(value.trim()).to_owned(),

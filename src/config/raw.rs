@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::error::{ConfigError, Origin, Result};
-use super::ini::Entry;
+use super::ini::IniEntry;
 use super::interpolation;
 use super::option_spec::OptionSpec;
 
 /// The values of an option, before substitution.
-pub struct Assignment {
+pub struct RawOption {
     /// More than one only for a repeatable option.
     pub values: Vec<String>,
     /// The origin of the value that wins; of the last value if the values add up.
@@ -19,7 +19,7 @@ pub struct Assignment {
     pub older_name: Option<(&'static str, &'static str)>,
 }
 
-impl Assignment {
+impl RawOption {
     fn new(value: impl Into<String>, origin: Origin) -> Self {
         Self {
             values: vec![value.into()],
@@ -35,7 +35,7 @@ pub struct RawConfig {
     /// Every option.
     pub specs: &'static [OptionSpec],
     /// In the order of reading: the last file wins.
-    pub files: Vec<(PathBuf, Vec<Entry>)>,
+    pub files: Vec<(PathBuf, Vec<IniEntry>)>,
     /// The variables whose names look like names of options.
     pub environment: BTreeMap<String, String>,
     /// The variables that look like an option's but are unknown, and the names that were probably meant.
@@ -58,19 +58,19 @@ fn unconfigured_default(spec: &OptionSpec) -> Option<&'static str> {
 
 impl RawConfig {
     /// The values that are set for an option; `None` if the default holds.
-    pub fn assignment(&self, spec: &OptionSpec) -> Option<Assignment> {
+    pub fn assignment(&self, spec: &OptionSpec) -> Option<RawOption> {
         if let Some(bind) = &self.bind
             && (spec.section, spec.name) == ("placet", "bind")
         {
-            return Some(Assignment::new(bind, Origin::CommandLine));
+            return Some(RawOption::new(bind, Origin::CommandLine));
         }
         // oslo.config splits the variable of a repeatable option into letters; here the variable is one value.
         let variable = spec.variable();
         if let Some(value) = self.environment.get(&variable) {
-            return Some(Assignment::new(value, Origin::Environment(variable)));
+            return Some(RawOption::new(value, Origin::Environment(variable)));
         }
         if self.unconfigured() {
-            return unconfigured_default(spec).map(|value| Assignment::new(value, Origin::Unconfigured));
+            return unconfigured_default(spec).map(|value| RawOption::new(value, Origin::Unconfigured));
         }
         self.assignment_in_files(spec)
     }
@@ -82,7 +82,7 @@ impl RawConfig {
 
     /// The last file wins, even with an older name over a newer name; inside a file the newest name wins. The values of
     /// a repeatable option, which has no older name, add up over all files.
-    fn assignment_in_files(&self, spec: &OptionSpec) -> Option<Assignment> {
+    fn assignment_in_files(&self, spec: &OptionSpec) -> Option<RawOption> {
         let names = [(spec.section, spec.name)].into_iter();
         let names: Vec<_> = names.chain(spec.deprecated.iter().copied()).collect();
         let (path, last, name) = self.files.iter().rev().find_map(|(path, entries)| {
@@ -98,7 +98,7 @@ impl RawConfig {
         } else {
             vec![last.value.clone()]
         };
-        Some(Assignment {
+        Some(RawOption {
             values,
             origin: Origin::File {
                 path: path.clone(),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::error::Origin;
-use super::ini::Entry;
+use super::ini::IniEntry;
 use super::option_spec::OptionSpec;
 use super::options::unused;
 use super::raw::RawConfig;
@@ -141,7 +141,7 @@ pub fn find(raw: &RawConfig) -> Vec<Unknown> {
     found
 }
 
-fn entries(raw: &RawConfig) -> impl Iterator<Item = (Origin, &Entry)> {
+fn entries(raw: &RawConfig) -> impl Iterator<Item = (Origin, &IniEntry)> {
     raw.files.iter().flat_map(|(path, entries)| {
         entries.iter().map(move |entry| {
             let origin = Origin::File {

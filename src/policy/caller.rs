@@ -13,12 +13,12 @@ pub struct Caller {
     pub roles: Vec<String>,
     pub is_admin_project: bool,
     /// The service that forwards the request.
-    pub service: Service,
+    pub service: ServiceCredentials,
 }
 
 /// The credentials of a service that forwards a user's request, from its own token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Service {
+pub struct ServiceCredentials {
     pub user_id: Option<String>,
     pub user_domain_id: Option<String>,
     pub project_id: Option<String>,
@@ -38,7 +38,7 @@ impl Default for Caller {
             system_scope: None,
             roles: Vec::new(),
             is_admin_project: true,
-            service: Service::default(),
+            service: ServiceCredentials::default(),
         }
     }
 }

@@ -5,12 +5,12 @@ use std::fmt::Write;
 
 use super::Policy;
 use super::check::Check;
-use super::rules::{self, Rule};
+use super::rules::{self, PolicyRule};
 
 /// A rule with its check, for a list.
 struct RuleRow<'a> {
     name: &'a str,
-    rule: Option<&'static Rule>,
+    rule: Option<&'static PolicyRule>,
     /// The check in force: as in the policy file, or combined from the new and the older default.
     check: String,
     /// The file and line of the check.

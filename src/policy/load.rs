@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::check::Check;
 use super::parse::{self, Diagnostics};
-use super::rules::{self, OLDER_NAME, Rule};
+use super::rules::{self, OLDER_NAME, PolicyRule};
 use super::yaml::{self, CheckSource};
 use super::{Override, Policy, PolicySettings};
 
@@ -82,7 +82,7 @@ fn read(file: &PolicyFile, policy: &mut Policy, warnings: &mut Vec<String>) -> R
 }
 
 /// The check of a rule outside of all files. `of_older_name` is the check that a file sets for [`OLDER_NAME`].
-fn default_check(settings: &PolicySettings, rule: &Rule, of_older_name: Option<&Check>) -> Check {
+fn default_check(settings: &PolicySettings, rule: &PolicyRule, of_older_name: Option<&Check>) -> Check {
     let default = parse::text(rule.check, &mut Diagnostics::default());
     let Some(older) = rule.older_check else { return default };
     let older = parse::text(older, &mut Diagnostics::default());

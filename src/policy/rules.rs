@@ -7,7 +7,7 @@
 
 /// One rule and its default.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct PolicyRule {
     pub name: &'static str,
     /// The default check, in oslo.policy's language.
     pub check: &'static str,
@@ -28,8 +28,8 @@ const OLDER: Option<&str> = Some("role:admin");
 pub const OLDER_NAME: &str = "rule:admin_api";
 
 /// A rule for references in further rules.
-const fn common(name: &'static str, check: &'static str, about: &'static str) -> Rule {
-    Rule {
+const fn common(name: &'static str, check: &'static str, about: &'static str) -> PolicyRule {
+    PolicyRule {
         name,
         check,
         older_check: OLDER,
@@ -39,19 +39,19 @@ const fn common(name: &'static str, check: &'static str, about: &'static str) ->
 }
 
 /// A rule that authorizes routes.
-const fn authorize(name: &'static str, check: &'static str, about: &'static str) -> Rule {
-    Rule {
+const fn authorize(name: &'static str, check: &'static str, about: &'static str) -> PolicyRule {
+    PolicyRule {
         older_check: None,
         ..common(name, check, about)
     }
 }
 
 /// A rule that authorizes routes for admins and services, as most rules of OpenStack Placement.
-const fn admin_or_service(name: &'static str, about: &'static str) -> Rule {
+const fn admin_or_service(name: &'static str, about: &'static str) -> PolicyRule {
     authorize(name, "rule:admin_or_service_api", about)
 }
 
-impl Rule {
+impl PolicyRule {
     /// Whether this is a rule of the native API.
     pub fn is_native(&self) -> bool {
         self.name.starts_with("placet:")
@@ -59,22 +59,22 @@ impl Rule {
 }
 
 /// The rule of this name.
-pub fn find(name: &str) -> Option<&'static Rule> {
+pub fn find(name: &str) -> Option<&'static PolicyRule> {
     ALL.iter().copied().find(|rule| rule.name == name)
 }
 
 /// The known name most similar to `name`, for messages.
 pub fn nearest(name: &str) -> &'static str {
-    let similarity = |rule: &&&Rule| strsim::jaro_winkler(rule.name, name);
+    let similarity = |rule: &&&PolicyRule| strsim::jaro_winkler(rule.name, name);
     let nearest = ALL.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
     nearest.map_or("", |rule| rule.name)
 }
 
 macro_rules! rules {
     ($($id:ident = $rule:expr;)*) => {
-        $(pub static $id: Rule = $rule;)*
+        $(pub static $id: PolicyRule = $rule;)*
         /// Every rule.
-        pub static ALL: &[&Rule] = &[$(&$id),*];
+        pub static ALL: &[&PolicyRule] = &[$(&$id),*];
     };
 }
 
@@ -83,7 +83,7 @@ rules! {
     SERVICE_API = common("service_api", "role:service", "Default rule for service-to-service placement APIs.");
     ADMIN_OR_SERVICE_API =
         common("admin_or_service_api", "role:admin or role:service", "Default rule for most placement APIs.");
-    PROJECT_READER_API = Rule {
+    PROJECT_READER_API = PolicyRule {
         project_scope_only: false,
         ..common(
             "project_reader_api",
@@ -153,11 +153,11 @@ rules! {
     CANDIDATES_LIST = admin_or_service("placement:allocation_candidates:list", "List allocation candidates.");
     RESHAPE = authorize("placement:reshaper:reshape", SERVICE, "Reshape Inventory and Allocations.");
 
-    NATIVE_USE = Rule {
+    NATIVE_USE = PolicyRule {
         project_scope_only: false,
         ..authorize("placet:api:use", "@", "Use the native API, besides the rule of each of its routes.")
     };
-    NATIVE_SHOW = Rule {
+    NATIVE_SHOW = PolicyRule {
         project_scope_only: false,
         ..authorize("placet:api:show", "@", "List the operations of the native API.")
     };

@@ -8,8 +8,8 @@ mod list;
 mod live;
 
 use super::load::Loaded;
-use super::rules::{self, Rule};
-use super::{Caller, Policy, PolicyFile, PolicySettings, Target, Verdict, load};
+use super::rules::{self, PolicyRule};
+use super::{Caller, Policy, PolicyDecision, PolicyFile, PolicySettings, Target, load};
 
 /// A caller with these roles in a project.
 fn caller(project: &str, roles: &[&str]) -> Caller {
@@ -45,14 +45,14 @@ fn policy(enforce_new_defaults: bool, text: &str) -> Policy {
     loaded.expect("a policy that can be used").policy
 }
 
-fn authorize(policy: &Policy, rule: &Rule, caller: &Caller) -> Verdict {
+fn authorize(policy: &Policy, rule: &PolicyRule, caller: &Caller) -> PolicyDecision {
     policy.authorize(rule, caller, &Target::Own(caller))
 }
 
 /// The roles, of admin, service and reader, that may list providers, reshape, and read usages of their own project.
 fn allowed_roles(policy: &Policy) -> [String; 3] {
     [&rules::PROVIDERS_LIST, &rules::RESHAPE, &rules::TOTAL_USAGES].map(|rule| {
-        let is_allowed = |role: &&str| authorize(policy, rule, &caller("p", &[role])) == Verdict::Allowed;
+        let is_allowed = |role: &&str| authorize(policy, rule, &caller("p", &[role])) == PolicyDecision::Allowed;
         let roles: Vec<&str> = ["admin", "service", "reader"].into_iter().filter(is_allowed).collect();
         roles.join(" ")
     })

@@ -8,7 +8,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 
 /// A rule in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct FileRule {
     pub name: String,
     /// Counted from 1.
     pub line: usize,
@@ -26,14 +26,14 @@ pub enum CheckSource {
 ///
 /// # Errors
 /// The line number and a message, if the text is not YAML or not a mapping of names to checks.
-pub fn read(text: &str) -> Result<Vec<Entry>, String> {
+pub fn read(text: &str) -> Result<Vec<FileRule>, String> {
     let mut reader = YamlReader {
         events: Parser::new_from_str(text.trim_start_matches('\u{feff}')),
         anchors: HashMap::new(),
     };
     let entries = match reader.document()? {
-        Node::Null => Vec::new(),
-        Node::Mapping(pairs) => pairs,
+        YamlNode::Null => Vec::new(),
+        YamlNode::Mapping(pairs) => pairs,
         _ => {
             return Err(
                 "1: this is not a mapping of names to checks; write each rule as \"name\": \"check\"".to_owned(),
@@ -43,7 +43,7 @@ pub fn read(text: &str) -> Result<Vec<Entry>, String> {
     entries
         .into_iter()
         .map(|(name, line, node)| match check_source(node) {
-            Ok(check) => Ok(Entry { name, line, check }),
+            Ok(check) => Ok(FileRule { name, line, check }),
             Err(reason) => Err(format!("{line}: the check of {name:?} {reason}")),
         })
         .collect()
@@ -51,15 +51,15 @@ pub fn read(text: &str) -> Result<Vec<Entry>, String> {
 
 /// The subset of YAML that a policy file may use.
 #[derive(Debug, Clone)]
-enum Node {
+enum YamlNode {
     Null,
     Text(String),
     /// An unquoted number or truth value, which is not a check.
     Bare(String),
     /// A node with an explicit tag.
     Tagged(String),
-    List(Vec<Node>),
-    Mapping(Vec<(String, usize, Node)>),
+    List(Vec<YamlNode>),
+    Mapping(Vec<(String, usize, YamlNode)>),
 }
 
 /// Nesting limit: a mapping of lists of lists of texts needs no more.
@@ -67,16 +67,16 @@ const MAX_DEPTH: usize = 4;
 
 struct YamlReader<'a> {
     events: Parser<'a, StrInput<'a>>,
-    anchors: HashMap<usize, Node>,
+    anchors: HashMap<usize, YamlNode>,
 }
 
 impl<'a> YamlReader<'a> {
-    fn document(&mut self) -> Result<Node, String> {
+    fn document(&mut self) -> Result<YamlNode, String> {
         let mut root = None;
         loop {
             let (event, span) = self.next()?;
             match event {
-                Event::StreamEnd => return Ok(root.unwrap_or(Node::Null)),
+                Event::StreamEnd => return Ok(root.unwrap_or(YamlNode::Null)),
                 Event::Nothing | Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd => {}
                 _ if root.is_some() => {
                     return Err(error_at(span, "this begins a second document; put all rules into one"));
@@ -98,7 +98,7 @@ impl<'a> YamlReader<'a> {
         }
     }
 
-    fn node(&mut self, event: Event, span: Span, depth: usize) -> Result<Node, String> {
+    fn node(&mut self, event: Event, span: Span, depth: usize) -> Result<YamlNode, String> {
         if depth > MAX_DEPTH {
             return Err(error_at(
                 span,
@@ -125,24 +125,24 @@ impl<'a> YamlReader<'a> {
         Ok(node)
     }
 
-    fn list(&mut self, depth: usize) -> Result<Node, String> {
+    fn list(&mut self, depth: usize) -> Result<YamlNode, String> {
         let mut items = Vec::new();
         loop {
             match self.next()? {
-                (Event::SequenceEnd, _) => return Ok(Node::List(items)),
+                (Event::SequenceEnd, _) => return Ok(YamlNode::List(items)),
                 (event, span) => items.push(self.node(event, span, depth + 1)?),
             }
         }
     }
 
-    fn mapping(&mut self, depth: usize) -> Result<Node, String> {
+    fn mapping(&mut self, depth: usize) -> Result<YamlNode, String> {
         let mut pairs = Vec::new();
         loop {
             let (event, span) = self.next()?;
             if event == Event::MappingEnd {
-                return Ok(Node::Mapping(pairs));
+                return Ok(YamlNode::Mapping(pairs));
             }
-            let (Node::Text(name) | Node::Bare(name)) = self.node(event, span, depth + 1)? else {
+            let (YamlNode::Text(name) | YamlNode::Bare(name)) = self.node(event, span, depth + 1)? else {
                 return Err(error_at(span, "the name of a rule must be a text"));
             };
             let (event, value_span) = self.next()?;
@@ -155,50 +155,50 @@ fn error_at(span: Span, message: &str) -> String {
     format!("{}: {message}", span.start.line())
 }
 
-fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Node {
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> YamlNode {
     match tag {
         None => {}
-        Some(tag) if tag.is_yaml_core_schema() && tag.suffix == "str" => return Node::Text(text.to_owned()),
+        Some(tag) if tag.is_yaml_core_schema() && tag.suffix == "str" => return YamlNode::Text(text.to_owned()),
         // In YAML an unquoted exclamation mark begins a tag. Without it the text would be empty, which allows all
         // callers.
-        Some(tag) => return Node::Tagged(format!("{}{}", tag.handle, tag.suffix)),
+        Some(tag) => return YamlNode::Tagged(format!("{}{}", tag.handle, tag.suffix)),
     }
     let lower = text.to_ascii_lowercase();
     match lower.as_str() {
-        _ if style != ScalarStyle::Plain => Node::Text(text.to_owned()),
-        "" | "~" | "null" => Node::Null,
-        "true" | "false" | "yes" | "no" | "on" | "off" => Node::Bare(text.to_owned()),
-        _ if text.parse::<f64>().is_ok() => Node::Bare(text.to_owned()),
-        _ => Node::Text(text.to_owned()),
+        _ if style != ScalarStyle::Plain => YamlNode::Text(text.to_owned()),
+        "" | "~" | "null" => YamlNode::Null,
+        "true" | "false" | "yes" | "no" | "on" | "off" => YamlNode::Bare(text.to_owned()),
+        _ if text.parse::<f64>().is_ok() => YamlNode::Bare(text.to_owned()),
+        _ => YamlNode::Text(text.to_owned()),
     }
 }
 
 /// The value of a rule as a check. An error is the end of a sentence that begins with the rule.
-fn check_source(node: Node) -> Result<CheckSource, String> {
+fn check_source(node: YamlNode) -> Result<CheckSource, String> {
     match node {
-        Node::Null => Ok(CheckSource::Text(String::new())),
-        Node::Text(text) => Ok(CheckSource::Text(text)),
-        Node::Bare(text) => Err(format!(
+        YamlNode::Null => Ok(CheckSource::Text(String::new())),
+        YamlNode::Text(text) => Ok(CheckSource::Text(text)),
+        YamlNode::Bare(text) => Err(format!(
             "is {text}, which is not a text; put it in quotes, or write \"@\" or \"!\""
         )),
-        Node::Tagged(tag) => Err(format!(
+        YamlNode::Tagged(tag) => Err(format!(
             "is {tag}, which YAML reads as a tag; put a check that begins with ! in quotes, as in \"!\""
         )),
-        Node::Mapping(_) => Err("is a mapping; write one text, as in \"role:reader or role:admin\"".to_owned()),
-        Node::List(items) => items
+        YamlNode::Mapping(_) => Err("is a mapping; write one text, as in \"role:reader or role:admin\"".to_owned()),
+        YamlNode::List(items) => items
             .into_iter()
             .map(|item| match item {
-                Node::Null => Ok(Vec::new()),
-                Node::Text(text) if text.is_empty() => Ok(Vec::new()),
-                Node::Text(text) => Ok(vec![text]),
-                Node::List(words) => words
+                YamlNode::Null => Ok(Vec::new()),
+                YamlNode::Text(text) if text.is_empty() => Ok(Vec::new()),
+                YamlNode::Text(text) => Ok(vec![text]),
+                YamlNode::List(words) => words
                     .into_iter()
                     .map(|word| match word {
-                        Node::Text(text) => Ok(text),
+                        YamlNode::Text(text) => Ok(text),
                         _ => Err(NOT_A_CHECK.to_owned()),
                     })
                     .collect(),
-                Node::Bare(_) | Node::Tagged(_) | Node::Mapping(_) => Err(NOT_A_CHECK.to_owned()),
+                YamlNode::Bare(_) | YamlNode::Tagged(_) | YamlNode::Mapping(_) => Err(NOT_A_CHECK.to_owned()),
             })
             .collect::<Result<_, _>>()
             .map(CheckSource::Lists),

@@ -31,7 +31,7 @@ pub struct JobId(u64);
 
 /// The bounds of a queue.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct QueueLimits {
     /// The most running jobs of all callers.
     pub running: usize,
     /// The most running jobs of a caller.
@@ -42,7 +42,7 @@ pub struct Limits {
 
 /// The waiting jobs of all callers, and the number of running jobs.
 pub struct FairQueue<J> {
-    limits: Limits,
+    limits: QueueLimits,
     callers: HashMap<CallerKey, Jobs<J>>,
     /// The callers with waiting jobs. The caller that was served longest ago comes first.
     order: VecDeque<CallerKey>,
@@ -58,7 +58,7 @@ struct Jobs<J> {
 }
 
 impl<J> FairQueue<J> {
-    pub fn new(limits: Limits) -> FairQueue<J> {
+    pub fn new(limits: QueueLimits) -> FairQueue<J> {
         FairQueue {
             limits,
             callers: HashMap::new(),
@@ -190,7 +190,7 @@ impl<J> FairQueue<J> {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: QueueLimits = QueueLimits {
         running: 4,
         running_per_caller: 2,
         waiting: 4,
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_job_that_may_begin_at_once_is_not_refused() {
-        let mut queue = FairQueue::new(Limits { waiting: 0, ..LIMITS });
+        let mut queue = FairQueue::new(QueueLimits { waiting: 0, ..LIMITS });
         for job in ["a1", "a2", "b1", "b2"] {
             assert_eq!(queue.push(&caller(&job[..1]), job).1, None, "{job}");
         }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 
-use super::fair_queue::{CallerKey, FairQueue, JobId, Limits};
+use super::fair_queue::{CallerKey, FairQueue, JobId, QueueLimits};
 use crate::error::{Error, Result};
 use crate::log_context;
 use crate::mutants::{self, Mutant};
@@ -19,18 +19,18 @@ const NICENESS: i32 = 10;
 
 /// Threads with a fair queue. A job whose future is dropped leaves the queue.
 pub struct Pool {
-    shared: Arc<Shared>,
+    shared: Arc<SharedPool>,
     /// Only the runtime's blocking threads are used, which start when needed. `None` only while the pool is dropped.
     runtime: Option<Runtime>,
 }
 
-struct Shared {
+struct SharedPool {
     threads: usize,
     handle: Handle,
-    state: Mutex<State>,
+    state: Mutex<PoolWork>,
 }
 
-struct State {
+struct PoolWork {
     queue: FairQueue<Work>,
     /// The threads that run jobs.
     running: usize,
@@ -48,19 +48,19 @@ enum Order {
 impl Pool {
     /// # Errors
     /// If the process has no file descriptors left.
-    pub fn new(limits: Limits) -> std::io::Result<Pool> {
+    pub fn new(limits: QueueLimits) -> std::io::Result<Pool> {
         let threads = limits.running;
         let runtime = Builder::new_current_thread()
             .max_blocking_threads(threads)
             .thread_name("placet-compute")
             .on_thread_start(lower_priority)
             .build()?;
-        let state = State {
+        let state = PoolWork {
             queue: FairQueue::new(limits),
             running: 0,
         };
         Ok(Pool {
-            shared: Arc::new(Shared {
+            shared: Arc::new(SharedPool {
                 threads,
                 handle: runtime.handle().clone(),
                 state: Mutex::new(state),
@@ -85,7 +85,7 @@ impl Pool {
         &self,
         caller: &CallerKey,
         work: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> Job<T> {
+    ) -> PoolJob<T> {
         let (sender, result) = oneshot::channel();
         let work = log_context::carried(move || {
             mutants::panic_as(Mutant::PanicOnPool);
@@ -102,7 +102,7 @@ impl Pool {
         if let Some(refused) = refused {
             refused(Order::Refuse(queue_is_full()));
         }
-        Job {
+        PoolJob {
             result,
             shared: Arc::clone(&self.shared),
             caller: caller.clone(),
@@ -120,8 +120,8 @@ impl Drop for Pool {
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SharedPool {
+    fn state(&self) -> MutexGuard<'_, PoolWork> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -173,14 +173,14 @@ fn panicked() -> Error {
 }
 
 /// The future of a pool's work, with the result of the work.
-pub struct Job<T> {
+pub struct PoolJob<T> {
     result: oneshot::Receiver<Result<T>>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedPool>,
     caller: CallerKey,
     id: JobId,
 }
 
-impl<T> Future for Job<T> {
+impl<T> Future for PoolJob<T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Result<T>> {
@@ -190,7 +190,7 @@ impl<T> Future for Job<T> {
 }
 
 /// A job that has not begun leaves the queue.
-impl<T> Drop for Job<T> {
+impl<T> Drop for PoolJob<T> {
     fn drop(&mut self) {
         let removed = self.shared.state().queue.remove(&self.caller, self.id);
         // Outside of the lock, because the job may hold much memory.

@@ -4,7 +4,7 @@ use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::{Error, Result};
 use crate::model::workloads::{self, Put, Report};
-use crate::policy::rules::{self, Rule};
+use crate::policy::rules::{self, PolicyRule};
 use crate::pools::SMALL_BODY_BYTES;
 use crate::wire::{read_no_parameters, workloads as wire};
 
@@ -90,7 +90,7 @@ pub async fn delete(context: RequestContext) -> Result<Reply> {
 ///
 /// # Errors
 /// [`Error::Forbidden`] if the caller names a project that it may not see.
-pub fn visible_project(context: &RequestContext, rule: &Rule, project: Option<String>) -> Result<Option<String>> {
+pub fn visible_project(context: &RequestContext, rule: &PolicyRule, project: Option<String>) -> Result<Option<String>> {
     if let Some(project) = project {
         context.authorize_project(rule, &project)?;
         return Ok(Some(project));

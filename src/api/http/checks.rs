@@ -13,8 +13,8 @@ use crate::api::route::{Family, Media, Outside, Route};
 use crate::api::service::Service;
 use crate::auth::AuthRequest;
 use crate::error::Error;
-use crate::policy::rules::Rule;
-use crate::policy::{Caller, Target, Verdict};
+use crate::policy::rules::PolicyRule;
+use crate::policy::{Caller, PolicyDecision, Target};
 use crate::version::Version;
 use crate::wire::usages;
 
@@ -174,16 +174,16 @@ pub fn authorize(request: &HttpRequest, route: &Route, caller: &Caller, service:
     authorize_rule(rule, &target, caller, service)
 }
 
-fn authorize_rule(rule: &Rule, target: &Target, caller: &Caller, service: &Service) -> Result<(), Refusal> {
+fn authorize_rule(rule: &PolicyRule, target: &Target, caller: &Caller, service: &Service) -> Result<(), Refusal> {
     match service.policy.current().authorize(rule, caller, target) {
-        Verdict::Allowed => Ok(()),
-        Verdict::Denied => Err(Error::Forbidden {
+        PolicyDecision::Allowed => Ok(()),
+        PolicyDecision::Denied => Err(Error::Forbidden {
             rule: rule.name.to_owned(),
         }
         .into()),
         // A token of the wrong scope is refused with the rule's name alone.
-        Verdict::WrongScope => Err(Refusal::new(StatusCode::FORBIDDEN, rule.name).at_any_version()),
-        Verdict::Undecided(reason) => Err(Refusal::new(
+        PolicyDecision::WrongScope => Err(Refusal::new(StatusCode::FORBIDDEN, rule.name).at_any_version()),
+        PolicyDecision::Undecided(reason) => Err(Refusal::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             format!("The policy {} cannot be decided: {reason}.", rule.name),
         )),

@@ -20,8 +20,8 @@ use crate::interrupt::{Interrupt, InterruptOnDrop};
 use crate::model::batch::command::Write;
 use crate::model::{Model, ProviderReader, Reader};
 use crate::mutants::{self, Mutant};
-use crate::policy::rules::Rule;
-use crate::policy::{Caller, Target, Verdict};
+use crate::policy::rules::PolicyRule;
+use crate::policy::{Caller, PolicyDecision, Target};
 use crate::pools::{CallerKey, LargeValue, Pool, Pools};
 use crate::version::Version;
 use crate::wire::defaults::Defaults;
@@ -185,14 +185,14 @@ impl RequestContext {
     ///
     /// # Errors
     /// [`Error::Forbidden`].
-    pub fn authorize_project(&self, rule: &Rule, project: &str) -> Result<()> {
+    pub fn authorize_project(&self, rule: &PolicyRule, project: &str) -> Result<()> {
         let target = Target::Project(Some(project));
         match self.service.policy.current().authorize(rule, &self.caller, &target) {
-            Verdict::Allowed => Ok(()),
-            Verdict::Denied | Verdict::WrongScope => Err(Error::Forbidden {
+            PolicyDecision::Allowed => Ok(()),
+            PolicyDecision::Denied | PolicyDecision::WrongScope => Err(Error::Forbidden {
                 rule: rule.name.to_owned(),
             }),
-            Verdict::Undecided(reason) => Err(Error::Internal {
+            PolicyDecision::Undecided(reason) => Err(Error::Internal {
                 detail: format!("The policy {} cannot be decided: {reason}.", rule.name),
             }),
         }
@@ -200,7 +200,7 @@ impl RequestContext {
 
     /// Values for members that a request of the native API leaves out. `for_others` is the rule about consumers and
     /// workloads of foreign projects.
-    pub fn defaults(&self, for_others: &Rule) -> Defaults {
+    pub fn defaults(&self, for_others: &PolicyRule) -> Defaults {
         Defaults {
             project: self.caller.project_id.clone(),
             user: self.caller.user_id.clone(),

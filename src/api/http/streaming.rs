@@ -23,7 +23,7 @@ use super::disconnect::DisconnectWatch;
 use crate::error::{Error, Result};
 use crate::interrupt::InterruptOnDrop;
 use crate::log_context;
-use crate::pools::{CallerKey, Job, Pools};
+use crate::pools::{CallerKey, PoolJob, Pools};
 
 /// The threads that make the chunks of an answer.
 pub struct ChunkThreads {
@@ -60,7 +60,7 @@ enum NextChunk {
     /// The job has not started. After the search there is no job: the poll writes the chunk.
     Idle(Box<dyn ChunkSource>),
     /// A thread pool makes the chunk; the future, if any, completes when the client has disconnected.
-    InProgress(Job<Chunk>, Option<Pin<Box<dyn Future<Output = ()> + Send>>>),
+    InProgress(PoolJob<Chunk>, Option<Pin<Box<dyn Future<Output = ()> + Send>>>),
     /// The answer has no more chunks.
     End,
 }

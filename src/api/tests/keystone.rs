@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::auth::keystone::{ConnectionSettings, Credentials, Keystone, Scope, Settings};
+use crate::auth::keystone::{ConnectionSettings, Credentials, Keystone, KeystoneSettings, Scope};
 
 fn server(delay_auth_decision: bool) -> TestServer {
-    let settings = Settings {
+    let settings = KeystoneSettings {
         // No server listens on this port.
         auth_url: "http://127.0.0.1:1".into(),
         credentials: Credentials::ApplicationCredentialId {

@@ -14,7 +14,7 @@ use super::identity_service::IdentityService;
 use super::outage::{Outage, Probe};
 use super::single_flight::Validation;
 use super::slots::Slots;
-use super::statistics::{KeystoneStatistics, Outcome};
+use super::statistics::{KeystoneStatistics, TokenCheck};
 use crate::auth::tokens::TokenHash;
 
 /// A client's token for whose validation Keystone has refused placet's credentials.
@@ -84,9 +84,9 @@ impl Asker {
     pub(super) async fn ask(&self, hash: TokenHash, header: &HeaderValue, may_be_expired: bool) -> Validation {
         let found = self.keystone.validate(header, may_be_expired).await;
         let outcome = match &found {
-            Ok(Some(_)) => Outcome::Accepted,
-            Ok(None) => Outcome::Rejected,
-            Err(_) => Outcome::Failed,
+            Ok(Some(_)) => TokenCheck::Accepted,
+            Ok(None) => TokenCheck::Rejected,
+            Err(_) => TokenCheck::Failed,
         };
         self.statistics.count_validation(outcome);
         match &found {

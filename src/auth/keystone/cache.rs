@@ -16,19 +16,19 @@ const SHARDS: usize = 16;
 pub const MAX_TOKENS: usize = 65_536;
 
 pub struct TokenCache {
-    shards: [Mutex<Shard>; SHARDS],
+    shards: [Mutex<CacheShard>; SHARDS],
     lifetime: Duration,
     statistics: Arc<KeystoneStatistics>,
 }
 
 #[derive(Default)]
-struct Shard {
-    tokens: HashMap<TokenHash, Entry>,
+struct CacheShard {
+    tokens: HashMap<TokenHash, CachedToken>,
     /// In the order in which the entries expire. A replaced entry is here twice.
     order: VecDeque<(Instant, TokenHash)>,
 }
 
-struct Entry {
+struct CachedToken {
     token: Arc<ValidToken>,
     until: Instant,
 }
@@ -57,7 +57,7 @@ impl TokenCache {
         let until = now + self.lifetime;
         let mut shard = self.shard(&hash);
         let before = shard.tokens.len();
-        shard.tokens.insert(hash, Entry { token, until });
+        shard.tokens.insert(hash, CachedToken { token, until });
         shard.order.push_back((until, hash));
         let added = shard.tokens.len() - before;
         let (aged, displaced) = shard.remove_old(now);
@@ -65,14 +65,14 @@ impl TokenCache {
         self.statistics.count_cached(added, aged, displaced);
     }
 
-    fn shard(&self, hash: &TokenHash) -> MutexGuard<'_, Shard> {
+    fn shard(&self, hash: &TokenHash) -> MutexGuard<'_, CacheShard> {
         let shard = &self.shards[usize::from(hash[0]) % SHARDS];
         // After a panic a shard is still usable: at worst an entry is missing from the order, and still expires.
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shard {
+impl CacheShard {
     /// Removes the entries whose lifetime is over, and the oldest entries beyond the limit. Returns the two numbers.
     fn remove_old(&mut self, now: Instant) -> (usize, usize) {
         let (mut aged, mut displaced) = (0, 0);

@@ -7,15 +7,15 @@ use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
 use reqwest::{Client as HttpClient, RequestBuilder, StatusCode};
 
-use super::failure::{Failure, SetupError, chain};
+use super::failure::{Failure, StartError, chain};
 use super::outage::Outage;
-use super::settings::{ConnectionSettings, Settings};
+use super::settings::{ConnectionSettings, KeystoneSettings};
 use super::statistics::{Call, CallOutcome, KeystoneStatistics};
 use super::tls;
 use crate::live_value::LiveValue;
 
 /// An answer of Keystone.
-pub struct Answer {
+pub struct KeystoneResponse {
     pub status: StatusCode,
     /// `X-Subject-Token`
     pub subject_token: Option<HeaderValue>,
@@ -40,11 +40,11 @@ impl Client {
     /// # Errors
     /// A file with a certificate that cannot be read.
     pub fn new(
-        settings: &Settings,
+        settings: &KeystoneSettings,
         outage: Arc<Outage>,
         statistics: Arc<KeystoneStatistics>,
-    ) -> Result<Client, SetupError> {
-        let Settings { connection, limit, .. } = settings;
+    ) -> Result<Client, StartError> {
+        let KeystoneSettings { connection, limit, .. } = settings;
         Ok(Client {
             http: LiveValue::new(connections(connection)?),
             settings: connection.clone(),
@@ -75,7 +75,7 @@ impl Client {
         call: Call,
         url: &str,
         request: impl Fn(&HttpClient) -> RequestBuilder,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<KeystoneResponse, Failure> {
         let (first, mut delay, mut retries) = (Instant::now(), FIRST_DELAY, self.settings.max_retries);
         loop {
             let began = Instant::now();
@@ -119,7 +119,7 @@ impl Client {
 ///
 /// # Errors
 /// A certificate that cannot be used.
-pub fn connections(settings: &ConnectionSettings) -> Result<HttpClient, SetupError> {
+pub fn connections(settings: &ConnectionSettings) -> Result<HttpClient, StartError> {
     let builder = HttpClient::builder()
         .timeout(settings.timeout)
         .connect_timeout(settings.timeout)
@@ -129,7 +129,7 @@ pub fn connections(settings: &ConnectionSettings) -> Result<HttpClient, SetupErr
         // Only the configuration says where Keystone is, not the environment.
         .no_proxy();
     let http = tls::configure(builder, settings)?.build();
-    http.map_err(|error| SetupError::Client(chain(&error)))
+    http.map_err(|error| StartError::Client(chain(&error)))
 }
 
 /// Whether the connection was closed before the answer. Keystone, or a proxy before Keystone, may close a kept
@@ -158,9 +158,9 @@ fn outcome(call: Call, status: Option<StatusCode>) -> CallOutcome {
     }
 }
 
-async fn exchange(request: RequestBuilder) -> reqwest::Result<Answer> {
+async fn exchange(request: RequestBuilder) -> reqwest::Result<KeystoneResponse> {
     let mut response = request.send().await?;
-    let mut answer = Answer {
+    let mut answer = KeystoneResponse {
         status: response.status(),
         subject_token: response.headers().get("x-subject-token").cloned(),
         body: Vec::new(),
@@ -174,7 +174,7 @@ async fn exchange(request: RequestBuilder) -> reqwest::Result<Answer> {
     Ok(answer)
 }
 
-impl Answer {
+impl KeystoneResponse {
     /// Keystone's sentence about an error, or the beginning of another body.
     pub fn message(&self) -> String {
         let error = serde_json::from_slice::<serde_json::Value>(&self.body).ok();

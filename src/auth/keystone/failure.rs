@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// Why authentication by Keystone cannot start.
 #[derive(Debug, Error)]
-pub enum SetupError {
+pub enum StartError {
     #[error("cannot read [keystone_authtoken] {option} = {}: {reason}", path.display())]
     Unreadable {
         option: &'static str,

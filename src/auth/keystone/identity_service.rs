@@ -8,9 +8,9 @@ use reqwest::header::HeaderValue;
 use super::client::{self, Client};
 use super::failure::Failure;
 use super::own_token::{OwnToken, TokenSource};
-use super::settings::Settings;
+use super::settings::KeystoneSettings;
 use super::statistics::Call;
-use super::token::{Answer, ValidToken};
+use super::token::{TokenAnswer, ValidToken};
 
 /// Keystone's API, as far as placet uses the API.
 pub struct IdentityService {
@@ -21,7 +21,7 @@ pub struct IdentityService {
 }
 
 impl IdentityService {
-    pub fn new(settings: &Settings, client: Client) -> IdentityService {
+    pub fn new(settings: &KeystoneSettings, client: Client) -> IdentityService {
         let client = Arc::new(client);
         IdentityService {
             own_token: TokenSource::new(settings, Arc::clone(&client)),
@@ -75,7 +75,7 @@ impl IdentityService {
         own: &OwnToken,
         token: &HeaderValue,
         may_be_expired: bool,
-    ) -> Result<client::Answer, Failure> {
+    ) -> Result<client::KeystoneResponse, Failure> {
         let mut query = Vec::new();
         if !self.with_catalog {
             query.push("nocatalog");
@@ -95,8 +95,8 @@ impl IdentityService {
     }
 }
 
-fn read(url: &str, answer: &client::Answer) -> Result<Option<ValidToken>, Failure> {
-    let answer = Answer::read(&answer.body).map_err(|reason| Failure::NotKeystone {
+fn read(url: &str, answer: &client::KeystoneResponse) -> Result<Option<ValidToken>, Failure> {
+    let answer = TokenAnswer::read(&answer.body).map_err(|reason| Failure::NotKeystone {
         url: url.to_owned(),
         reason,
     })?;

@@ -15,11 +15,11 @@ pub enum Credentials {
 /// A user, by id or by name.
 pub enum User {
     Id(String),
-    Name { name: String, domain: Domain },
+    Name { name: String, domain: LoginDomain },
 }
 
 /// A domain, by id or by name.
-pub enum Domain {
+pub enum LoginDomain {
     Id(String),
     Name(String),
 }
@@ -31,9 +31,9 @@ pub enum Scope {
     ProjectId(String),
     ProjectName {
         name: String,
-        domain: Domain,
+        domain: LoginDomain,
     },
-    Domain(Domain),
+    Domain(LoginDomain),
     System,
     Trust(String),
 }
@@ -70,10 +70,10 @@ fn user(user: &User) -> Value {
     }
 }
 
-fn domain(domain: &Domain) -> Value {
+fn domain(domain: &LoginDomain) -> Value {
     match domain {
-        Domain::Id(id) => json!({"id": id}),
-        Domain::Name(name) => json!({"name": name}),
+        LoginDomain::Id(id) => json!({"id": id}),
+        LoginDomain::Name(name) => json!({"name": name}),
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
         let credentials = Credentials::Password {
             user: User::Name {
                 name: "placement".into(),
-                domain: Domain::Name("Default".into()),
+                domain: LoginDomain::Name("Default".into()),
             },
             password: "p".into(),
         };
@@ -111,7 +111,7 @@ mod tests {
             (
                 Scope::ProjectName {
                     name: "service".into(),
-                    domain: Domain::Id("default".into()),
+                    domain: LoginDomain::Id("default".into()),
                 },
                 r#","scope":{"project":{"name":"service","domain":{"id":"default"}}}}}"#.to_owned(),
             ),

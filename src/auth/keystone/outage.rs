@@ -13,11 +13,11 @@ use super::failure::Failure;
 pub struct Outage {
     /// A longer probe is stuck, and does not keep the next probe from asking.
     limit: Duration,
-    state: Mutex<State>,
+    state: Mutex<OutageState>,
 }
 
 #[derive(Default)]
-struct State {
+struct OutageState {
     is_down: bool,
     /// When the present probe began, and how many probes there were.
     probe: Option<Instant>,
@@ -79,7 +79,7 @@ impl Outage {
         state.is_down |= state.answered.is_none_or(|answered| answered <= began);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OutageState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,9 +10,9 @@ use tokio::sync::Mutex;
 use super::client::Client;
 use super::failure::Failure;
 use super::login;
-use super::settings::Settings;
+use super::settings::KeystoneSettings;
 use super::statistics::Call;
-use super::token::{Answer, CatalogService};
+use super::token::{CatalogService, TokenAnswer};
 
 /// A token with less time left is renewed, as in keystoneauth.
 const MIN_LIFETIME: Duration = Duration::from_secs(120);
@@ -34,18 +34,18 @@ pub struct TokenSource {
     interface: String,
     region_name: Option<String>,
     client: Arc<Client>,
-    state: Mutex<State>,
+    state: Mutex<TokenState>,
 }
 
 #[derive(Default)]
-struct State {
+struct TokenState {
     token: Option<OwnToken>,
     /// The last attempt, if it failed.
     failed: Option<(Instant, Failure)>,
 }
 
 impl TokenSource {
-    pub fn new(settings: &Settings, client: Arc<Client>) -> TokenSource {
+    pub fn new(settings: &KeystoneSettings, client: Arc<Client>) -> TokenSource {
         let auth_endpoint = versioned(&settings.auth_url);
         TokenSource {
             url: format!("{auth_endpoint}/auth/tokens"),
@@ -117,7 +117,7 @@ impl TokenSource {
             url: self.url.clone(),
             reason,
         };
-        let token = Answer::read(&answer.body).map_err(unreadable)?.token;
+        let token = TokenAnswer::read(&answer.body).map_err(unreadable)?.token;
         let mut header = answer
             .subject_token
             .ok_or_else(|| unreadable("it has no X-Subject-Token".to_owned()))?;

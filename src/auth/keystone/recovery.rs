@@ -9,7 +9,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::asker::Asker;
-use super::settings::Settings;
+use super::settings::KeystoneSettings;
 
 impl Asker {
     /// After each failure asks again until Keystone answers, with growing pauses. Does not end.
@@ -20,7 +20,10 @@ impl Asker {
             while self.availability.has_failed() {
                 tokio::time::sleep(with_jitter(pause)).await;
                 self.ask_again().await;
-                pause = (pause * 2).clamp(self.recovery_pause, Settings::LONGEST_PAUSE.max(self.recovery_pause));
+                pause = (pause * 2).clamp(
+                    self.recovery_pause,
+                    KeystoneSettings::LONGEST_PAUSE.max(self.recovery_pause),
+                );
             }
         }
     }

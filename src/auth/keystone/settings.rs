@@ -22,7 +22,7 @@ pub struct ConnectionSettings {
 }
 
 /// Contains a password, so it has no `Debug`.
-pub struct Settings {
+pub struct KeystoneSettings {
     /// The URL at which the service gets its own token.
     pub auth_url: String,
     pub credentials: Credentials,
@@ -44,11 +44,11 @@ pub struct Settings {
     /// How long a request may wait for Keystone, in all.
     pub limit: Duration,
     /// After a failure, how long until Keystone is asked again although no request asks. Each further failure doubles
-    /// the pause, up to [`Settings::LONGEST_PAUSE`].
+    /// the pause, up to [`KeystoneSettings::LONGEST_PAUSE`].
     pub recovery_pause: Duration,
 }
 
-impl Settings {
+impl KeystoneSettings {
     pub const RECOVERY_PAUSE: Duration = Duration::from_secs(1);
     /// Short enough for a balancer that waits for the process, long enough for Keystone's lockout of a user after wrong
     /// passwords.

@@ -20,11 +20,11 @@ const MAX_OF_CLIENT: usize = 1024;
 /// The slots in which validations run.
 pub struct Slots {
     all: Semaphore,
-    clients: Mutex<HashMap<String, Client>>,
+    clients: Mutex<HashMap<String, ClientSlots>>,
 }
 
 /// The slots of a client.
-struct Client {
+struct ClientSlots {
     slots: Arc<Semaphore>,
     /// The number of running and waiting validations.
     validations: usize,
@@ -42,20 +42,20 @@ impl Slots {
     ///
     /// # Errors
     /// [`Failure::TooMany`] if too many validations of this client wait.
-    pub async fn acquire<'a>(&'a self, client: &'a str) -> Result<Slot<'a>, Failure> {
-        let share = self.join(client)?;
+    pub async fn acquire<'a>(&'a self, client: &'a str) -> Result<ValidationPermit<'a>, Failure> {
+        let client = self.join(client)?;
         let stopped = |_| Failure::Stopped;
-        let of_client = Arc::clone(&share.slots).acquire_owned().await.map_err(stopped)?;
-        Ok(Slot {
+        let of_client = Arc::clone(&client.slots).acquire_owned().await.map_err(stopped)?;
+        Ok(ValidationPermit {
             _of_all: self.all.acquire().await.map_err(stopped)?,
             _of_client: of_client,
-            _share: share,
+            _client: client,
         })
     }
 
-    fn join<'a>(&'a self, client: &'a str) -> Result<Share<'a>, Failure> {
+    fn join<'a>(&'a self, client: &'a str) -> Result<ClientGuard<'a>, Failure> {
         let mut clients = self.lock();
-        let known = clients.entry(client.to_owned()).or_insert_with(|| Client {
+        let known = clients.entry(client.to_owned()).or_insert_with(|| ClientSlots {
             slots: Arc::new(Semaphore::new(MAX_RUNNING_OF_CLIENT)),
             validations: 0,
         });
@@ -63,33 +63,33 @@ impl Slots {
             return Err(Failure::TooMany);
         }
         known.validations += 1;
-        Ok(Share {
+        Ok(ClientGuard {
             all: self,
             client,
             slots: Arc::clone(&known.slots),
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Client>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, ClientSlots>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A slot. Dropping frees the slot.
-pub struct Slot<'a> {
+pub struct ValidationPermit<'a> {
     _of_all: SemaphorePermit<'a>,
     _of_client: OwnedSemaphorePermit,
-    _share: Share<'a>,
+    _client: ClientGuard<'a>,
 }
 
 /// The slots of a client, for one validation.
-struct Share<'a> {
+struct ClientGuard<'a> {
     all: &'a Slots,
     client: &'a str,
     slots: Arc<Semaphore>,
 }
 
-impl Drop for Share<'_> {
+impl Drop for ClientGuard<'_> {
     fn drop(&mut self) {
         let mut clients = self.all.lock();
         if let Some(known) = clients.get_mut(self.client) {

@@ -49,7 +49,7 @@ pub enum LookUp {
 
 /// How a validation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TokenCheck {
     Accepted,
     Rejected,
     Failed,
@@ -88,8 +88,8 @@ impl LookUp {
     ];
 }
 
-impl Outcome {
-    const ALL: [Outcome; 3] = [Outcome::Accepted, Outcome::Rejected, Outcome::Failed];
+impl TokenCheck {
+    const ALL: [TokenCheck; 3] = [TokenCheck::Accepted, TokenCheck::Rejected, TokenCheck::Failed];
 }
 
 impl Eviction {
@@ -102,7 +102,7 @@ pub struct KeystoneStatistics {
     calls: [[Counter; CallOutcome::ALL.len()]; Call::ALL.len()],
     call_times: [Histogram; Call::ALL.len()],
     look_ups: [Counter; LookUp::ALL.len()],
-    validations: [Counter; Outcome::ALL.len()],
+    validations: [Counter; TokenCheck::ALL.len()],
     cached: Counter,
     evicted: [Counter; Eviction::ALL.len()],
 }
@@ -134,7 +134,7 @@ impl KeystoneStatistics {
         self.look_ups[look_up as usize].value()
     }
 
-    pub fn validations(&self, outcome: Outcome) -> u64 {
+    pub fn validations(&self, outcome: TokenCheck) -> u64 {
         self.validations[outcome as usize].value()
     }
 
@@ -158,7 +158,7 @@ impl KeystoneStatistics {
         self.look_ups[look_up as usize].increment();
     }
 
-    pub(super) fn count_validation(&self, outcome: Outcome) {
+    pub(super) fn count_validation(&self, outcome: TokenCheck) {
         self.validations[outcome as usize].increment();
     }
 
@@ -173,7 +173,7 @@ impl KeystoneStatistics {
 /// The line at the end of the process.
 impl fmt::Display for KeystoneStatistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [accepted, rejected, failed] = Outcome::ALL.map(|outcome| self.validations(outcome));
+        let [accepted, rejected, failed] = TokenCheck::ALL.map(|outcome| self.validations(outcome));
         let took = Duration::from_secs_f64(self.call_times(Call::Validation).sum);
         write!(
             f,
@@ -201,7 +201,7 @@ mod tests {
         for (place, (look_up, _)) in LookUp::ALL.into_iter().enumerate() {
             assert_eq!(look_up as usize, place);
         }
-        for (place, outcome) in Outcome::ALL.into_iter().enumerate() {
+        for (place, outcome) in TokenCheck::ALL.into_iter().enumerate() {
             assert_eq!(outcome as usize, place);
         }
         for (place, (eviction, _)) in Eviction::ALL.into_iter().enumerate() {
@@ -213,8 +213,8 @@ mod tests {
     fn the_last_line_has_the_numbers() {
         let statistics = KeystoneStatistics::default();
         statistics.count_look_up(LookUp::Hit);
-        statistics.count_validation(Outcome::Accepted);
-        statistics.count_validation(Outcome::Failed);
+        statistics.count_validation(TokenCheck::Accepted);
+        statistics.count_validation(TokenCheck::Failed);
         statistics.count_call(Call::Login, CallOutcome::Accepted, Duration::from_secs(9));
         statistics.count_call(Call::Validation, CallOutcome::Accepted, Duration::from_millis(1500));
         statistics.count_cached(5, 1, 2);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use server::TestKeystone;
-use statistics::Outcome;
+use statistics::TokenCheck;
 
 /// A token of `user` without roles that lasts for an hour.
 pub fn valid_token(user: &str) -> Arc<ValidToken> {
@@ -27,13 +27,13 @@ pub fn valid_token(user: &str) -> Arc<ValidToken> {
     })
 }
 
-pub fn settings(server: &TestKeystone) -> Settings {
-    Settings {
+pub fn settings(server: &TestKeystone) -> KeystoneSettings {
+    KeystoneSettings {
         auth_url: server.url(),
         credentials: Credentials::Password {
             user: User::Name {
                 name: "placement".into(),
-                domain: Domain::Id("default".into()),
+                domain: LoginDomain::Id("default".into()),
             },
             password: server::PASSWORD.into(),
         },
@@ -60,7 +60,7 @@ pub fn settings(server: &TestKeystone) -> Settings {
     }
 }
 
-fn start(server: &TestKeystone, change: impl FnOnce(&mut Settings)) -> Keystone {
+fn start(server: &TestKeystone, change: impl FnOnce(&mut KeystoneSettings)) -> Keystone {
     let mut settings = settings(server);
     change(&mut settings);
     Keystone::start(settings).expect("a thread")
@@ -183,7 +183,10 @@ async fn a_token_that_keystone_does_not_know_is_rejected_each_time() {
     assert_eq!(server.validations(), 3);
     let counted = keystone.statistics();
     assert_eq!(
-        (counted.validations(Outcome::Rejected), counted.look_ups(LookUp::Miss)),
+        (
+            counted.validations(TokenCheck::Rejected),
+            counted.look_ups(LookUp::Miss)
+        ),
         (3, 3)
     );
     assert_eq!(counted.calls(Call::Validation, CallOutcome::Rejected), 3);

@@ -7,7 +7,7 @@ use chrono::DateTime;
 use serde::Deserialize;
 
 use super::access_rules::{AccessRule, AccessRules};
-use crate::policy::{Caller, Service};
+use crate::policy::{Caller, ServiceCredentials};
 
 /// A token that Keystone validated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,19 +26,19 @@ impl ValidToken {
 
 /// An answer of Keystone about a token: of `GET` and of `POST /v3/auth/tokens`.
 #[derive(Deserialize)]
-pub struct Answer {
+pub struct TokenAnswer {
     pub token: Token,
 }
 
 #[derive(Deserialize)]
 pub struct Token {
     expires_at: String,
-    user: Named,
-    project: Option<Named>,
-    domain: Option<Named>,
+    user: TokenEntity,
+    project: Option<TokenEntity>,
+    domain: Option<TokenEntity>,
     system: Option<System>,
     #[serde(default)]
-    roles: Vec<Role>,
+    roles: Vec<TokenRole>,
     is_admin_project: Option<bool>,
     #[serde(default)]
     pub catalog: Vec<CatalogService>,
@@ -48,13 +48,13 @@ pub struct Token {
 
 /// A user, a project or a domain.
 #[derive(Deserialize)]
-struct Named {
+struct TokenEntity {
     id: String,
-    domain: Option<Domain>,
+    domain: Option<TokenDomain>,
 }
 
 #[derive(Deserialize)]
-struct Domain {
+struct TokenDomain {
     id: Option<String>,
 }
 
@@ -65,7 +65,7 @@ struct System {
 }
 
 #[derive(Deserialize)]
-struct Role {
+struct TokenRole {
     name: String,
 }
 
@@ -90,10 +90,10 @@ pub struct Endpoint {
     pub url: String,
 }
 
-impl Answer {
+impl TokenAnswer {
     /// # Errors
     /// The answer does not follow Keystone's API.
-    pub fn read(body: &[u8]) -> Result<Answer, String> {
+    pub fn read(body: &[u8]) -> Result<TokenAnswer, String> {
         serde_json::from_slice(body).map_err(|error| error.to_string())
     }
 }
@@ -122,7 +122,7 @@ impl Token {
             rules,
             services: services.collect(),
         });
-        let domain_of = |named: Option<Named>| {
+        let domain_of = |named: Option<TokenEntity>| {
             let (id, domain) = named.map_or((None, None), |named| (Some(named.id), named.domain));
             (id, domain.and_then(|domain| domain.id))
         };
@@ -137,7 +137,7 @@ impl Token {
             system_scope: self.system.filter(|system| system.all).map(|_| "all".to_owned()),
             roles: self.roles.into_iter().map(|role| role.name).collect(),
             is_admin_project: self.is_admin_project.unwrap_or(true),
-            service: Service::default(),
+            service: ServiceCredentials::default(),
         };
         Ok(ValidToken {
             caller: Arc::new(caller),

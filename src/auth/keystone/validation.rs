@@ -11,10 +11,10 @@ use super::asker::Asker;
 use super::availability::Availability;
 use super::cache::TokenCache;
 use super::client::Client;
-use super::failure::{Failure, SetupError};
+use super::failure::{Failure, StartError};
 use super::identity_service::IdentityService;
 use super::outage::Outage;
-use super::settings::Settings;
+use super::settings::KeystoneSettings;
 use super::single_flight::{SingleFlight, Validation};
 use super::slots::Slots;
 use super::statistics::{KeystoneStatistics, LookUp};
@@ -26,7 +26,7 @@ const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
 /// The request for which a token is validated.
 #[derive(Clone, Copy)]
-pub struct Wait<'a> {
+pub struct Waiter<'a> {
     /// The address of the request's client.
     pub client: &'a str,
     /// How long the request waits for Keystone.
@@ -44,7 +44,7 @@ pub struct Validator {
 impl Validator {
     /// # Errors
     /// A certificate that cannot be used, or no thread.
-    pub fn start(settings: &Settings) -> Result<Validator, SetupError> {
+    pub fn start(settings: &KeystoneSettings) -> Result<Validator, StartError> {
         let statistics = Arc::<KeystoneStatistics>::default();
         let outage = Arc::new(Outage::new(settings.limit));
         let client = Client::new(settings, Arc::clone(&outage), Arc::clone(&statistics))?;
@@ -63,7 +63,7 @@ impl Validator {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(SetupError::Thread)?;
+            .map_err(StartError::Thread)?;
         let (stop, stopped) = oneshot::channel::<()>();
         let handle = runtime.handle().clone();
         handle.spawn({
@@ -80,7 +80,7 @@ impl Validator {
                 let _ = runtime.block_on(stopped);
                 runtime.shutdown_background();
             })
-            .map_err(SetupError::Thread)?;
+            .map_err(StartError::Thread)?;
         Ok(Validator {
             flights: Arc::new(SingleFlight::new(Arc::clone(&asker.statistics))),
             asker,
@@ -93,7 +93,7 @@ impl Validator {
     ///
     /// # Errors
     /// Keystone does not say in time whether the token is valid.
-    pub async fn validate(&self, text: &str, may_be_expired: bool, wait: Wait<'_>) -> Validation {
+    pub async fn validate(&self, text: &str, may_be_expired: bool, wait: Waiter<'_>) -> Validation {
         if text.is_empty() || text.len() > MAX_TOKEN_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn read(text: &str) -> Result<Vec<Entry>, ConfigError> {
+fn read(text: &str) -> Result<Vec<IniEntry>, ConfigError> {
     let (entries, errors) = parse(Path::new("x.conf"), text);
     errors.into_iter().next().map_or(Ok(entries), Err)
 }

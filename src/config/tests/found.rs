@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn checked(text: &str, variables: &[(&str, &str)]) -> Report {
+fn checked(text: &str, variables: &[(&str, &str)]) -> CheckReport {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("a.conf");
     fs::write(&path, text).unwrap();

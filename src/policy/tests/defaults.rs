@@ -6,10 +6,10 @@ use super::*;
 fn only_admin_and_service_are_allowed_by_most_rules() {
     let policy = policy(true, "");
     for (roles, verdict) in [
-        (&["admin"][..], Verdict::Allowed),
-        (&["SERVICE"], Verdict::Allowed),
-        (&["member", "reader"], Verdict::Denied),
-        (&[], Verdict::Denied),
+        (&["admin"][..], PolicyDecision::Allowed),
+        (&["SERVICE"], PolicyDecision::Allowed),
+        (&["member", "reader"], PolicyDecision::Denied),
+        (&[], PolicyDecision::Denied),
     ] {
         assert_eq!(
             authorize(&policy, &rules::PROVIDERS_LIST, &caller("p", roles)),
@@ -23,9 +23,9 @@ fn only_admin_and_service_are_allowed_by_most_rules() {
 fn a_reader_sees_only_the_usages_of_its_own_project() {
     let (policy, reader) = (policy(true, ""), caller("p", &["reader"]));
     for (project, verdict) in [
-        (Some("p"), Verdict::Allowed),
-        (Some("q"), Verdict::Denied),
-        (None, Verdict::Denied),
+        (Some("p"), PolicyDecision::Allowed),
+        (Some("q"), PolicyDecision::Denied),
+        (None, PolicyDecision::Denied),
     ] {
         assert_eq!(
             policy.authorize(&rules::TOTAL_USAGES, &reader, &Target::Project(project)),
@@ -98,13 +98,16 @@ fn a_system_or_domain_scoped_token_is_refused_whatever_the_file_says() {
     };
     assert_eq!(
         with(|caller| caller.system_scope = Some("all".into())),
-        Verdict::WrongScope
+        PolicyDecision::WrongScope
     );
     assert_eq!(
         with(|caller| caller.domain_id = Some("default".into())),
-        Verdict::WrongScope
+        PolicyDecision::WrongScope
     );
-    assert_eq!(with(|caller| caller.domain_id = Some(String::new())), Verdict::Allowed);
+    assert_eq!(
+        with(|caller| caller.domain_id = Some(String::new())),
+        PolicyDecision::Allowed
+    );
 }
 
 #[test]

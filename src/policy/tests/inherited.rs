@@ -7,7 +7,7 @@ fn open_to_services(text: &str) -> Vec<&'static str> {
     let policy = policy(true, text);
     let service = caller("p", &["service"]);
     let open = rules::ALL.iter().filter(|rule| rule.is_native());
-    let open = open.filter(|rule| authorize(&policy, rule, &service) == Verdict::Allowed);
+    let open = open.filter(|rule| authorize(&policy, rule, &service) == PolicyDecision::Allowed);
     open.map(|rule| rule.name).collect()
 }
 

@@ -14,10 +14,10 @@ fn verdict_of(check: &str) -> String {
         &caller("p", &["Reader", "a:b"]),
     );
     match verdict {
-        Verdict::Allowed => "allowed",
-        Verdict::Denied => "denied",
-        Verdict::WrongScope => "scope",
-        Verdict::Undecided(_) => "undecided",
+        PolicyDecision::Allowed => "allowed",
+        PolicyDecision::Denied => "denied",
+        PolicyDecision::WrongScope => "scope",
+        PolicyDecision::Undecided(_) => "undecided",
     }
     .to_owned()
 }
@@ -144,7 +144,7 @@ fn an_undecidable_check_denies_access() {
 fn ascii_separators_are_blanks_as_in_python() {
     let text = "\"placement:resource_providers:list\": \"!\\x1for\\x1c@\"";
     let verdict = authorize(&policy(true, text), &rules::PROVIDERS_LIST, &caller("p", &[]));
-    assert_eq!(verdict, Verdict::Allowed);
+    assert_eq!(verdict, PolicyDecision::Allowed);
 }
 
 #[test]
@@ -153,6 +153,6 @@ fn a_target_without_a_project_equals_none() {
     let mut caller_without_project = caller("p", &[]);
     caller_without_project.project_id = None;
     let verdict = |project| policy.authorize(&rules::TOTAL_USAGES, &caller_without_project, &Target::Project(project));
-    assert_eq!(verdict(None), Verdict::Allowed);
-    assert_eq!(verdict(Some("p")), Verdict::Denied);
+    assert_eq!(verdict(None), PolicyDecision::Allowed);
+    assert_eq!(verdict(Some("p")), PolicyDecision::Denied);
 }

@@ -13,7 +13,7 @@ fn caller(name: &str) -> CallerKey {
 
 /// A pool with this number of threads, one thread per caller, and places for two waiting jobs.
 fn pool(threads: usize) -> Pool {
-    let limits = Limits {
+    let limits = QueueLimits {
         running: threads,
         running_per_caller: 1,
         waiting: 2,
@@ -22,7 +22,7 @@ fn pool(threads: usize) -> Pool {
 }
 
 /// Work in progress, which holds the caller's thread until the sender is dropped.
-fn held(pool: &Pool, name: &str) -> (Job<()>, Sender<()>) {
+fn held(pool: &Pool, name: &str) -> (PoolJob<()>, Sender<()>) {
     let ((begun, has_begun), (release, released)) = (channel(), channel());
     let job = pool.start(&caller(name), move || {
         let _ = begun.send(());
@@ -34,7 +34,7 @@ fn held(pool: &Pool, name: &str) -> (Job<()>, Sender<()>) {
 }
 
 /// Work with a number, which the end of the work sends.
-fn numbered(pool: &Pool, name: &str, number: u32, done: &Sender<u32>) -> Job<u32> {
+fn numbered(pool: &Pool, name: &str, number: u32, done: &Sender<u32>) -> PoolJob<u32> {
     let done = done.clone();
     pool.start(&caller(name), move || {
         let _ = done.send(number);
@@ -51,7 +51,7 @@ async fn work_begins_in_order_when_a_thread_is_free() {
     let pool = pool(1);
     let (job, release) = held(&pool, "a");
     let (done, all) = channel();
-    let jobs: Vec<Job<u32>> = (0..2).map(|number| numbered(&pool, "a", number, &done)).collect();
+    let jobs: Vec<PoolJob<u32>> = (0..2).map(|number| numbered(&pool, "a", number, &done)).collect();
     assert_eq!(pool.waiting(), 2);
     assert!(pool.is_saturated_by(&caller("a")) && !pool.is_saturated_by(&caller("b")));
     drop(release);
@@ -80,7 +80,7 @@ async fn work_without_a_place_in_the_queue_is_refused() {
     let pool = pool(1);
     let (_job, _release) = held(&pool, "a");
     let (done, _all) = channel();
-    let mut jobs: Vec<Job<u32>> = (0..2).map(|number| numbered(&pool, "a", number, &done)).collect();
+    let mut jobs: Vec<PoolJob<u32>> = (0..2).map(|number| numbered(&pool, "a", number, &done)).collect();
     assert!(matches!(numbered(&pool, "a", 3, &done).await, Err(Error::Busy { .. })));
     let _of_another_caller = numbered(&pool, "b", 4, &done);
     let newest = jobs.pop().expect("two jobs");

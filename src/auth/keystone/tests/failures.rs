@@ -16,7 +16,7 @@ async fn while_keystone_is_down_cached_tokens_go_on_and_others_are_unavailable()
     assert_eq!(request(&keystone, "/usages", &[]).await, Err(rejected()));
     server.restart();
     with_token(&keystone, "new").await.expect("a caller");
-    assert_eq!(keystone.statistics().validations(Outcome::Failed), 1);
+    assert_eq!(keystone.statistics().validations(TokenCheck::Failed), 1);
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ fn a_certificate_that_cannot_be_used_is_named() {
     let server = TestKeystone::start();
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("ca.pem");
-    let refusal = |settings: Settings| {
+    let refusal = |settings: KeystoneSettings| {
         Keystone::start(settings)
             .err()
             .map(|error| error.to_string())

@@ -12,7 +12,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// Twenty times the limit. With four attempts, a request would wait longer without a limit.
 const HANG: Duration = Duration::from_secs(40);
 
-fn with_limit(settings: &mut Settings) {
+fn with_limit(settings: &mut KeystoneSettings) {
     settings.limit = LIMIT;
     settings.connection.max_retries = 3;
 }

@@ -5,7 +5,7 @@ use super::*;
 /// A wait ends far earlier.
 const HANG: Duration = Duration::from_secs(40);
 
-fn recovering(server: &TestKeystone, change: impl FnOnce(&mut Settings)) -> Keystone {
+fn recovering(server: &TestKeystone, change: impl FnOnce(&mut KeystoneSettings)) -> Keystone {
     start(server, |settings| {
         settings.recovery_pause = Duration::from_millis(20);
         change(settings);

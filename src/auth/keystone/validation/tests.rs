@@ -14,7 +14,7 @@ use crate::auth::keystone::tests::{settings, valid_token};
 async fn a_cached_token_is_rejected_when_it_expires() {
     let server = TestKeystone::start();
     let validator = Validator::start(&settings(&server)).expect("a thread");
-    let wait = Wait {
+    let wait = Waiter {
         client: "192.0.2.1",
         deadline: Instant::now() + Duration::from_secs(600),
     };
@@ -54,8 +54,8 @@ async fn a_cached_token_is_rejected_when_it_expires() {
     assert_eq!(server.validations(), 0);
 }
 
-fn until(deadline: Instant) -> Wait<'static> {
-    Wait {
+fn until(deadline: Instant) -> Waiter<'static> {
+    Waiter {
         client: "192.0.2.1",
         deadline,
     }
