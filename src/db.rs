@@ -19,7 +19,7 @@ pub use connect::PoolState;
 pub use connect::connection::DbConnection;
 pub use connect::lock::ServingLock;
 pub use connect::pool::{Database, DatabaseSettings, ReadPermit};
-pub use connect::replica::Replica;
+pub use connect::replica::ReadReplica;
 pub use fault::{Fault, SetupError, WriteError};
 pub use writer::identity::Commit;
 #[cfg(test)]

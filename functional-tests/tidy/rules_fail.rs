@@ -272,7 +272,7 @@ fn engines_distinguished_outside_of_their_modules_fail() {
         count("src/db/engines/rows/a.rs", fork) + count("src/db/connect/url.rs", fork),
         0
     );
-    assert_eq!(count("src/cli/a.rs", "if let Target::Sqlite(path) = target {}"), 1);
+    assert_eq!(count("src/cli/a.rs", "if let DbTarget::Sqlite(path) = target {}"), 1);
     assert_eq!(count("src/db/a.rs", "if cfg!(feature = \"postgresql-tls\") {}"), 1);
     assert_eq!(
         count(

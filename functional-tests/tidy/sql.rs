@@ -83,7 +83,7 @@ pub fn engines(source: &Source) -> Vec<String> {
     }
     let engines = ["Sqlite", "Postgresql", "Mariadb"].into_iter();
     let variants: Vec<String> = engines
-        .flat_map(|engine| ["DbConnection", "Target"].map(|name| format!("{name}::{engine}")))
+        .flat_map(|engine| ["DbConnection", "DbTarget"].map(|name| format!("{name}::{engine}")))
         .collect();
     let by_type = variants
         .iter()

@@ -10,7 +10,7 @@ use super::{CommandError, data_migrations, stderr, stdout};
 use crate::config::{DatabaseUrl, Options, seconds};
 use crate::db::connect::url;
 use crate::db::schema::migrate::Synced;
-use crate::db::{Database, DatabaseSettings, Replica};
+use crate::db::{Database, DatabaseSettings, ReadReplica};
 
 #[derive(Debug, Subcommand)]
 pub enum DbCommand {
@@ -155,14 +155,14 @@ fn replica_url(options: &Options) -> Option<&DatabaseUrl> {
 const REPLICA_POOL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The configured replica, if any, with a pool as large as the primary's. Does not connect.
-pub fn open_replica(options: &Options) -> Result<Option<Replica>, CommandError> {
+pub fn open_replica(options: &Options) -> Result<Option<ReadReplica>, CommandError> {
     let Some(url) = replica_url(options) else {
         return Ok(None);
     };
     let mut settings = settings(options, url);
     settings.pool_timeout = settings.pool_timeout.min(REPLICA_POOL_TIMEOUT);
     let pause = settings.retry_interval.max(Duration::from_secs(1));
-    Ok(Some(Replica::new(Database::open(&settings)?, pause)))
+    Ok(Some(ReadReplica::new(Database::open(&settings)?, pause)))
 }
 
 fn settings(options: &Options, url: &DatabaseUrl) -> DatabaseSettings {

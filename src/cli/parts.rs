@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{CommandError, db, keystone, metrics, policy, tls_files};
 use crate::api::{self, LiveTls, MetricsAccess};
 use crate::config::Options;
-use crate::db::{Database, Replica};
+use crate::db::{Database, ReadReplica};
 use crate::policy::live::LivePolicy;
 
 /// The parts of a service.
@@ -16,7 +16,7 @@ pub struct ServiceParts {
     pub metrics: MetricsAccess,
     pub slave_routes: Vec<&'static str>,
     pub database: Database,
-    pub replica: Option<Replica>,
+    pub replica: Option<ReadReplica>,
 }
 
 /// Makes the parts. Connects to nothing, starts nothing, and changes no file.

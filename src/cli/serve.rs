@@ -11,7 +11,7 @@ use crate::api::{self, BodyMemory, Front, HttpStatistics, Listen, Listeners, Ser
 use crate::auth::Authenticator;
 use crate::config::{self, AuthStrategy, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
 use crate::db::writer::{WalLimits, WriterSettings};
-use crate::db::{Database, Replica, SetupError};
+use crate::db::{Database, ReadReplica, SetupError};
 use crate::model::allocations::Owner;
 use crate::model::{Model, Rules, Running};
 use crate::policy::live::LivePolicy;
@@ -68,7 +68,7 @@ pub fn run(
     };
     let metrics_port = options.placet.metrics_bind.filter(|_| options.placet.metrics);
     let metrics_port = metrics_port.map(listen).transpose()?;
-    let replica_readers = parts.replica.as_ref().map_or(0, Replica::readers);
+    let replica_readers = parts.replica.as_ref().map_or(0, ReadReplica::readers);
     let listen = Listen {
         workers: options.placet.workers,
         max_connections,
@@ -142,7 +142,7 @@ impl RunningTasks {
 /// Makes the service: waits for the database, prepares it, and reads its tables.
 fn load(
     options: &Options,
-    (database, replica): (Database, Option<Replica>),
+    (database, replica): (Database, Option<ReadReplica>),
     policy: LivePolicy,
     auth: Authenticator,
     settings: api::Settings,

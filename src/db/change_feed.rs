@@ -14,7 +14,7 @@ mod revisions;
 
 use std::borrow::Cow;
 
-use super::engines::dialect::Purpose;
+use super::engines::dialect::OpenMode;
 use super::engines::guarded::GuardedWrite;
 use super::engines::rows::{CountFrom, Value};
 use super::{Database, DbConnection, DbResult, SetupError};
@@ -111,7 +111,7 @@ pub fn contains(conn: &mut DbConnection, known: &Revisions) -> DbResult<bool> {
 
 /// Opens a read-only connection for following the feed.
 pub fn connect(database: &Database) -> Result<DbConnection, SetupError> {
-    database.connect_to(Purpose::Read)
+    database.connect_to(OpenMode::Read)
 }
 
 /// All changes after `known`, by one statement, which sees one moment on every engine.

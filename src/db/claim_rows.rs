@@ -49,7 +49,7 @@ pub enum ClaimRow {
         uuid: String,
         generation: i32,
     },
-    Inventory(InventoryRow),
+    Inventory(InventoryColumns),
     Usage {
         provider: i32,
         class: i32,
@@ -63,7 +63,7 @@ pub enum ClaimRow {
 
 /// A row of `inventories`, without its times.
 #[derive(Debug, Clone, PartialEq, Queryable)]
-pub struct InventoryRow {
+pub struct InventoryColumns {
     pub provider: i32,
     pub class: i32,
     pub total: i32,
@@ -76,7 +76,7 @@ pub struct InventoryRow {
 
 /// A column after `number` is NULL in rows of tables without the column.
 #[derive(Queryable)]
-struct Columns {
+struct ClaimColumns {
     kind: i32,
     id: i32,
     class: i32,
@@ -108,7 +108,7 @@ pub fn read(conn: &mut DbConnection, keys: &ClaimKeys<'_>) -> DbResult<Option<Ve
     let Some(statement) = statement(conn, keys) else {
         return Ok(None);
     };
-    let rows: Vec<Columns> = on_each!(conn, inner => statement.load(inner))?;
+    let rows: Vec<ClaimColumns> = on_each!(conn, inner => statement.load(inner))?;
     Ok(Some(rows.into_iter().map(ClaimRow::from).collect()))
 }
 
@@ -168,10 +168,10 @@ fn padded<K: Copy>(keys: &[K], absent: K, width: usize, value: impl Fn(K) -> Val
         .collect()
 }
 
-impl From<Columns> for ClaimRow {
-    fn from(row: Columns) -> ClaimRow {
+impl From<ClaimColumns> for ClaimRow {
+    fn from(row: ClaimColumns) -> ClaimRow {
         match row.kind {
-            INVENTORY => ClaimRow::Inventory(InventoryRow {
+            INVENTORY => ClaimRow::Inventory(InventoryColumns {
                 provider: row.id,
                 class: row.class,
                 total: row.number,

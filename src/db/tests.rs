@@ -104,7 +104,7 @@ fn an_empty_file_counts_as_not_synced() {
 fn an_upstream_database_is_adopted_with_its_rows() {
     let kept = TestDatabase::empty();
     let database = kept.open();
-    let mut upstream = database.connect_to(dialect::Purpose::Create).expect("a connection");
+    let mut upstream = database.connect_to(dialect::OpenMode::Create).expect("a connection");
     let schema = match upstream {
         DbConnection::Sqlite(_) => include_str!("../../migrations/sqlite/openstack/a082b8bb98d0_head/up.sql"),
         #[cfg(feature = "postgresql")]

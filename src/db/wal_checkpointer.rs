@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::engines::dialect::{self, CheckpointMode, Purpose, WalStatus};
+use super::engines::dialect::{self, CheckpointMode, OpenMode, WalStatus};
 use super::{Database, DbConnection, SetupError, thread};
 use crate::db::connect::url::connect_error;
 use crate::db::file::paths::FilePaths;
@@ -286,7 +286,7 @@ impl CheckpointThread {
     fn checkpoint(&mut self, mode: CheckpointMode) -> Result<WalStatus, SetupError> {
         let conn = match self.conn.take() {
             Some(conn) => conn,
-            None => self.database.connect_uncounted(Purpose::Write)?,
+            None => self.database.connect_uncounted(OpenMode::Write)?,
         };
         let conn = self.conn.insert(conn);
         Ok(dialect::wal_checkpoint(conn, mode)

@@ -54,7 +54,7 @@ pub use super::wal_checkpointer::WalLimits;
 use super::{Database, DbConnection, SetupError, thread};
 use crate::mutants::{self, Mutant};
 use answer_pruning::AnswerPruning;
-use backlog::{Backlog, Wakeup};
+use backlog::{Backlog, WaitEnd};
 pub use batch::{Batch, BatchChange, BatchCommand, BatchPlan, Decision, Executed, LockSet, RowNames};
 use committer::Committer;
 use heartbeat::WriterHeartbeat;
@@ -133,9 +133,9 @@ impl<B: Batch> Writer<B> {
 
             // 4. Wait for a command or a question, or until a step above is due.
             match self.committer.backlog.wait(duties_at) {
-                Wakeup::Job => {}
-                Wakeup::Timeout => continue,
-                Wakeup::Closed => return,
+                WaitEnd::Job => {}
+                WaitEnd::Timeout => continue,
+                WaitEnd::Closed => return,
             }
 
             // 5. Take the small commands that wait.

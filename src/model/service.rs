@@ -23,7 +23,7 @@ use crate::db::boot_instant::BootInstant;
 use crate::db::engines::dialect::{self, Precision};
 use crate::db::writer::queue::{Submitted, WhenHeld, WriterHandle};
 use crate::db::writer::{self, RowNames, WriterSettings};
-use crate::db::{Database, Replica, ServingLock, SetupError, change_feed};
+use crate::db::{Database, ReadReplica, ServingLock, SetupError, change_feed};
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, InterruptOnDrop};
 use crate::pools::Pools;
@@ -37,7 +37,7 @@ const GIVEN_UP_PAUSE: Duration = Duration::from_millis(20);
 pub struct Model {
     pub(super) database: Database,
     /// Serves the answers that may lag.
-    pub(super) replica: Option<Replica>,
+    pub(super) replica: Option<ReadReplica>,
     pub(super) store: Arc<SnapshotStore>,
     pub(super) last_comparison: LastComparison,
     pub(super) claim_statistics: Arc<ClaimStatistics>,
@@ -72,7 +72,7 @@ impl Model {
     /// Adds missing standard classes and traits, loads the snapshot, and starts the writer and the follower. Without a
     /// `lock`, other processes may serve the same database.
     pub fn start(
-        (database, replica): (Database, Option<Replica>),
+        (database, replica): (Database, Option<ReadReplica>),
         settings: &WriterSettings,
         rules: Rules,
         lock: Option<ServingLock>,

@@ -25,16 +25,16 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The attempts to open a connection to one database. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ConnectAttempts(Arc<Shared>);
+pub(super) struct ConnectAttempts(Arc<SharedAttempts>);
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedAttempts {
+    state: Mutex<AttemptsState>,
     ended: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AttemptsState {
     running: usize,
     failures: u64,
     /// The time and the error of the last failed attempt.
@@ -149,14 +149,14 @@ impl ConnectAttempts {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedAttempts {
+    fn lock(&self) -> MutexGuard<'_, AttemptsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A running attempt. The drop ends the attempt, even after a panic.
-struct RunningAttempt<'a>(&'a Shared);
+struct RunningAttempt<'a>(&'a SharedAttempts);
 
 impl Drop for RunningAttempt<'_> {
     fn drop(&mut self) {

@@ -9,8 +9,8 @@ use diesel::connection::InstrumentationEvent;
 
 use super::attempts::ConnectAttempts;
 use super::last_answer::LastAnswer;
-use super::url::Target;
-use crate::db::engines::dialect::{self, Purpose};
+use super::url::DbTarget;
+use crate::db::engines::dialect::{self, OpenMode};
 use crate::db::file::guard::FileGuard;
 use crate::db::live_count::LiveCount;
 use crate::db::{DbConnection, SetupError};
@@ -25,7 +25,7 @@ const STATEMENT_LOG: &str = "placet::statements";
 /// Opens connections, in the pool and outside of it.
 #[derive(Clone)]
 pub(super) struct Opener {
-    pub target: Target,
+    pub target: DbTarget,
     pub lock_timeout: Duration,
     pub recycle_time: Duration,
     pub statements: Arc<AtomicU64>,
@@ -42,8 +42,8 @@ pub(super) struct Opener {
 
 impl Opener {
     /// Opens a connection as soon as an attempt is allowed.
-    pub fn open(&self, purpose: Purpose) -> Result<DbConnection, SetupError> {
-        let mut conn = self.attempts.run(|| self.open_uncounted(purpose))?;
+    pub fn open(&self, mode: OpenMode) -> Result<DbConnection, SetupError> {
+        let mut conn = self.attempts.run(|| self.open_uncounted(mode))?;
         // The connection drops its instrumentation last, so the connection counts as open until closed.
         let (statements, open) = (self.statements.clone(), self.open.add());
         let (guard, last_answer) = (self.guard.clone(), self.last_answer.clone());
@@ -65,9 +65,9 @@ impl Opener {
 
     /// Opens a connection at once, whose statements are not counted. The file is compared before and after, so no
     /// connection to a wrong file is used.
-    pub fn open_uncounted(&self, purpose: Purpose) -> Result<DbConnection, SetupError> {
+    pub fn open_uncounted(&self, mode: OpenMode) -> Result<DbConnection, SetupError> {
         self.guard.check_path()?;
-        let conn = dialect::connect(&self.target, purpose, self.lock_timeout).inspect_err(|error| {
+        let conn = dialect::connect(&self.target, mode, self.lock_timeout).inspect_err(|error| {
             if let SetupError::Connect { detail, .. } = error {
                 self.guard.note_error(detail);
             }

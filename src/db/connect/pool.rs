@@ -13,8 +13,8 @@ use tokio::time::timeout;
 use super::attempts::ConnectAttempts;
 use super::last_answer::LastAnswer;
 use super::opener::Opener;
-use super::url::{self, Target};
-use crate::db::engines::dialect::{self, Purpose};
+use super::url::{self, DbTarget};
+use crate::db::engines::dialect::{self, OpenMode};
 use crate::db::file::guard::FileGuard;
 use crate::db::live_count::LiveCount;
 use crate::db::{DbConnection, SetupError};
@@ -138,7 +138,7 @@ impl Database {
     pub fn wait_until_reachable(&self) -> Result<(), SetupError> {
         let mut attempts = 1;
         loop {
-            match self.connect_uncounted(Purpose::Read) {
+            match self.connect_uncounted(OpenMode::Read) {
                 Err(error) if error.is_transient() && (self.max_retries < 0 || attempts < self.max_retries) => {
                     let of = match self.max_retries {
                         ..0 => String::new(),
@@ -252,17 +252,17 @@ impl Database {
 
     /// Opens a connection outside of the pool, which may write.
     pub fn connect(&self) -> Result<DbConnection, SetupError> {
-        self.opener.open(Purpose::Write)
+        self.opener.open(OpenMode::Write)
     }
 
-    /// Opens a connection outside of the pool for the given purpose.
-    pub(in crate::db) fn connect_to(&self, purpose: Purpose) -> Result<DbConnection, SetupError> {
-        self.opener.open(purpose)
+    /// Opens a connection outside of the pool with the given mode.
+    pub(in crate::db) fn connect_to(&self, mode: OpenMode) -> Result<DbConnection, SetupError> {
+        self.opener.open(mode)
     }
 
     /// As [`Database::connect_to`], for a connection whose statements do not count as requests' statements.
-    pub(in crate::db) fn connect_uncounted(&self, purpose: Purpose) -> Result<DbConnection, SetupError> {
-        self.opener.open_uncounted(purpose)
+    pub(in crate::db) fn connect_uncounted(&self, mode: OpenMode) -> Result<DbConnection, SetupError> {
+        self.opener.open_uncounted(mode)
     }
 
     /// The time since the database last answered a statement of this process, while the process ran.
@@ -302,7 +302,7 @@ impl Database {
         &self.opener.guard
     }
 
-    pub(in crate::db) fn target(&self) -> &Target {
+    pub(in crate::db) fn target(&self) -> &DbTarget {
         &self.opener.target
     }
 

@@ -11,7 +11,7 @@ use crate::error::Error;
 
 /// A replica of the database. Clones share one pool.
 #[derive(Clone)]
-pub struct Replica {
+pub struct ReadReplica {
     database: Database,
     /// How long the replica is unused after a failure.
     pause: Duration,
@@ -27,11 +27,11 @@ enum ReplicaState {
     PausedUntil(Instant),
 }
 
-impl Replica {
+impl ReadReplica {
     /// Opens no connection yet, so that placet starts without its replica.
-    pub fn new(database: Database, pause: Duration) -> Replica {
+    pub fn new(database: Database, pause: Duration) -> ReadReplica {
         let state = Arc::new(Mutex::new(ReplicaState::Unknown));
-        Replica { database, pause, state }
+        ReadReplica { database, pause, state }
     }
 
     /// Waits for a permit to read from the replica. `None` if the replica is not to be used now.

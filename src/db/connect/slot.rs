@@ -11,7 +11,7 @@ use std::time::Instant;
 use diesel::r2d2::R2D2Connection;
 
 use super::opener::Opener;
-use crate::db::engines::dialect::{self, Purpose};
+use crate::db::engines::dialect::{self, OpenMode};
 use crate::db::live_count::Counted;
 use crate::db::{DbConnection, SetupError};
 use crate::error::Error;
@@ -44,7 +44,7 @@ impl PoolSlot {
         match &mut self.0 {
             Some(tracked) => Ok(tracked),
             empty => Ok(empty.insert(TrackedConnection {
-                conn: opener.open(Purpose::Read)?,
+                conn: opener.open(OpenMode::Read)?,
                 opened: Instant::now(),
                 answered: None,
                 failed: false,

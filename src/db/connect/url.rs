@@ -15,7 +15,7 @@ pub use server::Server;
 
 /// The database of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum DbTarget {
     Sqlite(PathBuf),
     #[cfg(feature = "postgresql")]
     Postgresql(Server),
@@ -23,16 +23,16 @@ pub enum Target {
     Mariadb(Server),
 }
 
-impl Target {
+impl DbTarget {
     /// An embedded database in this file.
-    pub fn of_file(path: &Path) -> Target {
-        Target::Sqlite(path.to_owned())
+    pub fn of_file(path: &Path) -> DbTarget {
+        DbTarget::Sqlite(path.to_owned())
     }
 
     /// The file of an embedded database; `None` for a database on a server.
     pub fn file(&self) -> Option<&Path> {
         match self {
-            Target::Sqlite(path) => Some(path),
+            DbTarget::Sqlite(path) => Some(path),
             #[cfg(any(feature = "postgresql", feature = "mariadb"))]
             _ => None,
         }
@@ -41,11 +41,11 @@ impl Target {
     /// The server of the database; `None` for an embedded database.
     fn server(&self) -> Option<&Server> {
         match self {
-            Target::Sqlite(_) => None,
+            DbTarget::Sqlite(_) => None,
             #[cfg(feature = "postgresql")]
-            Target::Postgresql(server) => Some(server),
+            DbTarget::Postgresql(server) => Some(server),
             #[cfg(feature = "mariadb")]
-            Target::Mariadb(server) => Some(server),
+            DbTarget::Mariadb(server) => Some(server),
         }
     }
 
@@ -74,7 +74,7 @@ impl Target {
 }
 
 /// The absolute path of a file, or a server without its user and password.
-impl fmt::Display for Target {
+impl fmt::Display for DbTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = self.file() {
             // A reader of a message may be in a different directory than this process.
@@ -88,7 +88,7 @@ impl fmt::Display for Target {
 ///
 /// # Errors
 /// A URL, a parameter or an option file that cannot be used.
-pub fn parse(url: &str) -> Result<Target, SetupError> {
+pub fn parse(url: &str) -> Result<DbTarget, SetupError> {
     let unknown = || SetupError::UnknownUrl { url: redacted(url) };
     let (scheme, rest) = url.trim().split_once("://").ok_or_else(unknown)?;
     let (dialect, driver) = scheme.split_once('+').unwrap_or((scheme, ""));
@@ -118,7 +118,7 @@ pub fn warnings(url: &str) -> Vec<String> {
 }
 
 #[cfg(feature = "postgresql")]
-fn postgresql(server: Server) -> Result<Target, SetupError> {
+fn postgresql(server: Server) -> Result<DbTarget, SetupError> {
     server.check_values()?;
     if server.requires_tls() && !cfg!(feature = "postgresql-tls") {
         return Err(SetupError::NotBuiltIn {
@@ -126,11 +126,11 @@ fn postgresql(server: Server) -> Result<Target, SetupError> {
             feature: "postgresql-tls",
         });
     }
-    Ok(Target::Postgresql(server))
+    Ok(DbTarget::Postgresql(server))
 }
 
 #[cfg(not(feature = "postgresql"))]
-fn postgresql(_: Server) -> Result<Target, SetupError> {
+fn postgresql(_: Server) -> Result<DbTarget, SetupError> {
     Err(SetupError::NotBuiltIn {
         what: "PostgreSQL",
         feature: "postgresql",
@@ -138,12 +138,12 @@ fn postgresql(_: Server) -> Result<Target, SetupError> {
 }
 
 #[cfg(feature = "mariadb")]
-fn mariadb(server: Server) -> Result<Target, SetupError> {
-    server.into_mysql().map(Target::Mariadb)
+fn mariadb(server: Server) -> Result<DbTarget, SetupError> {
+    server.into_mysql().map(DbTarget::Mariadb)
 }
 
 #[cfg(not(feature = "mariadb"))]
-fn mariadb(_: Server) -> Result<Target, SetupError> {
+fn mariadb(_: Server) -> Result<DbTarget, SetupError> {
     Err(SetupError::NotBuiltIn {
         what: "MariaDB",
         feature: "mariadb",
@@ -152,14 +152,14 @@ fn mariadb(_: Server) -> Result<Target, SetupError> {
 
 /// Parses the text after `sqlite://`: nothing, or a slash and a path. The path is absolute if it begins with a second
 /// slash.
-fn sqlite(rest: &str, unknown: impl Fn() -> SetupError) -> Result<Target, SetupError> {
+fn sqlite(rest: &str, unknown: impl Fn() -> SetupError) -> Result<DbTarget, SetupError> {
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
     SQLITE.check(&server::parameters(query).ok_or_else(&unknown)?)?;
     match path.strip_prefix('/') {
         None if path.is_empty() => Err(SetupError::InMemory),
         None => Err(unknown()),
         Some("" | ":memory:") => Err(SetupError::InMemory),
-        Some(path) => Ok(Target::Sqlite(PathBuf::from(path))),
+        Some(path) => Ok(DbTarget::Sqlite(PathBuf::from(path))),
     }
 }
 
@@ -175,7 +175,7 @@ fn redacted(url: &str) -> String {
 /// The error of a system call on the file of an embedded database, or on a file beside the database.
 pub(in crate::db) fn connect_error(path: &Path, error: &io::Error) -> SetupError {
     SetupError::Connect {
-        place: Target::of_file(path).to_string(),
+        place: DbTarget::of_file(path).to_string(),
         detail: error.to_string(),
     }
 }
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn sqlite_paths_are_parsed_as_sqlalchemy_parses_them() {
         let path = |url| match parse(url) {
-            Ok(Target::Sqlite(path)) => path,
+            Ok(DbTarget::Sqlite(path)) => path,
             other => panic!("{url}: {other:?}"),
         };
         assert_eq!(

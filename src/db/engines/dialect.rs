@@ -24,7 +24,7 @@ use std::time::Duration;
 use diesel::connection::CacheSize;
 use diesel::prelude::*;
 
-use crate::db::connect::url::Target;
+use crate::db::connect::url::DbTarget;
 use crate::db::engines::rows::statement::Statement;
 use crate::db::{DbConnection, SetupError};
 
@@ -104,9 +104,9 @@ pub(crate) use insert_rows;
 #[cfg(any(feature = "postgresql", feature = "mariadb"))]
 const IDLE_IN_TRANSACTION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The purpose of a connection.
+/// What a connection may do to the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum OpenMode {
     /// Reading. The session refuses to write.
     Read,
     /// Reading and writing an existing database.
@@ -116,13 +116,13 @@ pub enum Purpose {
 }
 
 /// Opens a connection and sets up its session. `lock_timeout` limits how long a statement waits for a lock.
-pub fn connect(target: &Target, purpose: Purpose, lock_timeout: Duration) -> Result<DbConnection, SetupError> {
+pub fn connect(target: &DbTarget, mode: OpenMode, lock_timeout: Duration) -> Result<DbConnection, SetupError> {
     match target {
-        Target::Sqlite(path) => sqlite::connect(path, purpose, lock_timeout).map(DbConnection::Sqlite),
+        DbTarget::Sqlite(path) => sqlite::connect(path, mode, lock_timeout).map(DbConnection::Sqlite),
         #[cfg(feature = "postgresql")]
-        Target::Postgresql(server) => postgresql::connect(server, purpose, lock_timeout).map(DbConnection::Postgresql),
+        DbTarget::Postgresql(server) => postgresql::connect(server, mode, lock_timeout).map(DbConnection::Postgresql),
         #[cfg(feature = "mariadb")]
-        Target::Mariadb(server) => mariadb::connect(server, purpose, lock_timeout).map(DbConnection::Mariadb),
+        DbTarget::Mariadb(server) => mariadb::connect(server, mode, lock_timeout).map(DbConnection::Mariadb),
     }
 }
 

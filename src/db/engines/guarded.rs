@@ -16,7 +16,7 @@ use chrono::NaiveDateTime;
 use diesel::QueryResult;
 
 use super::dialect::Capabilities;
-use super::rows::{CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, Rows, UpdateFromRows, Value};
+use super::rows::{CountFrom, CountKeys, CountMatches, InsertFromRows, OneRow, UpdateFromRows, Value, ValueRows};
 use crate::db::{DbConnection, WriteError};
 pub use subtract::subtract;
 
@@ -26,12 +26,12 @@ pub enum GuardedWrite {
     /// Changes exactly one row.
     UpdateOne(OneRow, Vec<Value>),
     /// Changes exactly one row of the table for each of the rows.
-    Update(UpdateFromRows, Rows),
-    Insert(InsertFromRows, Rows),
+    Update(UpdateFromRows, ValueRows),
+    Insert(InsertFromRows, ValueRows),
     /// Finds exactly one row.
     AssertExists(CountFrom, Vec<Value>),
     /// Finds exactly one row of the table for each of the rows.
-    AssertMatches(CountMatches, Rows),
+    AssertMatches(CountMatches, ValueRows),
     /// Finds no row with one of the keys.
     AssertNone(CountKeys, Vec<String>),
 }

@@ -22,7 +22,7 @@ pub use statement::Value;
 use statement::{Bound, Fragment, Statement};
 
 /// Rows of values. The statement names the values by its `columns`.
-pub type Rows = Vec<Vec<Value>>;
+pub type ValueRows = Vec<Vec<Value>>;
 
 /// `UPDATE table SET … FROM rows AS v WHERE …`. The table has a column `id`.
 #[derive(Debug, Clone, Copy)]

@@ -13,15 +13,15 @@ mod postgresql;
 #[cfg(any(feature = "postgresql", feature = "mariadb"))]
 use diesel::QueryResult;
 
-use crate::db::connect::url::Target;
+use crate::db::connect::url::DbTarget;
 use crate::db::{Database, SetupError};
 
 /// Why placet cannot serve from a server.
-type Refusal = String;
+type UnsuitableReason = String;
 
 /// The result of a check: warnings for the log, or the reason to refuse the server.
 #[cfg(any(feature = "postgresql", feature = "mariadb"))]
-type Checked = QueryResult<Result<Vec<String>, Refusal>>;
+type Checked = QueryResult<Result<Vec<String>, UnsuitableReason>>;
 
 impl Database {
     /// Checks the server and the path to the server. Returns warnings, each one line.
@@ -29,15 +29,15 @@ impl Database {
     /// # Errors
     /// [`SetupError::Unsuitable`] if answers would be wrong, or acknowledged writes be lost.
     pub fn check_server(&self) -> Result<Vec<String>, SetupError> {
-        let checked: Result<Vec<String>, Refusal> = match self.target() {
-            Target::Sqlite(_) => Ok(Vec::new()),
+        let checked: Result<Vec<String>, UnsuitableReason> = match self.target() {
+            DbTarget::Sqlite(_) => Ok(Vec::new()),
             #[cfg(feature = "postgresql")]
-            Target::Postgresql(server) => match postgresql::check_url(server) {
+            DbTarget::Postgresql(server) => match postgresql::check_url(server) {
                 Ok(()) => postgresql::check(&mut self.connect()?, &mut self.connect()?)?,
                 Err(refusal) => Err(refusal),
             },
             #[cfg(feature = "mariadb")]
-            Target::Mariadb(server) => mariadb::check(&mut self.connect()?, server.names_several_hosts())?,
+            DbTarget::Mariadb(server) => mariadb::check(&mut self.connect()?, server.names_several_hosts())?,
         };
         let mut warnings = checked.map_err(|detail| self.unsuitable(detail))?;
         let fitted = self.fit_pool().map_err(|error| self.unsuitable(error.to_string()))?;

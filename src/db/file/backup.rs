@@ -9,8 +9,8 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use uuid::Uuid;
 
-use crate::db::connect::url::Target;
-use crate::db::engines::dialect::{self, Purpose};
+use crate::db::connect::url::DbTarget;
+use crate::db::engines::dialect::{self, OpenMode};
 use crate::db::schema::migrate;
 use crate::db::{Database, SetupError};
 
@@ -46,7 +46,7 @@ impl Database {
             let detail = "SQLite takes only names in UTF-8: give another one";
             return Err(failed(io::Error::other(detail)));
         };
-        let mut conn = self.connect_to(Purpose::Read)?;
+        let mut conn = self.connect_to(OpenMode::Read)?;
         let name = format!("{name}.partial-{}", Uuid::new_v4().simple());
         let partial = PartialFile(PathBuf::from(&name));
         // Creates the file, because SQLite says less about a missing or unwritable folder. Users who may not read the
@@ -71,8 +71,8 @@ impl Database {
 
     /// Checks a copy, which must have tables, and removes the mark of the tie between the served file and its log.
     fn finish_copy(&self, copy: &Path) -> Result<(), SetupError> {
-        let target = Target::of_file(copy);
-        let mut conn = dialect::connect(&target, Purpose::Read, self.lock_timeout())?;
+        let target = DbTarget::of_file(copy);
+        let mut conn = dialect::connect(&target, OpenMode::Read, self.lock_timeout())?;
         check_integrity(&mut conn, copy)?;
         if let Err(error @ SetupError::NotSynced) = migrate::check_schema(&mut conn) {
             return Err(error);

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::db::engines::dialect::{self, CheckpointMode, Purpose};
+use crate::db::engines::dialect::{self, CheckpointMode, OpenMode};
 use crate::db::{Database, SetupError};
 
 use super::paths::FilePaths;
@@ -61,7 +61,7 @@ impl Database {
         while !is_unused() && began.elapsed() < CLOSE_TIMEOUT {
             std::thread::sleep(POLL_INTERVAL);
         }
-        let mut conn = dialect::connect(&target, Purpose::Write, lock_timeout)?;
+        let mut conn = dialect::connect(&target, OpenMode::Write, lock_timeout)?;
         // Closing the last connection does the same, unless a foreign program has the file open.
         dialect::wal_checkpoint(&mut conn, CheckpointMode::Truncate)?;
         Ok(())

@@ -19,7 +19,7 @@ use super::inode_lock::LockedDatabase;
 use super::log_tie::LogTie;
 use super::paths::FilePaths;
 use crate::db::connect::url::connect_error;
-use crate::db::engines::dialect::{self, Purpose};
+use crate::db::engines::dialect::{self, OpenMode};
 use crate::db::{Database, DbConnection, DbResult, SetupError};
 
 /// The guard of one database. Clones share the guard. Does nothing until this process serves an embedded database.
@@ -82,7 +82,7 @@ impl FileGuard {
         };
         let failed = |error: io::Error| connect_error(path, &error);
         let paths = FilePaths::of(path).map_err(failed)?;
-        let mut keeper = dialect::connect(database.target(), Purpose::Write, database.lock_timeout())?;
+        let mut keeper = dialect::connect(database.target(), OpenMode::Write, database.lock_timeout())?;
         let tie = LogTie::begin(record, &file, &mut keeper, writer).map_err(failed)?;
         let log = File::open(&paths.log).map_err(failed)?;
         let served = ServedFile {

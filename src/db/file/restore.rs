@@ -16,8 +16,8 @@ use super::backup::{PartialFile, bad_backup, check_integrity, file_error, sync, 
 use super::log_record;
 use super::paths::{FilePaths, with_suffix};
 use crate::db::connect::lock::check_log_of;
-use crate::db::connect::url::Target;
-use crate::db::engines::dialect::{self, CheckpointMode, Purpose};
+use crate::db::connect::url::DbTarget;
+use crate::db::engines::dialect::{self, CheckpointMode, OpenMode};
 use crate::db::schema::{migrate, placet_epoch};
 use crate::db::{Database, DbConnection, SetupError};
 
@@ -67,8 +67,8 @@ impl Database {
     /// Checks the copy of a backup, and turns it into a single file that every process takes for a new database.
     fn prepare_copy(&self, from: &Path, copy: &FilePaths) -> Result<(), SetupError> {
         let bad = |error: SetupError| bad_backup(from, error.to_string());
-        let target = Target::of_file(&copy.database);
-        let mut conn = dialect::connect(&target, Purpose::Write, self.lock_timeout()).map_err(bad)?;
+        let target = DbTarget::of_file(&copy.database);
+        let mut conn = dialect::connect(&target, OpenMode::Write, self.lock_timeout()).map_err(bad)?;
         check_integrity(&mut conn, from)?;
         match migrate::check_schema(&mut conn) {
             // `placet db sync`, or the next start, upgrades the copy.
@@ -83,7 +83,7 @@ impl Database {
 
     /// Copies the log into its file, and removes the log. Does nothing if the file cannot be read.
     fn end_log(&self, paths: &FilePaths) -> Result<(), SetupError> {
-        let Ok(mut conn) = dialect::connect(self.target(), Purpose::Write, self.lock_timeout()) else {
+        let Ok(mut conn) = dialect::connect(self.target(), OpenMode::Write, self.lock_timeout()) else {
             return Ok(());
         };
         if dialect::wal_checkpoint(&mut conn, CheckpointMode::Truncate).is_err() {

@@ -7,7 +7,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 
 use super::{alembic_version, allocations, consumers, resource_providers};
-use crate::db::engines::dialect::{self, Purpose};
+use crate::db::engines::dialect::{self, OpenMode};
 use crate::db::{Database, DbConnection, SetupError};
 
 /// The alembic revision of OpenStack's tables that placet creates and works on.
@@ -88,7 +88,7 @@ impl Database {
             known if is_known(known) => Some(known),
             _ => return Err(SetupError::NoRevision(revision.to_owned())),
         };
-        dialect::change_schema(&mut self.connect_to(Purpose::Create)?, |conn| {
+        dialect::change_schema(&mut self.connect_to(OpenMode::Create)?, |conn| {
             if !dialect::table_names(conn)?
                 .iter()
                 .any(|table| table == "alembic_version")

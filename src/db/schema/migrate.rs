@@ -9,7 +9,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 
 use super::{alembic, alembic_version, placet_migrations as table};
-use crate::db::engines::dialect::{self, Purpose, insert_rows};
+use crate::db::engines::dialect::{self, OpenMode, insert_rows};
 use crate::db::{Database, DbConnection, SetupError};
 
 /// placet's migrations, each below a line with the version.
@@ -49,7 +49,7 @@ impl Database {
     /// Brings the schema to the version for this placet. Of two concurrent syncs the second waits for the first, and
     /// has nothing left to do.
     pub fn sync(&self) -> Result<Synced, SetupError> {
-        dialect::change_schema(&mut self.connect_to(Purpose::Create)?, sync)
+        dialect::change_schema(&mut self.connect_to(OpenMode::Create)?, sync)
     }
 
     /// Checks that the schema has the version for this placet.
@@ -57,7 +57,7 @@ impl Database {
     /// # Errors
     /// The schema has a different version; the error says what to do.
     pub fn check(&self) -> Result<(), SetupError> {
-        check_schema(&mut self.connect_to(Purpose::Read)?)
+        check_schema(&mut self.connect_to(OpenMode::Read)?)
     }
 
     /// Drops placet's own tables, and returns their number. OpenStack's tables stay.
@@ -67,7 +67,7 @@ impl Database {
     pub fn drop_own_tables(&self) -> Result<usize, SetupError> {
         self.check_exists()?;
         let _lock = self.lock_for_serving()?;
-        dialect::change_schema(&mut self.connect_to(Purpose::Write)?, |conn| {
+        dialect::change_schema(&mut self.connect_to(OpenMode::Write)?, |conn| {
             let mut tables = dialect::table_names(conn)?;
             tables.retain(|table| table.starts_with("placet_"));
             // The versions first: MariaDB commits each statement, and a sync then makes again what is missing.
@@ -81,7 +81,7 @@ impl Database {
 
     /// The versions of the schema. A missing database has none.
     pub fn version(&self) -> Result<SchemaVersions, SetupError> {
-        match self.connect_to(Purpose::Read) {
+        match self.connect_to(OpenMode::Read) {
             Err(SetupError::Missing { .. }) => Ok(SchemaVersions::default()),
             Err(error) => Err(error),
             Ok(mut conn) => {

@@ -10,7 +10,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 
 use super::support::{Kind, TestDatabase};
-use crate::db::engines::dialect::{self, Purpose};
+use crate::db::engines::dialect::{self, OpenMode};
 use crate::db::engines::rows::{UpdateFromRows, Value};
 use crate::db::fault::{Fault, classify};
 use crate::db::schema::migrate::Synced;
@@ -303,7 +303,7 @@ fn a_reader_cannot_write() {
         .read(|conn| Ok(touch(conn, "A")?))
         .expect_err("a reader that writes");
     assert!(matches!(refused, crate::error::Error::Unavailable { .. }), "{refused}");
-    let mut reader = database.connect_to(Purpose::Read).expect("a connection");
+    let mut reader = database.connect_to(OpenMode::Read).expect("a connection");
     touch(&mut reader, "A").expect_err("a reader that writes outside of a transaction");
 }
 
@@ -326,7 +326,7 @@ fn a_class_may_have_the_id_zero() {
 fn the_next_sync_finishes_an_interrupted_one() {
     let kept = TestDatabase::empty();
     let database = kept.open();
-    let conn = &mut database.connect_to(Purpose::Create).expect("a connection");
+    let conn = &mut database.connect_to(OpenMode::Create).expect("a connection");
     if Kind::of(conn) != Kind::Mariadb {
         return;
     }

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::db::connect::url;
-use crate::db::engines::dialect::{self, Purpose};
+use crate::db::engines::dialect::{self, OpenMode};
 use crate::db::{Database, DatabaseSettings, DbConnection};
 
 /// The engine of a connection.
@@ -173,6 +173,6 @@ impl Drop for TestDatabase {
 fn administer(server: &str, sql: &str) {
     let target = url::parse(server).expect("PLACET_TEST_DATABASE is a URL");
     let mut conn: DbConnection =
-        dialect::connect(&target, Purpose::Write, std::time::Duration::from_secs(30)).expect("the server");
+        dialect::connect(&target, OpenMode::Write, std::time::Duration::from_secs(30)).expect("the server");
     conn.batch_execute(sql).expect(sql);
 }

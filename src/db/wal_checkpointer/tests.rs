@@ -33,7 +33,7 @@ struct CommitLoad {
 fn commit_load() -> CommitLoad {
     let test_database = TestDatabase::file();
     let database = test_database.open();
-    let mut conn = database.connect_to(Purpose::Create).unwrap();
+    let mut conn = database.connect_to(OpenMode::Create).unwrap();
     conn.batch_execute("CREATE TABLE texts (id INTEGER PRIMARY KEY, text BLOB)")
         .unwrap();
     let checkpointer = WalCheckpointer::start(&database, SMALL).unwrap();
@@ -83,7 +83,7 @@ impl CommitLoad {
 
 /// A read transaction, which pins the current pages until dropped.
 fn reader(load: &CommitLoad) -> DbConnection {
-    let mut conn = load.database.connect_to(Purpose::Read).unwrap();
+    let mut conn = load.database.connect_to(OpenMode::Read).unwrap();
     conn.batch_execute("BEGIN; SELECT COUNT(*) FROM texts").unwrap();
     conn
 }
@@ -191,7 +191,7 @@ fn a_wal_of_an_earlier_process_is_checkpointed_at_the_start() {
 fn damage_is_found_before_a_checkpoint_covers_it() {
     let test_database = TestDatabase::file();
     let database = test_database.open();
-    let mut conn = database.connect_to(Purpose::Create).unwrap();
+    let mut conn = database.connect_to(OpenMode::Create).unwrap();
     conn.batch_execute("CREATE TABLE texts (id INTEGER PRIMARY KEY, text BLOB)")
         .unwrap();
     database.lock_for_serving().unwrap();

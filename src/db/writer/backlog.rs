@@ -19,7 +19,7 @@ pub(super) struct Backlog<B: Batch> {
 }
 
 /// Why [`Backlog::wait`] returned.
-pub(super) enum Wakeup {
+pub(super) enum WaitEnd {
     /// A job may be committed now, or a question answered.
     Job,
     /// The time is over, or parked jobs are due.
@@ -38,19 +38,19 @@ impl<B: Batch> Backlog<B> {
     }
 
     /// Waits until a job may be committed, parked jobs are due, or `end` is reached.
-    pub fn wait(&mut self, end: Instant) -> Wakeup {
+    pub fn wait(&mut self, end: Instant) -> WaitEnd {
         if self.has_job() {
-            return Wakeup::Job;
+            return WaitEnd::Job;
         }
         let due_at = self.parked.due_at().into_iter().chain(self.large_due_at()).min();
         let until = |at: Instant| at.saturating_duration_since(Instant::now());
         match (self.waiting.wait(until(due_at.map_or(end, |at| at.min(end)))), due_at) {
-            (Ok(()), _) => return Wakeup::Job,
+            (Ok(()), _) => return WaitEnd::Job,
             (Err(RecvTimeoutError::Timeout), _) => {}
             (Err(RecvTimeoutError::Disconnected), Some(at)) if self.has_unanswered() => std::thread::sleep(until(at)),
-            (Err(RecvTimeoutError::Disconnected), _) => return Wakeup::Closed,
+            (Err(RecvTimeoutError::Disconnected), _) => return WaitEnd::Closed,
         }
-        Wakeup::Timeout
+        WaitEnd::Timeout
     }
 
     fn has_unanswered(&self) -> bool {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::blocking::{on_blocking_thread, spawn_blocking, within_timeout};
-use crate::db::{Database, DbConnection, ReadPermit, Replica};
+use crate::db::{Database, DbConnection, ReadPermit, ReadReplica};
 use crate::error::Result;
 
 /// Reads the rows of an answer.
 pub struct Reader {
     pub(in crate::model) database: Database,
-    pub(in crate::model) replica: Option<Replica>,
+    pub(in crate::model) replica: Option<ReadReplica>,
     /// A read takes at most this time.
     pub(in crate::model) timeout: Duration,
 }

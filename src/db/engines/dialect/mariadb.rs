@@ -8,7 +8,7 @@ use diesel::mysql::MysqlConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 
-use super::{Capabilities, Purpose};
+use super::{Capabilities, OpenMode};
 use crate::db::SetupError;
 #[cfg(target_os = "linux")]
 use crate::db::connect::tcp_keepalive;
@@ -36,7 +36,7 @@ const WAIT_TIMEOUT: &str = "wait_timeout = 28800";
 const LOCKS_WAIT_TIMEOUT: &str = "wait_timeout = 30";
 
 /// Connects to the first host that answers. Returns the first error if no host answers.
-pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Result<MysqlConnection, SetupError> {
+pub fn connect(server: &Server, mode: OpenMode, lock_timeout: Duration) -> Result<MysqlConnection, SetupError> {
     let mut first_error = None;
     for url in server.mysql_urls() {
         let opened = MysqlConnection::establish(&url)
@@ -44,7 +44,7 @@ pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Res
             .and_then(|mut conn| {
                 #[cfg(target_os = "linux")]
                 tcp_keepalive::enable(&server.mysql_ports());
-                set_up_session(&mut conn, server, purpose, lock_timeout)?;
+                set_up_session(&mut conn, server, mode, lock_timeout)?;
                 Ok(conn)
             });
         match opened {
@@ -81,7 +81,7 @@ fn variables(conn: &mut MysqlConnection) -> QueryResult<HashMap<String, String>>
 fn set_up_session(
     conn: &mut MysqlConnection,
     server: &Server,
-    purpose: Purpose,
+    mode: OpenMode,
     lock_timeout: Duration,
 ) -> Result<(), String> {
     let message = |error: diesel::result::Error| error.to_string();
@@ -95,9 +95,9 @@ fn set_up_session(
         "net_read_timeout = 30".to_owned(),
         "net_write_timeout = 60".to_owned(),
     ];
-    settings.push(match purpose {
-        Purpose::Create => LOCKS_WAIT_TIMEOUT.to_owned(),
-        Purpose::Read | Purpose::Write => WAIT_TIMEOUT.to_owned(),
+    settings.push(match mode {
+        OpenMode::Create => LOCKS_WAIT_TIMEOUT.to_owned(),
+        OpenMode::Read | OpenMode::Write => WAIT_TIMEOUT.to_owned(),
     });
     for disabled in [
         "max_statement_time",
@@ -123,13 +123,13 @@ fn set_up_session(
     if on_galera {
         settings.push("wsrep_sync_wait = 1".to_owned());
     }
-    let access = if purpose == Purpose::Read {
+    let access_mode = if mode == OpenMode::Read {
         "READ ONLY"
     } else {
         "READ WRITE"
     };
     conn.batch_execute(&format!(
-        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}; SET SESSION {}",
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, {access_mode}; SET SESSION {}",
         settings.join(", SESSION ")
     ))
     .map_err(message)?;

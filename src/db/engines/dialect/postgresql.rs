@@ -6,7 +6,7 @@ use diesel::connection::SimpleConnection;
 use diesel::pg::PgConnection;
 use diesel::prelude::*;
 
-use super::Purpose;
+use super::OpenMode;
 use crate::db::SetupError;
 use crate::db::connect::url::Server;
 
@@ -16,10 +16,10 @@ pub const TABLE_NAMES: &str = "SELECT tablename::text AS name FROM pg_tables WHE
 /// same number.
 const SCHEMA_LOCK: i64 = 0x70_6c_61_63_65_74;
 
-pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Result<PgConnection, SetupError> {
+pub fn connect(server: &Server, mode: OpenMode, lock_timeout: Duration) -> Result<PgConnection, SetupError> {
     let conn = PgConnection::establish(&server.libpq_uri());
     let mut conn = conn.map_err(|error| server.connect_error(&error.to_string()))?;
-    let prepared = set_up_session(&mut conn, purpose, lock_timeout);
+    let prepared = set_up_session(&mut conn, mode, lock_timeout);
     prepared.map_err(|error| server.connect_error(&error.to_string()))?;
     Ok(conn)
 }
@@ -36,7 +36,7 @@ pub fn connect(server: &Server, purpose: Purpose, lock_timeout: Duration) -> Res
 ///   longer than any of placet's runs;
 /// - `transaction_timeout` exists from PostgreSQL 17 on, `idle_session_timeout` from 14 on;
 /// - `synchronous_commit`, if it is off: a commit that was acknowledged would be lost if the server crashes.
-fn set_up_session(conn: &mut PgConnection, purpose: Purpose, lock_timeout: Duration) -> QueryResult<()> {
+fn set_up_session(conn: &mut PgConnection, mode: OpenMode, lock_timeout: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}; \
          SET lock_timeout = {lock_timeout}; \
@@ -53,7 +53,7 @@ fn set_up_session(conn: &mut PgConnection, purpose: Purpose, lock_timeout: Durat
                EXCEPTION WHEN undefined_object THEN NULL; END $$; \
          DO $$ BEGIN IF current_setting('synchronous_commit') = 'off' THEN \
                PERFORM set_config('synchronous_commit', 'on', false); END IF; END $$",
-        access = if purpose == Purpose::Read {
+        access = if mode == OpenMode::Read {
             "READ ONLY"
         } else {
             "READ WRITE"

@@ -10,7 +10,7 @@ use diesel::sql_types::BigInt;
 use diesel::sqlite::SqliteConnection;
 use rustix::fs::{Access, access};
 
-use super::Purpose;
+use super::OpenMode;
 use crate::db::SetupError;
 use crate::db::connect::url;
 use crate::db::engines::rows::statement::Fragment;
@@ -21,10 +21,10 @@ pub const TABLE_NAMES: &str =
 /// The time between two attempts to enable the write-ahead log.
 const WAL_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-pub fn connect(path: &Path, purpose: Purpose, lock_timeout: Duration) -> Result<SqliteConnection, SetupError> {
-    let place = url::Target::of_file(path).to_string();
+pub fn connect(path: &Path, mode: OpenMode, lock_timeout: Duration) -> Result<SqliteConnection, SetupError> {
+    let place = url::DbTarget::of_file(path).to_string();
     let failed = |detail: String| {
-        if path.exists() || purpose == Purpose::Create {
+        if path.exists() || mode == OpenMode::Create {
             SetupError::Connect {
                 place: place.clone(),
                 detail: write_refusal(path, &detail).unwrap_or(detail),
@@ -33,10 +33,10 @@ pub fn connect(path: &Path, purpose: Purpose, lock_timeout: Duration) -> Result<
             SetupError::Missing { place: place.clone() }
         }
     };
-    let mode = if purpose == Purpose::Create { "rwc" } else { "rw" };
-    let uri = url::file_uri(path, mode).map_err(|error| failed(error.to_string()))?;
+    let uri_mode = if mode == OpenMode::Create { "rwc" } else { "rw" };
+    let uri = url::file_uri(path, uri_mode).map_err(|error| failed(error.to_string()))?;
     let mut conn = SqliteConnection::establish(&uri).map_err(|error| failed(error.to_string()))?;
-    set_up_session(&mut conn, purpose, lock_timeout).map_err(|error| failed(error.to_string()))?;
+    set_up_session(&mut conn, mode, lock_timeout).map_err(|error| failed(error.to_string()))?;
     Ok(conn)
 }
 
@@ -61,15 +61,15 @@ fn write_refusal(path: &Path, detail: &str) -> Option<String> {
 
 /// Sets up the session. With `synchronous = FULL` a commit in WAL mode survives a power cut. Foreign keys are enforced
 /// as on servers, so tests on SQLite find an order of statements that servers would refuse.
-fn set_up_session(conn: &mut SqliteConnection, purpose: Purpose, lock_timeout: Duration) -> QueryResult<()> {
+fn set_up_session(conn: &mut SqliteConnection, mode: OpenMode, lock_timeout: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "PRAGMA busy_timeout = {}; PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;",
         lock_timeout.as_millis()
     ))?;
-    match purpose {
-        Purpose::Read => conn.batch_execute(READER_PRAGMAS),
+    match mode {
+        OpenMode::Read => conn.batch_execute(READER_PRAGMAS),
         // The journal mode is stored in the file, so a reader, which may not change the mode, need not set it.
-        Purpose::Write | Purpose::Create => {
+        OpenMode::Write | OpenMode::Create => {
             enable_wal(conn, lock_timeout)?;
             conn.batch_execute(WRITER_PRAGMAS)
         }

@@ -96,13 +96,13 @@ pub fn write_transaction<T, E: From<diesel::result::Error>>(
     transaction(conn, begin_write, write, commit)
 }
 
-type Step = fn(&mut DbConnection) -> QueryResult<()>;
+type TransactionStatement = fn(&mut DbConnection) -> QueryResult<()>;
 
 fn transaction<T, E: From<diesel::result::Error>>(
     conn: &mut DbConnection,
-    begin: Step,
+    begin: TransactionStatement,
     run: impl FnOnce(&mut DbConnection) -> Result<T, E>,
-    commit: Step,
+    commit: TransactionStatement,
 ) -> Result<T, E> {
     if let Err(error) = begin(conn) {
         // A Galera node that times out in the wait for foreign commits has begun the transaction all the same.
@@ -116,7 +116,7 @@ fn transaction<T, E: From<diesel::result::Error>>(
 fn finish<T, E: From<diesel::result::Error>>(
     conn: &mut DbConnection,
     run: impl FnOnce(&mut DbConnection) -> Result<T, E>,
-    commit: Step,
+    commit: TransactionStatement,
 ) -> Result<T, E> {
     let result = run(conn);
     match &result {

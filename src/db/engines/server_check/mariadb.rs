@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
-use super::{Checked, Refusal};
+use super::{Checked, UnsuitableReason};
 use crate::db::DbConnection;
 use crate::db::engines::dialect::{self, on_each};
 use crate::db::engines::rows::statement::Statement;
@@ -40,7 +40,7 @@ fn servers(conn: &mut DbConnection) -> QueryResult<BTreeSet<String>> {
 }
 
 /// Refuses a proxy that sends the statements of one connection to several servers.
-fn one_server(servers: &BTreeSet<String>) -> Result<(), Refusal> {
+fn one_server(servers: &BTreeSet<String>) -> Result<(), UnsuitableReason> {
     if servers.len() <= 1 {
         return Ok(());
     }
@@ -62,7 +62,7 @@ fn variables(conn: &mut DbConnection) -> QueryResult<HashMap<String, String>> {
 }
 
 /// The warnings about a server's variables, or the reason to refuse the server.
-fn judge(variables: &HashMap<String, String>, names_several_hosts: bool) -> Result<Vec<String>, Refusal> {
+fn judge(variables: &HashMap<String, String>, names_several_hosts: bool) -> Result<Vec<String>, UnsuitableReason> {
     let value = |name: &str| variables.get(name).map_or("", String::as_str);
     let has_binlog = value("log_bin") == "ON";
     if has_binlog && value("binlog_format") == "STATEMENT" {
@@ -91,7 +91,7 @@ fn judge(variables: &HashMap<String, String>, names_several_hosts: bool) -> Resu
 mod tests {
     use super::*;
 
-    fn judged(variables: &[(&str, &str)], names_several_hosts: bool) -> Result<Vec<String>, Refusal> {
+    fn judged(variables: &[(&str, &str)], names_several_hosts: bool) -> Result<Vec<String>, UnsuitableReason> {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         judge(&variables.iter().map(owned).collect(), names_several_hosts)
     }

@@ -2,7 +2,7 @@
 
 use diesel::QueryResult;
 
-use super::{Checked, Refusal};
+use super::{Checked, UnsuitableReason};
 use crate::db::DbConnection;
 use crate::db::connect::url::Server;
 use crate::db::engines::dialect;
@@ -15,7 +15,7 @@ const STANDBY: &str = "its URL names several hosts, of which a standby could ans
                        target_session_attrs=read-write to the URL";
 
 /// Refuses a URL of several hosts that may lead to a standby.
-pub fn check_url(server: &Server) -> Result<(), Refusal> {
+pub fn check_url(server: &Server) -> Result<(), UnsuitableReason> {
     let target = server.option("target_session_attrs");
     if server.names_several_hosts() && !matches!(target, Some("read-write" | "primary")) {
         return Err(STANDBY.to_owned());

@@ -17,7 +17,7 @@ struct Served {
 fn served() -> Served {
     let test_database = TestDatabase::file();
     let database = test_database.open();
-    let mut conn = database.connect_to(Purpose::Create).unwrap();
+    let mut conn = database.connect_to(OpenMode::Create).unwrap();
     conn.batch_execute("CREATE TABLE texts (text BLOB); INSERT INTO texts VALUES (randomblob(100000))")
         .unwrap();
     database.lock_for_serving().unwrap();
@@ -34,7 +34,7 @@ fn a_log_that_sqlite_removes_beside_an_empty_file_is_reported_as_damage_of_the_f
     let served = served();
     let file = ManuallyDrop::new(File::options().write(true).open(&served.paths.database).unwrap());
     file.set_len(0).unwrap();
-    let mut conn = dialect::connect(served.database.target(), Purpose::Read, served.database.lock_timeout()).unwrap();
+    let mut conn = dialect::connect(served.database.target(), OpenMode::Read, served.database.lock_timeout()).unwrap();
     conn.batch_execute("SELECT 1 FROM sqlite_master").unwrap();
     assert!(!served.paths.log.exists());
     let guard = served.database.guard();

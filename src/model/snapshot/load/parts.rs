@@ -6,7 +6,7 @@ use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
 use crate::db::DbConnection;
-use crate::db::claim_rows::InventoryRow;
+use crate::db::claim_rows::InventoryColumns;
 use crate::db::engines::dialect::ratio;
 use crate::model::modified_micros;
 use crate::search::{AggregateId, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
@@ -15,7 +15,7 @@ use crate::search::{AggregateId, ClassId, Inventory, ProviderId, ProviderRow, Tr
 #[derive(Default)]
 pub struct Parts {
     pub providers: Vec<ProviderColumns>,
-    pub inventories: Vec<InventoryRow>,
+    pub inventories: Vec<InventoryColumns>,
     pub used: Vec<UsedColumns>,
     /// Provider and trait.
     pub traits: Vec<(i32, i32)>,
@@ -121,7 +121,7 @@ fn rows_of<T>(provider: i32, rows: &[T], provider_of: impl Fn(&T) -> i32) -> std
     rows[start..start + count].iter()
 }
 
-fn inventory(columns: &InventoryRow) -> (ClassId, Inventory) {
+fn inventory(columns: &InventoryColumns) -> (ClassId, Inventory) {
     let inventory = Inventory {
         total: columns.total,
         reserved: columns.reserved,

@@ -15,7 +15,7 @@ const AUTHORITIES: [&str; 3] = [
 
 /// Whether the name of the host must be in the server's certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Identity {
+enum NameCheck {
     Unchecked,
     /// The default of PyMySQL with an authority, unless the URL sets the check.
     Implied,
@@ -44,13 +44,13 @@ impl Server {
             server.hosts = vec![host("localhost")];
         }
         let has_socket = server.option("unix_socket").is_some();
-        if server.identity() == Identity::Asked && (has_socket || server.hosts.iter().any(|host| !host.is_plain())) {
+        if server.name_check() == NameCheck::Asked && (has_socket || server.hosts.iter().any(|host| !host.is_plain())) {
             return Err(SetupError::NoIdentity);
         }
         Ok(server)
     }
 
-    fn identity(&self) -> Identity {
+    fn name_check(&self) -> NameCheck {
         let asks = self.is_on("ssl_verify_identity")
             || self.is_on("ssl_check_hostname")
             || self
@@ -62,10 +62,10 @@ impl Server {
             asks,
             self.is_pymysql && self.option("ssl_ca").is_some() && !says_otherwise,
         ) {
-            _ if !self.requires_tls() => Identity::Unchecked,
-            (true, _) => Identity::Asked,
-            (false, true) => Identity::Implied,
-            (false, false) => Identity::Unchecked,
+            _ if !self.requires_tls() => NameCheck::Unchecked,
+            (true, _) => NameCheck::Asked,
+            (false, true) => NameCheck::Implied,
+            (false, false) => NameCheck::Unchecked,
         }
     }
 
@@ -99,9 +99,9 @@ impl Server {
             self.hosts.clone()
         };
         let timeout = self.option("connect_timeout").unwrap_or(CONNECT_TIMEOUT_SECONDS);
-        let checked = match self.identity() {
-            Identity::Unchecked => "",
-            Identity::Implied | Identity::Asked => ";ssl-verify-server-cert=1",
+        let checked = match self.name_check() {
+            NameCheck::Unchecked => "",
+            NameCheck::Implied | NameCheck::Asked => ";ssl-verify-server-cert=1",
         };
         let url = |host: &Host| {
             let Host { name, port } = host;

@@ -54,7 +54,7 @@ impl Server {
         if !self.is_pymysql {
             groups.insert(0, "client".to_owned());
         }
-        let mut reader = Reader {
+        let mut reader = OptionFileReader {
             groups,
             has_escapes: !self.is_pymysql,
             settings: Vec::new(),
@@ -125,13 +125,13 @@ struct Setting {
     path: PathBuf,
 }
 
-struct Reader {
+struct OptionFileReader {
     groups: Vec<String>,
     has_escapes: bool,
     settings: Vec<Setting>,
 }
 
-impl Reader {
+impl OptionFileReader {
     fn read(&mut self, path: &Path, depth: usize) -> Result<(), SetupError> {
         if depth > MAX_DEPTH {
             return Err(unusable(path, "it includes itself".to_owned()));
